@@ -1,0 +1,1 @@
+"""Gatewall: the access gateway that a reverse proxy asks about every request."""

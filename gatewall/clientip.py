@@ -1,0 +1,107 @@
+"""The single answer to "who is the client". Pure: the engine's address parser and nothing else.
+
+``X-Forwarded-For`` is walked from the right: every hop that is a trusted proxy vouches for the one
+to its left, and the first that is not one is the client. Nothing to the left of the client is read,
+because the client may have written it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+
+from gatewall.engine.addresses import IPAddress, IPNetwork, parse_address, parse_hop, parse_network
+
+_LOOPBACK = IPv4Address("127.0.0.1")
+UNKNOWN_CLIENT = IPv4Address("0.0.0.0")  # noqa: S104 - no address to bind, but none at all
+_MAX_HOPS = 32
+_MAX_BYTES = 4096
+
+
+class TrustRefused(ValueError):
+    """The list of trusted proxies is not usable; the message says why."""
+
+
+class ForwardedForMalformed(ValueError):
+    """A hop that had to be read is not an address, or the chain is too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedProxies:
+    """The peers whose forwarding headers count. A unix socket is trusted unless the list is empty."""
+
+    networks: tuple[IPNetwork, ...]
+
+    @classmethod
+    def parse(cls, texts: Iterable[str]) -> "TrustedProxies":
+        """Return the trusted proxies of a list of addresses and networks.
+
+        Raises TrustRefused for anything else, and for a network that trusts everybody.
+        """
+        networks = []
+        for text in texts:
+            try:
+                network = parse_network(text)
+            except ValueError as error:
+                raise TrustRefused(str(error)) from None
+            if network.prefixlen == 0:
+                raise TrustRefused(f"{text!r} would let every client choose its own address")
+            networks.append(network)
+        return cls(tuple(networks))
+
+    def trusts(self, address: IPAddress) -> bool:
+        """True if forwarding headers from this address count."""
+        return any(address in network for network in self.networks)
+
+    def trusts_peer(self, peer: str) -> bool:
+        """True for a trusted address; an empty peer is a unix socket, which only local processes reach."""
+        if not peer:
+            return bool(self.networks)
+        address = parse_address(peer)
+        return address is not None and self.trusts(address)
+
+
+def peer_address(peer: str) -> IPAddress:
+    """Return the address of the TCP peer; a unix socket, which has none, counts as loopback.
+
+    Raises ForwardedForMalformed if the server names a peer that is no address.
+    """
+    if not peer:
+        return _LOOPBACK
+    address = parse_address(peer.partition("%")[0])  # a link-local peer comes with its zone
+    if address is None:
+        raise ForwardedForMalformed("the peer is not an IP address")
+    return address
+
+
+def peer_or_unknown(peer: str) -> IPAddress:
+    """Return the address of the TCP peer, or 0.0.0.0, which no list holds, if it has none to name."""
+    try:
+        return peer_address(peer)
+    except ForwardedForMalformed:
+        return UNKNOWN_CLIENT
+
+
+def client_address(peer: str, forwarded_for: str | None, trusted: TrustedProxies) -> IPAddress:
+    """Return the client's address.
+
+    ``forwarded_for`` is the header's value, several lines joined by comma or line feed.
+
+    Raises ForwardedForMalformed when the peer or a hop that must be read is no address, or the chain
+    has more than 32 hops or 4,096 bytes.
+    """
+    if forwarded_for is None or not trusted.trusts_peer(peer):
+        return peer_address(peer)
+    if len(forwarded_for) > _MAX_BYTES:
+        raise ForwardedForMalformed(f"more than {_MAX_BYTES} bytes")
+    hops = [hop for hop in (part.strip(" \t") for part in forwarded_for.replace("\n", ",").split(",")) if hop]
+    if len(hops) > _MAX_HOPS:
+        raise ForwardedForMalformed(f"more than {_MAX_HOPS} hops")
+    client = peer_address(peer)
+    for hop in reversed(hops):
+        address = parse_hop(hop)
+        if address is None:
+            raise ForwardedForMalformed("a hop is not an IP address")
+        client = address
+        if not trusted.trusts(address):
+            break
+    return client

@@ -1,0 +1,1 @@
+"""Credentials as the hot path sees them: keys, signatures, digests. Pure: PyJWT and the standard library."""

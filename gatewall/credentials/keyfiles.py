@@ -1,0 +1,64 @@
+"""Makes the secrets that an installation needs and does not have yet, each in a file of mode 0600.
+
+Run as ``python -m gatewall.credentials.keyfiles``; ``bin/up`` does. Needs the standard library only.
+"""
+
+import base64
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+
+def _random_text() -> str:
+    return secrets.token_urlsafe(48)
+
+
+def _random_key_ring() -> str:
+    kid = secrets.token_hex(4)
+    return f"{kid}:{base64.urlsafe_b64encode(secrets.token_bytes(32)).rstrip(b'=').decode()}"
+
+
+KEY_FILES: dict[str, Callable[[], str]] = {
+    "secret-key": _random_text,
+    "jwt-keys": _random_key_ring,
+    "admin-recovery-key": _random_text,
+}
+"""File name under ``GATEWALL_HOME/secrets``, and how its content is made."""
+
+
+def make_missing(folder: Path) -> list[str]:
+    """Make the missing key files in a folder of mode 0700; return the names of those made."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.chmod(0o700)
+    return [name for name, make in KEY_FILES.items() if _write_once(folder / name, make)]
+
+
+def _write_once(path: Path, make: Callable[[], str]) -> bool:
+    """Write a new file, or leave an existing one alone. The winner of a race is decided by O_EXCL."""
+    if path.exists():
+        return False
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(make() + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(temporary, path)  # fails where rename would overwrite the winner's key
+    except FileExistsError:
+        return False
+    finally:
+        temporary.unlink()
+    return True
+
+
+def main() -> None:
+    """Make the key files of the installation that the environment names."""
+    home = Path(os.environ.get("GATEWALL_HOME") or "var")
+    for name in make_missing(home / "secrets"):
+        print(f"made {home / 'secrets' / name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""Session tokens: a JWT (RFC 7519) in, claims out, or nothing. No clock, no I/O.
+
+The profile is narrower than PyJWT's: only what we issue passes (RFC 8725 section 3). One algorithm,
+three header fields, no unknown type, canonical base64url, so that one token has one spelling.
+"""
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+import jwt
+
+from gatewall.credentials.keyring import KeyRing
+
+ALGORITHM = "HS256"
+SESSION_TYPE = "session"
+CLOCK_SKEW_SECONDS = 60
+_MAX_TOKEN = 4096
+_HEADER_FIELDS = frozenset({"alg", "kid", "typ"})
+_BASE64URL = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+_REQUIRED = ["iss", "aud", "sub", "iat", "nbf", "exp", "jti", "typ", "sv"]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionClaims:
+    """What a session token says, once its signature and shape are known to be good.
+
+    Times are seconds since the epoch. Whether it is in force now is for the caller to ask.
+    """
+
+    user_id: int
+    jti: str
+    session_version: int
+    issued_at: int
+    not_before: int
+    expires_at: int
+    amr: tuple[str, ...]
+
+    def in_force(self, at: float) -> bool:
+        """True if the token has begun, a minute of clock skew granted, and not yet expired."""
+        begun = max(self.issued_at, self.not_before) <= at + CLOCK_SKEW_SECONDS
+        return begun and at < self.expires_at
+
+
+class SessionVerifier:
+    """Verifies session tokens of one issuer for one audience."""
+
+    def __init__(self, keys: KeyRing, *, issuer: str, audience: str) -> None:
+        self._keys = keys
+        self._issuer = issuer
+        self._audience = audience
+
+    def verify(self, token: str) -> SessionClaims | None:
+        """Return the claims of a token with good signature, issuer, audience and shape, or None."""
+        payload = verify_payload(token, self._keys, issuer=self._issuer, audience=self._audience)
+        return read_claims(payload) if payload is not None else None
+
+
+def verify_payload(token: str, keys: KeyRing, *, issuer: str, audience: str | None) -> Mapping[str, Any] | None:
+    """Return the payload of a token that one of the keys signed, or None. Times are not looked at.
+
+    An audience of None leaves the audience to the caller.
+    """
+    kid = _key_name(token)
+    key = keys.find(kid) if kid is not None else None
+    if key is None:
+        return None
+    options: Any = {
+        "require": _REQUIRED,
+        "verify_exp": False,
+        "verify_nbf": False,
+        "verify_iat": False,
+        "verify_aud": audience is not None,
+    }
+    try:
+        payload: Mapping[str, Any] = jwt.decode(
+            token, key.secret, algorithms=[ALGORITHM], issuer=issuer, audience=audience, options=options
+        )
+    except (jwt.InvalidTokenError, ValueError, RecursionError):
+        return None
+    return payload
+
+
+def read_claims(payload: Mapping[str, Any]) -> SessionClaims | None:
+    """Return the claims of a session payload, or None if one of them is not of its type."""
+    subject, jti, amr = payload.get("sub"), payload.get("jti"), payload.get("amr", [])
+    if payload.get("typ") != SESSION_TYPE:
+        return None
+    if not (isinstance(subject, str) and subject.isascii() and subject.isdigit() and len(subject) <= 18):
+        return None
+    if not (isinstance(jti, str) and jti and isinstance(amr, list) and all(isinstance(item, str) for item in amr)):
+        return None
+    version, issued_at, not_before, expires_at = (payload.get(name) for name in ("sv", "iat", "nbf", "exp"))
+    if not (_is_int(version) and _is_int(issued_at) and _is_int(not_before) and _is_int(expires_at)):
+        return None
+    return SessionClaims(int(subject), jti, version, issued_at, not_before, expires_at, tuple(amr))
+
+
+def _is_int(value: object) -> TypeGuard[int]:
+    """True for a JSON integer; a bool is an int to Python, but not to us."""
+    return type(value) is int
+
+
+def _key_name(token: str) -> str | None:
+    """Return the ``kid`` of a token whose outer form is exactly ours, or None."""
+    if not 0 < len(token) <= _MAX_TOKEN:
+        return None
+    segments = token.split(".")
+    if len(segments) != 3 or not all(_is_canonical(segment) for segment in segments):
+        return None
+    try:
+        header = json.loads(_decode(segments[0]))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(header, dict) or not _HEADER_FIELDS.issuperset(header) or header.get("alg") != ALGORITHM:
+        return None
+    kid = header.get("kid")
+    return kid if isinstance(kid, str) else None
+
+
+def _is_canonical(segment: str) -> bool:
+    """True for base64url without padding whose unused last bits are zero (RFC 4648 section 3.5)."""
+    if not segment or not _BASE64URL.issuperset(segment) or len(segment) % 4 == 1:
+        return False
+    return len(segment) % 4 == 0 or base64.urlsafe_b64encode(_decode(segment)).rstrip(b"=").decode() == segment
+
+
+def _decode(segment: str) -> bytes:
+    return base64.urlsafe_b64decode(segment + "=" * (-len(segment) % 4))

@@ -1,0 +1,115 @@
+"""Client addresses and networks: strict parsing, and look-up by longest prefix. No I/O."""
+
+from collections.abc import Iterable, Iterator
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from typing import Generic, Protocol, TypeVar
+
+IPAddress = IPv4Address | IPv6Address
+IPNetwork = IPv4Network | IPv6Network
+
+_MAX_TEXT = 64
+"""Longer than any address with brackets and port; a cheap bound before parsing."""
+
+
+def parse_address(text: str) -> IPAddress | None:
+    """Return the address that the text names, IPv4-mapped IPv6 folded to IPv4, or None.
+
+    Zone ids, octal, hexadecimal and shortened IPv4 are None: two readers may disagree about them.
+    """
+    if len(text) > _MAX_TEXT or "%" in text:
+        return None
+    try:
+        if ":" in text:
+            address = IPv6Address(text)
+            return address.ipv4_mapped or address
+        return IPv4Address(text)
+    except ValueError:
+        return None
+
+
+def parse_hop(text: str) -> IPAddress | None:
+    """Return the address of one ``X-Forwarded-For`` element; port and brackets are dropped.
+
+    ``192.0.2.1``, ``192.0.2.1:567``, ``2001:db8::1`` and ``[2001:db8::1]:443`` are understood.
+    """
+    if text.startswith("["):
+        inside, bracket, rest = text[1:].partition("]")
+        if not bracket or ":" not in inside:
+            return None
+        if rest and not (rest.startswith(":") and is_port(rest[1:])):
+            return None
+        return parse_address(inside)
+    if text.count(":") == 1:
+        text, _, port = text.partition(":")
+        if not is_port(port):
+            return None
+    return parse_address(text)
+
+
+def is_port(text: str) -> bool:
+    """True for a decimal port from 1 to 65535."""
+    return len(text) <= 5 and text.isascii() and text.isdigit() and 1 <= int(text) <= 65535
+
+
+def parse_network(text: str) -> IPNetwork:
+    """Return the canonical network of an address or CIDR text.
+
+    An IPv4-mapped IPv6 network becomes the IPv4 network it stands for, as client addresses do.
+
+    Raises ValueError with a sentence for the operator: not a network, host bits set, zone id.
+    """
+    text = text.strip()
+    if len(text) > _MAX_TEXT or "%" in text:
+        raise ValueError(f"{text[:_MAX_TEXT]!r} is not an IP address or a network")
+    base, slash, length = text.partition("/")
+    if slash and not (length.isascii() and length.isdigit() and len(length) <= 3):
+        raise ValueError(f"{text!r}: the prefix length must be a whole number")
+    try:
+        network: IPNetwork = IPv6Network(text) if ":" in base else IPv4Network(text)
+    except ValueError as error:
+        if "host bits set" in str(error):
+            raise ValueError(f"{text!r} has host bits set: write the first address of the network") from None
+        raise ValueError(f"{text!r} is not an IP address or a network") from None
+    if isinstance(network, IPv6Network) and network.prefixlen >= 96:
+        mapped = network.network_address.ipv4_mapped
+        if mapped is not None:
+            return IPv4Network((mapped, network.prefixlen - 96))
+    return network
+
+
+def canonical_text(network: IPNetwork) -> str:
+    """Return how a network is stored and shown: a single address without its prefix length."""
+    if network.prefixlen == network.max_prefixlen:
+        return str(network.network_address)
+    return str(network)
+
+
+class OnNetwork(Protocol):
+    """Anything that stands for one network."""
+
+    @property
+    def network(self) -> IPNetwork: ...
+
+
+Entry = TypeVar("Entry", bound=OnNetwork)
+
+
+class NetworkTable(Generic[Entry]):
+    """Entries by network, grouped by prefix length, so that a look-up never scans the list."""
+
+    __slots__ = ("_groups",)
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        groups: dict[int, dict[int, dict[int, list[Entry]]]] = {4: {}, 6: {}}
+        for entry in entries:
+            network = entry.network
+            host_bits = network.max_prefixlen - network.prefixlen
+            prefixes = groups[network.version].setdefault(host_bits, {})
+            prefixes.setdefault(int(network.network_address) >> host_bits, []).append(entry)
+        self._groups = {version: sorted(by_bits.items()) for version, by_bits in groups.items()}
+
+    def containing(self, address: IPAddress) -> Iterator[Entry]:
+        """Yield the entries whose network contains the address, the longest prefix first."""
+        number = int(address)
+        for host_bits, prefixes in self._groups[address.version]:
+            yield from prefixes.get(number >> host_bits, ())

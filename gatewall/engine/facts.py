@@ -1,0 +1,86 @@
+"""What is known of one request under one policy, each fact looked up when a step first asks. No I/O."""
+
+from functools import cached_property
+
+from gatewall.engine.hosts import Domain
+from gatewall.engine.lists import Standing
+from gatewall.engine.model import AccessRequest, Action, RuleMatch, Subject
+from gatewall.engine.ports import Ports
+from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot
+
+
+class Facts:
+    """The request, the policy, and what follows from both."""
+
+    def __init__(self, request: AccessRequest, policy: PolicySnapshot, ports: Ports) -> None:
+        self.request = request
+        self.policy = policy
+        self._ports = ports
+
+    @cached_property
+    def domain(self) -> Domain | None:
+        """The registered domain that the host belongs to."""
+        return self.policy.domains.match(self.request.host)
+
+    @property
+    def domain_name(self) -> str | None:
+        return self.domain.name if self.domain else None
+
+    @cached_property
+    def standing(self) -> Standing:
+        """What the IP lists say of the client at this host."""
+        request = self.request
+        return self.policy.lists.standing(
+            request.client, self.domain_name, request.at, allowlist_applies=request.allowlist_applies
+        )
+
+    @cached_property
+    def country_code(self) -> str | None:
+        """The country of the client, None when it is not known."""
+        return self._ports.countries.country_of(self.request.client)
+
+    @cached_property
+    def rule_matches(self) -> tuple[RuleMatch, ...]:
+        """The WAF rules that match, none when the WAF is off."""
+        mode = self.policy.settings.waf_mode
+        if mode is EnforcementMode.OFF:
+            return ()
+        return tuple(
+            RuleMatch(
+                rule_id=rule.id,
+                name=rule.name,
+                category=rule.category,
+                score=rule.score,
+                enforced=mode is EnforcementMode.BLOCK and rule.action is Action.BLOCK,
+            )
+            for rule in self.policy.waf.inspect(self.request, self.domain_name)
+        )
+
+    @cached_property
+    def seconds_over_rate(self) -> int:
+        """Seconds for which the client is over its request rate, 0 when it is not or none is set."""
+        limit = self.policy.settings.request_rate_per_minute
+        if not limit:
+            return 0
+        return self._ports.rates.seconds_over(self.request.client, limit, self.request.at)
+
+    @cached_property
+    def subject(self) -> Subject | None:
+        """Who the first valid credential proves."""
+        for credential in self.request.credentials:
+            subject = self._ports.credentials.subject_of(credential, self.policy, self.request.at)
+            if subject is not None:
+                return subject
+        return None
+
+    @property
+    def known_rule_matches(self) -> tuple[RuleMatch, ...]:
+        """The rule matches if a step has asked for them; asking for them here runs no rule."""
+        found: tuple[RuleMatch, ...] = self.__dict__.get("rule_matches", ())
+        return found
+
+    @property
+    def known_subject(self) -> Subject | None:
+        """The subject if a step has asked for it; asking for it here verifies nothing."""
+        found: Subject | None = self.__dict__.get("subject")
+        return found

@@ -1,0 +1,153 @@
+"""Requested hosts: one canonical spelling, and the registered domain that a host belongs to. No I/O."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from ipaddress import IPv6Address
+
+import idna
+
+from gatewall.engine.addresses import is_port, parse_address
+
+_LABEL = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
+_MAX_NAME = 253  # RFC 1035 section 2.3.4, without the root dot
+_MAX_HEADER = 1024  # longer than any name in UTF-8 with a port; bounds the IDNA work
+_WILDCARD = "*."
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A host name in lower case and A-labels, or an IP literal; without port or root dot."""
+
+    name: str
+
+    @classmethod
+    def parse(cls, text: str) -> "Host | None":
+        """Return the host that the text names, or None if it names anything but one host."""
+        if text.startswith("["):
+            return cls._parse_literal(text)
+        name = _to_ascii(text)
+        if name is None:
+            return None
+        name = name.removesuffix(".")
+        if not 0 < len(name) <= _MAX_NAME:
+            return None
+        labels = name.split(".")
+        if not all(_is_label(label) for label in labels):
+            return None
+        if labels[-1].isdigit() or labels[-1].startswith("0x"):
+            # WHATWG URL "ends in a number": only a plain dotted quad is one host to every reader.
+            return cls(name) if ":" not in name and parse_address(name) is not None else None
+        return cls(name)
+
+    @classmethod
+    def _parse_literal(cls, text: str) -> "Host | None":
+        if not text.endswith("]") or len(text) > _MAX_NAME or "%" in text:
+            return None
+        try:
+            return cls(f"[{IPv6Address(text[1:-1]).compressed}]")  # RFC 5952
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """A host with the port that was written behind it, if any."""
+
+    host: Host
+    port: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "Authority | None":
+        """Return the authority of a ``Host`` header or URL, or None if it is not exactly one."""
+        text = text.strip(" \t")
+        if len(text) > _MAX_HEADER:
+            return None
+        name, colon, port = text, "", ""
+        if not text.endswith("]"):
+            name, colon, port = text.rpartition(":") if ":" in text else (text, "", "")
+        if colon and not is_port(port):
+            return None
+        host = Host.parse(name)
+        return cls(host, int(port) if colon else None) if host else None
+
+    def __str__(self) -> str:
+        return self.host.name if self.port is None else f"{self.host.name}:{self.port}"
+
+
+def _to_ascii(text: str) -> str | None:
+    """Return the lower-case A-label form of a name, or None when it has none (UTS 46, non-transitional)."""
+    if len(text) > _MAX_HEADER:
+        return None
+    if text.isascii():
+        lower = text.lower()
+        return lower if "xn--" not in lower or _has_valid_a_labels(lower) else None
+    try:
+        return idna.encode(text, uts46=True, transitional=False).decode("ascii").lower()
+    except (idna.IDNAError, UnicodeError):
+        return None
+
+
+def _has_valid_a_labels(name: str) -> bool:
+    for label in name.removesuffix(".").split("."):
+        if label.startswith("xn--"):
+            try:
+                idna.ulabel(label)
+            except (idna.IDNAError, UnicodeError):
+                return False
+    return True
+
+
+def _is_label(label: str) -> bool:
+    return 0 < len(label) <= 63 and label[0] != "-" and label[-1] != "-" and _LABEL.issuperset(label)
+
+
+class Access(StrEnum):
+    """What a registered domain asks of a visitor."""
+
+    AUTHENTICATED = "authenticated"
+    TWO_FACTOR = "two_factor"
+    PUBLIC = "public"
+    DENIED = "denied"
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A registered domain: an exact host, or ``*.host`` for every name below it."""
+
+    id: int
+    name: str
+    access: Access = Access.AUTHENTICATED
+
+
+def parse_domain_name(text: str) -> str:
+    """Return the canonical name of a domain to register, ``host`` or ``*.host``.
+
+    Raises ValueError with a sentence for the operator.
+    """
+    text = text.strip()
+    prefix = _WILDCARD if text.startswith(_WILDCARD) else ""
+    host = Host.parse(text.removeprefix(prefix))
+    if host is None or (prefix and (host.name.startswith("[") or parse_address(host.name))):
+        raise ValueError(f"{text[:_MAX_NAME]!r} is not a host name, an IP literal or *.host (without scheme and port)")
+    return prefix + host.name
+
+
+class DomainTable:
+    """Registered domains by name; the exact name wins, then the longest wildcard."""
+
+    __slots__ = ("_by_name",)
+
+    def __init__(self, domains: Iterable[Domain] = ()) -> None:
+        self._by_name = {domain.name: domain for domain in domains}
+
+    def match(self, host: Host | None) -> Domain | None:
+        """Return the domain that the host belongs to, or None. ``*.x`` matches any depth, not ``x``."""
+        if host is None:
+            return None
+        domain = self._by_name.get(host.name)
+        rest = host.name
+        while domain is None and "." in rest and not rest.startswith("["):
+            rest = rest.partition(".")[2]
+            domain = self._by_name.get(_WILDCARD + rest)
+        return domain

@@ -1,0 +1,72 @@
+"""The IP lists: which entry speaks for a client at a host. No I/O."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gatewall.engine.addresses import IPAddress, IPNetwork, NetworkTable
+from gatewall.engine.expiry import is_live
+
+
+@dataclass(frozen=True, slots=True)
+class BlockedNetwork:
+    """A blocklist entry; ``by_hand`` is false for automatic and imported ones."""
+
+    id: int
+    network: IPNetwork
+    by_hand: bool = True
+    expires_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedNetwork:
+    """An allowlist entry, for one registered domain or (None) for all hosts."""
+
+    id: int
+    network: IPNetwork
+    domain: str | None = None
+    inspect: bool = False
+    expires_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the lists say of a client: blocked by an entry, allowed by one, or (both None) nothing."""
+
+    blocked: BlockedNetwork | None = None
+    allowed: AllowedNetwork | None = None
+
+
+class IPLists:
+    """Blocklist and allowlist together, because the most specific entry of both decides."""
+
+    __slots__ = ("_allowed", "_blocked")
+
+    def __init__(self, blocked: Iterable[BlockedNetwork] = (), allowed: Iterable[AllowedNetwork] = ()) -> None:
+        self._blocked: NetworkTable[BlockedNetwork] = NetworkTable(blocked)
+        self._allowed: NetworkTable[AllowedNetwork] = NetworkTable(allowed)
+
+    def standing(self, client: IPAddress, domain: str | None, at: float, *, allowlist_applies: bool) -> Standing:
+        """Return the standing of a client who asks for a host of this registered domain.
+
+        The longest prefix wins and the blocklist wins a tie, but an automatic or imported entry
+        never beats an allowlist entry. Between allowlist entries of one network, the one for this
+        domain speaks before the one for all.
+        """
+        allowed = self._most_specific_allowed(client, domain, at) if allowlist_applies else None
+        for entry in self._blocked.containing(client):
+            if not is_live(entry.expires_at, at) or (allowed and not entry.by_hand):
+                continue
+            if allowed and entry.network.prefixlen < allowed.network.prefixlen:
+                break
+            return Standing(blocked=entry)
+        return Standing(allowed=allowed)
+
+    def _most_specific_allowed(self, client: IPAddress, domain: str | None, at: float) -> AllowedNetwork | None:
+        best: AllowedNetwork | None = None
+        for entry in self._allowed.containing(client):
+            if best is not None and entry.network.prefixlen < best.network.prefixlen:
+                break
+            applies = entry.domain is None or entry.domain == domain
+            if applies and is_live(entry.expires_at, at) and (best is None or best.domain is None):
+                best = entry
+        return best

@@ -1,0 +1,191 @@
+"""The words of a decision: what is asked, what is answered, and why. Plain values, no I/O."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gatewall.engine.addresses import IPAddress
+from gatewall.engine.hosts import Authority, Host
+
+
+class Effect(StrEnum):
+    """What the proxy is to do. CHALLENGE is a refusal that signing in may lift."""
+
+    ALLOW = "allow"
+    CHALLENGE = "challenge"
+    DENY = "deny"
+    ERROR = "error"
+
+    @property
+    def status(self) -> int:
+        """The HTTP status that says this to a reverse proxy."""
+        return _STATUS[self]
+
+
+_STATUS = {Effect.ALLOW: 200, Effect.CHALLENGE: 401, Effect.DENY: 403, Effect.ERROR: 503}
+
+
+class Reason(StrEnum):
+    """Why a decision was taken. Logged and shown to operators: never reuse a value."""
+
+    REQUEST_MALFORMED = "request-malformed"
+    CLIENT_BLOCKED = "client-blocked"
+    HOST_NOT_AUTHORIZED = "host-not-authorized"
+    CLIENT_ALLOWED = "client-allowed"
+    COUNTRY_BLOCKED = "country-blocked"
+    WAF_RULE = "waf-rule"
+    CLIENT_RATE_LIMITED = "client-rate-limited"
+    HOST_PUBLIC = "host-public"
+    CREDENTIAL_MISSING = "credential-missing"
+    CREDENTIAL_INVALID = "credential-invalid"
+    HOST_NOT_IN_SCOPE = "host-not-in-scope"
+    SECOND_FACTOR_REQUIRED = "second-factor-required"
+    SESSION_VALID = "session-valid"
+    GIT_TOKEN_VALID = "git-token-valid"
+    LICENSE_VALID = "license-valid"
+    CANNOT_DECIDE = "cannot-decide"
+
+
+class CredentialKind(StrEnum):
+    """How a credential was sent, in the order in which credentials are tried."""
+
+    SESSION_HEADER = "session-header"
+    SESSION_COOKIE = "session-cookie"
+    GIT_TOKEN = "git-token"
+    GIT_BASIC = "git-basic"
+    LICENSE = "license"
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What a client sent to prove who it is; ``username`` only with git tokens."""
+
+    kind: CredentialKind
+    secret: str
+    username: str = ""
+
+    def __repr__(self) -> str:
+        """Show the kind alone: a credential must not reach a log through a traceback."""
+        return f"Credential({self.kind.value})"
+
+
+class SubjectKind(StrEnum):
+    """What a credential stands for; also the value of ``X-Gatewall-Subject-Kind``."""
+
+    USER = "user"
+    GIT_TOKEN = "git-token"
+    LICENSE = "license"
+
+
+SECOND_FACTORS = frozenset({"otp", "mfa"})
+"""RFC 8176 ``amr`` values that prove a second factor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Who a credential proved, and which registered domains they may enter.
+
+    ``id`` is the id of the user, git token or license; ``name`` and ``email`` are those of the
+    person, empty for a license.
+    """
+
+    kind: SubjectKind
+    id: int
+    name: str = ""
+    email: str = ""
+    is_admin: bool = False
+    all_domains: bool = True
+    domains: frozenset[str] = frozenset()
+    amr: tuple[str, ...] = ()
+
+    def may_enter(self, domain: str | None) -> bool:
+        """True if the scope covers the registered domain; None is a host that belongs to none."""
+        return self.is_admin or self.all_domains or self.names(domain)
+
+    def names(self, domain: str | None) -> bool:
+        """True if the scope names this very domain, not merely all of them."""
+        return not self.all_domains and domain is not None and domain in self.domains
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRequest:
+    """One question of the proxy, parsed. Texts hold header bytes as latin-1 characters.
+
+    ``at`` is the moment in seconds since the epoch; ``fault`` says what is malformed, in which case
+    nothing but ``client`` and ``at`` may be relied on; ``visible`` names the parts that the proxy
+    showed, ``headers`` have lower-case names and never hold our own credentials.
+    """
+
+    at: float
+    client: IPAddress
+    authority: Authority | None = None
+    scheme: str = "http"
+    method: str = "GET"
+    uri: str = "/"
+    headers: tuple[tuple[str, str], ...] = ()
+    cookies: tuple[tuple[str, str], ...] = ()
+    credentials: tuple[Credential, ...] = ()
+    allowlist_applies: bool = True
+    visible: frozenset[str] = frozenset()
+    fault: str = ""
+
+    @property
+    def host(self) -> Host | None:
+        return self.authority.host if self.authority else None
+
+    def header(self, name: str) -> str:
+        """Return the value of a header by its lower-case name, empty if it was not sent."""
+        return next((value for key, value in self.headers if key == name), "")
+
+
+class Action(StrEnum):
+    """What a match of a WAF rule does."""
+
+    BLOCK = "block"
+    MONITOR = "monitor"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleMatch:
+    """A WAF rule that matched; ``enforced`` if its score counted towards a refusal."""
+
+    rule_id: int
+    name: str
+    category: str
+    score: int
+    enforced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedBy:
+    """The row that decided: ``kind`` is a resource, ``id`` its row."""
+
+    kind: str
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one step says: the effect, why, and what decided it."""
+
+    effect: Effect
+    reason: Reason
+    decided_by: DecidedBy | None = None
+    retry_after_seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The answer to one access request, with the facts it rests on."""
+
+    verdict: Verdict
+    subject: Subject | None = None
+    country_code: str | None = None
+    rules: tuple[RuleMatch, ...] = ()
+
+    @property
+    def effect(self) -> Effect:
+        return self.verdict.effect
+
+    @property
+    def reason(self) -> Reason:
+        return self.verdict.reason

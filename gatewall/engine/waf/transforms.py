@@ -1,0 +1,41 @@
+"""The closed list of transforms, each a bounded function from bytes to bytes. No I/O."""
+
+import base64
+import binascii
+import html
+from collections.abc import Callable
+
+from gatewall.engine.waf.rules import Transform
+from gatewall.engine.waf.views import canonical_path, decode
+
+
+def _html_decode(value: bytes) -> bytes:
+    return html.unescape(value.decode("latin-1")).encode("utf-8") if b"&" in value else value
+
+
+def _base64_decode(value: bytes) -> bytes:
+    """Return what the value encodes, or the value itself where it is not base64."""
+    try:
+        padded = value.strip() + b"=" * (-len(value.strip()) % 4)
+        return base64.b64decode(padded, altchars=b"-_" if {45, 95} & set(value) else None, validate=True)
+    except (binascii.Error, ValueError):
+        return value
+
+
+_FUNCTIONS: dict[Transform, Callable[[bytes], bytes]] = {
+    Transform.LOWERCASE: bytes.lower,
+    Transform.URL_DECODE: decode,
+    Transform.HTML_DECODE: _html_decode,
+    Transform.BASE64_DECODE: _base64_decode,
+    Transform.COMPRESS_WHITESPACE: lambda value: b" ".join(value.split()),
+    Transform.REMOVE_WHITESPACE: lambda value: b"".join(value.split()),
+    Transform.REMOVE_NULS: lambda value: value.replace(b"\0", b""),
+    Transform.NORMALIZE_PATH: canonical_path,
+}
+
+
+def apply(transforms: tuple[Transform, ...], value: bytes) -> bytes:
+    """Return the value after the transforms, in their order."""
+    for transform in transforms:
+        value = _FUNCTIONS[transform](value)
+    return value

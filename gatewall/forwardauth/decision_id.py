@@ -1,0 +1,12 @@
+"""Decision ids: UUID version 7 (RFC 9562 section 5.7), so that ids sort by time."""
+
+import secrets
+import uuid
+
+
+def new_decision_id(at: float) -> str:
+    """Return a new id for a decision taken at this moment (seconds since the epoch)."""
+    milliseconds = int(at * 1000) & 0xFFFF_FFFF_FFFF
+    random = secrets.randbits(74)
+    number = milliseconds << 80 | 0x7 << 76 | (random >> 62) << 64 | 0b10 << 62 | random & ((1 << 62) - 1)
+    return str(uuid.UUID(int=number))

@@ -1,0 +1,75 @@
+"""Request headers as both servers deliver them: bytes kept, lines told apart. Pure.
+
+A value is a ``str`` whose characters are the bytes of the wire (latin-1). Several lines of one name
+are joined by a line feed, which no line can hold, so that nobody can write two lines as one.
+"""
+
+from collections.abc import Iterable, Mapping
+
+Headers = Mapping[str, str]
+"""Lower-case header names with their values; several lines are joined by a line feed."""
+
+LINE = "\n"
+_CONTROLS = frozenset(map(chr, [*range(32), 127]))
+_MAX_COOKIES = 256
+_SPECIAL = {"CONTENT_TYPE": "content-type", "CONTENT_LENGTH": "content-length"}
+
+
+def from_lines(lines: Iterable[tuple[bytes, bytes]]) -> Headers:
+    """Return the headers of raw lines, as ASGI gives them."""
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in lines:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        headers[name] = headers[name] + LINE + value if name in headers else value
+    return headers
+
+
+def from_environ(environ: Mapping[str, object]) -> Headers:
+    """Return the headers of a WSGI environ (PEP 3333: values are latin-1 already).
+
+    A name with ``_`` or ``.`` is not ours: the server drops the first before it could be folded
+    into a name with ``-`` (gunicorn's ``header_map = "drop"``), the second stays itself.
+    """
+    headers = {
+        key[5:].lower().replace("_", "-"): value
+        for key, value in environ.items()
+        if key.startswith("HTTP_") and isinstance(value, str)
+    }
+    for key, name in _SPECIAL.items():
+        value = environ.get(key)
+        if isinstance(value, str) and value:
+            headers[name] = value
+    return headers
+
+
+def one_value(headers: Headers, name: str) -> str | None:
+    """Return the value of a header that has exactly one, or None if it was not sent.
+
+    Equal lines count as one.
+
+    Raises ValueError when lines differ or a control byte is in the value.
+    """
+    value = headers.get(name)
+    if value is None:
+        return None
+    if LINE in value:
+        first, *others = (line.strip(" \t") for line in value.split(LINE))
+        if any(other != first for other in others):
+            raise ValueError(f"{name} has two values")
+        value = first
+    value = value.strip(" \t")
+    if not is_printable(value):
+        raise ValueError(f"{name} has a control byte")
+    return value
+
+
+def is_printable(text: str) -> bool:
+    """True if no character is a control byte; 0x80 to 0xFF are not."""
+    return _CONTROLS.isdisjoint(text)
+
+
+def cookies(headers: Headers) -> tuple[tuple[str, str], ...]:
+    """Return the cookies as name and value, in the order sent (RFC 6265 section 5.4); bounded."""
+    text = headers.get("cookie", "").replace(LINE, ";")
+    pairs = (part.strip(" \t").partition("=") for part in text.split(";", _MAX_COOKIES)[:_MAX_COOKIES])
+    return tuple((name.strip(" \t"), value.strip(' \t"')) for name, equals, value in pairs if equals)

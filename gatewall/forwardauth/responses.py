@@ -1,0 +1,99 @@
+"""Turns a decision into the answer that a proxy understands: a status and headers. Pure."""
+
+from dataclasses import dataclass
+from urllib.parse import quote_from_bytes
+
+from gatewall.engine.model import AccessRequest, CredentialKind, Decision, Effect, Reason, SubjectKind
+from gatewall.engine.snapshot import PolicySnapshot
+
+_GIT_SERVICES = ("/info/refs?service=git-upload-pack", "/info/refs?service=git-receive-pack")
+_GIT_ENDPOINTS = ("/git-upload-pack", "/git-receive-pack")
+_ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"), ("Content-Length", "0"))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back to the proxy. There is no body."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GuardPage:
+    """Where visitors sign in: under ``root_path`` of the public URL, or of the site they asked for."""
+
+    root_path: str
+    public_url: str | None = None
+
+    def location(self, request: AccessRequest, policy: PolicySnapshot) -> str:
+        """Return the URL of the guard page for this request.
+
+        Neither the page nor the way back (``rd``) ever names a host that is not registered: the
+        requested host is the visitor's to choose.
+        """
+        site = None
+        if request.authority and policy.domains.match(request.host):
+            site = f"{request.scheme}://{request.authority}"
+        page = f"{self.public_url or site or ''}{self.root_path}/"
+        if site is None:
+            return page
+        uri = request.uri if request.uri.startswith("/") else "/"
+        return f"{page}?rd={quote_from_bytes((site + uri).encode('latin-1'), safe='')}"
+
+
+def answer(
+    decision: Decision, request: AccessRequest | None, policy: PolicySnapshot | None, guard: GuardPage, decision_id: str
+) -> Answer:
+    """Return the answer to a decision; request and policy are None when none could be had."""
+    headers = [
+        ("X-Gatewall-Decision-Id", decision_id),
+        ("X-Request-Id", decision_id),
+        ("X-Gatewall-Reason", decision.reason.value),
+        *_ALWAYS,
+    ]
+    match decision.effect:
+        case Effect.ALLOW:
+            headers += _identity(decision)
+        case Effect.CHALLENGE if request is not None and policy is not None:
+            headers.append(("WWW-Authenticate", _challenge(request)))
+            headers.append(("Location", guard.location(request, policy)))
+        case Effect.ERROR:
+            headers.append(("Retry-After", "1"))
+        case _:
+            if decision.verdict.retry_after_seconds:
+                headers.append(("Retry-After", str(decision.verdict.retry_after_seconds)))
+    return Answer(decision.effect.status, tuple(headers))
+
+
+def _identity(decision: Decision) -> list[tuple[str, str]]:
+    """Return every identity header, empty where unknown, so that no copy of the client's survives.
+
+    A license has no name here: whoever names licenses could otherwise name one after a user.
+    """
+    subject = decision.subject
+    if subject is None:
+        kind = "public" if decision.reason is Reason.HOST_PUBLIC else "client"
+        return [("Remote-User", ""), ("Remote-Email", ""), ("Remote-Groups", ""), ("X-Gatewall-Subject-Kind", kind)]
+    is_person = subject.kind is not SubjectKind.LICENSE
+    return [
+        ("Remote-User", subject.name if is_person else ""),
+        ("Remote-Email", subject.email if is_person else ""),
+        ("Remote-Groups", "admins" if is_person and subject.is_admin else ""),
+        ("X-Gatewall-Subject-Kind", subject.kind.value),
+    ]
+
+
+def _challenge(request: AccessRequest) -> str:
+    """Return the challenge (RFC 9110 section 11.6.1); only git is asked for a password by its own prompt."""
+    return 'Basic realm="Gatewall"' if _is_git(request) else 'Gatewall realm="Gatewall"'
+
+
+def _is_git(request: AccessRequest) -> bool:
+    path, _, query = request.uri.partition("?")
+    return (
+        request.header("user-agent").startswith("git/")
+        or path.endswith(_GIT_ENDPOINTS)
+        or f"{path}?{query}".endswith(_GIT_SERVICES)
+        or any(credential.kind is CredentialKind.GIT_BASIC for credential in request.credentials)
+    )

@@ -1,0 +1,182 @@
+"""Turns the subrequest of one proxy dialect into an access request. Pure; never raises for bad input.
+
+One function a dialect, and each reads exactly one family of headers: most gateways that were
+bypassed read a second family as a fallback (docs/security.md).
+"""
+
+import base64
+import binascii
+from dataclasses import dataclass, replace
+
+from gatewall.clientip import ForwardedForMalformed, TrustedProxies, client_address, peer_or_unknown
+from gatewall.credentials.machine import GIT_TOKEN_PREFIX
+from gatewall.engine.hosts import Authority
+from gatewall.engine.model import AccessRequest, Credential, CredentialKind
+from gatewall.forwardauth import headers as wire
+from gatewall.forwardauth.headers import Headers
+
+COOKIE_NAME = "service.token"
+_MAX_SESSION_COOKIES = 4
+_MAX_URI = 16_384
+_UNSHOWN_HEADERS = frozenset(
+    {"service-authorization", "service-git-token", "service-license", "authorization", "cookie", "proxy-authorization"}
+)
+_SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
+_FORWARDED = "x-forwarded-"
+_DIALECT_AUTH = tuple(_FORWARDED + name for name in ("for", "host", "proto", "method", "uri"))
+
+
+@dataclass(frozen=True, slots=True)
+class Subrequest:
+    """What the proxy sent us, as the server read it: its address ("" for a unix socket), the
+    scheme of its connection, and the headers.
+    """
+
+    peer: str
+    scheme: str
+    headers: Headers
+
+
+def auth(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
+    """Return the request that ``GET /auth`` is about; a malformed one says so in ``fault``."""
+    request = AccessRequest(at=at, client=peer_or_unknown(subrequest.peer), scheme=subrequest.scheme)
+    try:
+        if trusted.trusts_peer(subrequest.peer):
+            request = _forwarded(request, subrequest, trusted)
+        else:
+            # Nobody vouches for these headers: to us, they do not exist.
+            request = replace(
+                request,
+                client=client_address(subrequest.peer, None, trusted),
+                authority=_authority(wire.one_value(subrequest.headers, "host")),
+            )
+        return _with_contents(request, subrequest.headers)
+    except ForwardedForMalformed as error:
+        return replace(request, fault=f"X-Forwarded-For: {error}")
+    except ValueError as error:
+        return replace(request, fault=str(error))
+
+
+def _forwarded(request: AccessRequest, subrequest: Subrequest, trusted: TrustedProxies) -> AccessRequest:
+    headers = subrequest.headers
+    sent = frozenset(name for name in _DIALECT_AUTH if name in headers)
+    client = client_address(subrequest.peer, headers.get("x-forwarded-for"), trusted)
+    request = replace(request, client=client)
+    host = _single(headers, "x-forwarded-host")
+    proto = _single(headers, "x-forwarded-proto")
+    method = _single(headers, "x-forwarded-method")
+    uri = wire.one_value(headers, "x-forwarded-uri")
+    return replace(
+        request,
+        # A proxy that forwards a host but no client address has lost the one thing that an allowlist
+        # rests on: the peer is the client, and it is not let in for being the proxy.
+        allowlist_applies=bool(headers.get("x-forwarded-for")) or not sent,
+        authority=_authority(host if host is not None else wire.one_value(headers, "host")),
+        scheme=_scheme(proto) if proto is not None else request.scheme,
+        method=_method(method) if method is not None else "GET",
+        uri=_uri(uri) if uri is not None else "/",
+        visible=frozenset(name.removeprefix(_FORWARDED) for name in sent),
+    )
+
+
+def _with_contents(request: AccessRequest, headers: Headers) -> AccessRequest:
+    """Add what the visitor himself sent along: headers, cookies, credentials."""
+    all_cookies = wire.cookies(headers)
+    others = tuple((name, value) for name, value in all_cookies if name != COOKIE_NAME)
+    shown = [
+        (name, value.replace(wire.LINE, ", "))
+        for name, value in headers.items()
+        if name not in _UNSHOWN_HEADERS and not name.startswith(_FORWARDED)
+    ]
+    if others:
+        shown.append(("cookie", "; ".join(f"{name}={value}" for name, value in others)))
+    return replace(
+        request,
+        headers=tuple(shown),
+        cookies=others,
+        credentials=_credentials(headers, all_cookies),
+        visible=request.visible | {"headers"},
+    )
+
+
+def _credentials(headers: Headers, all_cookies: tuple[tuple[str, str], ...]) -> tuple[Credential, ...]:
+    """Return the credentials in the order in which they are tried.
+
+    Repeated lines of one credential header are tried one after another, as repeated cookies are.
+    """
+    found = [
+        Credential(CredentialKind.SESSION_HEADER, _without_bearer(line))
+        for line in _lines(headers, "service-authorization")
+    ]
+    sessions = [value for name, value in all_cookies if name == COOKIE_NAME and value]
+    found += [Credential(CredentialKind.SESSION_COOKIE, value) for value in sessions[:_MAX_SESSION_COOKIES]]
+    for line in _lines(headers, "service-git-token"):
+        username, _, token = line.partition(":")
+        found.append(Credential(CredentialKind.GIT_TOKEN, token, username))
+    if basic := basic_credential(headers):
+        found.append(basic)
+    found += [Credential(CredentialKind.LICENSE, line) for line in _lines(headers, "service-license")]
+    return tuple(found)
+
+
+def basic_credential(headers: Headers) -> Credential | None:
+    """Return the git token sent as ``Authorization: Basic``; other uses of that header are not ours."""
+    scheme, _, encoded = headers.get("authorization", "").strip(" \t").partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        text = base64.b64decode(encoded.strip(" "), validate=True).decode("latin-1")
+    except (binascii.Error, ValueError):
+        return None
+    username, _, password = text.partition(":")
+    if not password.startswith(GIT_TOKEN_PREFIX):
+        return None
+    return Credential(CredentialKind.GIT_BASIC, password, username)
+
+
+def _lines(headers: Headers, name: str) -> list[str]:
+    """Return the distinct lines of a credential header, at most four, in the order sent."""
+    lines = (line.strip(" \t") for line in headers.get(name, "").split(wire.LINE))
+    return list(dict.fromkeys(line for line in lines if line))[:_MAX_SESSION_COOKIES]
+
+
+def _without_bearer(text: str) -> str:
+    scheme, space, token = text.partition(" ")
+    return token.strip(" ") if space and scheme.lower() == "bearer" else text
+
+
+def _single(headers: Headers, name: str) -> str | None:
+    """Return the value of a header that is never a list."""
+    value = wire.one_value(headers, name)
+    if value is not None and "," in value:
+        raise ValueError(f"{name} has a comma")
+    return value
+
+
+def _authority(text: str | None) -> Authority | None:
+    if not text:
+        return None
+    authority = Authority.parse(text.encode("latin-1").decode("utf-8"))
+    if authority is None:
+        raise ValueError("the host is not a host name or IP literal")
+    return authority
+
+
+def _scheme(text: str) -> str:
+    scheme = _SCHEMES.get(text.lower())
+    if scheme is None:
+        raise ValueError("x-forwarded-proto is not http, https, ws or wss")
+    return scheme
+
+
+def _method(text: str) -> str:
+    letters = text.replace("-", "")
+    if not (len(text) <= 32 and letters.isascii() and letters.isalpha() and letters.isupper()):
+        raise ValueError("x-forwarded-method is not a method in capital letters")
+    return text
+
+
+def _uri(text: str) -> str:
+    if len(text) > _MAX_URI or not (text.startswith("/") or text == "*"):
+        raise ValueError("x-forwarded-uri is not a path")
+    return text

@@ -1,0 +1,1 @@
+"""From rows to the policy in memory: compile, encode, keep, hold."""

@@ -1,0 +1,63 @@
+"""Holds the policy of one process. No Django, no I/O of its own: a source is handed in."""
+
+import logging
+from threading import Lock
+from typing import Protocol
+
+from gatewall.engine.snapshot import PolicySnapshot, Version
+
+logger = logging.getLogger(__name__)
+
+
+class PolicyUnavailable(Exception):
+    """The policy cannot be read or is not usable right now; the message says why."""
+
+
+class PolicyRefused(PolicyUnavailable):
+    """The version in force will never be usable, however often it is read."""
+
+
+class PolicyStore(Protocol):
+    """Where published policy comes from."""
+
+    def version(self) -> Version:
+        """Return the version in force. Raises PolicyUnavailable."""
+
+    def load(self, version: Version) -> PolicySnapshot:
+        """Return the policy of this version or a later one. Raises PolicyUnavailable, PolicyRefused."""
+
+
+class PolicyHolder:
+    """The policy in memory, replaced as a whole when the store has moved on.
+
+    Static stability: once there is a policy, a store that fails changes nothing but a log line.
+    """
+
+    def __init__(self, store: PolicyStore) -> None:
+        self._store = store
+        self._policy: PolicySnapshot | None = None
+        self._refused: Version | None = None
+        self._lock = Lock()
+
+    def current(self) -> PolicySnapshot | None:
+        """Return the newest policy that can be had, or None if there never was one."""
+        try:
+            version = self._store.version()
+            policy = self._policy
+            if policy is not None and (policy.version >= version or version == self._refused):
+                return policy
+            return self._load(version)
+        except PolicyUnavailable as error:
+            logger.warning("policy not refreshed: %s", error)
+            return self._policy
+
+    def _load(self, version: Version) -> PolicySnapshot:
+        with self._lock:  # one thread loads, the others wait: who has just written must see it
+            policy = self._policy
+            if policy is None or policy.version < version:
+                try:
+                    policy = self._policy = self._store.load(version)
+                except PolicyRefused:
+                    self._refused = version
+                    raise
+            return policy
