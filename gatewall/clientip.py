@@ -5,7 +5,7 @@ to its left, and the first that is not one is the client. Nothing to the left of
 because the client may have written it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 
@@ -105,3 +105,13 @@ def client_address(peer: str, forwarded_for: str | None, trusted: TrustedProxies
         if not trusted.trusts(address):
             break
     return client
+
+
+def client_of_environ(environ: Mapping[str, object], trusted: TrustedProxies) -> IPAddress:
+    """Return the client of a WSGI request; a chain that cannot be read leaves the peer."""
+    peer, forwarded_for = environ.get("REMOTE_ADDR"), environ.get("HTTP_X_FORWARDED_FOR")
+    peer = peer if isinstance(peer, str) else ""
+    try:
+        return client_address(peer, forwarded_for if isinstance(forwarded_for, str) else None, trusted)
+    except ForwardedForMalformed:
+        return peer_or_unknown(peer)

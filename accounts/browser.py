@@ -1,0 +1,56 @@
+"""What a browser brings and takes away at sign-in: its address, and the session cookie (contract section 4)."""
+
+from datetime import datetime
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from rest_framework.request import Request
+
+from accounts.authentication import COOKIE_NAME
+from accounts.login import Visitor
+from gatewall.clientip import client_of_environ
+from gatewall.engine.addresses import parse_address
+from gatewall.engine.hosts import Authority
+
+_LOOPBACK_NAMES = frozenset({"localhost", "[::1]"})
+
+
+def visitor(request: HttpRequest | Request) -> Visitor:
+    """Return where a sign-in comes from."""
+    address = client_of_environ(request.META, settings.GATEWALL_TRUSTED_PROXIES)
+    return Visitor(client_ip=str(address), user_agent=request.headers.get("User-Agent", ""))
+
+
+def set_session(response: HttpResponse, request: HttpRequest | Request, token: str, *, expires_at: datetime) -> None:
+    """Give the browser its session token."""
+    response.set_cookie(
+        COOKIE_NAME,
+        token,
+        expires=expires_at,
+        path="/",
+        domain=settings.GATEWALL_COOKIE_DOMAIN,
+        secure=must_be_secure(request),
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def clear_session(response: HttpResponse) -> None:
+    """Take the session token back, with the attributes it was given with."""
+    response.delete_cookie(COOKIE_NAME, path="/", domain=settings.GATEWALL_COOKIE_DOMAIN, samesite="Lax")
+
+
+def must_be_secure(request: HttpRequest | Request) -> bool:
+    """True unless plain HTTP was chosen: by the scheme of the public URL or, without one, on loopback."""
+    if settings.GATEWALL_PUBLIC_URL:
+        return not settings.GATEWALL_PUBLIC_URL.startswith("http://")
+    return not is_loopback_name(request.get_host())
+
+
+def is_loopback_name(authority: str) -> bool:
+    """True if the host names this machine."""
+    parsed = Authority.parse(authority)
+    if parsed is None:
+        return False
+    address = parse_address(parsed.host.name)
+    return parsed.host.name in _LOOPBACK_NAMES or (address is not None and address.is_loopback)

@@ -1,0 +1,80 @@
+"""Users and their sessions."""
+
+from datetime import datetime
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models.functions import Lower
+
+from gatewall.models import Record
+
+USERNAME_PATTERN = r"^[A-Za-z0-9._@+-]{3,64}\Z"
+
+
+class Users(BaseUserManager["User"]):
+    """Finds users by name, case ignored."""
+
+    def get_by_natural_key(self, username: str | None) -> "User":
+        return self.get(username__iexact=username)
+
+
+class User(AbstractBaseUser, Record):
+    """A person who signs in. ``session_version`` is in every token: raising it ends them all."""
+
+    username = models.CharField(max_length=64, validators=[RegexValidator(USERNAME_PATTERN)])
+    email = models.EmailField(blank=True)
+    is_admin = models.BooleanField(default=False)
+    is_active = models.BooleanField(default=True)
+    all_domains = models.BooleanField(default=True)
+    authorized_domains = models.ManyToManyField("policies.AuthorizedDomain", blank=True, related_name="users")
+    remark = models.CharField(max_length=500, blank=True)
+    session_version = models.PositiveIntegerField(default=1, editable=False)
+    last_login_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    last_login = None  # Django's own column; ours is called last_login_at
+
+    USERNAME_FIELD = "username"
+    objects = Users()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(Lower("username"), name="username_is_unique_ignoring_case")]
+
+    def __str__(self) -> str:
+        return self.username
+
+    @property
+    def is_staff(self) -> bool:
+        """Admins, and only they, may use the Django admin; there are no finer permissions."""
+        return self.is_admin and self.is_active
+
+    def has_perm(self, perm: str, obj: object = None) -> bool:
+        return self.is_staff
+
+    def has_module_perms(self, app_label: str) -> bool:
+        return self.is_staff
+
+
+class Session(models.Model):
+    """A token that was issued, by its ``jti``."""
+
+    jti = models.UUIDField(primary_key=True, editable=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="sessions")
+    session_version = models.PositiveIntegerField()
+    issued_at = models.DateTimeField()
+    expires_at = models.DateTimeField(db_index=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    client_ip = models.GenericIPAddressField()
+    user_agent = models.CharField(max_length=256, blank=True)
+    amr = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["-issued_at", "jti"]
+        constraints = [
+            models.CheckConstraint(condition=models.Q(expires_at__gt=models.F("issued_at")), name="session_has_a_life"),
+        ]
+
+    def is_live(self, at: datetime) -> bool:
+        """True while the session opens anything."""
+        return self.revoked_at is None and at < self.expires_at and self.session_version == self.user.session_version

@@ -1,0 +1,129 @@
+"""Changes to users and sessions. What changes who may pass advances the revision in the same transaction."""
+
+import uuid
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.password_validation import validate_password
+from django.db import IntegrityError, transaction
+from django.db.models import F
+
+from accounts import selectors
+from accounts.models import Session, User
+from accounts.tokens import IssuedToken
+from gatewall import revisions
+from gatewall.refusals import Conflict
+from policies.models import AuthorizedDomain
+
+
+class UsernameTaken(Conflict):
+    """There is a user of this name, perhaps in other letter case."""
+
+    code = "duplicate"
+
+
+class LastAdmin(Conflict):
+    """The last active admin cannot be deleted, demoted or disabled."""
+
+    code = "last-admin"
+
+
+@transaction.atomic
+def create_user(
+    *,
+    actor: str,
+    username: str,
+    password: str,
+    authorized_domains: Iterable[AuthorizedDomain] = (),
+    **values: Any,
+) -> User:
+    """Create a user. Raises ValidationError, UsernameTaken."""
+    user = User(username=username, created_by=actor, **values)
+    validate_password(password, user)
+    user.set_password(password)
+    _save(user)
+    user.authorized_domains.set(authorized_domains)
+    revisions.advance()
+    return user
+
+
+@transaction.atomic
+def change_user(
+    user: User,
+    *,
+    password: str | None = None,
+    authorized_domains: Iterable[AuthorizedDomain] | None = None,
+    **values: Any,
+) -> User:
+    """Change a user. A new password, a demotion and a disabling end the user's sessions for good.
+
+    Raises ValidationError, UsernameTaken, LastAdmin.
+    """
+    user = User.objects.select_for_update().get(pk=user.pk)
+    was_admin, was_active = user.is_admin, user.is_active
+    for name, value in values.items():
+        setattr(user, name, value)
+    if was_admin and was_active and not (user.is_admin and user.is_active):
+        _refuse_last_admin(user)
+    if password is not None:
+        validate_password(password, user)
+        user.set_password(password)
+    if password is not None or (was_admin and not user.is_admin) or (was_active and not user.is_active):
+        user.session_version = F("session_version") + 1  # type: ignore[assignment]
+    _save(user)
+    if authorized_domains is not None:
+        user.authorized_domains.set(authorized_domains)
+    revisions.advance()
+    return User.objects.get(pk=user.pk)
+
+
+@transaction.atomic
+def delete_user(user: User) -> None:
+    """Delete a user with sessions and git tokens. Raises LastAdmin."""
+    user = User.objects.select_for_update().get(pk=user.pk)
+    if user.is_staff:
+        _refuse_last_admin(user)
+    user.delete()
+    revisions.advance()
+
+
+@transaction.atomic
+def open_session(
+    user: User, token: IssuedToken, *, at: datetime, client_ip: str, user_agent: str, amr: Iterable[str]
+) -> Session:
+    """Record a token that was issued. A sign-in is no change of policy."""
+    User.objects.filter(pk=user.pk).update(last_login_at=at)
+    return Session.objects.create(
+        jti=token.jti,
+        user=user,
+        session_version=user.session_version,
+        issued_at=at,
+        expires_at=token.expires_at,
+        client_ip=client_ip,
+        user_agent=user_agent[:256],
+        amr=list(amr),
+    )
+
+
+@transaction.atomic
+def revoke_session(jti: uuid.UUID, *, at: datetime) -> None:
+    """End a session; its token opens nothing from the next request on. Twice is once."""
+    if Session.objects.filter(pk=jti, revoked_at__isnull=True).update(revoked_at=at):
+        revisions.advance_revocations()
+
+
+def _refuse_last_admin(user: User) -> None:
+    # The admins are locked, so that two of them cannot demote each other at the same moment.
+    list(User.objects.select_for_update().filter(is_admin=True, is_active=True).values_list("pk", flat=True))
+    if not selectors.has_active_admin_besides(user):
+        raise LastAdmin(f"{user.username} is the last active admin")
+
+
+def _save(user: User) -> None:
+    user.clean_fields(exclude=["password", "session_version", "last_login_at"])
+    try:
+        with transaction.atomic():
+            user.save()
+    except IntegrityError:
+        raise UsernameTaken(f"there is a user named {user.username!r} already") from None

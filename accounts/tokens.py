@@ -1,0 +1,97 @@
+"""Session tokens: simplejwt issues them, over the same key ring that the gate verifies with."""
+
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import jwt
+from django.conf import settings
+from rest_framework_simplejwt.exceptions import TokenBackendError
+from rest_framework_simplejwt.tokens import Token
+
+from gatewall.credentials.keyring import KeyRing
+from gatewall.credentials.sessions import ALGORITHM, SESSION_TYPE, verify_payload
+
+GATE = "gate"
+"""Audience of tokens that open ``/auth`` and the holder's own account."""
+API = "api"
+"""Audience of tokens that also open the management API."""
+
+
+class KeyRingBackend:
+    """A simplejwt token backend that signs with the first key and names it in ``kid``."""
+
+    def __init__(self, keys: KeyRing, issuer: str) -> None:
+        self._keys = keys
+        self._issuer = issuer
+
+    def encode(self, payload: Mapping[str, Any]) -> str:
+        key = self._keys.signing
+        claims = {**payload, "iss": self._issuer}
+        return jwt.encode(claims, key.secret, algorithm=ALGORITHM, headers={"kid": key.kid})
+
+    def decode(self, token: str | bytes, verify: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - simplejwt's
+        text = token.decode("latin-1") if isinstance(token, bytes) else token
+        payload = verify_payload(text, self._keys, issuer=self._issuer, audience=None)
+        if payload is None:
+            raise TokenBackendError("Token is invalid")
+        return dict(payload)
+
+    def get_leeway(self) -> timedelta:
+        """Return how long after its end a token still counts: not at all."""
+        return timedelta(0)
+
+
+class SessionToken(Token):
+    """A session, or what is left of one when a stranger wrote it: verified on construction."""
+
+    token_type = SESSION_TYPE
+    lifetime = timedelta(hours=24)
+
+    def get_token_backend(self) -> KeyRingBackend:
+        return KeyRingBackend(settings.GATEWALL_JWT_KEYS, settings.GATEWALL_TOKEN_ISSUER)
+
+    @property
+    def audiences(self) -> frozenset[str]:
+        """Return what the token opens."""
+        audience = self.payload.get("aud")
+        return frozenset([audience] if isinstance(audience, str) else audience or ())
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedToken:
+    """A token fresh from the signer."""
+
+    text: str
+    jti: uuid.UUID
+    expires_at: datetime
+
+    def __repr__(self) -> str:
+        """Show the id alone."""
+        return f"IssuedToken({self.jti})"
+
+
+def issue(
+    *,
+    user_id: int,
+    session_version: int,
+    audiences: Iterable[str],
+    amr: Iterable[str],
+    at: datetime,
+    lifetime: timedelta,
+) -> IssuedToken:
+    """Return a new session token that is in force from ``at`` for ``lifetime``."""
+    token = SessionToken()
+    token.set_iat(at_time=at)
+    token.set_exp(from_time=at, lifetime=lifetime)
+    jti = uuid.uuid4()
+    token["jti"] = str(jti)
+    token["sub"] = str(user_id)
+    token["nbf"] = token["iat"]
+    token["sv"] = session_version
+    token["amr"] = list(amr)
+    audience = list(audiences)
+    token["aud"] = audience[0] if len(audience) == 1 else audience
+    return IssuedToken(str(token), jti, at.replace(microsecond=0) + lifetime)

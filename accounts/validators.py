@@ -1,0 +1,18 @@
+"""What a password must be: long enough, and not so long that hashing it is an attack."""
+
+from django.core.exceptions import ValidationError
+
+MIN_LENGTH = 8
+MAX_LENGTH = 128
+
+
+class LengthValidator:
+    """Refuses passwords under 8 or over 128 characters (NIST SP 800-63B; no composition rules)."""
+
+    def validate(self, password: str, user: object = None) -> None:
+        """Raise ValidationError, code ``password-length``."""
+        if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
+            raise ValidationError(self.get_help_text(), code="password-length")
+
+    def get_help_text(self) -> str:
+        return f"A password has {MIN_LENGTH} to {MAX_LENGTH} characters."

@@ -1,0 +1,1 @@
+"""What happened: the access log and security events."""

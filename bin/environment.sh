@@ -1,0 +1,38 @@
+# Sourced by bin/up and bin/test: a Python environment that is installed once and then only looked at.
+
+say() { printf '%s\n' "$*"; }
+
+# find_python: sets $python to the first Python that is new enough.
+find_python() {
+    for python in "${PYTHON:-}" python3 python3.13 python3.12 python3.11 python3.14 python; do
+        if [ -n "$python" ] && "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            return
+        fi
+    done
+    say "Python 3.11 or newer is needed and was not found; install it, or name one with PYTHON=/path/to/python3." >&2
+    exit 2
+}
+
+# make_environment FOLDER: creates the environment unless one of this Python works there.
+make_environment() {
+    environment=$1
+    version=$("$python" -c 'import sys; print(sys.version)')
+    if [ "$("$environment/bin/python" -c 'import pip, sys; print(sys.version)' 2>/dev/null)" != "$version" ]; then
+        say "Making the Python environment $environment ..."
+        "$python" -m venv --clear "$environment" || {
+            say "Python could not make $environment (on Debian and Ubuntu: apt install python3-venv)." >&2
+            exit 2
+        }
+    fi
+}
+
+# install FILE [INCLUDED...]: installs a requirements file unless its stamp says that it is installed.
+install() {
+    stamp="$environment/installed-$1"
+    content=$({ cat "$@"; say "$version"; } | cksum)
+    if [ "$(cat "$stamp" 2>/dev/null)" != "$content" ]; then
+        say "Installing $1 (once; takes a minute) ..."
+        "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --retries 2 -r "$1" || return 1
+        say "$content" > "$stamp"
+    fi
+}

@@ -1,0 +1,41 @@
+"""gunicorn for the control plane: ``gunicorn -c deploy/gunicorn.conf.py gatewall.wsgi:application``."""
+
+import os
+import sys
+from pathlib import Path
+
+from gatewall import env
+from gatewall.forwardauth.gunicorn import join_repeated_headers
+
+try:
+    environment = env.read(os.environ, Path(__file__).resolve().parent.parent)
+except env.ConfigError as error:
+    print(f"gatewall: {error}", file=sys.stderr)  # noqa: T201 - the one line
+    sys.exit(2)
+
+bind = (
+    f"[{environment.bind}]:{environment.port}" if ":" in environment.bind else f"{environment.bind}:{environment.port}"
+)
+workers = environment.workers
+# Threads, because a control-plane request waits for the database; the gate's memory is shared by them.
+worker_class = "gthread"
+threads = 8
+keepalive = 75  # longer than a proxy keeps its idle connections, so that it closes first
+graceful_timeout = 10
+timeout = 60
+limit_request_line = 8190
+limit_request_fields = 100
+limit_request_field_size = 8190
+# Who the client is, and over which scheme, is decided in gatewall/clientip.py alone.
+forwarded_allow_ips = ""
+secure_scheme_headers: dict[str, str] = {}
+forwarder_headers = ""
+header_map = "drop"  # X_Forwarded_For is not X-Forwarded-For
+worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - gunicorn's heartbeat file
+control_socket_disable = True
+loglevel = environment.log_level.lower()
+
+
+def pre_request(worker: object, req: object) -> None:
+    """Keep repeated header lines apart before gunicorn joins them by comma."""
+    req.headers = join_repeated_headers(req.headers)  # type: ignore[attr-defined]

@@ -1,0 +1,39 @@
+"""Refuses writes that another site made a browser send (contract section 1). No tokens, no state."""
+
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.http import HttpRequest
+from rest_framework.request import Request
+
+from gatewall.refusals import Forbidden
+
+_OURS = frozenset({"same-origin", "none"})
+
+
+class CrossSite(Forbidden):
+    """The browser says that another site sent this."""
+
+    code = "cross-site"
+
+
+def refuse_cross_site(request: HttpRequest | Request) -> None:
+    """Raise CrossSite unless the browser says that the request is our own, or is no browser.
+
+    ``Sec-Fetch-Site`` cannot be set by scripts and counts first; ``Origin`` is for older browsers.
+    """
+    site = request.headers.get("Sec-Fetch-Site")
+    if site is not None:
+        if site not in _OURS:
+            raise CrossSite("this request was sent by another site")
+        return
+    origin = request.headers.get("Origin")
+    if origin is not None and not _is_own_origin(origin, request):
+        raise CrossSite("this request was sent by another site")
+
+
+def _is_own_origin(origin: str, request: HttpRequest | Request) -> bool:
+    if settings.GATEWALL_PUBLIC_URL and origin == settings.GATEWALL_PUBLIC_URL:
+        return True
+    parts = urlsplit(origin)
+    return parts.scheme in {"http", "https"} and parts.netloc == request.get_host()

@@ -1,0 +1,140 @@
+"""Every error of the API as problem details (RFC 9457), with a ``code`` of a closed list (docs/api.md)."""
+
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, ValidationError
+from django.http import Http404
+from rest_framework import exceptions
+from rest_framework.response import Response
+from rest_framework.views import set_rollback
+
+from gatewall.refusals import Conflict, Forbidden, Invalid, Refusal
+
+MEDIA_TYPE = "application/problem+json"
+CODES = {
+    400: "invalid",
+    401: "not-authenticated",
+    403: "not-allowed",
+    404: "not-found",
+    405: "method-not-allowed",
+    406: "not-acceptable",
+    409: "conflict",
+    412: "stale",
+    413: "body-too-large",
+    415: "unsupported-media-type",
+    429: "too-many-requests",
+    500: "internal-error",
+}
+_TOO_DEEP = 20
+
+
+def problem_body(status: int, code: str, detail: str, **extra: Any) -> dict[str, Any]:
+    """Return the members of a problem."""
+    return {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "code": code,
+        **extra,
+    }
+
+
+def problem(status: int, code: str, detail: str, **extra: Any) -> Response:
+    """Return a problem response."""
+    return Response(problem_body(status, code, detail, **extra), status=status, content_type=MEDIA_TYPE)
+
+
+def problem_response(error: Exception, context: Mapping[str, Any]) -> Response | None:
+    """Return the answer to an error, or None for one that is a bug (DRF's exception handler)."""
+    response = _response(error)
+    if response is not None:
+        set_rollback()
+        renderer = getattr(context.get("request"), "accepted_renderer", None)
+        if renderer is not None and renderer.format != "json":
+            response.content_type = None  # the browsable API shows the problem as a page
+    return response
+
+
+def _response(error: Exception) -> Response | None:
+    match error:
+        case Refusal():
+            return problem(_status(error), error.code, str(error), **_refused_field(error))
+        case ValidationError():
+            return _invalid(_django_errors(error))
+        case exceptions.ValidationError():
+            return _invalid(list(_drf_errors(error.get_full_details())))
+        case RequestDataTooBig():
+            return problem(413, CODES[413], "a body has at most 1 MiB")
+        case Http404():
+            return problem(404, CODES[404], "there is nothing here")
+        case PermissionDenied():
+            return problem(403, CODES[403], "you may not do this")
+        case exceptions.APIException():
+            return _api_exception(error)
+    return None
+
+
+def _status(refusal: Refusal) -> int:
+    match refusal:
+        case Conflict():
+            return 409
+        case Forbidden():
+            return 403
+        case Invalid():
+            return 400
+        case _:
+            return 401
+
+
+def _refused_field(refusal: Refusal) -> dict[str, Any]:
+    if not isinstance(refusal, Invalid):
+        return {}
+    return {"errors": [{"field": refusal.field, "code": refusal.code, "message": str(refusal)}]}
+
+
+def _api_exception(error: exceptions.APIException) -> Response:
+    status = error.status_code
+    response = problem(status, CODES.get(status, "error"), str(getattr(error, "detail", error.default_detail)))
+    if isinstance(error.detail, Mapping):  # simplejwt wraps its words
+        response.data["detail"] = str(error.detail.get("detail", error.default_detail))
+    if challenge := getattr(error, "auth_header", None):
+        response["WWW-Authenticate"] = challenge
+    if wait := getattr(error, "wait", None):
+        response["Retry-After"] = str(int(wait) + 1)
+    return response
+
+
+def _invalid(errors: list[dict[str, str]]) -> Response:
+    first = errors[0] if errors else {"field": "", "message": "the body is not valid"}
+    detail = f"{first['field']}: {first['message']}" if first["field"] else first["message"]
+    return problem(400, CODES[400], detail, errors=errors)
+
+
+def _django_errors(error: ValidationError) -> list[dict[str, str]]:
+    by_field = error.error_dict if hasattr(error, "error_dict") else {"": error.error_list}
+    return [
+        {"field": "" if field == "__all__" else field, "code": _kebab(item.code), "message": " ".join(item.messages)}
+        for field, items in by_field.items()
+        for item in items
+    ]
+
+
+def _drf_errors(details: Any, field: str = "", depth: int = 0) -> Iterator[dict[str, str]]:
+    if depth > _TOO_DEEP:
+        return
+    if isinstance(details, Mapping) and set(details) == {"message", "code"}:
+        yield {"field": field, "code": _kebab(details["code"]), "message": str(details["message"])}
+    elif isinstance(details, Mapping):
+        for name, inner in details.items():
+            inside = "" if name == "non_field_errors" else str(name)
+            yield from _drf_errors(inner, ".".join(part for part in (field, inside) if part), depth + 1)
+    else:
+        for inner in details:
+            yield from _drf_errors(inner, field, depth + 1)
+
+
+def _kebab(code: str | None) -> str:
+    return (code or "invalid").replace("_", "-")

@@ -1,0 +1,75 @@
+"""Input that is what it says it is: unknown fields and wrong types are refused, never guessed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework import serializers
+
+
+class StrictInput(serializers.Serializer[Any]):
+    """Refuses fields that it does not have.
+
+    A field of the object as it was ``shown`` (in the context) may be sent back unchanged.
+    """
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            self._refuse_unknown(data)
+        return super().to_internal_value(data)
+
+    def _refuse_unknown(self, data: Mapping[str, Any]) -> None:
+        shown: Mapping[str, Any] = self.context.get("shown") or {}
+        errors = {}
+        for name, value in data.items():
+            if name in self.fields:
+                continue
+            if name not in shown:
+                errors[str(name)] = [serializers.ErrorDetail("there is no such field", code="unknown-field")]
+            elif shown[name] != value:
+                errors[str(name)] = [serializers.ErrorDetail("this field cannot be set", code="read-only")]
+        if errors:
+            raise serializers.ValidationError(errors)
+
+
+class TextField(serializers.CharField):
+    """A JSON string; DRF's own field also takes numbers. Control characters are refused."""
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        value: str = super().to_internal_value(data)
+        if any(character < " " and character not in "\n\t" for character in value):
+            self.fail("invalid")
+        return value
+
+
+class FlagField(serializers.BooleanField):
+    """A JSON true or false; DRF's own field also takes "yes" and 1."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
+
+
+class WholeNumberField(serializers.IntegerField):
+    """A JSON number without a fraction; DRF's own field also takes "5" and 5.0."""
+
+    def to_internal_value(self, data: Any) -> int:
+        if type(data) is not int:
+            self.fail("invalid")
+        value: int = super().to_internal_value(data)
+        return value
+
+
+class MomentField(serializers.DateTimeField):
+    """A moment in RFC 3339 with its offset; without one nobody knows which moment is meant."""
+
+    default_error_messages = {"offset": "write a moment with its offset, like 2026-01-31T12:00:00Z"}
+
+    def to_internal_value(self, value: Any) -> Any:
+        if not isinstance(value, str):
+            self.fail("invalid", format="RFC 3339")
+        if not (value[-1:] in {"Z", "z"} or value[-6:-5] in {"+", "-"}):
+            self.fail("offset")
+        return super().to_internal_value(value)

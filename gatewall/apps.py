@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class GatewallConfig(AppConfig):
+    name = "gatewall"
+    verbose_name = "System"

@@ -1,0 +1,256 @@
+"""The environment, read once into typed values. Pure: standard library only.
+
+Every problem is one line that names the variable. A secret ``NAME`` can also be read from the file
+that ``NAME_FILE`` names, or from its file under ``GATEWALL_HOME/secrets``, where ``bin/up`` puts it.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from gatewall.clientip import TrustedProxies, TrustRefused
+from gatewall.credentials.keyring import KeyRing, KeyRingRefused
+from gatewall.engine.hosts import Authority
+
+MIN_SECRET_LENGTH = 32
+_SECRET_FILES = {
+    "GATEWALL_SECRET_KEY": "secret-key",
+    "GATEWALL_JWT_KEYS": "jwt-keys",
+    "GATEWALL_ADMIN_RECOVERY_KEY": "admin-recovery-key",
+}
+_SECRETS = (*_SECRET_FILES, "GATEWALL_ADMIN_PASSWORD", "GATEWALL_METRICS_TOKEN", "DATABASE_URL", "CACHE_URL")
+_NAMES = frozenset(
+    {
+        "GATEWALL_HOME",
+        "GATEWALL_PORT",
+        "GATEWALL_BIND",
+        "GATEWALL_WORKERS",
+        "GATEWALL_LOG_LEVEL",
+        "GATEWALL_DEMO",
+        "GATEWALL_DEMO_PORT",
+        "GATEWALL_TRUSTED_PROXIES",
+        "GATEWALL_COOKIE_DOMAIN",
+        "GATEWALL_PUBLIC_URL",
+        *(name for name in _SECRETS if name.startswith("GATEWALL_")),
+        *(f"{name}_FILE" for name in _SECRETS if name.startswith("GATEWALL_")),
+    }
+)
+_INJECTED_BY_KUBERNETES = ("GATEWALL_SERVICE_", "GATEWALL_PORT_")
+_LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+_PATH_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./")
+
+
+class ConfigError(Exception):
+    """A variable has a value that cannot be used; the message is the one line to show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything that the environment says, with its defaults filled in."""
+
+    root_path: str
+    home: Path
+    bind: str
+    port: int
+    workers: int
+    log_level: str
+    demo: bool
+    demo_port: int
+    trusted_proxies: TrustedProxies
+    cookie_domain: str | None
+    public_url: str | None
+    database: Mapping[str, object] = field(repr=False)
+    cache_url: str | None = field(repr=False)
+    geoip_database: Path | None
+    secret_key: str = field(repr=False)
+    jwt_keys: KeyRing
+    admin_password: str | None = field(repr=False)
+    admin_recovery_key: str | None = field(repr=False)
+    metrics_token: str | None = field(repr=False)
+
+
+def read(environ: Mapping[str, str], base: Path) -> Config:
+    """Return the configuration; relative paths are below ``base``.
+
+    Raises ConfigError for the first variable that is unknown or has a bad value.
+    """
+    _refuse_unknown(environ)
+    home = base / (environ.get("GATEWALL_HOME") or "var")
+    reader = _Reader(environ, home)
+    return Config(
+        root_path=_root_path(environ.get("ROOT_PATH", "/wall")),
+        home=home,
+        bind=_bind(environ.get("GATEWALL_BIND", "127.0.0.1")),
+        port=reader.integer("GATEWALL_PORT", default=9999, minimum=1, maximum=65535),
+        workers=reader.integer("GATEWALL_WORKERS", default=2, minimum=1, maximum=64),
+        log_level=reader.choice("GATEWALL_LOG_LEVEL", default="INFO", choices=_LOG_LEVELS),
+        demo=reader.boolean("GATEWALL_DEMO", default=True),
+        demo_port=reader.integer("GATEWALL_DEMO_PORT", default=8080, minimum=1, maximum=65535),
+        trusted_proxies=_trusted_proxies(environ.get("GATEWALL_TRUSTED_PROXIES", "127.0.0.0/8,::1")),
+        cookie_domain=_cookie_domain(environ.get("GATEWALL_COOKIE_DOMAIN", "")),
+        public_url=_public_url(environ.get("GATEWALL_PUBLIC_URL", "")),
+        database=_database(reader.secret("DATABASE_URL") or f"sqlite:///{home / 'gatewall.sqlite3'}"),
+        cache_url=_cache_url(reader.secret("CACHE_URL")),
+        geoip_database=_existing_file("GEOIP_DATABASE", environ.get("GEOIP_DATABASE", ""), base),
+        secret_key=reader.key("GATEWALL_SECRET_KEY"),
+        jwt_keys=_key_ring(reader.key("GATEWALL_JWT_KEYS")),
+        admin_password=reader.secret("GATEWALL_ADMIN_PASSWORD"),
+        admin_recovery_key=reader.secret("GATEWALL_ADMIN_RECOVERY_KEY"),
+        metrics_token=reader.secret("GATEWALL_METRICS_TOKEN"),
+    )
+
+
+class _Reader:
+    """Reads single variables."""
+
+    def __init__(self, environ: Mapping[str, str], home: Path) -> None:
+        self._environ = environ
+        self._home = home
+
+    def integer(self, name: str, *, default: int, minimum: int, maximum: int) -> int:
+        text = self._environ.get(name, str(default))
+        if not (text.isascii() and text.isdigit() and len(text) < 10 and minimum <= int(text) <= maximum):
+            raise ConfigError(f"{name} must be a whole number from {minimum} to {maximum}, not {text!r}")
+        return int(text)
+
+    def boolean(self, name: str, *, default: bool) -> bool:
+        text = self._environ.get(name, "1" if default else "0")
+        if text not in {"0", "1"}:
+            raise ConfigError(f"{name} must be 0 or 1, not {text!r}")
+        return text == "1"
+
+    def choice(self, name: str, *, default: str, choices: tuple[str, ...]) -> str:
+        text = self._environ.get(name, default).upper()
+        if text not in choices:
+            raise ConfigError(f"{name} must be one of {', '.join(choices)}, not {text!r}")
+        return text
+
+    def secret(self, name: str) -> str | None:
+        """Return a secret from NAME, from the file NAME_FILE, or from its file under the state folder."""
+        value, file = self._environ.get(name), self._environ.get(f"{name}_FILE")
+        if value and file:
+            raise ConfigError(f"{name} and {name}_FILE are both set: set one")
+        if value:
+            return value
+        if file:
+            return _read_secret(f"{name}_FILE", Path(file))
+        default = self._home / "secrets" / _SECRET_FILES[name] if name in _SECRET_FILES else None
+        return _read_secret(name, default) if default and default.exists() else None
+
+    def key(self, name: str) -> str:
+        """Return a secret that nothing works without."""
+        value = self.secret(name)
+        if value is None:
+            raise ConfigError(
+                f"{name} is not set: `python -m gatewall.credentials.keyfiles` makes one in {self._home / 'secrets'}"
+            )
+        if len(value) < MIN_SECRET_LENGTH or len(set(value)) < MIN_SECRET_LENGTH // 4:
+            raise ConfigError(f"{name} is too short or not random: at least {MIN_SECRET_LENGTH} characters are needed")
+        return value
+
+
+def _read_secret(name: str, path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        raise ConfigError(f"{name} names {str(path)!r}, which cannot be read") from None
+    if not text:
+        raise ConfigError(f"{name} names {str(path)!r}, which is empty")
+    return text
+
+
+def _refuse_unknown(environ: Mapping[str, str]) -> None:
+    for name in environ:
+        if name.startswith("GATEWALL_") and name not in _NAMES and not name.startswith(_INJECTED_BY_KUBERNETES):
+            raise ConfigError(f"{name} is not a setting of Gatewall; docs/configuration.md lists them")
+
+
+def _root_path(text: str) -> str:
+    path = text.rstrip("/")
+    if path and not (path.startswith("/") and "//" not in path and _PATH_CHARACTERS.issuperset(path)):
+        raise ConfigError(f"ROOT_PATH must be a path like /wall, not {text!r}")
+    if {".", ".."} & set(path.split("/")):
+        raise ConfigError(f"ROOT_PATH must not have dot segments, not {text!r}")
+    return path
+
+
+def _bind(text: str) -> str:
+    authority = Authority.parse(f"[{text}]" if ":" in text else text)
+    if authority is None:
+        raise ConfigError(f"GATEWALL_BIND must be an address, not {text!r}")
+    return text
+
+
+def _trusted_proxies(text: str) -> TrustedProxies:
+    try:
+        return TrustedProxies.parse(part.strip() for part in text.split(",") if part.strip())
+    except TrustRefused as error:
+        raise ConfigError(f"GATEWALL_TRUSTED_PROXIES: {error}") from None
+
+
+def _cookie_domain(text: str) -> str | None:
+    if not text:
+        return None
+    authority = Authority.parse(text.removeprefix("."))
+    if authority is None or authority.port is not None or "." not in authority.host.name:
+        raise ConfigError(f"GATEWALL_COOKIE_DOMAIN must be a domain with a dot in it, not {text!r}")
+    return authority.host.name
+
+
+def _public_url(text: str) -> str | None:
+    if not text:
+        return None
+    parts = urlsplit(text)
+    authority = Authority.parse(parts.netloc)
+    if parts.scheme not in {"http", "https"} or authority is None or parts.path.strip("/") or parts.query:
+        raise ConfigError(f"GATEWALL_PUBLIC_URL must be like https://wall.example.com, not {text!r}")
+    return f"{parts.scheme}://{authority}"
+
+
+def _key_ring(text: str) -> KeyRing:
+    try:
+        return KeyRing.parse(text)
+    except KeyRingRefused as error:
+        raise ConfigError(f"GATEWALL_JWT_KEYS: {error}") from None
+
+
+def _database(url: str) -> Mapping[str, object]:
+    """Return Django's description of a database; the URL is never shown, it may hold a password."""
+    parts = urlsplit(url)
+    if parts.scheme == "sqlite":
+        path = unquote(parts.path)[1:]
+        return {"ENGINE": "django.db.backends.sqlite3", "NAME": path or ":memory:"}
+    if parts.scheme in {"postgres", "postgresql"}:
+        try:
+            port = parts.port or 5432
+        except ValueError:
+            raise ConfigError("DATABASE_URL has a port that is not a number") from None
+        return {
+            "ENGINE": "django.db.backends.postgresql",
+            "NAME": unquote(parts.path[1:]),
+            "USER": unquote(parts.username or ""),
+            "PASSWORD": unquote(parts.password or ""),
+            "HOST": unquote(parts.hostname or ""),
+            "PORT": str(port),
+        }
+    raise ConfigError("DATABASE_URL must begin with sqlite:/// or postgresql://")
+
+
+def _cache_url(url: str | None) -> str | None:
+    if url is None or url == "local":
+        return None
+    scheme, separator, rest = url.partition("://")
+    if scheme not in {"redis", "rediss", "valkey", "valkeys", "unix"} or not separator:
+        raise ConfigError("CACHE_URL must be local, redis://... or valkey://...")
+    return f"{scheme.replace('valkey', 'redis')}://{rest}"
+
+
+def _existing_file(name: str, text: str, base: Path) -> Path | None:
+    if not text:
+        return None
+    path = base / text
+    if not (path.is_file() and os.access(path, os.R_OK)):
+        raise ConfigError(f"{name} names {text!r}, which is not a readable file")
+    return path

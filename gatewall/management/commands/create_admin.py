@@ -1,0 +1,43 @@
+"""Makes an admin."""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts import selectors, services
+
+
+class Command(BaseCommand):
+    help = "Makes an admin; without a password in GATEWALL_ADMIN_PASSWORD, a random one is printed once."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("username", nargs="?", default="admin")
+        parser.add_argument("--if-missing", action="store_true", help="do nothing when there is an admin already")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["if_missing"] and selectors.has_admin():
+            return
+        chosen = settings.GATEWALL_ADMIN_PASSWORD
+        password = chosen or secrets.token_urlsafe(18)
+        try:
+            services.create_user(actor="create_admin", username=options["username"], password=password, is_admin=True)
+        except (services.UsernameTaken, ValidationError) as error:
+            raise CommandError(" ".join(getattr(error, "messages", [str(error)]))) from None
+        if chosen:
+            self.stdout.write(f"made the admin {options['username']!r}; the password is in GATEWALL_ADMIN_PASSWORD")
+            return
+        path = settings.GATEWALL_HOME / "secrets" / f"{options['username']}-password"
+        _write_private(path, password)
+        self.stdout.write(f"made the admin {options['username']!r}, password {password} (also in {path})")
+
+
+def _write_private(path: Path, text: str) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(f"{text}\n")

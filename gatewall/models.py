@@ -1,0 +1,86 @@
+"""The rows that belong to no app: the head of the policy and the system settings, one row each."""
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from gatewall.engine.snapshot import DomainsMode, EnforcementMode, UnknownCountry
+
+
+def choices(enum: type) -> list[tuple[str, str]]:
+    """Return the choices of a field that holds a value of this enum."""
+    return [(member.value, member.value.replace("_", " ").replace("-", " ")) for member in enum]
+
+
+class Record(models.Model):
+    """What every row that people make has. ``created_by`` is a name, so that it outlives the user."""
+
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.CharField(max_length=64, blank=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+
+class PolicyHead(models.Model):
+    """Which policy is in force: the number of the last revision, and of the revocations.
+
+    One row. Whoever changes policy updates it in the same transaction and so holds its lock until
+    commit: the numbers are in the order of the commits, which those of a sequence are not.
+    """
+
+    revision = models.PositiveBigIntegerField(default=0)
+    revocations = models.PositiveBigIntegerField(default=0)
+    advanced_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=models.Q(pk=1), name="policy_head_is_one_row")]
+
+
+class SystemSettings(models.Model):
+    """What operators set while the system runs; ``docs/configuration.md`` explains each."""
+
+    authorized_domains_mode = models.CharField(
+        max_length=16, choices=choices(DomainsMode), default=DomainsMode.ANY.value
+    )
+    waf_mode = models.CharField(max_length=16, choices=choices(EnforcementMode), default=EnforcementMode.BLOCK.value)
+    waf_threshold = models.PositiveSmallIntegerField(
+        default=5, validators=[MinValueValidator(1), MaxValueValidator(100)]
+    )
+    geo_mode = models.CharField(max_length=16, choices=choices(EnforcementMode), default=EnforcementMode.BLOCK.value)
+    unknown_country = models.CharField(
+        max_length=16, choices=choices(UnknownCountry), default=UnknownCountry.ALLOW.value
+    )
+    request_rate_per_minute = models.PositiveIntegerField(
+        default=0, validators=[MaxValueValidator(1_000_000)], help_text="0 is off"
+    )
+    session_hours = models.PositiveSmallIntegerField(
+        default=24, validators=[MinValueValidator(1), MaxValueValidator(8760)]
+    )
+    guard_message = models.CharField(max_length=500, blank=True, help_text="shown on the sign-in page")
+    contact = models.CharField(max_length=200, blank=True, help_text="whom a refused visitor may ask")
+
+    class Meta:
+        verbose_name = verbose_name_plural = "system settings"
+        constraints = [
+            models.CheckConstraint(condition=models.Q(pk=1), name="system_settings_is_one_row"),
+            models.CheckConstraint(
+                condition=models.Q(authorized_domains_mode__in=[mode.value for mode in DomainsMode]),
+                name="authorized_domains_mode_is_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(waf_mode__in=[mode.value for mode in EnforcementMode]), name="waf_mode_is_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(geo_mode__in=[mode.value for mode in EnforcementMode]), name="geo_mode_is_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(unknown_country__in=[value.value for value in UnknownCountry]),
+                name="unknown_country_is_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(waf_threshold__gte=1, waf_threshold__lte=100), name="waf_threshold_in_range"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(session_hours__gte=1, session_hours__lte=8760), name="session_hours_in_range"
+            ),
+        ]

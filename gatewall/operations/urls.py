@@ -1,0 +1,12 @@
+"""The paths of operation."""
+
+from django.urls import path
+
+from gatewall.operations import health, settings_view
+
+urlpatterns = [
+    path("health", health.Ready.as_view(), name="health"),
+    path("health/live", health.Live.as_view(), name="health-live"),
+    path("health/ready", health.Ready.as_view(), name="health-ready"),
+    path("system/settings", settings_view.Settings.as_view(), name="system-settings"),
+]

@@ -1,0 +1,34 @@
+"""The way back after signing in (``rd``): an absolute URL to a host that may be gone to, or nothing."""
+
+from gatewall.engine.hosts import Authority, DomainTable
+
+_MAX_LENGTH = 4096
+_REFUSED = frozenset('\\"<>^`{|}')
+
+
+def parse_return_url(text: str, *, own_authority: str, domains: DomainTable) -> str | None:
+    """Return the URL with a canonical host if it is safe to go to, else None.
+
+    It must be http or https, without user info, white space or control characters; its host must be
+    our own or belong to a registered domain. Readers of URLs disagree about everything else.
+    """
+    if len(text) > _MAX_LENGTH or any(character <= " " or character == "\x7f" for character in text):
+        return None
+    scheme, separator, rest = text.partition("://")
+    if not separator or scheme not in {"http", "https"} or not _REFUSED.isdisjoint(text):
+        return None
+    end = min((rest.index(mark) for mark in "/?#" if mark in rest), default=len(rest))
+    authority, tail = rest[:end], rest[end:]
+    parsed = Authority.parse(authority) if "@" not in authority else None
+    if parsed is None:
+        return None
+    if str(parsed) != own_authority and domains.match(parsed.host) is None:
+        return None
+    return f"{scheme}://{parsed}{tail}"
+
+
+def origin_of(url: str) -> str:
+    """Return scheme and authority of a URL that ``parse_return_url`` accepted."""
+    scheme, _, rest = url.partition("://")
+    end = min((rest.index(mark) for mark in "/?#" if mark in rest), default=len(rest))
+    return f"{scheme}://{rest[:end]}"

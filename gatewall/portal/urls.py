@@ -1,0 +1,10 @@
+"""The paths of the visitor pages."""
+
+from django.urls import path
+
+from gatewall.portal import views
+
+urlpatterns = [
+    path("", views.Guard.as_view(), name="guard"),
+    path("sign-out", views.SignOut.as_view(), name="sign-out"),
+]

@@ -1,0 +1,27 @@
+"""What a service says when it will not do something. Knows nothing of HTTP.
+
+Each refusal is defined beside the function that raises it and names its code; one handler in
+``gatewall.api.problems`` turns the three kinds into statuses.
+"""
+
+from typing import ClassVar
+
+
+class Refusal(Exception):
+    """An expected no. ``code`` is kebab-case, documented, and never reused."""
+
+    code: ClassVar[str]
+
+
+class Conflict(Refusal):
+    """The request is sound, but not as things stand now."""
+
+
+class Invalid(Refusal):
+    """A value makes no sense; ``field`` says which."""
+
+    field: ClassVar[str]
+
+
+class Forbidden(Refusal):
+    """Not for this caller."""

@@ -1,0 +1,171 @@
+"""Django's settings, from the environment and nothing else (docs/configuration.md)."""
+
+import os
+from pathlib import Path
+
+from gatewall import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+CONFIG = env.read(os.environ, BASE_DIR)
+CONFIG.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+ROOT_PATH = CONFIG.root_path
+GATEWALL_HOME = CONFIG.home
+GATEWALL_BIND = CONFIG.bind
+GATEWALL_PORT = CONFIG.port
+GATEWALL_DEMO = CONFIG.demo
+GATEWALL_DEMO_PORT = CONFIG.demo_port
+GATEWALL_TRUSTED_PROXIES = CONFIG.trusted_proxies
+GATEWALL_COOKIE_DOMAIN = CONFIG.cookie_domain
+GATEWALL_PUBLIC_URL = CONFIG.public_url
+GATEWALL_GEOIP_DATABASE = CONFIG.geoip_database
+GATEWALL_ADMIN_PASSWORD = CONFIG.admin_password
+GATEWALL_JWT_KEYS = CONFIG.jwt_keys
+
+SECRET_KEY = CONFIG.secret_key
+DEBUG = False
+# Visitors reach the guard page under every host that a proxy protects. No page trusts the Host
+# header: the way back (rd) is held against the registered domains, and no absolute link is built.
+ALLOWED_HOSTS = ["*"]
+
+INSTALLED_APPS = [
+    "gatewall.apps.GatewallConfig",
+    "accounts.apps.AccountsConfig",
+    "policies.apps.PoliciesConfig",
+    "licensing.apps.LicensingConfig",
+    "audit.apps.AuditConfig",
+    "gatewall.operations.admin_site.GatewallAdminConfig",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "django_filters",
+]
+MIDDLEWARE = [
+    "gatewall.api.response_headers.ResponseHeaders",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "gatewall" / "portal" / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+ROOT_URLCONF = "gatewall.urls"
+WSGI_APPLICATION = "gatewall.wsgi.application"
+APPEND_SLASH = False
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # contract section 1: a larger body is 413
+
+_SQLITE = CONFIG.database["ENGINE"] == "django.db.backends.sqlite3"
+DATABASES = {
+    "default": {
+        **CONFIG.database,
+        "ATOMIC_REQUESTS": False,
+        "CONN_MAX_AGE": None,
+        "CONN_HEALTH_CHECKS": not _SQLITE,
+        "OPTIONS": {
+            # IMMEDIATE: a transaction that will write takes the lock when it begins, so that two
+            # writers wait for each other instead of failing in the middle.
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 5,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
+        }
+        if _SQLITE
+        else {"connect_timeout": 5},
+    },
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": CONFIG.cache_url,
+        "KEY_PREFIX": "gatewall",
+        "OPTIONS": {"serializer": "gatewall.caches.PlainSerializer"},
+    }
+    if CONFIG.cache_url
+    else {"BACKEND": "gatewall.caches.LocalCache", "LOCATION": "gatewall"},
+}
+
+# The name is unique ignoring case, which Django does not recognise as unique.
+SILENCED_SYSTEM_CHECKS = ["auth.W004"]
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["accounts.backends.AccountsBackend"]
+PASSWORD_HASHERS = ["accounts.hashers.Argon2idHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "accounts.validators.LengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "accounts.authentication.SessionTokenAuthentication",
+        "accounts.authentication.AdminSessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["gatewall.api.permissions.IsAdmin"],
+    "DEFAULT_PARSER_CLASSES": ["gatewall.api.parsers.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": [
+        "rest_framework.renderers.JSONRenderer",
+        "rest_framework.renderers.BrowsableAPIRenderer",
+    ],
+    "DEFAULT_PAGINATION_CLASS": "gatewall.api.pagination.PageOrAll",
+    "EXCEPTION_HANDLER": "gatewall.api.problems.problem_response",
+    "DATETIME_FORMAT": "%Y-%m-%dT%H:%M:%SZ",
+    "URL_FORMAT_OVERRIDE": None,
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SIMPLE_JWT = {
+    "TOKEN_TYPE_CLAIM": "typ",
+    "USER_ID_CLAIM": "sub",
+    "JTI_CLAIM": "jti",
+    "UPDATE_LAST_LOGIN": False,
+}
+GATEWALL_TOKEN_ISSUER = "gatewall"
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+STATIC_URL = f"{ROOT_PATH.lstrip('/')}/static/" if ROOT_PATH else "static/"
+STATICFILES_DIRS = [BASE_DIR / "gatewall" / "portal" / "static"]
+WHITENOISE_USE_FINDERS = True  # no collectstatic: the files are read where they are, once, at start
+WHITENOISE_AUTOREFRESH = False
+
+# The Django admin has a cookie of its own, for its own host and path.
+SESSION_COOKIE_NAME = "gatewall.admin"
+SESSION_COOKIE_PATH = f"{ROOT_PATH}/"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = bool(CONFIG.public_url and CONFIG.public_url.startswith("https://"))
+CSRF_COOKIE_NAME = "gatewall.csrf"
+CSRF_COOKIE_PATH = f"{ROOT_PATH}/"
+CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE
+CSRF_TRUSTED_ORIGINS = [CONFIG.public_url] if CONFIG.public_url else []
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": CONFIG.log_level},
+}

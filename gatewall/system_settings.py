@@ -1,0 +1,41 @@
+"""Reads and writes the one row of system settings."""
+
+from typing import Any
+
+from django.db import transaction
+
+from gatewall import revisions
+from gatewall.engine.snapshot import DomainsMode, EnforcementMode, PolicySettings, UnknownCountry
+from gatewall.models import SystemSettings
+
+_ONLY = 1
+
+
+def current() -> SystemSettings:
+    """Return the settings in force, made of the defaults where nobody has set any."""
+    return SystemSettings.objects.filter(pk=_ONLY).first() or SystemSettings(pk=_ONLY)
+
+
+@transaction.atomic
+def change(**values: Any) -> SystemSettings:
+    """Set these settings and leave the rest; effective from the next policy revision."""
+    SystemSettings.objects.get_or_create(pk=_ONLY)
+    settings = SystemSettings.objects.select_for_update().get(pk=_ONLY)
+    for name, value in values.items():
+        setattr(settings, name, value)
+    settings.save(update_fields=list(values) or None)
+    revisions.advance()
+    return settings
+
+
+def load() -> PolicySettings:
+    """Return what the decision reads of the settings."""
+    row = current()
+    return PolicySettings(
+        authorized_domains_mode=DomainsMode(row.authorized_domains_mode),
+        waf_mode=EnforcementMode(row.waf_mode),
+        waf_threshold=row.waf_threshold,
+        geo_mode=EnforcementMode(row.geo_mode),
+        unknown_country=UnknownCountry(row.unknown_country),
+        request_rate_per_minute=row.request_rate_per_minute,
+    )

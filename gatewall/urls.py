@@ -1,0 +1,22 @@
+"""Every path of the control plane, under ``ROOT_PATH``. ``/auth`` is answered before Django (wsgi.py)."""
+
+from django.conf import settings
+from django.contrib import admin
+from django.urls import include, path
+
+_PATHS = [
+    path("", include("gatewall.portal.urls")),
+    path("", include("gatewall.operations.urls")),
+    path("", include("accounts.urls")),
+    path("", include("policies.urls")),
+    path("", include("licensing.urls")),
+    path("admin/", admin.site.urls),
+]
+_PREFIX = f"{settings.ROOT_PATH.lstrip('/')}/" if settings.ROOT_PATH else ""
+
+urlpatterns = [path(_PREFIX, include(_PATHS))]
+
+handler400 = "gatewall.api.errors.bad_request"
+handler403 = "gatewall.api.errors.forbidden"
+handler404 = "gatewall.api.errors.not_found"
+handler500 = "gatewall.api.errors.server_error"

@@ -1,0 +1,1 @@
+"""Machine credentials: licenses and git tokens."""

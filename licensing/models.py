@@ -1,0 +1,44 @@
+"""Licenses and git tokens. The tokens themselves are shown once; rows hold a digest."""
+
+from django.conf import settings
+from django.db import models
+
+from gatewall.models import Record
+
+
+class MachineCredential(Record):
+    """What a token leaves behind: its first characters, and the SHA-256 digest of the whole."""
+
+    name = models.CharField(max_length=100)
+    prefix = models.CharField(max_length=16, editable=False)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class License(MachineCredential):
+    """A token that lets a machine in, for all domains or the named ones."""
+
+    is_active = models.BooleanField(default=True)
+    all_domains = models.BooleanField(default=True)
+    authorized_domains = models.ManyToManyField("policies.AuthorizedDomain", blank=True, related_name="licenses")
+    remark = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["name"], name="license_name_is_unique")]
+
+
+class GitToken(MachineCredential):
+    """A token that stands for a user where git asks for a password."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="git_tokens")
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["user", "name"], name="git_token_name_is_unique_per_user")]

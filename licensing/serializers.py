@@ -1,0 +1,47 @@
+"""The JSON of machine credentials: what is accepted, and what is shown. Never a token or digest."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from gatewall.api.serializers import FlagField, MomentField, StrictInput, TextField
+from licensing.models import GitToken, License
+from policies.serializers import RegisteredDomainField
+
+_SHOWN = ("id", "created_at", "created_by", "name", "prefix", "expires_at")
+
+
+class LicenseInput(StrictInput):
+    """A license as sent."""
+
+    name = TextField(max_length=100)
+    expires_at = MomentField(allow_null=True, required=False)
+    is_active = FlagField(required=False)
+    all_domains = FlagField(required=False)
+    authorized_domains = serializers.ListField(child=RegisteredDomainField(), max_length=1000, required=False)
+    remark = TextField(max_length=500, allow_blank=True, required=False)
+
+
+class LicenseOutput(serializers.ModelSerializer[License]):
+    """A license as shown."""
+
+    authorized_domains = serializers.SlugRelatedField[Any](slug_field="name", many=True, read_only=True)
+
+    class Meta:
+        model = License
+        fields = (*_SHOWN, "is_active", "all_domains", "authorized_domains", "remark")
+
+
+class GitTokenInput(StrictInput):
+    """A git token as asked for."""
+
+    name = TextField(max_length=100)
+    expires_at = MomentField(allow_null=True, required=False)
+
+
+class GitTokenOutput(serializers.ModelSerializer[GitToken]):
+    """A git token as shown."""
+
+    class Meta:
+        model = GitToken
+        fields = _SHOWN

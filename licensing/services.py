@@ -1,0 +1,80 @@
+"""Issues and takes back machine credentials. The token itself leaves here once."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, models, transaction
+
+from gatewall import revisions
+from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX, MachineToken, new_token
+from gatewall.refusals import Conflict
+from licensing.models import GitToken, License, MachineCredential
+from policies.models import AuthorizedDomain
+
+
+class NameTaken(Conflict):
+    """There is a credential of this name already."""
+
+    code = "duplicate"
+
+
+@transaction.atomic
+def issue_license(
+    *, actor: str, name: str, authorized_domains: Iterable[AuthorizedDomain] = (), **values: Any
+) -> tuple[License, MachineToken]:
+    """Create a license; its token is returned this once. Raises ValidationError, NameTaken."""
+    license_ = License(name=name, created_by=actor, **values)
+    token = _stamp(license_, LICENSE_PREFIX)
+    _save(license_)
+    license_.authorized_domains.set(authorized_domains)
+    revisions.advance()
+    return license_, token
+
+
+@transaction.atomic
+def change_license(
+    license_: License, *, authorized_domains: Iterable[AuthorizedDomain] | None = None, **values: Any
+) -> License:
+    """Change a license, but never its token. Raises ValidationError, NameTaken."""
+    for name, value in values.items():
+        setattr(license_, name, value)
+    _save(license_)
+    if authorized_domains is not None:
+        license_.authorized_domains.set(authorized_domains)
+    revisions.advance()
+    return license_
+
+
+@transaction.atomic
+def issue_git_token(
+    *, actor: str, user_id: int, name: str, expires_at: datetime | None = None
+) -> tuple[GitToken, MachineToken]:
+    """Create a git token of a user; its text is returned this once. Raises ValidationError, NameTaken."""
+    row = GitToken(user_id=user_id, name=name, expires_at=expires_at, created_by=actor)
+    token = _stamp(row, GIT_TOKEN_PREFIX)
+    _save(row)
+    revisions.advance()
+    return row, token
+
+
+@transaction.atomic
+def revoke(credential: models.Model) -> None:
+    """Delete a license or git token; it opens nothing from the next request on."""
+    credential.delete()
+    revisions.advance()
+
+
+def _stamp(row: MachineCredential, prefix: str) -> MachineToken:
+    token = new_token(prefix)
+    row.prefix, row.digest = token.prefix, token.digest
+    return token
+
+
+def _save(row: MachineCredential) -> None:
+    row.full_clean(validate_unique=False, validate_constraints=False)
+    try:
+        with transaction.atomic():
+            row.save()
+    except IntegrityError:
+        raise NameTaken(f"{row.name!r} is there already") from None

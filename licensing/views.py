@@ -1,0 +1,65 @@
+"""Machine credentials over HTTP: parse, one call, answer."""
+
+from typing import Any
+
+from django.db.models import Model, QuerySet
+from django.http import Http404
+
+from gatewall.api.permissions import IsAdminOrSelf
+from gatewall.api.resources import Resource
+from licensing import selectors, services
+from licensing.models import GitToken, License
+from licensing.serializers import GitTokenInput, GitTokenOutput, LicenseInput, LicenseOutput
+
+
+class Licenses(Resource):
+    """Tokens that let machines in. The token is shown when it is created and never again."""
+
+    input, output = LicenseInput, LicenseOutput
+    ordering_fields = ("id", "created_at", "name", "expires_at")
+    search_fields = ("name", "prefix", "remark")
+
+    def get_queryset(self) -> QuerySet[License]:
+        return selectors.licenses()
+
+    def create_row(self, **values: Any) -> Model:
+        license_, self._token = services.issue_license(actor=self.actor, **values)
+        return license_
+
+    def created(self, row: Model) -> dict[str, Any]:
+        return {**super().created(row), "token": self._token.text}
+
+    def change_row(self, row: License, **values: Any) -> License:
+        return services.change_license(row, **values)
+
+    def delete_row(self, row: License) -> None:
+        services.revoke(row)
+
+
+class GitTokens(Resource):
+    """Tokens that stand for a user where git asks for a password."""
+
+    input, output = GitTokenInput, GitTokenOutput
+    permission_classes = [IsAdminOrSelf]
+    http_method_names = ["get", "head", "options", "post", "delete"]
+
+    def get_queryset(self) -> QuerySet[GitToken]:
+        if not selectors.user_exists(self._user_id):
+            raise Http404
+        return selectors.git_tokens_of(self._user_id)
+
+    def create_row(self, **values: Any) -> Model:
+        if not selectors.user_exists(self._user_id):
+            raise Http404
+        row, self._token = services.issue_git_token(actor=self.actor, user_id=self._user_id, **values)
+        return row
+
+    def created(self, row: Model) -> dict[str, Any]:
+        return {**super().created(row), "token": self._token.text}
+
+    def delete_row(self, row: GitToken) -> None:
+        services.revoke(row)
+
+    @property
+    def _user_id(self) -> int:
+        return int(self.kwargs["user_id"])

@@ -1,0 +1,1 @@
+"""What is allowed: IP lists, countries, WAF rules and authorized domains."""

@@ -1,0 +1,150 @@
+"""IP lists, countries, WAF rules and authorized domains."""
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from gatewall.engine.hosts import Access
+from gatewall.engine.model import Action
+from gatewall.engine.waf.rules import Category, Operator, Severity, Target
+from gatewall.models import Record, choices
+from policies.validators import (
+    validate_country_code,
+    validate_domain_name,
+    validate_exclusions,
+    validate_network,
+    validate_path_prefix,
+    validate_source,
+    validate_targets,
+    validate_transforms,
+)
+
+MANUAL = "manual"
+
+
+def default_targets() -> list[str]:
+    """Return where a rule looks unless it says otherwise."""
+    return [Target.URI.value]
+
+
+class AuthorizedDomain(Record):
+    """A host, or ``*.host`` for all names below it, that visitors may ask for."""
+
+    name = models.CharField(max_length=255, unique=True, validators=[validate_domain_name])
+    access = models.CharField(max_length=16, choices=choices(Access), default=Access.AUTHENTICATED.value)
+    remark = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(access__in=[access.value for access in Access]), name="domain_access_is_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class BlocklistEntry(Record):
+    """A network that is refused. An entry that is not ``manual`` never beats an allowlist entry."""
+
+    network = models.CharField(max_length=43, validators=[validate_network])
+    remark = models.CharField(max_length=500, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    source = models.CharField(max_length=64, default=MANUAL, editable=False, validators=[validate_source])
+
+    class Meta:
+        ordering = ["id"]
+        verbose_name_plural = "blocklist entries"
+        constraints = [
+            models.UniqueConstraint(fields=["network", "source"], name="blocked_network_is_unique_per_source")
+        ]
+
+    def __str__(self) -> str:
+        return self.network
+
+
+class AllowlistEntry(Record):
+    """A network that needs no credential, for one domain or (null) for every host."""
+
+    network = models.CharField(max_length=43, validators=[validate_network])
+    # Cascade: an entry that lost its domain must not become one for every host.
+    domain = models.ForeignKey(
+        AuthorizedDomain, on_delete=models.CASCADE, null=True, blank=True, related_name="allowlist_entries"
+    )
+    inspect = models.BooleanField(default=False, help_text="country and WAF rules are still looked at")
+    remark = models.CharField(max_length=500, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        verbose_name_plural = "allowlist entries"
+        constraints = [
+            models.UniqueConstraint(fields=["network", "domain"], name="allowed_network_is_unique_per_domain"),
+            models.UniqueConstraint(
+                fields=["network"],
+                condition=models.Q(domain__isnull=True),
+                name="network_allowed_everywhere_is_unique",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.network
+
+
+class GeoBlockRule(Record):
+    """A blocked country."""
+
+    country_code = models.CharField(max_length=2, unique=True, validators=[validate_country_code])
+    remark = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.country_code
+
+
+class WafRule(Record):
+    """A pattern that is looked for in requests. A row with a ``builtin_key`` comes with Gatewall."""
+
+    name = models.CharField(max_length=100, unique=True)
+    pattern = models.TextField(max_length=4096)
+    operator = models.CharField(max_length=16, choices=choices(Operator), default=Operator.REGEX.value)
+    targets = models.JSONField(default=default_targets, validators=[validate_targets])
+    transforms = models.JSONField(default=list, blank=True, validators=[validate_transforms])
+    category = models.CharField(max_length=16, choices=choices(Category), default=Category.CUSTOM.value)
+    severity = models.CharField(max_length=16, choices=choices(Severity), default=Severity.MEDIUM.value)
+    score = models.PositiveSmallIntegerField(default=5, validators=[MinValueValidator(1), MaxValueValidator(10)])
+    action = models.CharField(max_length=16, choices=choices(Action), default=Action.BLOCK.value)
+    priority = models.PositiveIntegerField(default=100, validators=[MaxValueValidator(1_000_000)])
+    enabled = models.BooleanField(default=True)
+    # Cascade: a rule that lost its domain must not begin to refuse requests everywhere.
+    domain = models.ForeignKey(
+        AuthorizedDomain, on_delete=models.CASCADE, null=True, blank=True, related_name="waf_rules"
+    )
+    path_prefix = models.CharField(max_length=500, null=True, blank=True, validators=[validate_path_prefix])
+    exclusions = models.JSONField(default=list, blank=True, validators=[validate_exclusions])
+    description = models.CharField(max_length=1000, blank=True)
+    builtin_key = models.CharField(max_length=64, null=True, unique=True, editable=False)
+
+    class Meta:
+        ordering = ["priority", "id"]
+        constraints = [
+            models.CheckConstraint(condition=models.Q(score__gte=1, score__lte=10), name="waf_score_in_range"),
+            models.CheckConstraint(
+                condition=models.Q(action__in=[action.value for action in Action]), name="waf_action_is_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(operator__in=[operator.value for operator in Operator]),
+                name="waf_operator_is_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def builtin(self) -> bool:
+        """True for a rule that comes with Gatewall: its pattern is fixed and it cannot be deleted."""
+        return self.builtin_key is not None

@@ -1,0 +1,73 @@
+"""Policy rows as engine values."""
+
+from datetime import datetime
+
+from gatewall.engine.addresses import parse_network
+from gatewall.engine.hosts import Access, Domain
+from gatewall.engine.lists import AllowedNetwork, BlockedNetwork
+from gatewall.engine.model import Action
+from gatewall.engine.snapshot import BlockedCountry
+from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Transform, WafRule
+from policies import selectors
+from policies.models import MANUAL
+from policies.models import WafRule as WafRuleRow
+
+
+def seconds(moment: datetime | None) -> float | None:
+    """Return a moment as seconds since the epoch."""
+    return None if moment is None else moment.timestamp()
+
+
+def blocked_networks() -> tuple[BlockedNetwork, ...]:
+    """Return the blocklist."""
+    return tuple(
+        BlockedNetwork(id_, parse_network(network), source == MANUAL, seconds(expires_at))
+        for id_, network, source, expires_at in selectors.blocked_networks().values_list(
+            "id", "network", "source", "expires_at"
+        )
+    )
+
+
+def allowed_networks() -> tuple[AllowedNetwork, ...]:
+    """Return the allowlist."""
+    return tuple(
+        AllowedNetwork(id_, parse_network(network), domain, inspect, seconds(expires_at))
+        for id_, network, domain, inspect, expires_at in selectors.allowed_networks().values_list(
+            "id", "network", "domain__name", "inspect", "expires_at"
+        )
+    )
+
+
+def domains() -> tuple[Domain, ...]:
+    """Return the registered domains."""
+    rows = selectors.authorized_domains().values_list("id", "name", "access")
+    return tuple(Domain(id_, name, Access(access)) for id_, name, access in rows)
+
+
+def blocked_countries() -> tuple[BlockedCountry, ...]:
+    """Return the blocked countries."""
+    return tuple(BlockedCountry(*row) for row in selectors.blocked_countries().values_list("id", "country_code"))
+
+
+def waf_rules() -> tuple[WafRule, ...]:
+    """Return the WAF rules that are switched on, by priority."""
+    return tuple(_waf_rule(row) for row in selectors.waf_rules().filter(enabled=True))
+
+
+def _waf_rule(row: WafRuleRow) -> WafRule:
+    return WafRule(
+        id=row.pk,
+        name=row.name,
+        pattern=row.pattern,
+        operator=Operator(row.operator),
+        targets=tuple(Target(target) for target in row.targets),
+        transforms=tuple(Transform(transform) for transform in row.transforms),
+        category=Category(row.category),
+        score=row.score,
+        action=Action(row.action),
+        domain=row.domain.name if row.domain else None,
+        path_prefix=row.path_prefix,
+        exclusions=tuple(
+            Exclusion(part.get("domain"), part.get("path_prefix"), part.get("argument")) for part in row.exclusions
+        ),
+    )

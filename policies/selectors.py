@@ -1,0 +1,40 @@
+"""What the policy rows say. Reads only."""
+
+from django.db.models import QuerySet
+
+from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+
+
+def blocked_networks() -> QuerySet[BlocklistEntry]:
+    """Return the blocklist."""
+    return BlocklistEntry.objects.all()
+
+
+def allowed_networks() -> QuerySet[AllowlistEntry]:
+    """Return the allowlist with the domains of its entries."""
+    return AllowlistEntry.objects.select_related("domain")
+
+
+def authorized_domains() -> QuerySet[AuthorizedDomain]:
+    """Return the registered domains."""
+    return AuthorizedDomain.objects.all()
+
+
+def blocked_countries() -> QuerySet[GeoBlockRule]:
+    """Return the blocked countries."""
+    return GeoBlockRule.objects.all()
+
+
+def waf_rules() -> QuerySet[WafRule]:
+    """Return the WAF rules, switched off ones included, with their domains."""
+    return WafRule.objects.select_related("domain")
+
+
+def builtin_rules_by_key() -> dict[str, WafRule]:
+    """Return the rows of the rules that come with Gatewall."""
+    return {rule.builtin_key: rule for rule in WafRule.objects.filter(builtin_key__isnull=False) if rule.builtin_key}
+
+
+def registered_domain(name: str) -> AuthorizedDomain | None:
+    """Return the registered domain of this very name, or None."""
+    return AuthorizedDomain.objects.filter(name=name).first()

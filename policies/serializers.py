@@ -1,0 +1,206 @@
+"""The JSON of the policy resources: what is accepted, and what is shown."""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from rest_framework import serializers
+
+from gatewall.api.serializers import FlagField, MomentField, StrictInput, TextField, WholeNumberField
+from gatewall.engine.hosts import Access
+from gatewall.engine.model import Action
+from gatewall.engine.waf.rules import Category, Operator, Severity
+from policies import selectors
+from policies.countries import COUNTRY_NAMES
+from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+from policies.validators import (
+    canonical_country,
+    canonical_domain,
+    canonical_network,
+    validate_exclusions,
+    validate_path_prefix,
+    validate_targets,
+    validate_transforms,
+)
+
+_RECORD = ("id", "created_at", "created_by")
+
+
+class NetworkField(TextField):
+    """An address or network in any spelling; the value is its one spelling."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=64, **options)
+
+    def to_internal_value(self, data: Any) -> str:
+        return canonical_network(super().to_internal_value(data))
+
+
+class RegisteredDomainField(TextField):
+    """The name of a registered domain; the value is its row. Shown as the name."""
+
+    default_error_messages = {"unregistered": "{name} is not a registered domain"}
+
+    def to_internal_value(self, data: Any) -> AuthorizedDomain:  # type: ignore[override]
+        name = canonical_domain(super().to_internal_value(data))
+        domain = selectors.registered_domain(name)
+        if domain is None:
+            self.fail("unregistered", name=name)
+        return domain
+
+
+class BlocklistEntryInput(StrictInput):
+    """A blocklist entry as sent."""
+
+    ip = NetworkField(source="network")
+    remark = TextField(max_length=500, allow_blank=True, required=False)
+    expires_at = MomentField(allow_null=True, required=False)
+    force = FlagField(required=False)
+
+
+class BlocklistEntryOutput(serializers.ModelSerializer[BlocklistEntry]):
+    """A blocklist entry as shown."""
+
+    ip = serializers.CharField(source="network")
+
+    class Meta:
+        model = BlocklistEntry
+        fields = (*_RECORD, "ip", "remark", "expires_at", "source")
+
+
+class AllowlistEntryInput(StrictInput):
+    """An allowlist entry as sent."""
+
+    ip = NetworkField(source="network")
+    domain = RegisteredDomainField(allow_null=True, required=False)
+    inspect = FlagField(required=False)
+    remark = TextField(max_length=500, allow_blank=True, required=False)
+    expires_at = MomentField(allow_null=True, required=False)
+
+
+class AllowlistEntryOutput(serializers.ModelSerializer[AllowlistEntry]):
+    """An allowlist entry as shown."""
+
+    ip = serializers.CharField(source="network")
+    domain = serializers.CharField(source="domain.name", default=None)
+
+    class Meta:
+        model = AllowlistEntry
+        fields = (*_RECORD, "ip", "domain", "inspect", "remark", "expires_at")
+
+
+class AuthorizedDomainInput(StrictInput):
+    """A domain as sent."""
+
+    name = TextField(max_length=255)
+    access = serializers.ChoiceField(choices=[access.value for access in Access], required=False)
+    remark = TextField(max_length=500, allow_blank=True, required=False)
+
+    def validate_name(self, name: str) -> str:
+        """Return the one spelling of the name."""
+        return canonical_domain(name)
+
+
+class AuthorizedDomainOutput(serializers.ModelSerializer[AuthorizedDomain]):
+    """A domain as shown."""
+
+    class Meta:
+        model = AuthorizedDomain
+        fields = (*_RECORD, "name", "access", "remark")
+
+
+class GeoBlockRuleInput(StrictInput):
+    """A country as sent."""
+
+    country_code = TextField(max_length=16)
+    remark = TextField(max_length=500, allow_blank=True, required=False)
+
+    def validate_country_code(self, code: str) -> str:
+        """Return the code in capitals."""
+        return canonical_country(code)
+
+
+class GeoBlockRuleOutput(serializers.ModelSerializer[GeoBlockRule]):
+    """A blocked country as shown."""
+
+    country_name = serializers.SerializerMethodField()
+
+    class Meta:
+        model = GeoBlockRule
+        fields = (*_RECORD, "country_code", "country_name", "remark")
+
+    def get_country_name(self, rule: GeoBlockRule) -> str:
+        """Return the English name of the country."""
+        return COUNTRY_NAMES[rule.country_code]
+
+
+class WafRuleInput(StrictInput):
+    """A WAF rule as sent."""
+
+    name = TextField(max_length=100)
+    pattern = TextField(max_length=4096, trim_whitespace=False)
+    operator = serializers.ChoiceField(choices=[operator.value for operator in Operator], required=False)
+    targets = serializers.JSONField(required=False)
+    transforms = serializers.JSONField(required=False)
+    category = serializers.ChoiceField(choices=[category.value for category in Category], required=False)
+    severity = serializers.ChoiceField(choices=[severity.value for severity in Severity], required=False)
+    score = WholeNumberField(min_value=1, max_value=10, required=False)
+    action = serializers.ChoiceField(choices=[action.value for action in Action], required=False)
+    priority = WholeNumberField(min_value=0, max_value=1_000_000, required=False)
+    enabled = FlagField(required=False)
+    domain = RegisteredDomainField(allow_null=True, required=False)
+    path_prefix = TextField(max_length=500, allow_null=True, required=False)
+    exclusions = serializers.JSONField(required=False)
+    description = TextField(max_length=1000, allow_blank=True, required=False)
+
+    def validate_targets(self, value: Any) -> Any:
+        """Refuse unknown targets."""
+        return _checked(validate_targets, value)
+
+    def validate_transforms(self, value: Any) -> Any:
+        """Refuse unknown transforms."""
+        return _checked(validate_transforms, value)
+
+    def validate_exclusions(self, value: Any) -> Any:
+        """Refuse what is no exclusion."""
+        return _checked(validate_exclusions, value)
+
+    def validate_path_prefix(self, value: str | None) -> str | None:
+        """Refuse a prefix that no path has."""
+        return value if value is None else _checked(validate_path_prefix, value)
+
+
+class WafRuleOutput(serializers.ModelSerializer[WafRule]):
+    """A WAF rule as shown."""
+
+    domain = serializers.CharField(source="domain.name", default=None)
+    builtin = serializers.BooleanField()
+
+    class Meta:
+        model = WafRule
+        fields = (
+            *_RECORD,
+            "name",
+            "pattern",
+            "operator",
+            "targets",
+            "transforms",
+            "category",
+            "severity",
+            "score",
+            "action",
+            "priority",
+            "enabled",
+            "domain",
+            "path_prefix",
+            "exclusions",
+            "description",
+            "builtin",
+        )
+
+
+def _checked(validate: Any, value: Any) -> Any:
+    try:
+        validate(value)
+    except ValidationError as error:
+        raise serializers.ValidationError(error.messages, code=error.code) from None
+    return value

@@ -1,0 +1,14 @@
+"""The paths of the policy resources. Blocklist and allowlist are called by the specification's names here alone."""
+
+from rest_framework.routers import SimpleRouter
+
+from policies import views
+
+router = SimpleRouter(trailing_slash=False)
+router.register("ip-black-list", views.Blocklist, basename="ip-black-list")
+router.register("ip-white-list", views.Allowlist, basename="ip-white-list")
+router.register("waf-rules", views.WafRules, basename="waf-rules")
+router.register("authorized-domains", views.AuthorizedDomains, basename="authorized-domains")
+router.register("geo-block-rules", views.GeoBlockRules, basename="geo-block-rules")
+
+urlpatterns = router.urls

@@ -1,0 +1,131 @@
+"""What a row may hold. Each validator calls the engine's own parser: what is accepted is understood."""
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from gatewall.engine.addresses import canonical_text, parse_network
+from gatewall.engine.hosts import parse_domain_name
+from gatewall.engine.waf.matcher import PatternRefused, compile_pattern
+from gatewall.engine.waf.rules import Operator, Target, Transform
+from policies.countries import COUNTRY_NAMES
+
+_MAX_EXCLUSIONS = 50
+_MAX_TRANSFORMS = 10
+_EXCLUSION_PARTS = frozenset({"domain", "path_prefix", "argument"})
+
+
+def canonical_network(text: str) -> str:
+    """Return the one spelling of a network. Raises ValidationError, code ``invalid``."""
+    try:
+        return canonical_text(parse_network(text))
+    except ValueError as error:
+        raise ValidationError(str(error), code="invalid") from None
+
+
+def canonical_domain(text: str) -> str:
+    """Return the one spelling of a domain name. Raises ValidationError, code ``invalid``."""
+    try:
+        return parse_domain_name(text)
+    except ValueError as error:
+        raise ValidationError(str(error), code="invalid") from None
+
+
+def canonical_country(text: str) -> str:
+    """Return the country code in capitals. Raises ValidationError, code ``unknown-country``."""
+    code = text.strip().upper()
+    if code not in COUNTRY_NAMES:
+        raise ValidationError(f"{text[:16]!r} is not an ISO 3166-1 alpha-2 country code", code="unknown-country")
+    return code
+
+
+def _must_be_canonical(canonical: Callable[[str], str]) -> Callable[[str], None]:
+    def validate(text: str) -> None:
+        spelling = canonical(text)
+        if spelling != text:
+            raise ValidationError(f"write {spelling!r}", code="not-canonical")
+
+    return validate
+
+
+_validate_network = _must_be_canonical(canonical_network)
+_validate_domain = _must_be_canonical(canonical_domain)
+_validate_country = _must_be_canonical(canonical_country)
+
+
+def validate_network(text: str) -> None:
+    """Refuse a network that is not in its one spelling."""
+    _validate_network(text)
+
+
+def validate_domain_name(text: str) -> None:
+    """Refuse a domain name that is not in its one spelling."""
+    _validate_domain(text)
+
+
+def validate_country_code(text: str) -> None:
+    """Refuse what is not a country code in capitals."""
+    _validate_country(text)
+
+
+def validate_source(text: str) -> None:
+    """Refuse a source other than ``manual``, ``auto-ban`` and ``import:NAME``."""
+    if text not in {"manual", "auto-ban"} and not (text.startswith("import:") and len(text) > len("import:")):
+        raise ValidationError("a source is manual, auto-ban or import:NAME", code="invalid")
+
+
+def validate_path_prefix(text: str) -> None:
+    """Refuse a prefix that no canonical path begins with."""
+    if not text.startswith("/") or "//" in text or {".", ".."} & set(text.split("/")):
+        raise ValidationError("a path prefix begins with / and has no // or dot segments", code="invalid")
+
+
+def validate_targets(value: Any) -> None:
+    """Refuse an empty list and unknown targets."""
+    _validate_members(value, Target, at_least=1, at_most=len(Target))
+
+
+def validate_transforms(value: Any) -> None:
+    """Refuse unknown transforms, and more than ten."""
+    _validate_members(value, Transform, at_least=0, at_most=_MAX_TRANSFORMS)
+
+
+def _validate_members(value: Any, enum: type[StrEnum], *, at_least: int, at_most: int) -> None:
+    known = [member.value for member in enum]
+    if not isinstance(value, list) or not at_least <= len(value) <= at_most:
+        raise ValidationError(f"a list of {at_least} to {at_most} of {', '.join(known)}", code="invalid")
+    for item in value:
+        if item not in known:
+            raise ValidationError(f"{str(item)[:32]!r} is not one of {', '.join(known)}", code="invalid-choice")
+
+
+def validate_exclusions(value: Any) -> None:
+    """Refuse anything but a list of objects with ``domain``, ``path_prefix`` or ``argument`` texts."""
+    if not isinstance(value, list) or len(value) > _MAX_EXCLUSIONS:
+        raise ValidationError(f"a list of at most {_MAX_EXCLUSIONS} exclusions", code="invalid")
+    for exclusion in value:
+        if not isinstance(exclusion, dict) or not exclusion or not _EXCLUSION_PARTS.issuperset(exclusion):
+            raise ValidationError("an exclusion has domain, path_prefix or argument", code="invalid")
+        _validate_texts(exclusion.values())
+        if exclusion.get("domain"):
+            _validate_domain(exclusion["domain"])
+        if exclusion.get("path_prefix"):
+            validate_path_prefix(exclusion["path_prefix"])
+        if not any(exclusion.values()):
+            raise ValidationError("an exclusion of everything switches the rule off: use enabled", code="invalid")
+
+
+def _validate_texts(values: Iterable[Any]) -> None:
+    for value in values:
+        if value is not None and not (isinstance(value, str) and len(value) <= 500):
+            raise ValidationError("the parts of an exclusion are texts of at most 500 characters", code="invalid")
+
+
+def validate_pattern(pattern: str, operator: str) -> None:
+    """Refuse a pattern that cannot be matched in linear time. Code ``pattern-refused``."""
+    try:
+        compile_pattern(pattern, Operator(operator))
+    except PatternRefused as error:
+        raise ValidationError(str(error), code="pattern-refused") from None

@@ -1,0 +1,290 @@
+"""The cast of the tests and the builders of what they meet.
+
+Alice is an admin. Bob may enter every domain. Charlie may enter ``office.example`` alone. Builders
+show what matters to a test and hide the rest. Values only: nothing here needs Django or a database.
+"""
+
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import jwt
+
+from gatewall.clientip import TrustedProxies
+from gatewall.credentials.check import PolicyCredentials, VerifiedTokens
+from gatewall.credentials.keyring import KeyRing, SigningKey
+from gatewall.credentials.machine import digest_of
+from gatewall.credentials.sessions import SessionVerifier
+from gatewall.engine.addresses import IPAddress, parse_address, parse_network
+from gatewall.engine.hosts import Access, Authority, Domain
+from gatewall.engine.lists import AllowedNetwork, BlockedNetwork
+from gatewall.engine.model import (
+    AccessRequest,
+    Credential,
+    CredentialKind,
+    Decision,
+    Effect,
+    Reason,
+    Subject,
+    SubjectKind,
+    Verdict,
+)
+from gatewall.engine.ports import Ports
+from gatewall.engine.snapshot import (
+    BlockedCountry,
+    DomainsMode,
+    EnforcementMode,
+    GitTokenState,
+    LicenseState,
+    PolicySettings,
+    PolicySnapshot,
+    PolicySource,
+    UnknownCountry,
+    UserState,
+    Version,
+)
+from gatewall.engine.waf.matcher import RuleSet
+from gatewall.engine.waf.rules import WafRule
+from gatewall.forwardauth.subrequest import Subrequest
+
+NOW = 1_773_480_413.0
+"""2026-03-14 09:26:53 UTC: the moment at which every test takes place."""
+HOUR = 3600
+DAY = 24 * HOUR
+
+CLIENT = "198.51.100.7"
+PROXY = "10.0.0.1"
+OFFICE = "office.example"
+TRUSTED = TrustedProxies.parse(["10.0.0.0/24", "127.0.0.0/8", "::1"])
+
+ISSUER = "gatewall"
+AUDIENCE = "gate"
+KEYS = KeyRing.parse("new:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8,old:ZGVmZ2hpamtsbW5vcHFyc3R1dnd4eXp7fH1-f4CBgoM")
+STRANGERS_KEY = SigningKey("new", b"a key that this installation never had")
+
+ALICE = UserState(1, "alice", "alice@office.example", True, True, 3, True, frozenset())
+BOB = UserState(2, "Bob", "bob@office.example", False, True, 1, True, frozenset())
+CHARLIE = UserState(3, "charlie", "charlie@office.example", False, True, 1, False, frozenset({OFFICE}))
+
+ALICE_SUBJECT = Subject(SubjectKind.USER, 1, "alice", "alice@office.example", is_admin=True, amr=("pwd",))
+BOB_SUBJECT = Subject(SubjectKind.USER, 2, "Bob", "bob@office.example", amr=("pwd",))
+CHARLIE_SUBJECT = Subject(
+    SubjectKind.USER,
+    3,
+    "charlie",
+    "charlie@office.example",
+    all_domains=False,
+    domains=frozenset({OFFICE}),
+    amr=("pwd",),
+)
+GIT_SUBJECT = Subject(SubjectKind.GIT_TOKEN, 21, "Bob", "bob@office.example")
+LICENSE_SUBJECT = Subject(SubjectKind.LICENSE, 31)
+
+BOBS_GIT_TOKEN = "gwg_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA33qbQG"
+CHARLIES_GIT_TOKEN = "gwg_BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB0HFiDL"
+OPEN_LICENSE = "gwl_CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC4dTvGZ"
+OFFICE_LICENSE = "gwl_DDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDD343Wh4"
+
+USERS = (ALICE, BOB, CHARLIE)
+GIT_TOKENS = (
+    GitTokenState(21, BOB.id, digest_of(BOBS_GIT_TOKEN), None),
+    GitTokenState(22, CHARLIE.id, digest_of(CHARLIES_GIT_TOKEN), NOW + DAY),
+)
+LICENSES = (
+    LicenseState(31, digest_of(OPEN_LICENSE), True, None, True, frozenset()),
+    LicenseState(32, digest_of(OFFICE_LICENSE), True, NOW + DAY, False, frozenset({OFFICE})),
+)
+
+SECRETS = {
+    "alice": ALICE_SUBJECT,
+    "bob": BOB_SUBJECT,
+    "charlie": CHARLIE_SUBJECT,
+    "git": GIT_SUBJECT,
+    "license": LICENSE_SUBJECT,
+}
+"""What the fake credential check of ``a_ports`` knows: secret to subject."""
+
+
+def an_address(text: str) -> IPAddress:
+    address = parse_address(text)
+    assert address is not None, text
+    return address
+
+
+def a_credential(secret: str = "bob", kind: CredentialKind = CredentialKind.SESSION_HEADER, username: str = ""):
+    return Credential(kind, secret, username)
+
+
+def a_request(*, client: str = CLIENT, host: str | None = OFFICE, credentials: Iterable = (), **parts) -> AccessRequest:
+    """An access request; a credential may be given by its secret alone."""
+    return AccessRequest(
+        at=parts.pop("at", NOW),
+        client=an_address(client),
+        authority=Authority.parse(host) if host else None,
+        credentials=tuple(a_credential(each) if isinstance(each, str) else each for each in credentials),
+        headers=tuple(dict(parts.pop("headers", ())).items()),
+        cookies=tuple(dict(parts.pop("cookies", ())).items()),
+        **parts,
+    )
+
+
+def a_blocked(network: str, *, id: int = 1, **parts) -> BlockedNetwork:  # noqa: A002 - the field's name
+    return BlockedNetwork(id, parse_network(network), **parts)
+
+
+def an_allowed(network: str, *, id: int = 1, **parts) -> AllowedNetwork:  # noqa: A002 - the field's name
+    return AllowedNetwork(id, parse_network(network), **parts)
+
+
+def a_rule(pattern: str = "attack", **parts) -> WafRule:
+    return WafRule(parts.pop("id", 1), parts.pop("name", pattern), pattern, **parts)
+
+
+def a_source(
+    *,
+    version: int | Version = 1,
+    blocked: Iterable = (),
+    allowed: Iterable = (),
+    domains: Mapping[str, str] | None = None,
+    countries: Iterable[str] = (),
+    rules: Iterable[WafRule] = (),
+    revoked: Iterable[str] = (),
+    **parts,
+) -> PolicySource:
+    """A policy source; networks by their text, domains as name and access, settings by their names."""
+    tables = {name: parts.pop(name, standard) for name, standard in _TABLES.items()}
+    return PolicySource(
+        version=version if isinstance(version, Version) else Version(version),
+        settings=some_settings(**parts),
+        blocked_networks=tuple(
+            a_blocked(each, id=number) if isinstance(each, str) else each for number, each in enumerate(blocked, 1)
+        ),
+        allowed_networks=tuple(
+            an_allowed(each, id=number) if isinstance(each, str) else each for number, each in enumerate(allowed, 1)
+        ),
+        domains=tuple(
+            Domain(number, name, Access(access)) for number, (name, access) in enumerate((domains or {}).items(), 1)
+        ),
+        blocked_countries=tuple(BlockedCountry(number, code) for number, code in enumerate(countries, 1)),
+        waf_rules=tuple(rules),
+        revoked_sessions=frozenset(revoked),
+        **tables,
+    )
+
+
+_TABLES = {"users": USERS, "git_tokens": GIT_TOKENS, "licenses": LICENSES}
+
+
+def a_policy(**parts) -> PolicySnapshot:
+    """A policy snapshot of ``a_source``."""
+    source = a_source(**parts)
+    return PolicySnapshot(source, RuleSet(source.waf_rules))
+
+
+def some_settings(**values) -> PolicySettings:
+    kinds = {
+        "authorized_domains_mode": DomainsMode,
+        "waf_mode": EnforcementMode,
+        "geo_mode": EnforcementMode,
+        "unknown_country": UnknownCountry,
+    }
+    return PolicySettings(**{name: kinds.get(name, int)(value) for name, value in values.items()})
+
+
+@dataclass
+class Countries:
+    """A country look-up that knows one answer for everybody."""
+
+    code: str | None = None
+
+    def country_of(self, address: IPAddress) -> str | None:
+        return self.code
+
+
+@dataclass
+class Subjects:
+    """A credential check that knows secrets by heart, and remembers what it was asked."""
+
+    known: Mapping[str, Subject] = field(default_factory=lambda: SECRETS)
+    asked: list[str] = field(default_factory=list)
+
+    def subject_of(self, credential: Credential, policy: PolicySnapshot, at: float) -> Subject | None:
+        self.asked.append(credential.secret)
+        return self.known.get(credential.secret)
+
+
+@dataclass
+class Rates:
+    """A request rate that is over by a fixed number of seconds, and counts how often it was asked."""
+
+    over: int = 0
+    asked: int = 0
+
+    def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float) -> int:
+        self.asked += 1
+        return self.over
+
+
+@dataclass
+class Broken:
+    """Every port at once, and each of them fails."""
+
+    error: BaseException = field(default_factory=lambda: RuntimeError("broken port"))
+
+    def _fail(self, *_: object) -> Any:
+        raise self.error
+
+    country_of = subject_of = seconds_over = _fail
+
+
+def a_ports(*, country: str | None = None, over_seconds: int = 0, **parts) -> Ports:
+    """Plain fakes for every port; ``credentials``, ``countries`` and ``rates`` replace one."""
+    return Ports(
+        countries=parts.pop("countries", None) or Countries(country),
+        credentials=parts.pop("credentials", None) or Subjects(),
+        rates=parts.pop("rates", None) or Rates(over_seconds),
+    )
+
+
+def a_credential_check(keys: KeyRing = KEYS) -> PolicyCredentials:
+    """The real credential check over the keys of the cast."""
+    return PolicyCredentials(VerifiedTokens(SessionVerifier(keys, issuer=ISSUER, audience=AUDIENCE)))
+
+
+def a_decision(reason: Reason = Reason.SESSION_VALID, *, effect: Effect = Effect.ALLOW, **parts) -> Decision:
+    verdict = Verdict(effect, reason, retry_after_seconds=parts.pop("retry_after_seconds", None))
+    return Decision(verdict, **parts)
+
+
+def some_claims(user: UserState = BOB, **claims: object) -> dict[str, object]:
+    """The claims of a session of this user that began an hour ago; None leaves a claim out."""
+    usual: dict[str, object] = {
+        "iss": ISSUER,
+        "aud": AUDIENCE,
+        "sub": str(user.id),
+        "iat": int(NOW) - HOUR,
+        "nbf": int(NOW) - HOUR,
+        "exp": int(NOW) + DAY,
+        "jti": "session-1",
+        "typ": "session",
+        "sv": user.session_version,
+        "amr": ["pwd"],
+    }
+    return {name: value for name, value in (usual | claims).items() if value is not None}
+
+
+def a_session_token(
+    user: UserState = BOB, *, key: SigningKey = KEYS.signing, headers: Mapping[str, Any] | None = None, **claims: object
+) -> str:
+    """A session token of this user, signed with a key of the cast."""
+    return jwt.encode(some_claims(user, **claims), key.secret, "HS256", headers={"kid": key.kid, **(headers or {})})
+
+
+def base64url(content: bytes) -> str:
+    return urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+def a_subrequest(*, peer: str = PROXY, scheme: str = "http", **headers: str) -> Subrequest:
+    """A subrequest of a trusted proxy; keywords are header names, ``_`` written for ``-``."""
+    return Subrequest(peer, scheme, {name.replace("_", "-"): value for name, value in headers.items()})

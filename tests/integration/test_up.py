@@ -1,0 +1,104 @@
+"""`manage.py up` as a person starts it: a real process with its own state folder and free ports."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from gatewall.operations.launcher import free_port
+from tests.processes import BASE, BROWSER, PASSWORD, environment, prepare, request, running, sign_in, stop, wait_until
+
+UP = [sys.executable, "manage.py", "up"]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("home")
+    prepare(folder)
+    return folder
+
+
+@pytest.fixture
+def ports():
+    return {"GATEWALL_PORT": str(free_port()), "GATEWALL_DEMO_PORT": str(free_port())}
+
+
+def descendants(pid: int) -> list[psutil.Process]:
+    """All processes below `pid`; psutil knows them again, also when a number is given out twice."""
+    return psutil.Process(pid).children(recursive=True)
+
+
+def survivors(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """Those that still run; a dead process that nobody has waited for does not."""
+    return [process for process in processes if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+
+
+def is_ready(process, log):
+    assert process.poll() is None, log.read_text()
+    lines = log.read_text().splitlines()
+    return any(line == "ready" for line in lines)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+def test_up_serves_the_demo_and_a_signal_stops_all_of_it(home, ports, tmp_path, number):
+    log, demo_port = tmp_path / "up.log", int(ports["GATEWALL_DEMO_PORT"])
+    with running(UP, log=log, env=environment(home, **ports)) as process:
+        wait_until(lambda: is_ready(process, log), what="the line with ready")
+        cookie = sign_in(demo_port, back_to=f"http://127.0.0.1:{demo_port}/")
+        page = request(demo_port, "/", {**BROWSER, "Cookie": cookie})
+        children = descendants(process.pid)
+
+        process.send_signal(number)
+        code = process.wait(15)
+
+    assert code == 0, log.read_text()
+    assert page.status == 200
+    assert b"<dd>admin</dd>" in page.body
+    assert cookie.encode() not in page.body
+    assert children
+    assert survivors(children) == []
+
+
+def test_child_that_dies_ends_everything_with_a_line_that_names_it(home, ports, tmp_path):
+    log = tmp_path / "up.log"
+    with running(UP, log=log, env=environment(home, **ports)) as process:
+        wait_until(lambda: is_ready(process, log), what="the line with ready")
+        children = descendants(process.pid)
+        master = int((home / "demo" / "nginx.pid").read_text())
+
+        os.kill(master, signal.SIGKILL)
+        code = process.wait(15)
+
+    assert code == 1
+    assert "nginx ended" in log.read_text()
+    assert survivors(children) == []
+
+
+@pytest.mark.parametrize("variable", ["GATEWALL_PORT", "GATEWALL_DEMO_PORT"])
+def test_taken_port_ends_the_start_with_one_line_that_names_it(home, ports, variable):
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)  # as a careless server would
+        other.bind(("127.0.0.1", int(ports[variable])))
+        other.listen()
+
+        run = subprocess.run(
+            UP, cwd=BASE, env=environment(home, **ports), capture_output=True, text=True, timeout=60, check=False
+        )
+
+    assert run.returncode == 2
+    assert len(run.stderr.splitlines()) == 1
+    assert ports[variable] in run.stderr
+    assert variable in run.stderr
+
+
+def test_password_of_the_first_admin_is_not_in_the_output_when_it_was_given(home, ports, tmp_path):
+    log = tmp_path / "up.log"
+    with running(UP, log=log, env=environment(home, **ports, GATEWALL_DEMO="0")) as process:
+        wait_until(lambda: is_ready(process, log), what="the line with ready")
+        assert stop(process) == 0
+
+    assert PASSWORD not in log.read_text()

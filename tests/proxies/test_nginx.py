@@ -1,0 +1,272 @@
+"""Real nginx with the unchanged snippets of deploy/nginx, between the real control plane and a stub site."""
+
+import base64
+import shutil
+import socket
+import subprocess
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from gatewall.operations import demo
+from gatewall.operations.launcher import free_port
+from tests.processes import BASE, BROWSER, Upstream, api, control_plane, nginx, prepare, request, sign_in
+
+# An operator's own error pages: none of them may turn "the gate failed" into "come in".
+ERROR_PAGES = """
+    proxy_intercept_errors on;
+    error_page 500 502 503 504 =200 /sorry;
+    location = /sorry { return 200 "sorry"; }
+"""
+
+
+@pytest.fixture(scope="module")
+def gate(tmp_path_factory):
+    home, port = tmp_path_factory.mktemp("home"), free_port()
+    prepare(home)
+    with control_plane(home, port):
+        # The first registration by a person: from now on an unknown host is refused.
+        api(port, "/authorized-domains", name="public.example", access="public")
+        yield port
+
+
+@pytest.fixture(scope="module")
+def site():
+    with Upstream() as upstream:
+        yield upstream
+
+
+@pytest.fixture(scope="module")
+def proxy(gate, site, tmp_path_factory):
+    with nginx(tmp_path_factory.mktemp("nginx"), gate=gate, site=site.port) as port:
+        yield port
+
+
+@pytest.fixture(scope="module")
+def cookie(proxy):
+    return sign_in(proxy)
+
+
+@pytest.fixture(scope="module")
+def git_token(gate):
+    return api(gate, "/users/1/git-tokens", name="laptop")["token"]
+
+
+def test_browser_without_a_session_is_sent_to_the_guard_page_and_back(proxy):
+    answer = request(proxy, "/reports?year=2026&q=a%20b", BROWSER)
+
+    guard = urlsplit(answer.header("Location"))
+    assert answer.status == 302
+    assert (guard.netloc, guard.path) == (f"127.0.0.1:{proxy}", "/wall/")
+    assert parse_qs(guard.query)["rd"] == [f"http://127.0.0.1:{proxy}/reports?year=2026&q=a%20b"]
+    assert answer.header("X-Gatewall-Decision-Id")
+
+
+def test_guard_page_is_shown_through_the_proxy(proxy):
+    answer = request(proxy, urlsplit(request(proxy, "/", BROWSER).header("Location")).path, BROWSER)
+
+    assert answer.status == 200
+    assert b'name="password"' in answer.body
+
+
+def test_form_sent_without_a_session_is_redirected_as_a_page_to_get(proxy):
+    answer = request(proxy, "/form", BROWSER, method="POST", body="a=1")
+
+    assert answer.status == 303
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Accept": "application/json"},
+        {**BROWSER, "Sec-Fetch-Mode": "cors"},
+        {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-Fetch-Mode": "websocket"},
+    ],
+    ids=["bare", "json", "fetch", "websocket"],
+)
+def test_program_without_a_credential_gets_401_and_no_redirect(proxy, headers):
+    answer = request(proxy, "/", headers)
+
+    assert (answer.status, answer.all("Location")) == (401, [])
+    assert answer.header("WWW-Authenticate").startswith("Gatewall ")
+
+
+def test_git_is_asked_for_basic_once(proxy):
+    answer = request(proxy, "/repo.git/info/refs?service=git-upload-pack", {"User-Agent": "git/2.47", "Accept": "*/*"})
+
+    assert answer.status == 401
+    assert [value.split()[0] for value in answer.all("WWW-Authenticate")] == ["Basic"]
+
+
+def test_signed_in_visitor_reaches_the_site_which_learns_who_it_is(proxy, site, cookie):
+    answer = request(proxy, "/", {**BROWSER, "Cookie": cookie})
+
+    assert (answer.status, answer.body) == (200, b"site")
+    assert (site.last["Remote-User"], site.last["X-Gatewall-Subject-Kind"]) == ("admin", "user")
+    assert answer.all("X-Gatewall-Decision-Id") == [site.last["X-Gatewall-Decision-Id"]]
+
+
+@pytest.mark.parametrize("name", ["Remote-User", "remote-user", "Remote_User", "Remote.User"])
+def test_identity_header_of_a_visitor_never_arrives(proxy, site, cookie, name):
+    request(proxy, "/", {"Cookie": cookie, name: "root"})
+
+    arrived = {key.lower().replace("_", "-").replace(".", "-"): value for key, value in site.last.items()}
+    assert arrived["remote-user"] == "admin"
+    assert "root" not in site.last.values()
+
+
+def test_identity_header_of_an_unknown_visitor_is_removed_on_a_public_site(proxy, site):
+    forged = {"Remote-User": "root", "Remote-Email": "r@x", "Remote-Groups": "admins", "X-Gatewall-Reason": "x"}
+
+    answer = request(proxy, "/", {"Host": "public.example", **forged})
+
+    assert answer.status == 200
+    assert [name for name in forged if name in site.last] == []
+    assert site.last["X-Gatewall-Subject-Kind"] == "public"
+
+
+def test_no_credential_of_ours_reaches_the_site(proxy, site, cookie):
+    headers = {"Service-Authorization": "x", "Service-Git-Token": "a:b", "Service-License": "c", "Cookie": cookie}
+
+    request(proxy, "/", {**headers, "Authorization": "Bearer the-site's-own"})
+
+    assert [name for name in headers if name in site.last] == []
+    assert site.last["Authorization"] == "Bearer the-site's-own"
+
+
+@pytest.mark.parametrize(
+    ("sent", "arrives"),
+    [
+        ("{ours}", None),
+        ("{ours}; a=1", "a=1"),
+        ("a=1; {ours}", "a=1"),
+        ("a=1;{ours};b=2", "a=1;b=2"),
+        ("a=1; {ours}; service.token=x; service.token = y; b=2", "a=1; b=2"),
+        ("myservice.token=1; {ours}; service.tokens=2", "myservice.token=1; service.tokens=2"),
+        ("{ours}; " + "service.token=x; " * 9 + "a=1", None),
+    ],
+)
+def test_session_cookie_is_cut_out_and_others_stay(proxy, site, cookie, sent, arrives):
+    answer = request(proxy, "/", {"Cookie": sent.format(ours=cookie)})
+
+    assert answer.status == 200
+    assert site.last["Cookie"] == arrives
+
+
+@pytest.mark.parametrize("user", ["admin", "Admin", "ADMIN"])
+def test_git_token_opens_the_way_and_stays_behind(proxy, site, git_token, user):
+    basic = base64.b64encode(f"{user}:{git_token}".encode()).decode()
+
+    answer = request(proxy, "/repo.git/info/refs", {"User-Agent": "git/2.47", "Authorization": f"Basic {basic}"})
+
+    assert answer.status == 200
+    assert site.last["Authorization"] is None
+    assert site.last["X-Gatewall-Subject-Kind"] == "git-token"
+
+
+@pytest.mark.parametrize("length", range(6))
+def test_basic_is_cut_out_when_it_holds_a_git_token_and_else_left_alone(proxy, site, cookie, length):
+    for password, arrives in (("gwg_" + "abc" * 11, False), ("hunter2", True)):
+        basic = "Basic " + base64.b64encode(f"{'u' * length}:{password}".encode()).decode()
+
+        request(proxy, "/", {"Cookie": cookie, "Authorization": basic})
+
+        assert site.last["Authorization"] == (basic if arrives else None)
+
+
+def test_refusal_keeps_its_status_and_names_the_decision(proxy, site):
+    before = len(site.requests)
+
+    answer = request(proxy, "/", {**BROWSER, "Host": "unknown.example"})
+
+    assert answer.status == 403
+    assert answer.header("X-Gatewall-Decision-Id")
+    assert len(site.requests) == before
+
+
+def test_attack_in_the_address_is_refused_before_the_site_sees_it(proxy, site, cookie):
+    before = len(site.requests)
+
+    answer = request(proxy, "/?id=1%27%20UNION%20SELECT%20password%20FROM%20users--", {"Cookie": cookie})
+
+    assert (answer.status, len(site.requests)) == (403, before)
+
+
+@pytest.mark.parametrize("name", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "X_Forwarded_For", "X-Client-IP"])
+def test_visitor_cannot_choose_an_address_that_is_let_in(gate, proxy, name):
+    address = {"Forwarded": "for=198.51.100.8"}.get(name, "198.51.100.8")
+    if name == "X-Forwarded-For":
+        api(gate, "/ip-white-list", ip="198.51.100.8")
+
+    assert request(proxy, "/", {name: address}).status == 401
+
+
+@pytest.mark.parametrize(
+    "forged", [("X-Forwarded-Host", "public.example"), ("X-Original-URL", "http://public.example/")]
+)
+def test_visitor_cannot_choose_the_host_that_is_judged(proxy, forged):
+    assert request(proxy, "/", [forged]).status == 401
+
+
+def test_host_that_is_judged_is_the_one_that_nginx_serves(proxy):
+    with socket.create_connection(("127.0.0.1", proxy), timeout=10) as connection:
+        connection.sendall(b"GET http://127.0.0.1/ HTTP/1.1\r\nHost: public.example\r\nConnection: close\r\n\r\n")
+        status = connection.makefile("rb").readline().split()[1]
+
+    assert status == b"401"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/wall/auth",
+        "/wall/auth?x=1",
+        "/wall/%61uth",
+        "/wall//auth",
+        "/wall/./auth",
+        "/x/../wall/auth",
+        "/wall/auth/forward",
+        "/wall/auth/envoy/anything",
+        "/wall/metrics",
+        "/wall/admin-recover-2fa",
+        "/_gatewall/auth",
+    ],
+)
+def test_what_is_not_for_the_public_is_404(proxy, cookie, path):
+    assert request(proxy, path, {"Cookie": cookie}).status == 404
+
+
+def test_gate_that_is_down_lets_nobody_in(site, tmp_path):
+    with nginx(tmp_path, gate=free_port(), site=site.port, extra=ERROR_PAGES) as port:
+        before = len(site.requests)
+
+        answer = request(port, "/", BROWSER)
+
+    assert (answer.status, len(site.requests)) == (500, before)
+
+
+@pytest.mark.parametrize("status", [302, 400, 404, 500, 503])
+def test_strange_answer_of_the_gate_lets_nobody_in(site, tmp_path, status):
+    with Upstream() as strange_gate:
+        strange_gate.status = status
+        with nginx(tmp_path, gate=strange_gate.port, site=site.port, extra=ERROR_PAGES) as port:
+            before = len(site.requests)
+
+            answer = request(port, "/", BROWSER)
+
+    assert (answer.status, len(site.requests)) == (500, before)
+
+
+def test_sample_site_is_a_configuration_that_nginx_accepts(tmp_path):
+    demo.write_configuration(
+        tmp_path, listen="127.0.0.1:1", auth="127.0.0.1:2", control="127.0.0.1:2", site="127.0.0.1:3"
+    )
+    shutil.copy(BASE / "deploy" / "nginx" / "site.conf.example", tmp_path / "site.conf")
+
+    run = subprocess.run(
+        demo.nginx_command(demo.find_nginx(), tmp_path, "-t"), capture_output=True, text=True, check=False
+    )
+
+    # As a normal user the test of the configuration ends at port 80, after the syntax.
+    assert "syntax is ok" in run.stderr

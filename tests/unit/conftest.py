@@ -1,0 +1,18 @@
+"""The unit tests: no Django, no database, no network, and the same examples on every run."""
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("unit", max_examples=60, deadline=None, derandomize=True, database=None)
+settings.load_profile("unit")
+
+
+def pytest_addoption(parser, pluginmanager):
+    # The folder must run with ``-p no:django`` too, where nobody else knows this line of pyproject.toml.
+    if not pluginmanager.has_plugin("django"):
+        parser.addini("DJANGO_SETTINGS_MODULE", "read by pytest-django")
+
+
+@pytest.fixture(autouse=True)
+def no_network(socket_disabled):
+    """Sockets are blocked: a unit that opens one is none."""

@@ -1,0 +1,119 @@
+"""One situation for each step of the decision, made so that any two of them can be put into one request."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from gatewall.engine.evaluate import STEPS
+from gatewall.engine.facts import Facts
+from gatewall.engine.lists import AllowedNetwork, BlockedNetwork
+from gatewall.engine.model import AccessRequest, Effect, Reason
+from gatewall.engine.ports import Ports
+from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.engine.waf.rules import WafRule
+from tests.cast import CLIENT, OFFICE, a_blocked, a_policy, a_ports, a_request, a_rule, an_allowed
+
+SHOP = "shop.example"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Bob, with a password session, asks for a registered domain: nothing stands against him."""
+
+    fault: str = ""
+    blocked: tuple[BlockedNetwork, ...] = ()
+    allowed: tuple[AllowedNetwork, ...] = ()
+    mode: str = "any"
+    access: str | None = "authenticated"
+    countries: tuple[str, ...] = ()
+    rules: tuple[WafRule, ...] = ()
+    over_seconds: int = 0
+    credentials: tuple[str, ...] = ("bob",)
+
+    def parts(self) -> tuple[AccessRequest, PolicySnapshot, Ports]:
+        """What ``evaluate`` takes."""
+        request = a_request(client=CLIENT, host=SHOP, credentials=self.credentials, fault=self.fault, uri="/?q=attack")
+        policy = a_policy(
+            blocked=self.blocked,
+            allowed=self.allowed,
+            authorized_domains_mode=self.mode,
+            domains={SHOP: self.access} if self.access else {OFFICE: "authenticated"},
+            countries=self.countries,
+            rules=self.rules,
+            request_rate_per_minute=1,
+        )
+        return request, policy, a_ports(country="DE", over_seconds=self.over_seconds)
+
+    def applies(self, step: Callable) -> bool:
+        """True if the step, asked alone, has something to say."""
+        return step(Facts(*self.parts())) is not None
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What makes one step apply, and what the step then says."""
+
+    reason: Reason
+    effect: Effect
+    change: Callable[[Scene], Scene]
+    step: Callable
+
+    @property
+    def name(self) -> str:
+        return self.step.__name__.replace("_", "-")
+
+
+def _allow(scene: Scene, network: str, number: int, *, inspect: bool) -> Scene:
+    entry = an_allowed(network, id=number, inspect=inspect)
+    return replace(scene, allowed=(*scene.allowed, entry))
+
+
+_CHANGES = (
+    (Reason.REQUEST_MALFORMED, Effect.DENY, lambda scene: replace(scene, fault="two hosts")),
+    (Reason.CLIENT_BLOCKED, Effect.DENY, lambda scene: replace(scene, blocked=(a_blocked("198.51.100.7"),))),
+    (Reason.HOST_NOT_AUTHORIZED, Effect.DENY, lambda scene: replace(scene, mode="registered", access=None)),
+    (Reason.CLIENT_ALLOWED, Effect.ALLOW, lambda scene: _allow(scene, "198.51.100.0/26", 4, inspect=False)),
+    (Reason.COUNTRY_BLOCKED, Effect.DENY, lambda scene: replace(scene, countries=("DE",))),
+    (Reason.WAF_RULE, Effect.DENY, lambda scene: replace(scene, rules=(a_rule("attack", id=6),))),
+    (Reason.CLIENT_ALLOWED, Effect.ALLOW, lambda scene: _allow(scene, "198.51.100.0/24", 7, inspect=True)),
+    (Reason.CLIENT_RATE_LIMITED, Effect.DENY, lambda scene: replace(scene, over_seconds=7)),
+    (Reason.HOST_PUBLIC, Effect.ALLOW, lambda scene: replace(scene, access="public")),
+    (Reason.CREDENTIAL_MISSING, Effect.CHALLENGE, lambda scene: replace(scene, credentials=())),
+    (Reason.CREDENTIAL_INVALID, Effect.CHALLENGE, lambda scene: replace(scene, credentials=("forged",))),
+    (Reason.HOST_NOT_IN_SCOPE, Effect.DENY, lambda scene: replace(scene, credentials=("charlie",))),
+    (Reason.SECOND_FACTOR_REQUIRED, Effect.CHALLENGE, lambda scene: replace(scene, access="two_factor")),
+    (Reason.SESSION_VALID, Effect.ALLOW, lambda scene: scene),
+)
+
+SITUATIONS = tuple(
+    Situation(reason, effect, change, step) for (reason, effect, change), step in zip(_CHANGES, STEPS, strict=True)
+)
+
+NEVER_TOGETHER = {
+    # One domain has one access, and step 3 needs a host without a domain.
+    ("host-is-not-authorized", "host-is-public"),
+    ("host-is-not-authorized", "second-factor-is-missing"),
+    ("host-is-public", "second-factor-is-missing"),
+    # A request has no credential, or a valid one, or none that is valid.
+    ("credential-is-missing", "credential-is-invalid"),
+    ("credential-is-missing", "host-is-not-in-scope"),
+    ("credential-is-missing", "second-factor-is-missing"),
+    ("credential-is-missing", "subject-is-valid"),
+    ("credential-is-invalid", "host-is-not-in-scope"),
+    ("credential-is-invalid", "second-factor-is-missing"),
+    ("credential-is-invalid", "subject-is-valid"),
+}
+"""The pairs of steps that no single request can meet."""
+
+ONE_STANDING = {
+    ("client-is-blocked", "client-is-allowed"),
+    ("client-is-blocked", "inspected-client-is-allowed"),
+    ("client-is-allowed", "inspected-client-is-allowed"),
+}
+"""The pairs that are settled by the most specific list entry before either step is asked."""
+
+PAIRS = tuple(
+    (earlier, later)
+    for position, earlier in enumerate(SITUATIONS)
+    for later in SITUATIONS[position + 1 :]
+    if (earlier.name, later.name) not in NEVER_TOGETHER
+)

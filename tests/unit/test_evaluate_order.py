@@ -1,0 +1,129 @@
+"""The order of the decision: each step alone, and each against every later one."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewall.engine.evaluate import STEPS, evaluate, explain
+from tests.unit.scenes import NEVER_TOGETHER, ONE_STANDING, PAIRS, SITUATIONS, Scene
+
+each_situation = pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.name)
+each_pair = pytest.mark.parametrize(
+    ("earlier", "later"), PAIRS, ids=[f"{earlier.name}-before-{later.name}" for earlier, later in PAIRS]
+)
+
+
+def test_steps_stand_in_the_order_of_the_contract():
+    assert [step.__name__ for step in STEPS] == [
+        "request_is_malformed",
+        "client_is_blocked",
+        "host_is_not_authorized",
+        "client_is_allowed",
+        "country_is_blocked",
+        "waf_rules_match",
+        "inspected_client_is_allowed",
+        "client_is_over_rate",
+        "host_is_public",
+        "credential_is_missing",
+        "credential_is_invalid",
+        "host_is_not_in_scope",
+        "second_factor_is_missing",
+        "subject_is_valid",
+    ]
+
+
+@each_situation
+def test_step_decides_alone(situation):
+    scene = situation.change(Scene())
+
+    decision = evaluate(*scene.parts())
+
+    assert (decision.effect, decision.reason) == (situation.effect, situation.reason)
+
+
+@pytest.mark.parametrize("situation", SITUATIONS[:-1], ids=lambda situation: situation.name)
+def test_step_says_nothing_where_it_does_not_apply(situation):
+    assert not Scene().applies(situation.step)
+
+
+@each_pair
+def test_earlier_step_decides(earlier, later):
+    scene = later.change(earlier.change(Scene()))
+
+    decision = evaluate(*scene.parts())
+
+    assert (decision.effect, decision.reason) == (earlier.effect, earlier.reason)
+
+
+@each_pair
+def test_both_steps_of_a_pair_apply(earlier, later):
+    scene = later.change(earlier.change(Scene()))
+
+    assert scene.applies(earlier.step)
+    assert scene.applies(later.step) is ((earlier.name, later.name) not in ONE_STANDING)
+
+
+def test_every_pair_is_tried_or_named_as_impossible():
+    steps = len(STEPS)
+
+    assert len(PAIRS) + len(NEVER_TOGETHER) == steps * (steps - 1) // 2
+
+
+@each_situation
+def test_explanation_names_the_step_that_decided(situation):
+    scene = situation.change(Scene())
+
+    _, results = explain(*scene.parts())
+
+    assert [result.step for result in results if result.decided] == [situation.name]
+
+
+@each_pair
+def test_explanation_comes_to_the_decision(earlier, later):
+    scene = later.change(earlier.change(Scene()))
+
+    decision, results = explain(*scene.parts())
+
+    assert decision == evaluate(*scene.parts())
+    assert [result.step for result in results if result.decided] == [earlier.name]
+
+
+def test_explanation_lists_every_step_in_order():
+    _, results = explain(*Scene().parts())
+
+    assert [result.step for result in results] == [situation.name for situation in SITUATIONS]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [pair for pair in PAIRS if pair[0] is not SITUATIONS[0] and (pair[0].name, pair[1].name) not in ONE_STANDING],
+    ids=lambda situation: situation.name,
+)
+def test_explanation_says_what_later_steps_would_have_said(earlier, later):
+    scene = later.change(earlier.change(Scene()))
+
+    _, results = explain(*scene.parts())
+
+    verdict = next(result.verdict for result in results if result.step == later.name)
+    assert verdict is not None
+    assert verdict.reason == later.reason
+
+
+def test_explanation_of_a_malformed_request_asks_no_further_step():
+    scene = SITUATIONS[0].change(SITUATIONS[1].change(Scene()))
+
+    _, results = explain(*scene.parts())
+
+    assert [result.verdict is not None for result in results] == [True] + [False] * 13
+
+
+@given(st.permutations(SITUATIONS), st.integers(0, len(SITUATIONS)))
+def test_explanation_and_decision_agree_whatever_comes_together(order, count):
+    scene = Scene()
+    for situation in order[:count]:
+        scene = situation.change(scene)
+
+    decision, results = explain(*scene.parts())
+
+    assert decision == evaluate(*scene.parts())
+    assert sum(result.decided for result in results) == 1

@@ -1,0 +1,185 @@
+"""Requested hosts (vectors HN-20 to HN-29) and the registered domain that each belongs to."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewall.engine.hosts import Authority, Domain, DomainTable, Host, parse_domain_name
+
+SAME_HOST = [
+    ("example.com", "example.com"),
+    ("EXAMPLE.com", "example.com"),
+    ("example.com.", "example.com"),
+    ("a_b.example.com", "a_b.example.com"),
+    ("localhost", "localhost"),
+    ("bücher.de", "xn--bcher-kva.de"),
+    ("BÜCHER.de", "xn--bcher-kva.de"),
+    ("xn--bcher-kva.de", "xn--bcher-kva.de"),
+    ("XN--BCHER-KVA.DE", "xn--bcher-kva.de"),
+    ("straße.de", "xn--strae-oqa.de"),
+    ("例え.jp.", "xn--r8jz45g.jp"),
+    ("192.0.2.1", "192.0.2.1"),
+    ("[2001:DB8::1]", "[2001:db8::1]"),
+    ("[0:0:0:0:0:0:0:1]", "[::1]"),
+    ("a" * 63 + ".de", "a" * 63 + ".de"),
+    (".".join(["a" * 49] * 5) + ".de", ".".join(["a" * 49] * 5) + ".de"),
+]
+NO_HOST = [
+    "",
+    ".",
+    "..",
+    "example.com..",
+    ".example.com",
+    "a..b",
+    "-a.de",
+    "a-.de",
+    "a" * 64 + ".de",
+    ".".join(["a" * 50] * 5) + ".de",
+    "xn--a.de",
+    "xn--.de",
+    "xn--bcher-kva\u0308.de",
+    "a@b",
+    "user:pw@b.de",
+    "a/b",
+    "a\\b",
+    "a%2eb",
+    "a b",
+    "a\0b",
+    "a\rb",
+    "a\nb",
+    "a\tb",
+    "a#b",
+    "a?b",
+    "a,b",
+    "*.example.com",
+    "127.1",
+    "0x7f.1",
+    "0x7f000001",
+    "2130706433",
+    "1.2.3.08",
+    "1.2.3.256",
+    "1.2.3",
+    "1.2.3.4.5",
+    "example.0x1",
+    "2001:db8::1",
+    "::1",
+    "[fe80::1%25a]",
+    "[fe80::1%eth0]",
+    "[::1",
+    "[::1]x",
+    "[192.0.2.1]",
+    "[]",
+    "http://example.com",
+    "\u2100.de",
+    "a" * 5000,
+    "ü" * 2000,
+]
+
+
+@pytest.mark.parametrize(("text", "name"), SAME_HOST)
+def test_text_names_one_host(text, name):
+    assert Host.parse(text) == Host(name)
+
+
+@pytest.mark.parametrize("text", NO_HOST)
+def test_text_names_no_host(text):
+    assert Host.parse(text) is None
+    assert Authority.parse(f"{text}:80") is None
+
+
+def test_mapped_address_in_brackets_has_one_spelling():
+    assert Host.parse("[::ffff:1.2.3.4]") == Host.parse("[::FFFF:102:304]") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port"),
+    [
+        ("example.com", "example.com", None),
+        ("example.com:443", "example.com", 443),
+        ("Example.com.:8080", "example.com", 8080),
+        ("example.com:080", "example.com", 80),
+        (" \texample.com\t ", "example.com", None),
+        ("[::1]:9999", "[::1]", 9999),
+        ("[::1]", "[::1]", None),
+        ("192.0.2.1:1", "192.0.2.1", 1),
+        ("bücher.de:65535", "xn--bcher-kva.de", 65535),
+    ],
+)
+def test_authority_is_a_host_and_a_port(text, host, port):
+    assert Authority.parse(text) == Authority(Host(host), port)
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "99999", "", "http", "-1", "8 0", "٣", "80:80"])
+def test_authority_with_a_bad_port_is_none(port):
+    assert Authority.parse(f"example.com:{port}") is None
+
+
+@pytest.mark.parametrize("text", ["example.com", "example.com:8080", "[::1]:443"])
+def test_authority_is_written_as_it_was_read(text):
+    assert str(Authority.parse(text)) == text
+
+
+@given(st.text("abzAZ019.-_:[]%/ @*\0\t\n\u00fc\u00df\u0661\uff11\u3002\u200b\u2100", max_size=300))
+def test_no_text_makes_the_parser_fail_and_what_it_reads_is_canonical(text):
+    host = Host.parse(text)
+
+    assert host is None or Host.parse(host.name) == host
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (" Example.COM ", "example.com"),
+        ("*.Example.com.", "*.example.com"),
+        ("*.bücher.de", "*.xn--bcher-kva.de"),
+        ("localhost", "localhost"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("[::1]", "[::1]"),
+        ("*.de", "*.de"),
+    ],
+)
+def test_domain_to_register_has_one_canonical_name(text, name):
+    assert parse_domain_name(text) == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "*", "*.", "*.*.example.com", "a.*.com", "*example.com", "*.127.0.0.1", "*.[::1]", "http://a.de", "a.de:80"],
+)
+def test_domain_that_is_no_host_is_refused_in_words(text):
+    with pytest.raises(ValueError, match="is not a host name"):
+        parse_domain_name(text)
+
+
+NAMES = ("example.com", "*.example.com", "*.deep.example.com", "a.deep.example.com", "127.0.0.1", "[::1]", "*.0.1")
+TABLE = DomainTable([Domain(number, name) for number, name in enumerate(NAMES)])
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"),
+    [
+        ("example.com", "example.com"),
+        ("www.example.com", "*.example.com"),
+        ("a.b.example.com", "*.example.com"),
+        ("deep.example.com", "*.example.com"),
+        ("b.deep.example.com", "*.deep.example.com"),
+        ("a.deep.example.com", "a.deep.example.com"),
+        ("x.a.deep.example.com", "*.deep.example.com"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("[::1]", "[::1]"),
+    ],
+)
+def test_host_belongs_to_its_exact_domain_or_the_longest_wildcard(host, domain):
+    found = TABLE.match(Host.parse(host))
+
+    assert found is not None
+    assert found.name == domain
+
+
+@pytest.mark.parametrize("host", ["evilexample.com", "example.com.evil.test", "com", "example.org", "[::2]"])
+def test_host_belongs_to_no_domain(host):
+    assert TABLE.match(Host.parse(host)) is None
+
+
+def test_no_host_belongs_to_no_domain():
+    assert TABLE.match(None) is None

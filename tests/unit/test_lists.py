@@ -1,0 +1,216 @@
+"""Which list entry speaks for a client."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewall.engine.lists import IPLists, Standing
+from tests.cast import DAY, NOW, OFFICE, a_blocked, an_address, an_allowed
+
+
+def standing(client, *, blocked=(), allowed=(), domain=None, at=NOW, allowlist_applies=True):
+    return IPLists(blocked, allowed).standing(an_address(client), domain, at, allowlist_applies=allowlist_applies)
+
+
+def test_client_on_no_list_has_no_standing():
+    found = standing("192.0.2.1", blocked=[a_blocked("198.51.100.0/24")], allowed=[an_allowed("203.0.113.0/24")])
+
+    assert found == Standing()
+
+
+@pytest.mark.parametrize(
+    ("client", "network"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("192.0.2.255", "192.0.2.0/24"),
+        ("2001:db8::1", "2001:db8::/32"),
+        ("2001:db8::1", "2001:DB8:0:0::1"),
+        ("::ffff:192.0.2.1", "192.0.2.0/24"),
+        ("192.0.2.1", "::ffff:192.0.2.0/120"),
+        ("::ffff:c000:201", "192.0.2.1"),
+        ("8.8.8.8", "0.0.0.0/0"),
+        ("2001:db8::1", "::/0"),
+    ],
+)
+def test_network_holds_its_addresses(client, network):
+    entry = a_blocked(network)
+
+    assert standing(client, blocked=[entry]) == Standing(blocked=entry)
+
+
+@pytest.mark.parametrize(
+    ("client", "network"),
+    [
+        ("192.0.3.0", "192.0.2.0/24"),
+        ("2001:db9::1", "2001:db8::/32"),
+        ("192.0.2.1", "::/0"),
+        ("::1", "0.0.0.0/0"),
+        ("64:ff9b::c000:201", "192.0.2.0/24"),
+        ("::192.0.2.1", "192.0.2.1"),
+    ],
+)
+def test_network_holds_no_other_address(client, network):
+    assert standing(client, blocked=[a_blocked(network)]) == Standing()
+
+
+def test_longer_allowlist_prefix_beats_the_blocklist():
+    entry = an_allowed("192.0.2.1")
+
+    assert standing("192.0.2.1", blocked=[a_blocked("192.0.2.0/24")], allowed=[entry]) == Standing(allowed=entry)
+
+
+def test_longer_blocklist_prefix_beats_the_allowlist():
+    entry = a_blocked("192.0.2.1")
+
+    assert standing("192.0.2.1", blocked=[entry], allowed=[an_allowed("192.0.2.0/24")]) == Standing(blocked=entry)
+
+
+def test_blocklist_wins_a_tie():
+    entry = a_blocked("192.0.2.0/24")
+
+    assert standing("192.0.2.1", blocked=[entry], allowed=[an_allowed("192.0.2.0/24")]) == Standing(blocked=entry)
+
+
+@pytest.mark.parametrize("network", ["192.0.2.1", "192.0.2.0/24", "192.0.0.0/16"])
+def test_automatic_entry_never_beats_an_allowlist_entry(network):
+    entry = an_allowed("192.0.2.0/24")
+
+    found = standing("192.0.2.1", blocked=[a_blocked(network, by_hand=False)], allowed=[entry])
+
+    assert found == Standing(allowed=entry)
+
+
+def test_automatic_entry_blocks_a_client_on_no_allowlist():
+    entry = a_blocked("192.0.2.1", by_hand=False)
+
+    assert standing("192.0.2.1", blocked=[entry]) == Standing(blocked=entry)
+
+
+def test_automatic_entry_does_not_hide_the_entry_by_hand_behind_it():
+    by_hand = a_blocked("192.0.2.0/24", id=2)
+
+    found = standing(
+        "192.0.2.1",
+        blocked=[a_blocked("192.0.2.1", by_hand=False), by_hand],
+        allowed=[an_allowed("192.0.0.0/16")],
+    )
+
+    assert found == Standing(blocked=by_hand)
+
+
+def test_entry_by_hand_and_automatic_entry_of_one_network_count_as_by_hand():
+    by_hand = a_blocked("192.0.2.1", id=2)
+
+    found = standing(
+        "192.0.2.1",
+        blocked=[a_blocked("192.0.2.1", by_hand=False), by_hand],
+        allowed=[an_allowed("192.0.2.0/24")],
+    )
+
+    assert found == Standing(blocked=by_hand)
+
+
+def test_allowlist_entry_for_a_domain_speaks_there():
+    entry = an_allowed("192.0.2.1", domain=OFFICE)
+
+    assert standing("192.0.2.1", allowed=[entry], domain=OFFICE) == Standing(allowed=entry)
+
+
+@pytest.mark.parametrize("domain", ["shop.example", None])
+def test_allowlist_entry_for_a_domain_speaks_nowhere_else(domain):
+    assert standing("192.0.2.1", allowed=[an_allowed("192.0.2.1", domain=OFFICE)], domain=domain) == Standing()
+
+
+def test_allowlist_entry_for_another_domain_does_not_beat_the_blocklist():
+    blocked = a_blocked("192.0.2.0/24")
+
+    found = standing(
+        "192.0.2.1", blocked=[blocked], allowed=[an_allowed("192.0.2.1", domain=OFFICE)], domain="shop.example"
+    )
+
+    assert found == Standing(blocked=blocked)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_entry_for_this_domain_speaks_before_the_one_for_all(order):
+    for_all, for_office = an_allowed("192.0.2.1", id=1), an_allowed("192.0.2.1", id=2, domain=OFFICE, inspect=True)
+
+    found = standing("192.0.2.1", allowed=[for_all, for_office][::order], domain=OFFICE)
+
+    assert found == Standing(allowed=for_office)
+
+
+def test_longer_entry_for_all_speaks_before_a_shorter_one_for_this_domain():
+    for_all, for_office = an_allowed("192.0.2.1", id=1), an_allowed("192.0.2.0/24", id=2, domain=OFFICE)
+
+    found = standing("192.0.2.1", allowed=[for_office, for_all], domain=OFFICE)
+
+    assert found == Standing(allowed=for_all)
+
+
+def test_allowlist_that_does_not_apply_lets_nobody_in():
+    assert standing("192.0.2.1", allowed=[an_allowed("192.0.2.1")], allowlist_applies=False) == Standing()
+
+
+def test_allowlist_that_does_not_apply_leaves_the_blocklist_alone():
+    blocked = a_blocked("192.0.2.0/24", by_hand=False)
+
+    found = standing("192.0.2.1", blocked=[blocked], allowed=[an_allowed("192.0.2.1")], allowlist_applies=False)
+
+    assert found == Standing(blocked=blocked)
+
+
+@pytest.mark.parametrize(("seconds", "live"), [(-1, True), (-0.001, True), (0, False), (1, False)])
+def test_blocklist_entry_ends_at_its_expiry_and_not_before(seconds, live):
+    entry = a_blocked("192.0.2.1", expires_at=NOW + DAY)
+
+    assert (standing("192.0.2.1", blocked=[entry], at=NOW + DAY + seconds).blocked is not None) is live
+
+
+@pytest.mark.parametrize(("seconds", "live"), [(-1, True), (-0.001, True), (0, False), (1, False)])
+def test_allowlist_entry_ends_at_its_expiry_and_not_before(seconds, live):
+    entry = an_allowed("192.0.2.1", expires_at=NOW + DAY)
+
+    assert (standing("192.0.2.1", allowed=[entry], at=NOW + DAY + seconds).allowed is not None) is live
+
+
+def test_expired_entry_hides_no_shorter_one():
+    live = a_blocked("192.0.2.0/24", id=2)
+
+    assert standing("192.0.2.1", blocked=[a_blocked("192.0.2.1", expires_at=NOW), live]) == Standing(blocked=live)
+
+
+def test_expired_allowlist_entry_hides_no_shorter_one():
+    live = an_allowed("192.0.2.0/24", id=2)
+
+    assert standing("192.0.2.1", allowed=[an_allowed("192.0.2.1", expires_at=NOW), live]) == Standing(allowed=live)
+
+
+def test_expired_entry_of_the_same_network_hides_no_live_one():
+    live = a_blocked("192.0.2.1", id=2)
+
+    assert standing("192.0.2.1", blocked=[a_blocked("192.0.2.1", expires_at=NOW), live]) == Standing(blocked=live)
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.lists(st.tuples(st.booleans(), st.integers(0, 32)), min_size=1, max_size=8, unique=True),
+)
+def test_longest_prefix_decides_and_the_blocklist_wins_ties(number, prefixes):
+    client = an_address(".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0)))
+    entries = [(blocks, length, f"{_base(number, length)}/{length}") for blocks, length in prefixes]
+    blocks, length, _ = max(entries, key=lambda entry: (entry[1], entry[0]))
+
+    found = IPLists(
+        [a_blocked(network, id=length) for blocks, length, network in entries if blocks],
+        [an_allowed(network, id=length) for blocks, length, network in entries if not blocks],
+    ).standing(client, None, NOW, allowlist_applies=True)
+
+    speaking = found.blocked if blocks else found.allowed
+    assert speaking is not None
+    assert speaking.id == length
+
+
+def _base(number, length):
+    first = number >> (32 - length) << (32 - length)
+    return ".".join(str(first >> shift & 255) for shift in (24, 16, 8, 0))
