@@ -54,7 +54,7 @@ def holder_of(raw: str) -> tuple[User, SessionToken] | None:
     now = timezone.now()
     try:
         token = SessionToken(raw)  # type: ignore[arg-type]
-    except TokenError:
+    except (TokenError, OverflowError, ValueError):  # the latter two: an end that no calendar has
         return None
     claims = read_claims(token.payload)
     if claims is None or not claims.in_force(now.timestamp()):

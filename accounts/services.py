@@ -29,7 +29,7 @@ class LastAdmin(Conflict):
     code = "last-admin"
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def create_user(
     *,
     actor: str,
@@ -48,7 +48,7 @@ def create_user(
     return user
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def change_user(
     user: User,
     *,
@@ -78,7 +78,7 @@ def change_user(
     return User.objects.get(pk=user.pk)
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def delete_user(user: User) -> None:
     """Delete a user with sessions and git tokens. Raises LastAdmin."""
     user = User.objects.select_for_update().get(pk=user.pk)
@@ -106,7 +106,7 @@ def open_session(
     )
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def revoke_session(jti: uuid.UUID, *, at: datetime) -> None:
     """End a session; its token opens nothing from the next request on. Twice is once."""
     if Session.objects.filter(pk=jti, revoked_at__isnull=True).update(revoked_at=at):

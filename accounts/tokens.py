@@ -12,7 +12,7 @@ from rest_framework_simplejwt.exceptions import TokenBackendError
 from rest_framework_simplejwt.tokens import Token
 
 from gatewall.credentials.keyring import KeyRing
-from gatewall.credentials.sessions import ALGORITHM, SESSION_TYPE, verify_payload
+from gatewall.credentials.sessions import ALGORITHM, SESSION_TYPE, read_claims, verify_payload
 
 GATE = "gate"
 """Audience of tokens that open ``/auth`` and the holder's own account."""
@@ -35,13 +35,19 @@ class KeyRingBackend:
     def decode(self, token: str | bytes, verify: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - simplejwt's
         text = token.decode("latin-1") if isinstance(token, bytes) else token
         payload = verify_payload(text, self._keys, issuer=self._issuer, audience=None)
-        if payload is None:
+        if payload is None or read_claims(payload) is None or not _is_audience(payload["aud"]):
             raise TokenBackendError("Token is invalid")
         return dict(payload)
 
     def get_leeway(self) -> timedelta:
         """Return how long after its end a token still counts: not at all."""
         return timedelta(0)
+
+
+def _is_audience(value: object) -> bool:
+    """True for what our tokens say that they open, in each form of RFC 7519 section 4.1.3."""
+    names = value if isinstance(value, list) else [value]
+    return all(isinstance(name, str) for name in names) and not {GATE, API}.isdisjoint(names)
 
 
 class SessionToken(Token):

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from django.db import transaction
-
 from gatewall import revisions
 from gatewall.engine.snapshot import DomainsMode, EnforcementMode, PolicySettings, UnknownCountry
 from gatewall.models import SystemSettings
@@ -16,7 +14,7 @@ def current() -> SystemSettings:
     return SystemSettings.objects.filter(pk=_ONLY).first() or SystemSettings(pk=_ONLY)
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def change(**values: Any) -> SystemSettings:
     """Set these settings and leave the rest; effective from the next policy revision."""
     SystemSettings.objects.get_or_create(pk=_ONLY)

@@ -19,7 +19,7 @@ class NameTaken(Conflict):
     code = "duplicate"
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def issue_license(
     *, actor: str, name: str, authorized_domains: Iterable[AuthorizedDomain] = (), **values: Any
 ) -> tuple[License, MachineToken]:
@@ -32,7 +32,7 @@ def issue_license(
     return license_, token
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def change_license(
     license_: License, *, authorized_domains: Iterable[AuthorizedDomain] | None = None, **values: Any
 ) -> License:
@@ -46,7 +46,7 @@ def change_license(
     return license_
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def issue_git_token(
     *, actor: str, user_id: int, name: str, expires_at: datetime | None = None
 ) -> tuple[GitToken, MachineToken]:
@@ -58,7 +58,7 @@ def issue_git_token(
     return row, token
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def revoke(credential: models.Model) -> None:
     """Delete a license or git token; it opens nothing from the next request on."""
     credential.delete()

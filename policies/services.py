@@ -54,7 +54,7 @@ def _save(row: models.Model, **values: Any) -> None:
     revisions.advance()
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def _delete(row: models.Model) -> None:
     row.delete()
     revisions.advance()
@@ -66,7 +66,7 @@ def _refuse_too_large(network: str, *, force: bool) -> None:
         raise NetworkTooLarge(f"{network} has {parsed.num_addresses} addresses; send force: true if you mean it")
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def block_network(
     *,
     actor: str,
@@ -87,7 +87,7 @@ def block_network(
     return entry
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def change_blocked_network(entry: BlocklistEntry, *, force: bool = False, **values: Any) -> BlocklistEntry:
     """Change an entry of the blocklist. Raises ValidationError, NetworkTooLarge, Duplicate."""
     if "network" in values:
@@ -101,7 +101,7 @@ def unblock_network(entry: BlocklistEntry) -> None:
     _delete(entry)
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def allow_network(
     *,
     actor: str,
@@ -119,7 +119,7 @@ def allow_network(
     return entry
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def change_allowed_network(entry: AllowlistEntry, **values: Any) -> AllowlistEntry:
     """Change an entry of the allowlist. Raises ValidationError, Duplicate."""
     _save(entry, **values)
@@ -131,7 +131,7 @@ def disallow_network(entry: AllowlistEntry) -> None:
     _delete(entry)
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def register_domain(*, actor: str, name: str, access: str, remark: str = "", seed: bool = False) -> AuthorizedDomain:
     """Register a domain.
 
@@ -148,7 +148,7 @@ def register_domain(*, actor: str, name: str, access: str, remark: str = "", see
     return domain
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def change_domain(domain: AuthorizedDomain, **values: Any) -> AuthorizedDomain:
     """Change a registered domain. Raises ValidationError, Duplicate."""
     _save(domain, **values)
@@ -160,7 +160,7 @@ def remove_domain(domain: AuthorizedDomain) -> None:
     _delete(domain)
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def block_country(*, actor: str, country_code: str, remark: str = "") -> GeoBlockRule:
     """Block a country. Raises ValidationError, Duplicate."""
     rule = GeoBlockRule(created_by=actor)
@@ -173,7 +173,7 @@ def unblock_country(rule: GeoBlockRule) -> None:
     _delete(rule)
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def create_waf_rule(*, actor: str, **values: Any) -> WafRule:
     """Create a custom WAF rule. Raises ValidationError, Duplicate."""
     rule = WafRule(created_by=actor)
@@ -182,7 +182,7 @@ def create_waf_rule(*, actor: str, **values: Any) -> WafRule:
     return rule
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def change_waf_rule(rule: WafRule, **values: Any) -> WafRule:
     """Change a WAF rule. Raises ValidationError, Duplicate, BuiltinRule."""
     fixed = {name for name in ("pattern", "operator") if name in values and values[name] != getattr(rule, name)}
@@ -204,7 +204,7 @@ def delete_waf_rule(rule: WafRule) -> None:
     _delete(rule)
 
 
-@transaction.atomic
+@revisions.one_at_a_time
 def seed_waf_rules() -> int:
     """Bring the built-in rules to this version; what operators set is left alone. Returns how many changed."""
     rows = selectors.builtin_rules_by_key()

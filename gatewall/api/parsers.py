@@ -21,12 +21,15 @@ class StrictJSONParser(BaseParser):
         if len(body) > MAX_BODY_BYTES:
             raise RequestDataTooBig
         try:
-            return json.loads(
+            value = json.loads(
                 body.decode("utf-8"), object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant
             )
+            # Half a surrogate pair (\ud800) is a text that no database and no answer can hold.
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
         except (ValueError, RecursionError) as error:
             words = str(error) if isinstance(error, _Ambiguous) else "the body is not JSON in UTF-8"
             raise ParseError(words) from None
+        return value
 
 
 class _Ambiguous(ValueError):

@@ -10,23 +10,10 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
+from gatewall.api.codes import CODES
 from gatewall.refusals import Conflict, Forbidden, Invalid, Refusal
 
 MEDIA_TYPE = "application/problem+json"
-CODES = {
-    400: "invalid",
-    401: "not-authenticated",
-    403: "not-allowed",
-    404: "not-found",
-    405: "method-not-allowed",
-    406: "not-acceptable",
-    409: "conflict",
-    412: "stale",
-    413: "body-too-large",
-    415: "unsupported-media-type",
-    429: "too-many-requests",
-    500: "internal-error",
-}
 _TOO_DEEP = 20
 
 
@@ -66,6 +53,8 @@ def _response(error: Exception) -> Response | None:
             return _invalid(_django_errors(error))
         case exceptions.ValidationError():
             return _invalid(list(_drf_errors(error.get_full_details())))
+        case exceptions.ParseError():
+            return _invalid([{"field": "", "code": "not-json", "message": str(error.detail)}])
         case RequestDataTooBig():
             return problem(413, CODES[413], "a body has at most 1 MiB")
         case Http404():

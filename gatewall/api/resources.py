@@ -26,6 +26,9 @@ class Resource(viewsets.GenericViewSet[Any]):
     lookup_value_regex = r"[0-9]{1,18}"
     http_method_names = ["get", "head", "options", "post", "put", "delete"]
 
+    def get_serializer_class(self) -> type[serializers.BaseSerializer[Any]]:
+        return self.input  # what OPTIONS describes
+
     def list(self, request: Request, **path: Any) -> Response:
         rows = self.paginate_queryset(self._searched(self._ordered(self.get_queryset())))
         return self.get_paginated_response(self.show(rows, many=True))

@@ -6,6 +6,7 @@ Run as ``python -m gatewall.credentials.keyfiles``; ``bin/up`` does. Needs the s
 import base64
 import os
 import secrets
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,11 +36,12 @@ def make_missing(folder: Path) -> list[str]:
 
 
 def _write_once(path: Path, make: Callable[[], str]) -> bool:
-    """Write a new file, or leave an existing one alone. The winner of a race is decided by O_EXCL."""
+    """Write a new file, or leave an existing one alone. The winner of a race is decided by link()."""
     if path.exists():
         return False
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    # A name of its own, mode 0600: in a container every run has the same process id.
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = Path(name)
     with os.fdopen(descriptor, "w") as file:
         file.write(make() + "\n")
         file.flush()

@@ -69,7 +69,16 @@ def is_printable(text: str) -> bool:
 
 
 def cookies(headers: Headers) -> tuple[tuple[str, str], ...]:
-    """Return the cookies as name and value, in the order sent (RFC 6265 section 5.4); bounded."""
+    """Return the cookies as name and value, in the order sent (RFC 6265 section 5.4); bounded.
+
+    The site gets what stands here as it was sent, so nothing of it is lost: a cookie without ``=``
+    has no name, quotes stay, and what is behind the last cookie that is told apart belongs to it.
+    """
     text = headers.get("cookie", "").replace(LINE, ";")
-    pairs = (part.strip(" \t").partition("=") for part in text.split(";", _MAX_COOKIES)[:_MAX_COOKIES])
-    return tuple((name.strip(" \t"), value.strip(' \t"')) for name, equals, value in pairs if equals)
+    parts = (part.strip(" \t") for part in text.split(";", _MAX_COOKIES))
+    return tuple(_cookie(part) for part in parts if part)
+
+
+def _cookie(part: str) -> tuple[str, str]:
+    name, equals, value = part.partition("=")
+    return (name.strip(" \t"), value.strip(" \t")) if equals else ("", name)

@@ -7,6 +7,7 @@ ledger, and a lock here would be a queue in front of everything.
 """
 
 import hashlib
+import math
 import mmap
 import os
 import struct
@@ -62,10 +63,11 @@ class SharedRequestRate:
 
 
 def _seconds_until_met(limit: int, current: int, previous: int, second: float) -> int:
-    """Return the whole seconds until a window without further requests is within the limit."""
-    if current <= limit:
-        return max(1, round(_WINDOW * (1 - (limit - current) / previous) - second))
-    return max(1, round(_WINDOW - second + _WINDOW * (1 - limit / current)))
+    """Return the whole seconds, rounded up, until a window has room for one more request."""
+    room = limit - 1
+    if current <= room:
+        return max(1, math.ceil(_WINDOW * (1 - (room - current) / previous) - second))
+    return max(1, math.ceil(_WINDOW - second + _WINDOW * (1 - room / current)))
 
 
 def _key(client: IPAddress) -> int:

@@ -78,10 +78,15 @@ def _identity(decision: Decision) -> list[tuple[str, str]]:
     is_person = subject.kind is not SubjectKind.LICENSE
     return [
         ("Remote-User", subject.name if is_person else ""),
-        ("Remote-Email", subject.email if is_person else ""),
+        ("Remote-Email", _wire(subject.email) if is_person else ""),
         ("Remote-Groups", "admins" if is_person and subject.is_admin else ""),
         ("X-Gatewall-Subject-Kind", subject.kind.value),
     ]
+
+
+def _wire(text: str) -> str:
+    """Return the text as UTF-8 bytes in latin-1 characters: an e-mail address may have an IDN."""
+    return text.encode("utf-8").decode("latin-1")
 
 
 def _challenge(request: AccessRequest) -> str:

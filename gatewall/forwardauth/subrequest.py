@@ -42,7 +42,9 @@ def auth(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRe
     request = AccessRequest(at=at, client=peer_or_unknown(subrequest.peer), scheme=subrequest.scheme)
     try:
         if trusted.trusts_peer(subrequest.peer):
-            request = _forwarded(request, subrequest, trusted)
+            chain = subrequest.headers.get("x-forwarded-for")
+            request = replace(request, client=client_address(subrequest.peer, chain, trusted))
+            request = _forwarded(request, subrequest.headers)
         else:
             # Nobody vouches for these headers: to us, they do not exist.
             request = replace(
@@ -57,11 +59,8 @@ def auth(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRe
         return replace(request, fault=str(error))
 
 
-def _forwarded(request: AccessRequest, subrequest: Subrequest, trusted: TrustedProxies) -> AccessRequest:
-    headers = subrequest.headers
+def _forwarded(request: AccessRequest, headers: Headers) -> AccessRequest:
     sent = frozenset(name for name in _DIALECT_AUTH if name in headers)
-    client = client_address(subrequest.peer, headers.get("x-forwarded-for"), trusted)
-    request = replace(request, client=client)
     host = _single(headers, "x-forwarded-host")
     proto = _single(headers, "x-forwarded-proto")
     method = _single(headers, "x-forwarded-method")
@@ -70,7 +69,7 @@ def _forwarded(request: AccessRequest, subrequest: Subrequest, trusted: TrustedP
         request,
         # A proxy that forwards a host but no client address has lost the one thing that an allowlist
         # rests on: the peer is the client, and it is not let in for being the proxy.
-        allowlist_applies=bool(headers.get("x-forwarded-for")) or not sent,
+        allowlist_applies=bool(headers.get("x-forwarded-for", "").strip(", \t\n")) or not sent,
         authority=_authority(host if host is not None else wire.one_value(headers, "host")),
         scheme=_scheme(proto) if proto is not None else request.scheme,
         method=_method(method) if method is not None else "GET",
@@ -89,7 +88,7 @@ def _with_contents(request: AccessRequest, headers: Headers) -> AccessRequest:
         if name not in _UNSHOWN_HEADERS and not name.startswith(_FORWARDED)
     ]
     if others:
-        shown.append(("cookie", "; ".join(f"{name}={value}" for name, value in others)))
+        shown.append(("cookie", "; ".join(f"{name}={value}" if name else value for name, value in others)))
     return replace(
         request,
         headers=tuple(shown),
@@ -108,7 +107,7 @@ def _credentials(headers: Headers, all_cookies: tuple[tuple[str, str], ...]) -> 
         Credential(CredentialKind.SESSION_HEADER, _without_bearer(line))
         for line in _lines(headers, "service-authorization")
     ]
-    sessions = [value for name, value in all_cookies if name == COOKIE_NAME and value]
+    sessions = [secret for name, value in all_cookies if name == COOKIE_NAME and (secret := value.strip('"'))]
     found += [Credential(CredentialKind.SESSION_COOKIE, value) for value in sessions[:_MAX_SESSION_COOKIES]]
     for line in _lines(headers, "service-git-token"):
         username, _, token = line.partition(":")
@@ -120,8 +119,11 @@ def _credentials(headers: Headers, all_cookies: tuple[tuple[str, str], ...]) -> 
 
 
 def basic_credential(headers: Headers) -> Credential | None:
-    """Return the git token sent as ``Authorization: Basic``; other uses of that header are not ours."""
-    scheme, _, encoded = headers.get("authorization", "").strip(" \t").partition(" ")
+    """Return the git token sent as ``Authorization: Basic``; other uses of that header are not ours.
+
+    Raises ValueError when the header was sent twice with different values.
+    """
+    scheme, _, encoded = (wire.one_value(headers, "authorization") or "").partition(" ")
     if scheme.lower() != "basic":
         return None
     try:

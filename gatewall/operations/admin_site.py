@@ -1,13 +1,29 @@
-"""The Django admin site, and how its forms write: through the same services as the API."""
+"""The Django admin site, whose forms write through the same services as the API."""
+
+from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.apps import AdminConfig
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
 
 class GatewallAdminConfig(AdminConfig):
     """Makes our site the default one."""
 
     default_site = "gatewall.operations.admin_site.GatewallAdminSite"
+
+    def ready(self) -> None:
+        """Register the admin pages of the apps and of the system."""
+        super().ready()
+        # These import models, which are not there when this module is loaded.
+        from django.contrib.auth.models import Group  # noqa: PLC0415
+
+        from gatewall.models import SystemSettings  # noqa: PLC0415
+        from gatewall.operations.settings_admin import SystemSettingsAdmin  # noqa: PLC0415
+
+        admin.site.register(SystemSettings, SystemSettingsAdmin)
+        admin.site.unregister(Group)  # we have none: admins, and they alone, may do everything
 
 
 class GatewallAdminSite(admin.AdminSite):
@@ -16,3 +32,7 @@ class GatewallAdminSite(admin.AdminSite):
     site_header = site_title = "Gatewall"
     index_title = "Policy and accounts"
     site_url = None
+
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Lead to the own user, whose form calls the service: Django's page would write past it."""
+        return redirect("admin:accounts_user_change", request.user.pk)

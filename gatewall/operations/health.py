@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError
+from django.db import Error
 from rest_framework.permissions import AllowAny
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
@@ -22,7 +22,7 @@ def checks() -> dict[str, str]:
 def _database() -> str:
     try:
         revisions.current()
-    except DatabaseError:
+    except Error:
         return "cannot be read"
     return "ok"
 

@@ -69,12 +69,12 @@ def free_port() -> int:
 
 
 def answers(url: str) -> bool:
-    """True if `url` answers like a service that works; a redirect or a refusal is an answer, 5xx is not."""
+    """True if `url` answers like a service that works: with content, or with the gate's own verdict."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
     try:
-        connection.request("GET", parts.path, headers={"Accept": "text/html"})
-        return connection.getresponse().status < 500
+        connection.request("GET", parts.path, headers={"Accept": "text/html, */*;q=0.8"})
+        return connection.getresponse().status in {200, 302, 401, 403}
     except (OSError, http.client.HTTPException):
         return False
     finally:

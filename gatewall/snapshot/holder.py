@@ -44,17 +44,17 @@ class PolicyHolder:
         try:
             version = self._store.version()
             policy = self._policy
-            if policy is not None and (policy.version >= version or version == self._refused):
+            if version == self._refused or (policy is not None and policy.version >= version):
                 return policy
             return self._load(version)
         except PolicyUnavailable as error:
             logger.warning("policy not refreshed: %s", error)
             return self._policy
 
-    def _load(self, version: Version) -> PolicySnapshot:
+    def _load(self, version: Version) -> PolicySnapshot | None:
         with self._lock:  # one thread loads, the others wait: who has just written must see it
             policy = self._policy
-            if policy is None or policy.version < version:
+            if version != self._refused and (policy is None or policy.version < version):
                 try:
                     policy = self._policy = self._store.load(version)
                 except PolicyRefused:

@@ -3,7 +3,7 @@
 import logging
 
 from django.core.cache import cache
-from django.db import DatabaseError
+from django.db import Error
 
 from gatewall import revisions
 from gatewall.engine.snapshot import PolicySnapshot, PolicySource, Version
@@ -28,7 +28,7 @@ class DatabasePolicyStore:
         """Return the committed version. Raises PolicyUnavailable."""
         try:
             return revisions.current()
-        except DatabaseError as error:
+        except Error as error:
             raise PolicyUnavailable(f"the database cannot be read ({type(error).__name__})") from error
 
     def load(self, version: Version) -> PolicySnapshot:
@@ -53,7 +53,7 @@ class DatabasePolicyStore:
     def _compiled(self) -> PolicySource:
         try:
             source = compile_policy()
-        except DatabaseError as error:
+        except Error as error:
             raise PolicyUnavailable(f"the rows cannot be read ({type(error).__name__})") from error
         except ValueError as error:
             raise PolicyRefused(f"a row is not what the engine understands: {error}") from error

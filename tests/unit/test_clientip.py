@@ -11,12 +11,21 @@ from gatewall.clientip import (
     TrustedProxies,
     TrustRefused,
     client_address,
+    client_of_environ,
     peer_address,
     peer_or_unknown,
 )
 from tests.cast import PROXY, TRUSTED
 
 NOBODY = TrustedProxies.parse([])
+
+
+def is_malformed(forwarded_for):
+    try:
+        client(forwarded_for)
+    except ForwardedForMalformed:
+        return True
+    return False
 
 
 def client(forwarded_for, *, peer=PROXY, trusted=TRUSTED):
@@ -130,15 +139,12 @@ BAD_HOPS = [
 ]
 
 
-@pytest.mark.parametrize("hop", BAD_HOPS)
-def test_hop_that_is_no_address_is_malformed_where_it_must_be_read(hop):
-    with pytest.raises(ForwardedForMalformed):
-        client(f"1.2.3.4, {hop}, 10.0.0.2")
+def test_hop_that_is_no_address_is_malformed_where_it_must_be_read():
+    assert [hop for hop in BAD_HOPS if not is_malformed(f"1.2.3.4, {hop}, 10.0.0.2")] == []
 
 
-@pytest.mark.parametrize("hop", BAD_HOPS)
-def test_hop_to_the_left_of_the_client_is_not_read(hop):
-    assert client(f"{hop}, 1.2.3.4, 10.0.0.2") == "1.2.3.4"
+def test_hop_to_the_left_of_the_client_is_not_read():
+    assert {client(f"{hop}, 1.2.3.4, 10.0.0.2") for hop in BAD_HOPS} == {"1.2.3.4"}
 
 
 def test_chain_of_32_hops_is_read():
@@ -193,3 +199,18 @@ def test_no_header_makes_the_walk_fail_in_another_way(forwarded_for, peer):
         client(forwarded_for, peer=peer)
     except ForwardedForMalformed:
         assert peer != "192.0.2.99"
+
+
+def test_environ_of_a_trusted_proxy_names_the_client():
+    environ = {"REMOTE_ADDR": PROXY, "HTTP_X_FORWARDED_FOR": "6.6.6.6, 1.2.3.4"}
+
+    assert str(client_of_environ(environ, TRUSTED)) == "1.2.3.4"
+
+
+@pytest.mark.parametrize("environ", [{"REMOTE_ADDR": PROXY}, {"REMOTE_ADDR": PROXY, "HTTP_X_FORWARDED_FOR": "junk"}])
+def test_environ_without_a_readable_chain_leaves_the_peer(environ):
+    assert str(client_of_environ(environ, TRUSTED)) == PROXY
+
+
+def test_environ_of_a_unix_socket_is_loopback():
+    assert str(client_of_environ({}, TRUSTED)) == "127.0.0.1"

@@ -55,12 +55,15 @@ def test_earlier_step_decides(earlier, later):
     assert (decision.effect, decision.reason) == (earlier.effect, earlier.reason)
 
 
-@each_pair
-def test_both_steps_of_a_pair_apply(earlier, later):
-    scene = later.change(earlier.change(Scene()))
+def test_both_steps_of_a_pair_apply():
+    silent = {
+        (earlier.name, later.name)
+        for earlier, later in PAIRS
+        for scene in [later.change(earlier.change(Scene()))]
+        if not (scene.applies(earlier.step) and scene.applies(later.step))
+    }
 
-    assert scene.applies(earlier.step)
-    assert scene.applies(later.step) is ((earlier.name, later.name) not in ONE_STANDING)
+    assert silent == ONE_STANDING
 
 
 def test_every_pair_is_tried_or_named_as_impossible():
@@ -78,14 +81,10 @@ def test_explanation_names_the_step_that_decided(situation):
     assert [result.step for result in results if result.decided] == [situation.name]
 
 
-@each_pair
-def test_explanation_comes_to_the_decision(earlier, later):
-    scene = later.change(earlier.change(Scene()))
+def test_explanation_of_every_pair_comes_to_the_decision():
+    scenes = [later.change(earlier.change(Scene())) for earlier, later in PAIRS]
 
-    decision, results = explain(*scene.parts())
-
-    assert decision == evaluate(*scene.parts())
-    assert [result.step for result in results if result.decided] == [earlier.name]
+    assert [explain(*scene.parts())[0] for scene in scenes] == [evaluate(*scene.parts()) for scene in scenes]
 
 
 def test_explanation_lists_every_step_in_order():
@@ -94,19 +93,16 @@ def test_explanation_lists_every_step_in_order():
     assert [result.step for result in results] == [situation.name for situation in SITUATIONS]
 
 
-@pytest.mark.parametrize(
-    ("earlier", "later"),
-    [pair for pair in PAIRS if pair[0] is not SITUATIONS[0] and (pair[0].name, pair[1].name) not in ONE_STANDING],
-    ids=lambda situation: situation.name,
-)
-def test_explanation_says_what_later_steps_would_have_said(earlier, later):
-    scene = later.change(earlier.change(Scene()))
+def test_explanation_says_what_later_steps_would_have_said():
+    silent = [
+        (earlier.name, later.name)
+        for earlier, later in PAIRS[len(STEPS) - 1 :]  # behind a malformed request nothing is asked
+        if (earlier.name, later.name) not in ONE_STANDING
+        for _, results in [explain(*later.change(earlier.change(Scene())).parts())]
+        if later.reason not in [result.verdict.reason for result in results if result.verdict and not result.decided]
+    ]
 
-    _, results = explain(*scene.parts())
-
-    verdict = next(result.verdict for result in results if result.step == later.name)
-    assert verdict is not None
-    assert verdict.reason == later.reason
+    assert silent == []
 
 
 def test_explanation_of_a_malformed_request_asks_no_further_step():

@@ -133,7 +133,8 @@ BUILTIN_RULES: tuple[BuiltinRule, ...] = (
     ),
     BuiltinRule(
         "injection-jndi-lookup",
-        r"(?i)\$\{\s*(?:jndi|(?:lower|upper|env|sys|date|::-)[^}]{0,40}\}?[^}]{0,60}(?:jndi|\$\{))",
+        r"(?i)\$\{\s*(?:jndi|(?:lower|upper|env|sys|date|::-)[^}]{0,40}\}?[^}]{0,60}(?:jndi|\$\{)"
+        r"|[^}]{0,20}\$\{\s*(?:lower|upper|env|sys|date|::-))",
         Category.INJECTION,
         Severity.CRITICAL,
         (Target.HEADERS, *_DECODED),

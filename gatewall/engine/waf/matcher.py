@@ -28,13 +28,13 @@ class PatternRefused(ValueError):
 def compile_pattern(pattern: str, operator: Operator) -> Test:
     """Return the test that says whether a value matches.
 
-    Raises PatternRefused if the pattern is empty, over 4 KiB, not RE2 syntax (back-references and
+    Raises PatternRefused if the pattern is empty, not text, over 4 KiB, not RE2 syntax (back-references and
     look-around have no linear-time form) or needs over 1 MiB when compiled.
     """
     try:
-        needle = pattern.encode("latin-1")
+        needle = pattern.encode("utf-8")  # as browsers send text; a regex names other bytes as \xff
     except UnicodeEncodeError:
-        needle = pattern.encode("utf-8")
+        raise PatternRefused("the pattern is not text: it holds half of a surrogate pair") from None
     if not 0 < len(needle) <= MAX_PATTERN_BYTES:
         raise PatternRefused(f"a pattern has 1 to {MAX_PATTERN_BYTES} bytes, not {len(needle)}")
     match operator:

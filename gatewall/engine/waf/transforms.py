@@ -10,7 +10,10 @@ from gatewall.engine.waf.views import canonical_path, decode
 
 
 def _html_decode(value: bytes) -> bytes:
-    return html.unescape(value.decode("latin-1")).encode("utf-8") if b"&" in value else value
+    """Return the value with its entities as UTF-8; bytes that are not UTF-8 stay what they are."""
+    if b"&" not in value:
+        return value
+    return html.unescape(value.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 def _base64_decode(value: bytes) -> bytes:

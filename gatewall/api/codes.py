@@ -1,0 +1,32 @@
+"""The closed list of problem codes (docs/api.md). A code is never reused for something else."""
+
+CODES = {
+    400: "invalid",
+    401: "not-authenticated",
+    403: "not-allowed",
+    404: "not-found",
+    405: "method-not-allowed",
+    406: "not-acceptable",
+    409: "conflict",
+    412: "stale",
+    413: "body-too-large",
+    415: "unsupported-media-type",
+    429: "too-many-requests",
+    500: "internal-error",
+}
+"""The code of a status, where no refusal says it better."""
+
+REFUSAL_CODES = frozenset(
+    {
+        "admin-required",
+        "builtin-rule",
+        "cross-site",
+        "duplicate",
+        "invalid-credentials",
+        "last-admin",
+        "network-too-large",
+    }
+)
+"""What services refuse; each is the ``code`` of a subclass of ``gatewall.refusals.Refusal``."""
+
+PROBLEM_CODES = frozenset(CODES.values()) | REFUSAL_CODES

@@ -1,0 +1,138 @@
+"""Admin pages that write through the services of an app: there is no second way to write.
+
+The forms check shape, the services check meaning. What a service refuses is said on the page, in the
+form as it was filled in, and nothing is changed.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.db import models, transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+
+from gatewall.refusals import Refusal
+
+
+class ServiceForm(forms.ModelForm):
+    """A form that leaves uniqueness to the service, and says what the service refused."""
+
+    refusal: Refusal | ValidationError | None = None
+
+    def clean(self) -> dict[str, Any] | None:
+        cleaned = super().clean()
+        if isinstance(self.refusal, ValidationError) and hasattr(self.refusal, "error_dict"):
+            for field, words in self.refusal.message_dict.items():
+                self.add_error(field if field in self.fields else None, words)
+        elif self.refusal is not None:
+            self.add_error(None, _words(self.refusal))
+        return cleaned
+
+    def validate_unique(self) -> None:
+        """Ask nothing here: a service may replace an expired duplicate, and knows the others by its own code."""
+
+    def _post_clean(self) -> None:
+        self.instance.validate_constraints = _nothing  # for the same reason; Django asks them for the form's fields
+        super()._post_clean()
+
+
+class ServiceAdmin(admin.ModelAdmin):
+    """List, add, change and delete rows of one kind.
+
+    Subclasses write ``create_row``, ``change_row`` and ``delete_row``, each one call of a service.
+    """
+
+    form = ServiceForm
+
+    def create_row(self, request: HttpRequest, **values: Any) -> models.Model:
+        """Create a row from the values of the form."""
+        raise NotImplementedError
+
+    def change_row(self, request: HttpRequest, row: Any, **values: Any) -> object:
+        """Change the values that were edited."""
+        raise NotImplementedError
+
+    def delete_row(self, row: Any) -> None:
+        """Delete the row."""
+        raise NotImplementedError
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
+        """Call the service. The form has altered its own instance already, so the row is fetched afresh."""
+        if not change:
+            obj.pk = self.create_row(request, **form.cleaned_data).pk
+        elif form.changed_data:
+            row = self.get_object(request, str(obj.pk))
+            if row is None:
+                raise self.model.DoesNotExist
+            self.change_row(request, row, **{name: form.cleaned_data[name] for name in form.changed_data})
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001
+        """Write nothing: the services set what is related, and inlines are for reading."""
+
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:  # noqa: FBT001, FBT002
+        return super().construct_change_message(request, form, [], add)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        self.delete_row(obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> None:
+        for row in queryset:
+            self.delete_row(row)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
+        form = super().get_form(request, obj, change, **options)
+        return type(form.__name__, (form,), {"refusal": getattr(request, "refusal", None)})
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        try:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        except (Refusal, ValidationError, self.model.DoesNotExist) as error:
+            # The transaction is undone. Once more, and now the form says why; a row that is gone
+            # leads back to the list.
+            if not isinstance(error, self.model.DoesNotExist):
+                request.refusal = error  # type: ignore[attr-defined]
+            return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
+        try:
+            return super().delete_view(request, object_id, extra_context)
+        except (Refusal, ValidationError) as error:
+            return self._refused(request, error, "change", object_id)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        if request.method != "POST":
+            return super().changelist_view(request, extra_context)
+        try:
+            with transaction.atomic():  # of the chosen rows, all are deleted or none
+                return super().changelist_view(request, extra_context)
+        except (Refusal, ValidationError) as error:
+            return self._refused(request, error, "changelist")
+
+    def _refused(self, request: HttpRequest, error: Refusal | ValidationError, page: str, *arguments: str) -> Any:
+        for words in _words(error):
+            self.message_user(request, words, messages.ERROR)
+        options = self.model._meta  # noqa: SLF001 - Django's documented API
+        name = f"{self.admin_site.name}:{options.app_label}_{options.model_name}_{page}"
+        return HttpResponseRedirect(reverse(name, args=arguments))
+
+
+def actor(request: HttpRequest) -> str:
+    """Return the name of the caller, for ``created_by``."""
+    return str(request.user)
+
+
+def _nothing(exclude: object = None) -> None:
+    """Do nothing."""
+
+
+def _words(error: Refusal | ValidationError) -> Sequence[str]:
+    return error.messages if isinstance(error, ValidationError) else [str(error)]

@@ -1,0 +1,31 @@
+"""The system settings in the Django admin: one row that is changed, never added or deleted."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from gatewall import system_settings
+from gatewall.api.service_admin import ServiceAdmin
+from gatewall.models import SystemSettings
+
+_ONLY = "1"
+
+
+class SystemSettingsAdmin(ServiceAdmin):
+    """The settings in force, from the defaults where nobody has set any."""
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> SystemSettings | None:
+        return system_settings.current() if object_id == _ONLY else None
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        return redirect("admin:gatewall_systemsettings_change", _ONLY)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def change_row(self, request: HttpRequest, row: SystemSettings, **values: Any) -> None:
+        system_settings.change(**values)

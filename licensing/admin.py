@@ -1,0 +1,74 @@
+"""Licenses and git tokens in the Django admin. A token is shown once, when it is created; its digest never."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+
+from gatewall.api.service_admin import ServiceAdmin, actor
+from gatewall.credentials.machine import MachineToken
+from licensing import services
+from licensing.models import GitToken, License
+
+_RECORD = ("prefix", "created_at", "created_by")
+
+
+class MachineCredentialAdmin(ServiceAdmin):
+    """What both kinds have in common: the token goes out with the answer to the form that asked for it."""
+
+    def issue(self, request: HttpRequest, **values: Any) -> tuple[Any, MachineToken]:
+        """Create the row and its token."""
+        raise NotImplementedError
+
+    def create_row(self, request: HttpRequest, **values: Any) -> Any:
+        row, request.issued = self.issue(request, **values)  # type: ignore[attr-defined]
+        return row
+
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+        # No redirect: a message that waits for the next page is kept in a cookie or a row meanwhile.
+        token = request.issued  # type: ignore[attr-defined]
+        self.message_user(request, f"The token is {token.text}", messages.SUCCESS)
+        self.message_user(request, "It is shown this once. Copy it now.", messages.WARNING)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "object": obj,
+            "title": f"{obj} was created",
+        }
+        return TemplateResponse(request, "admin/licensing/issued.html", context)
+
+    def delete_row(self, row: Any) -> None:
+        services.revoke(row)
+
+
+@admin.register(License)
+class LicenseAdmin(MachineCredentialAdmin):
+    list_display = ("name", "prefix", "is_active", "all_domains", "expires_at", "created_at", "created_by")
+    list_filter = ("is_active", "all_domains")
+    search_fields = ("name", "prefix", "remark")
+    filter_horizontal = ("authorized_domains",)
+    readonly_fields = _RECORD
+    fields = ("name", "is_active", "expires_at", "all_domains", "authorized_domains", "remark", *readonly_fields)
+
+    def issue(self, request: HttpRequest, **values: Any) -> tuple[License, MachineToken]:
+        return services.issue_license(actor=actor(request), **values)
+
+    def change_row(self, request: HttpRequest, row: License, **values: Any) -> None:
+        services.change_license(row, **values)
+
+
+@admin.register(GitToken)
+class GitTokenAdmin(MachineCredentialAdmin):
+    list_display = ("name", "user", "prefix", "expires_at", "created_at", "created_by")
+    list_select_related = ("user",)
+    search_fields = ("name", "prefix", "user__username")
+    readonly_fields = _RECORD
+    fields = ("user", "name", "expires_at", *readonly_fields)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False  # as in the API: a git token is made and revoked
+
+    def issue(self, request: HttpRequest, **values: Any) -> tuple[GitToken, MachineToken]:
+        user = values.pop("user")
+        return services.issue_git_token(actor=actor(request), user_id=user.pk, **values)

@@ -1,0 +1,219 @@
+"""IP lists, domains, countries and WAF rules in the Django admin. Any spelling goes in, one is stored."""
+
+import re
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+
+from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor
+from gatewall.engine.waf.rules import Target
+from gatewall.models import choices
+from policies import services
+from policies.countries import COUNTRY_NAMES
+from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+from policies.validators import canonical_country, canonical_domain, canonical_network
+
+_RECORD = ("created_at", "created_by")
+
+
+class NetworkForm(ServiceForm):
+    """An entry of a list: an address or network in any spelling."""
+
+    network = forms.CharField(max_length=64, help_text="an address or a network, like 192.0.2.7 or 2001:db8::/32")
+
+    def clean_network(self) -> str:
+        """Return the one spelling of the network."""
+        return canonical_network(self.cleaned_data["network"])
+
+
+class BlocklistForm(NetworkForm):
+    """A blocklist entry."""
+
+    force = forms.BooleanField(required=False, help_text="also when the network is very large")
+
+
+class DomainForm(ServiceForm):
+    """A domain, in any letter case and script."""
+
+    def clean_name(self) -> str:
+        """Return the one spelling of the name."""
+        return canonical_domain(self.cleaned_data["name"])
+
+
+class CountryForm(ServiceForm):
+    """A country code in any letter case."""
+
+    def clean_country_code(self) -> str:
+        """Return the code in capitals."""
+        return canonical_country(self.cleaned_data["country_code"])
+
+
+class WordsField(forms.CharField):
+    """A list of words in their order, edited as text."""
+
+    def to_python(self, value: Any) -> Any:
+        return [word for word in re.split(r"[\s,]+", super().to_python(value)) if word]
+
+    def prepare_value(self, value: Any) -> Any:
+        return ", ".join(map(str, value)) if isinstance(value, list) else value
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return self.to_python(data) != list(initial or [])
+
+
+class PatternField(forms.CharField):
+    """A pattern, byte for byte: not trimmed, and with the line ends that it had before a browser made them CRLF."""
+
+    widget = forms.Textarea
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(strip=False, max_length=4096, **options)
+
+    def to_python(self, value: Any) -> Any:
+        return super().to_python(value).replace("\r\n", "\n")
+
+
+class WafRuleForm(ServiceForm):
+    """A WAF rule."""
+
+    pattern = PatternField()
+    targets = forms.MultipleChoiceField(choices=choices(Target), widget=forms.CheckboxSelectMultiple)
+    transforms = WordsField(required=False, help_text="in their order, separated by commas")
+    exclusions = forms.JSONField(required=False, help_text='like [{"domain": null, "path_prefix": "/editor"}]')
+
+    def clean_exclusions(self) -> Any:
+        """Return an empty list where nothing was written."""
+        value = self.cleaned_data["exclusions"]
+        return [] if value is None else value
+
+
+@admin.register(BlocklistEntry)
+class BlocklistAdmin(ServiceAdmin):
+    form = BlocklistForm
+    list_display = ("network", "source", "remark", "expires_at", *_RECORD)
+    list_filter = ("source",)
+    search_fields = ("network", "remark")
+    readonly_fields = ("source", *_RECORD)
+    fields = ("network", "force", "remark", "expires_at", *readonly_fields)
+
+    def create_row(self, request: HttpRequest, **values: Any) -> BlocklistEntry:
+        return services.block_network(actor=actor(request), **values)
+
+    def change_row(self, request: HttpRequest, row: BlocklistEntry, **values: Any) -> None:
+        services.change_blocked_network(row, **values)
+
+    def delete_row(self, row: BlocklistEntry) -> None:
+        services.unblock_network(row)
+
+
+@admin.register(AllowlistEntry)
+class AllowlistAdmin(ServiceAdmin):
+    form = NetworkForm
+    list_display = ("network", "domain", "inspect", "remark", "expires_at", *_RECORD)
+    list_filter = ("inspect", "domain")
+    list_select_related = ("domain",)
+    search_fields = ("network", "remark", "domain__name")
+    readonly_fields = _RECORD
+    fields = ("network", "domain", "inspect", "remark", "expires_at", *readonly_fields)
+
+    def create_row(self, request: HttpRequest, **values: Any) -> AllowlistEntry:
+        return services.allow_network(actor=actor(request), **values)
+
+    def change_row(self, request: HttpRequest, row: AllowlistEntry, **values: Any) -> None:
+        services.change_allowed_network(row, **values)
+
+    def delete_row(self, row: AllowlistEntry) -> None:
+        services.disallow_network(row)
+
+
+@admin.register(AuthorizedDomain)
+class AuthorizedDomainAdmin(ServiceAdmin):
+    form = DomainForm
+    list_display = ("name", "access", "remark", *_RECORD)
+    list_filter = ("access",)
+    search_fields = ("name", "remark")
+    readonly_fields = _RECORD
+    fields = ("name", "access", "remark", *readonly_fields)
+
+    def create_row(self, request: HttpRequest, **values: Any) -> AuthorizedDomain:
+        return services.register_domain(actor=actor(request), **values)
+
+    def change_row(self, request: HttpRequest, row: AuthorizedDomain, **values: Any) -> None:
+        services.change_domain(row, **values)
+
+    def delete_row(self, row: AuthorizedDomain) -> None:
+        services.remove_domain(row)
+
+
+@admin.register(GeoBlockRule)
+class GeoBlockRuleAdmin(ServiceAdmin):
+    form = CountryForm
+    list_display = ("country_code", "country_name", "remark", *_RECORD)
+    search_fields = ("country_code", "remark")
+    readonly_fields = ("country_name", *_RECORD)
+    fields = ("country_code", "remark", *readonly_fields)
+
+    @admin.display(description="country")
+    def country_name(self, rule: GeoBlockRule) -> str:
+        """Return the English name of the country."""
+        return COUNTRY_NAMES.get(rule.country_code, "-")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False  # a country is blocked or it is not
+
+    def create_row(self, request: HttpRequest, **values: Any) -> GeoBlockRule:
+        return services.block_country(actor=actor(request), **values)
+
+    def delete_row(self, row: GeoBlockRule) -> None:
+        services.unblock_country(row)
+
+
+@admin.register(WafRule)
+class WafRuleAdmin(ServiceAdmin):
+    form = WafRuleForm
+    list_display = ("name", "category", "severity", "score", "action", "enabled", "priority", "domain", "is_builtin")
+    list_filter = ("enabled", "action", "category", "severity", ("builtin_key", admin.EmptyFieldListFilter))
+    list_select_related = ("domain",)
+    search_fields = ("name", "pattern", "description")
+    readonly_fields = ("is_builtin", *_RECORD)
+    fields = (
+        "name",
+        "pattern",
+        "operator",
+        "targets",
+        "transforms",
+        "category",
+        "severity",
+        "score",
+        "action",
+        "priority",
+        "enabled",
+        "domain",
+        "path_prefix",
+        "exclusions",
+        "description",
+        *readonly_fields,
+    )
+
+    @admin.display(description="built-in", boolean=True)
+    def is_builtin(self, rule: WafRule) -> bool:
+        """Return whether the rule comes with Gatewall."""
+        return rule.builtin
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        fixed = ("pattern", "operator") if obj is not None and obj.builtin else ()
+        return (*fixed, *self.readonly_fields)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and not (obj is not None and obj.builtin)
+
+    def create_row(self, request: HttpRequest, **values: Any) -> WafRule:
+        return services.create_waf_rule(actor=actor(request), **values)
+
+    def change_row(self, request: HttpRequest, row: WafRule, **values: Any) -> None:
+        services.change_waf_rule(row, **values)
+
+    def delete_row(self, row: WafRule) -> None:
+        services.delete_waf_rule(row)

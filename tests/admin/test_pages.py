@@ -1,0 +1,119 @@
+"""Every admin page: what the content security policy needs, and what must never be on one."""
+
+import re
+
+import pytest
+from django.conf import settings
+from django.contrib import admin
+from django.contrib.staticfiles import finders
+
+from accounts import login
+from accounts.models import User
+from gatewall import system_settings
+from licensing import services as licensing
+from policies import services as policies
+from tests.admin.conftest import ADMIN
+from tests.wall import PASSWORD
+
+INLINE = re.compile(r"<script(?![^>]*\ssrc=)[^>]*>|<style|\sstyle=|\son[a-z]+=|javascript:", re.IGNORECASE)
+OUTSIDE = re.compile(r"""(?:src|href|action)=["'](?:https?:)?//""", re.IGNORECASE)
+
+
+@pytest.fixture
+def rows(alice, bob):
+    """One row of every kind, and everything about them that nobody may read."""
+    visitor = login.Visitor(client_ip="198.51.100.7", user_agent="browser")
+    session = login.sign_in("bob", PASSWORD, audiences=("gate",), visitor=visitor, at=bob.created_at)
+    domain = policies.register_domain(actor="test", name="office.example", access="authenticated")
+    license_, license_token = licensing.issue_license(actor="test", name="robot", authorized_domains=[domain])
+    git_token, git_text = licensing.issue_git_token(actor="test", user_id=bob.pk, name="laptop")
+    policies.seed_waf_rules()
+    kinds = [
+        alice,
+        bob,
+        domain,
+        license_,
+        git_token,
+        policies.block_network(actor="test", network="203.0.113.0/24"),
+        policies.allow_network(actor="test", network="198.51.100.7", domain=domain),
+        policies.block_country(actor="test", country_code="DE"),
+        policies.create_waf_rule(actor="test", name="custom", pattern="x"),
+        system_settings.change(contact="somebody"),
+    ]
+    secrets = [
+        session.token.text,
+        license_token.text,
+        license_token.digest,
+        git_text.text,
+        git_text.digest,
+        PASSWORD,
+        *User.objects.values_list("password", flat=True),
+        "argon2",
+        settings.SECRET_KEY,
+    ]
+    return kinds, secrets
+
+
+def paths(rows):
+    """The pages of every kind that is registered."""
+    yield from ("/", "/logout/", "/jsi18n/")
+    for model in admin.site._registry:
+        yield f"/{model._meta.app_label}/{model._meta.model_name}/"
+        yield f"/{model._meta.app_label}/{model._meta.model_name}/?q=o"
+        yield f"/{model._meta.app_label}/{model._meta.model_name}/add/"
+    for row in rows:
+        for page in ("change", "delete", "history"):
+            yield f"/{row._meta.app_label}/{row._meta.model_name}/{row.pk}/{page}/"
+
+
+def test_every_kind_has_pages_and_there_are_no_groups(rows):
+    registered = {model.__name__ for model in admin.site._registry}
+
+    assert registered == {type(row).__name__ for row in rows[0]}
+
+
+def test_no_page_needs_an_inline_script_or_style_or_another_site(pages, rows):
+    kinds, _ = rows
+    seen = 0
+    for path in paths(kinds):
+        response = pages.get(path)
+        if response.status_code != 200 or not response["Content-Type"].startswith("text/html"):
+            assert response.status_code in {200, 302, 403, 405}, path
+            continue
+        html = response.content.decode()
+        assert not INLINE.findall(html), path
+        assert not OUTSIDE.findall(html), path
+        assert "'unsafe" not in response["Content-Security-Policy"]
+        seen += 1
+    assert seen > 40
+
+
+def test_every_script_and_style_sheet_is_served_by_us(pages, rows):
+    kinds, _ = rows
+    html = "".join(pages.get(path).content.decode() for path in paths(kinds))
+    files = set(re.findall(r'(?:<script[^>]* src|<link[^>]* href)="([^"]+)"', html))
+
+    assert files
+    for file in files:
+        name = file.removeprefix(settings.STATIC_URL)
+        assert finders.find(name) if name != file else pages.client.get(file).status_code == 200, file
+
+
+def test_no_page_shows_a_secret(pages, rows):
+    kinds, secrets = rows
+    for path in paths(kinds):
+        html = pages.get(path).content.decode()
+        for secret in secrets:
+            assert secret not in html, path
+
+
+def test_the_sign_in_page_needs_nothing_inline(client, db):
+    response = client.get(f"{ADMIN}/login/")
+
+    assert response.status_code == 200
+    assert not INLINE.findall(response.content.decode())
+
+
+def test_no_page_is_kept_by_a_cache(pages, rows):
+    for path in ("/", "/accounts/user/"):
+        assert "no-store" in pages.get(path)["Cache-Control"]

@@ -1,0 +1,88 @@
+"""The resources of the API as the tests see them: a path, a body that is good, and what may be changed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.wall import PASSWORD
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One resource; ``body`` makes the body of the n-th row, ``change`` what a PUT may send."""
+
+    path: str
+    body: Callable[[int], dict[str, Any]]
+    change: dict[str, Any] | None = None
+    text: str = "remark"
+    orderings: tuple[str, ...] = ("id", "created_at")
+    read_only: dict[str, Any] = field(default_factory=lambda: {"id": 1, "created_at": "2020-01-01T00:00:00Z"})
+    queries: int = 4
+
+    def __str__(self) -> str:
+        return self.path.strip("/")
+
+
+KINDS = (
+    Kind(
+        "/users",
+        lambda n: {"username": f"person{n}", "password": PASSWORD, "remark": f"text{n}."},
+        {"email": "new@office.example"},
+        orderings=("id", "created_at", "username", "last_login_at"),
+        read_only={"id": 1, "session_count": 9, "last_login_at": "2020-01-01T00:00:00Z"},
+        queries=4,
+    ),
+    Kind(
+        "/ip-black-list",
+        lambda n: {"ip": f"203.0.113.{n}", "remark": f"text{n}."},
+        {"remark": "changed"},
+        orderings=("id", "created_at", "expires_at", "network"),
+        read_only={"id": 1, "source": "auto-ban", "created_by": "somebody"},
+    ),
+    Kind(
+        "/ip-white-list",
+        lambda n: {"ip": f"203.0.113.{n}", "remark": f"text{n}."},
+        {"inspect": True},
+        orderings=("id", "created_at", "expires_at", "network"),
+    ),
+    Kind(
+        "/waf-rules",
+        lambda n: {"name": f"rule {n}", "pattern": f"attack{n}", "description": f"text{n}."},
+        {"score": 7},
+        text="description",
+        orderings=("id", "created_at", "priority", "name", "category", "severity", "score"),
+        read_only={"id": 1, "builtin": True},
+    ),
+    Kind(
+        "/authorized-domains",
+        lambda n: {"name": f"site{n}.example", "remark": f"text{n}."},
+        {"access": "public"},
+        orderings=("id", "created_at", "name"),
+    ),
+    Kind(
+        "/geo-block-rules",
+        lambda n: {"country_code": ("NZ", "AU", "FR", "DE", "GB", "US")[n], "remark": f"text{n}."},
+        orderings=("id", "created_at", "country_code"),
+    ),
+    Kind(
+        "/licenses",
+        lambda n: {"name": f"machine {n}", "remark": f"text{n}."},
+        {"is_active": False},
+        orderings=("id", "created_at", "name", "expires_at"),
+        read_only={"id": 1, "prefix": "gwl_000000"},
+    ),
+)
+CHANGEABLE = tuple(kind for kind in KINDS if kind.change)
+
+
+def make(admin, kind: Kind, count: int = 1) -> list[dict[str, Any]]:
+    """Create rows over the API and return them as their creator saw them."""
+    answers = [admin.post(kind.path, kind.body(number)) for number in range(count)]
+    assert [answer.status_code for answer in answers] == [201] * count
+    return [answer.json() for answer in answers]
+
+
+def fields_refused(response) -> set[str]:
+    """Return the names of the fields that a 400 complains of."""
+    assert response.status_code == 400, response.content
+    return {error["field"] for error in response.json()["errors"]}

@@ -1,0 +1,161 @@
+"""Bodies that are not what they should be, at every resource that takes one."""
+
+import json
+
+import pytest
+
+from tests.api.resources import CHANGEABLE, KINDS, fields_refused, make
+
+pytestmark = pytest.mark.django_db
+ALL_KINDS = pytest.mark.parametrize("kind", KINDS, ids=str)
+
+
+def raw(kind, **changes):
+    return json.dumps({**kind.body(0), **changes}).encode()
+
+
+@ALL_KINDS
+def test_an_unknown_field_is_refused(admin, kind):
+    assert fields_refused(admin.post(kind.path, {**kind.body(0), "colour": "red"})) == {"colour"}
+
+
+@ALL_KINDS
+@pytest.mark.parametrize("body", [[], [{}], "text", 1, 1.5, True, None], ids=repr)
+def test_a_body_that_is_no_object_is_refused(admin, kind, body):
+    assert admin.send("POST", kind.path, json.dumps(body).encode()).status_code == 400
+
+
+@ALL_KINDS
+@pytest.mark.parametrize(
+    "body",
+    [b"{", b"", b"{'a': 1}", b'{"a": 1,}', b"\xff\xfe{}", b"\xef\xbb\xbf{}", b'{"a": NaN}', b'{"a": Infinity}', b"[" * 9000],
+    ids=lambda body: repr(body[:12]),
+)
+def test_a_body_that_is_no_json_is_refused(admin, kind, body):
+    assert admin.send("POST", kind.path, body).status_code == 400
+
+
+@ALL_KINDS
+def test_a_field_that_is_there_twice_is_refused(admin, kind):
+    body = raw(kind)
+    name = next(iter(kind.body(0)))
+
+    doubled = body[:-1] + f', "{name}": "other"}}'.encode()
+
+    assert admin.send("POST", kind.path, doubled).status_code == 400
+
+
+@ALL_KINDS
+@pytest.mark.parametrize("media_type", ["text/plain", "application/x-www-form-urlencoded", "application/xml", ""])
+def test_another_media_type_is_refused(admin, kind, media_type):
+    assert admin.send("POST", kind.path, raw(kind), media_type).status_code == 415
+
+
+@ALL_KINDS
+def test_a_form_with_files_is_refused(admin, kind):
+    body = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--x--\r\n'
+
+    assert admin.send("POST", kind.path, body, "multipart/form-data; boundary=x").status_code == 415
+
+
+@ALL_KINDS
+def test_json_with_a_charset_is_json(admin, kind):
+    assert admin.send("POST", kind.path, raw(kind), "application/json; charset=utf-8").status_code == 201
+
+
+@ALL_KINDS
+def test_a_body_over_one_mebibyte_is_too_large(admin, kind):
+    assert admin.send("POST", kind.path, raw(kind, filler="x" * (1 << 20))).status_code == 413
+
+
+@ALL_KINDS
+def test_a_body_of_one_mebibyte_is_read(admin, kind):
+    body = raw(kind)
+
+    assert admin.send("POST", kind.path, body + b" " * ((1 << 20) - len(body))).status_code == 201
+
+
+@ALL_KINDS
+def test_half_a_surrogate_pair_is_refused_wherever_it_stands(admin, kind):
+    for name, value in kind.body(0).items():
+        for body in ({name: value + "\ud800"}, {name + "\udfff": value}):
+            assert admin.send("POST", kind.path, json.dumps({**kind.body(0), **body}).encode()).status_code == 400
+
+
+@ALL_KINDS
+def test_a_number_is_no_text(admin, kind):
+    texts = {name: 5 for name, value in kind.body(0).items() if isinstance(value, str)}
+
+    assert fields_refused(admin.post(kind.path, texts)) == set(texts)
+
+
+@ALL_KINDS
+@pytest.mark.parametrize("text", ["a\0b", "a\x1bb", "x" * 501], ids=["NUL", "escape", "501 characters"])
+def test_a_text_that_cannot_be_stored_is_refused(admin, kind, text):
+    name = "remark" if kind.text == "remark" else "name"
+
+    assert fields_refused(admin.post(kind.path, {**kind.body(0), name: text})) == {name}
+
+
+@ALL_KINDS
+def test_a_required_field_must_be_there(admin, kind):
+    assert fields_refused(admin.post(kind.path, {})) >= {next(iter(kind.body(0)))}
+
+
+FLAGS = {"/users": "is_active", "/ip-white-list": "inspect", "/waf-rules": "enabled", "/licenses": "is_active"}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.path in FLAGS], ids=str)
+@pytest.mark.parametrize("value", ["true", "false", 1, 0, None, "", []], ids=repr)
+def test_only_true_and_false_are_flags(admin, kind, value):
+    name = FLAGS[kind.path]
+
+    assert fields_refused(admin.post(kind.path, {**kind.body(0), name: value})) == {name}
+
+
+MOMENTS = ("/ip-black-list", "/ip-white-list", "/licenses")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.path in MOMENTS], ids=str)
+@pytest.mark.parametrize(
+    "value",
+    [
+        "2030-01-01T00:00:00",
+        "2030-01-01",
+        "2030-13-01T00:00:00Z",
+        "tomorrow",
+        "",
+        1_900_000_000,
+        True,
+        "0001-01-01T00:00:00+14:00",
+        "9999-12-31T23:59:59-14:00",
+    ],
+    ids=repr,
+)
+def test_a_moment_is_in_rfc_3339_with_its_offset(admin, kind, value):
+    assert fields_refused(admin.post(kind.path, {**kind.body(0), "expires_at": value})) == {"expires_at"}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.path in MOMENTS], ids=str)
+def test_a_moment_is_shown_in_utc(admin, kind):
+    body = admin.post(kind.path, {**kind.body(0), "expires_at": "2030-01-01T02:00:00+02:00"}).json()
+
+    assert body["expires_at"] == "2030-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize("kind", CHANGEABLE, ids=str)
+def test_a_change_refuses_the_bodies_that_a_create_refuses(admin, kind):
+    path = f"{kind.path}/{make(admin, kind)[0]['id']}"
+    answers = [
+        admin.put(path, {"colour": "red"}),
+        admin.put(path, []),
+        admin.send("PUT", path, b"{"),
+        admin.send("PUT", path, b"{}", "text/plain"),
+        admin.send("PUT", path, b'{"remark": "' + b"x" * (1 << 20) + b'"}'),
+    ]
+
+    assert [answer.status_code for answer in answers] == [400, 400, 400, 415, 413]
+
+
+def test_a_request_without_a_body_lacks_its_fields(admin):
+    assert fields_refused(admin.post("/ip-black-list")) == {"ip"}

@@ -1,0 +1,79 @@
+"""Fixtures of the tests that need Django: the cast as rows, a gate of one process, a client of the API.
+
+Nothing here imports Django before a fixture is asked for, so that ``tests/unit`` runs without it.
+"""
+
+from importlib import import_module
+
+import pytest
+
+from tests.cast import OFFICE
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(request):
+    """Every test with a database begins with an empty cache: rolled-back revisions use their numbers again."""
+    if request.node.get_closest_marker("django_db") or "db" in request.fixturenames:
+        import_module("django.core.cache").cache.clear()
+
+
+@pytest.fixture
+def wall(db):
+    """Return ``tests.wall``, which drives Gatewall in this process."""
+    return import_module("tests.wall")
+
+
+@pytest.fixture
+def alice(wall):
+    """Return an admin."""
+    return wall.a_user("alice", is_admin=True)
+
+
+@pytest.fixture
+def bob(wall):
+    """Return a user who may enter every domain."""
+    return wall.a_user("Bob")
+
+
+@pytest.fixture
+def office(db):
+    """Return the domain office.example, registered without leaving the mode ``any``."""
+    services = import_module("policies.services")
+    return services.register_domain(actor="", name=OFFICE, access="authenticated", seed=True)
+
+
+@pytest.fixture
+def charlie(wall, office):
+    """Return a user who may enter office.example alone."""
+    return wall.a_user("charlie", all_domains=False, authorized_domains=[office])
+
+
+@pytest.fixture
+def new_gate(wall, settings, tmp_path):
+    """Return a function that makes the gate of one more process, with the settings as they are then."""
+    settings.GATEWALL_HOME = tmp_path
+    return wall.AuthEndpoint
+
+
+@pytest.fixture
+def auth(new_gate):
+    """Return ``/auth`` of one process: call it with header names, ``_`` written for ``-``."""
+    return new_gate()
+
+
+@pytest.fixture
+def anonymous(wall):
+    """Return an API client that is not signed in."""
+    return wall.Api()
+
+
+@pytest.fixture
+def admin(wall, alice):
+    """Return an API client that is signed in as Alice."""
+    return wall.Api(wall.a_token(alice))
+
+
+@pytest.fixture
+def user(wall, bob):
+    """Return an API client that is signed in as Bob."""
+    return wall.Api(wall.a_token(bob))

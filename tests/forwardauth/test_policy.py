@@ -1,0 +1,205 @@
+"""Every row that decides, from the rows to the answer of ``/auth``."""
+
+import pytest
+
+from gatewall import system_settings
+from policies import services
+from tests.cast import CLIENT, OFFICE
+from tests.mmdb import write_mmdb
+from tests.wall import a_git_token, a_license, a_token
+
+pytestmark = pytest.mark.django_db
+
+
+def domain(name: str = OFFICE, access: str = "authenticated", *, seed: bool = True):
+    return services.register_domain(actor="alice", name=name, access=access, seed=seed)
+
+
+@pytest.fixture
+def token(bob):
+    return a_token(bob)
+
+
+def test_a_blocked_client_is_refused_even_with_a_good_token(auth, token):
+    services.block_network(actor="alice", network="198.51.100.0/24")
+
+    assert auth(service_authorization=token).verdict == (403, "client-blocked")
+
+
+def test_an_allowed_client_needs_no_credential(auth):
+    services.allow_network(actor="alice", network=CLIENT)
+
+    assert auth().verdict == (200, "client-allowed")
+
+
+def test_an_allowlist_entry_for_another_domain_does_not_apply(auth, office):
+    services.allow_network(actor="alice", network=CLIENT, domain=domain("files.example"))
+
+    assert auth().status == 401
+
+
+def test_the_longest_prefix_of_both_lists_decides(auth):
+    services.block_network(actor="alice", network="198.51.100.0/24")
+    services.allow_network(actor="alice", network=CLIENT)
+
+    assert auth().verdict == (200, "client-allowed")
+
+
+def test_an_imported_entry_never_beats_the_allowlist(auth):
+    services.block_network(actor="alice", network=CLIENT, source="import:feed")
+    services.allow_network(actor="alice", network="198.51.100.0/24")
+
+    assert auth().verdict == (200, "client-allowed")
+
+
+def test_a_host_that_nobody_registered_is_refused_in_the_mode_registered(auth, token):
+    domain("files.example", seed=False)
+
+    assert auth(service_authorization=token).verdict == (403, "host-not-authorized")
+
+
+def test_a_registered_host_is_asked_for_in_any_case_and_with_a_port(auth, token):
+    domain(seed=False)
+
+    assert auth(service_authorization=token, x_forwarded_host="OFFICE.Example.:8443").status == 200
+
+
+def test_a_denied_domain_is_refused_to_admins_too(auth, alice):
+    domain(access="denied")
+
+    assert auth(service_authorization=a_token(alice)).verdict == (403, "host-not-authorized")
+
+
+def test_a_public_domain_needs_no_credential(auth):
+    domain(access="public")
+
+    assert auth().verdict == (200, "host-public")
+
+
+def test_a_public_domain_names_the_visitor_who_sent_a_good_token(auth, token):
+    domain(access="public")
+
+    assert auth(service_authorization=token).headers["Remote-User"] == "Bob"
+
+
+def test_a_bad_token_does_no_harm_on_a_public_domain(auth):
+    domain(access="public")
+
+    assert auth(service_authorization="no.good.token").verdict == (200, "host-public")
+
+
+def test_a_hit_in_the_address_that_the_visitor_asked_for_is_refused(auth, token):
+    services.create_waf_rule(actor="alice", name="env files", pattern=r"/\.env$")
+
+    assert auth(service_authorization=token, x_forwarded_uri="/a/.env").verdict == (403, "waf-rule")
+
+
+def test_the_builtin_rules_find_an_injection(auth, token):
+    services.seed_waf_rules()
+
+    answer = auth(service_authorization=token, x_forwarded_uri="/?id=1%20UNION%20SELECT%20password%20FROM%20users")
+
+    assert answer.verdict == (403, "waf-rule")
+
+
+def test_the_builtin_rules_leave_an_ordinary_request_alone(auth, token):
+    services.seed_waf_rules()
+
+    assert auth(service_authorization=token, x_forwarded_uri="/search?q=union+of+workers&page=2").status == 200
+
+
+def test_a_monitored_rule_refuses_nobody(auth, token):
+    services.create_waf_rule(actor="alice", name="env files", pattern=r"/\.env$", action="monitor")
+
+    assert auth(service_authorization=token, x_forwarded_uri="/.env").status == 200
+
+
+def test_a_rule_for_one_domain_does_not_look_at_another(auth, token, office):
+    services.create_waf_rule(actor="alice", name="env", pattern=r"/\.env$", domain=domain("files.example"))
+
+    assert auth(service_authorization=token, x_forwarded_uri="/.env").status == 200
+
+
+def test_a_scoped_user_enters_the_domain_of_the_scope(auth, charlie):
+    assert auth(service_authorization=a_token(charlie)).status == 200
+
+
+def test_a_scoped_user_does_not_enter_another_domain(auth, charlie):
+    answer = auth(service_authorization=a_token(charlie), x_forwarded_host="files.example")
+
+    assert answer.verdict == (403, "host-not-in-scope")
+
+
+def test_a_git_token_enters_no_more_than_its_user(auth, charlie):
+    answer = auth(service_git_token=f"charlie:{a_git_token(charlie)}", x_forwarded_host="files.example")
+
+    assert answer.verdict == (403, "host-not-in-scope")
+
+
+def test_a_scoped_license_does_not_enter_another_domain(auth, office):
+    token = a_license(all_domains=False, authorized_domains=[office])
+
+    assert auth(service_license=token, x_forwarded_host="files.example").verdict == (403, "host-not-in-scope")
+
+
+def test_a_domain_of_two_factors_asks_for_the_second(auth, token):
+    domain(access="two_factor")
+
+    assert auth(service_authorization=token).verdict == (401, "second-factor-required")
+
+
+def test_a_session_with_a_second_factor_enters_a_domain_of_two_factors(auth, bob):
+    domain(access="two_factor")
+
+    assert auth(service_authorization=a_token(bob, amr=("pwd", "otp"))).status == 200
+
+
+def test_a_license_enters_a_domain_of_two_factors_only_when_it_names_it(auth):
+    named = a_license("named", all_domains=False, authorized_domains=[domain(access="two_factor")])
+    everywhere = a_license("everywhere")
+
+    assert (auth(service_license=named).status, auth(service_license=everywhere).status) == (200, 401)
+
+
+def test_a_client_over_its_rate_is_refused_with_the_seconds_to_wait(auth, token):
+    system_settings.change(request_rate_per_minute=2)
+    answers = [auth(service_authorization=token) for _ in range(3)]
+
+    assert [answer.status for answer in answers] == [200, 200, 403]
+    assert answers[-1].reason == "client-rate-limited"
+    assert int(answers[-1].headers["Retry-After"]) >= 1
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"country": {"iso_code": "NZ", "names": {"en": "New Zealand"}}, "registered_country": {"iso_code": "AU"}},
+        {"registered_country": {"iso_code": "NZ"}},
+        {"country": "NZ", "continent": "OC"},
+        {"country_code": "nz"},
+    ],
+    ids=["GeoLite2", "registered only", "IPinfo", "flat"],
+)
+def test_a_blocked_country_is_refused_whoever_made_the_database(new_gate, settings, tmp_path, token, record):
+    settings.GATEWALL_GEOIP_DATABASE = write_mmdb(tmp_path / "geo.mmdb", {"198.51.100.0/24": record})
+    services.block_country(actor="alice", country_code="NZ")
+
+    assert new_gate()(service_authorization=token).verdict == (403, "country-blocked")
+
+
+@pytest.mark.parametrize(("mode", "status"), [("block", 403), ("allow", 200)])
+def test_an_unknown_country_is_refused_where_the_settings_say_so(new_gate, settings, tmp_path, token, mode, status):
+    settings.GATEWALL_GEOIP_DATABASE = write_mmdb(tmp_path / "geo.mmdb", {"2001:db8::/32": {"country": "NZ"}})
+    system_settings.change(unknown_country=mode)
+
+    # The addresses reserved for documentation count as private, so this must be one of the others.
+    assert new_gate()(service_authorization=token, x_forwarded_for="8.8.8.8").status == status
+
+
+def test_a_country_is_found_for_an_address_of_version_six(new_gate, settings, tmp_path, token):
+    settings.GATEWALL_GEOIP_DATABASE = write_mmdb(tmp_path / "geo.mmdb", {"2001:db8::/32": {"country": "NZ"}})
+    services.block_country(actor="alice", country_code="NZ")
+
+    answer = new_gate()(service_authorization=token, x_forwarded_for="2001:db8::7")
+
+    assert answer.verdict == (403, "country-blocked")

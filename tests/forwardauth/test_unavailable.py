@@ -1,0 +1,107 @@
+"""When the database fails: the last good policy decides, and without one nobody passes."""
+
+import pytest
+from django.core.cache import cache
+from django.db import InterfaceError, OperationalError, connection
+
+from gatewall import revisions
+from policies import services
+from policies.models import WafRule
+from tests.wall import a_token
+
+pytestmark = pytest.mark.django_db
+
+
+def failing(error):
+    """Return a wrapper of the connection under which every statement fails."""
+
+    def fail(execute, sql, params, many, context):
+        raise error
+
+    return connection.execute_wrapper(fail)
+
+
+@pytest.mark.parametrize("error", [OperationalError("gone"), InterfaceError("gone")], ids=repr)
+def test_without_a_database_and_without_a_policy_nobody_passes(auth, bob, error):
+    token = a_token(bob)
+
+    with failing(error):
+        answer = auth(service_authorization=token)
+
+    assert answer.verdict == (503, "cannot-decide")
+    assert answer.headers["Retry-After"]
+
+
+@pytest.mark.parametrize("error", [OperationalError("gone"), InterfaceError("gone")], ids=repr)
+def test_without_a_database_the_last_good_policy_decides(auth, bob, error):
+    token = a_token(bob)
+    services.block_network(actor="alice", network="203.0.113.9")
+    auth()
+
+    with failing(error):
+        verdicts = auth(service_authorization=token).verdict, auth(x_forwarded_for="203.0.113.9").verdict
+
+    assert verdicts == ((200, "session-valid"), (403, "client-blocked"))
+
+
+def test_the_gate_recovers_with_the_database(auth, bob):
+    token = a_token(bob)
+    with failing(OperationalError("gone")):
+        auth()
+
+    assert auth(service_authorization=token).status == 200
+
+
+def test_no_statement_but_the_version_is_run_while_nothing_changes(auth, bob, django_assert_num_queries):
+    token = a_token(bob)
+    auth()
+
+    with django_assert_num_queries(1):
+        auth(service_authorization=token)
+
+
+def test_a_second_process_takes_the_policy_from_the_cache(new_gate, bob, django_assert_num_queries):
+    new_gate()()
+    second = new_gate()
+
+    with django_assert_num_queries(1):
+        second()
+
+
+def test_a_broken_cache_entry_is_ignored(new_gate, bob):
+    token = a_token(bob)
+    new_gate()()
+    version = revisions.current()
+    key = f"policy:1:{version.revision}.{version.revocations}"
+    assert cache.get(key)
+    cache.set(key, b'{"schema": 1}')
+
+    assert new_gate()(service_authorization=token).status == 200
+
+
+def test_a_policy_that_the_engine_refuses_leaves_the_last_good_one(auth, bob):
+    token = a_token(bob)
+    rule = services.create_waf_rule(actor="alice", name="root", pattern="^/admin")
+    auth()
+    WafRule.objects.filter(pk=rule.pk).update(pattern="(")  # as an older version or a hand might leave it
+    services.block_network(actor="alice", network="203.0.113.9")
+
+    assert auth(service_authorization=token).status == 200
+
+
+def test_a_policy_that_the_engine_refuses_is_read_once(auth, bob, django_assert_num_queries):
+    rule = services.create_waf_rule(actor="alice", name="root", pattern="^/admin")
+    auth()
+    WafRule.objects.filter(pk=rule.pk).update(pattern="(")
+    services.block_network(actor="alice", network="203.0.113.9")
+    auth()
+
+    with django_assert_num_queries(1):
+        auth()
+
+
+def test_a_new_process_does_not_start_with_a_policy_that_the_engine_refuses(new_gate, bob):
+    rule = services.create_waf_rule(actor="alice", name="root", pattern="^/admin")
+    WafRule.objects.filter(pk=rule.pk).update(pattern="(")
+
+    assert new_gate()(service_authorization=a_token(bob)).verdict == (503, "cannot-decide")

@@ -1,0 +1,31 @@
+"""The settings of the tests: the real ones, over an environment that belongs to this run alone."""
+
+import atexit
+import os
+import secrets
+import shutil
+import tempfile
+from base64 import urlsafe_b64encode
+from pathlib import Path
+
+_OURS = ("GATEWALL_", "ROOT_PATH", "CACHE_URL", "GEOIP_DATABASE")
+_FOLDER = Path(tempfile.mkdtemp(prefix="gatewall-tests-"))
+atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
+
+# What a developer has set for his own installation must not decide a test; DATABASE_URL alone may.
+for _name in [name for name in os.environ if name.startswith(_OURS)]:
+    del os.environ[_name]
+os.environ["GATEWALL_HOME"] = str(_FOLDER)
+os.environ["GATEWALL_SECRET_KEY"] = secrets.token_urlsafe(48)
+os.environ["GATEWALL_JWT_KEYS"] = f"tests:{urlsafe_b64encode(secrets.token_bytes(32)).rstrip(b'=').decode()}"
+os.environ["GATEWALL_LOG_LEVEL"] = "WARNING"
+
+from gatewall.settings import *  # noqa: E402, F403 - the environment first
+from gatewall.settings import CACHES, DATABASES  # noqa: E402
+
+# A name is no Argon2id: the tests of the hasher itself ask for the real one.
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+CACHES["default"]["KEY_PREFIX"] = f"tests-{secrets.token_hex(4)}"
+# A file, not memory: threads then wait for each other as they do in an installation.
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    DATABASES["default"]["TEST"] = {"NAME": str(_FOLDER / "tests.sqlite3")}

@@ -1,0 +1,187 @@
+"""The gate as a whole: one subrequest in, one answer out, never an exception and never a 2xx by accident."""
+
+import logging
+import uuid
+
+import pytest
+
+from gatewall.engine.model import Reason
+from gatewall.engine.ports import Ports
+from gatewall.forwardauth.decision_id import new_decision_id
+from gatewall.forwardauth.gate import Gate
+from gatewall.forwardauth.responses import GuardPage
+from gatewall.forwardauth.subrequest import auth
+from tests.cast import (
+    BOB,
+    NOW,
+    OFFICE,
+    PROXY,
+    TRUSTED,
+    Broken,
+    Countries,
+    Rates,
+    a_credential_check,
+    a_policy,
+    a_ports,
+    a_session_token,
+    a_subrequest,
+)
+
+ASKED = {"x_forwarded_for": "1.2.3.4", "x_forwarded_host": OFFICE, "x_forwarded_uri": "/?q=attack"}
+
+
+class Policies:
+    """Holds one policy, or none, or fails."""
+
+    def __init__(self, policy=None, error=None):
+        self._policy, self._error = policy, error
+
+    def current(self):
+        if self._error:
+            raise self._error
+        return self._policy
+
+
+def a_gate(policies=None, ports=None):
+    ports = ports or a_ports(credentials=a_credential_check())
+    return Gate(policies or Policies(a_policy()), ports, trusted=TRUSTED, guard=GuardPage("/wall"), clock=lambda: NOW)
+
+
+def check(gate, dialect=auth, **headers):
+    return gate.check(dialect, a_subrequest(peer=PROXY, **(ASKED | headers)))
+
+
+def reason(answer):
+    return dict(answer.headers)["X-Gatewall-Reason"]
+
+
+def broken(*_):
+    raise RuntimeError("a fault of our own")
+
+
+def test_valid_session_is_let_in():
+    answer = check(a_gate(), service_authorization=a_session_token(BOB))
+
+    assert (answer.status, reason(answer)) == (200, "session-valid")
+    assert dict(answer.headers)["Remote-User"] == "Bob"
+
+
+def test_nobody_is_challenged():
+    answer = check(a_gate())
+
+    assert (answer.status, reason(answer)) == (401, "credential-missing")
+
+
+def test_malformed_request_is_refused():
+    answer = check(a_gate(), x_forwarded_host="a, b")
+
+    assert (answer.status, reason(answer)) == (403, "request-malformed")
+
+
+def test_without_a_policy_nobody_is_let_in():
+    answer = check(a_gate(Policies(None)), service_authorization=a_session_token(BOB))
+
+    assert (answer.status, reason(answer)) == (503, "cannot-decide")
+
+
+@pytest.mark.parametrize("error", [RuntimeError(), OSError(), KeyError("x"), RecursionError(), MemoryError()])
+def test_policy_that_cannot_be_had_lets_nobody_in(error):
+    answer = check(a_gate(Policies(error=error)), service_authorization=a_session_token(BOB))
+
+    assert (answer.status, reason(answer)) == (503, "cannot-decide")
+
+
+@pytest.mark.parametrize("port", ["countries", "credentials", "rates"])
+def test_port_that_fails_lets_nobody_in(port):
+    working = {"countries": Countries(), "credentials": a_credential_check(), "rates": Rates()}
+    ports = Ports(**(working | {port: Broken()}))
+    gate = a_gate(Policies(a_policy(request_rate_per_minute=1)), ports)
+
+    answer = check(gate, service_authorization=a_session_token(BOB))
+
+    assert (answer.status, reason(answer)) == (503, "cannot-decide")
+
+
+@pytest.mark.parametrize(
+    "policy", [a_policy(allowed=["1.2.3.4"]), a_policy(domains={OFFICE: "public"})], ids=["allowed", "public"]
+)
+def test_open_door_does_not_open_by_a_fault(policy):
+    gate = a_gate(Policies(policy), a_ports(credentials=Broken()))
+
+    assert check(gate, service_authorization="x").status == 503
+
+
+def test_fault_of_our_own_lets_nobody_in():
+    assert check(a_gate(), broken).status == 503
+
+
+def test_fault_of_our_own_is_logged_with_the_decision_id(caplog):
+    with caplog.at_level(logging.ERROR):
+        answer = check(a_gate(), broken)
+
+    (record,) = caplog.records
+    assert record.exc_info
+    assert record.decision_id == dict(answer.headers)["X-Gatewall-Decision-Id"]
+
+
+def test_refusal_is_no_fault(caplog):
+    check(a_gate(), x_forwarded_host="a, b")
+
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    "gate", [a_gate(), a_gate(Policies(None)), a_gate(Policies(error=RuntimeError()))], ids=["policy", "none", "broken"]
+)
+@pytest.mark.parametrize("header", [{}, {"x_forwarded_host": "a, b"}, {"service_authorization": a_session_token(BOB)}])
+def test_every_answer_has_an_id_and_a_reason(gate, header):
+    headers = dict(check(gate, **header).headers)
+
+    assert uuid.UUID(headers["X-Gatewall-Decision-Id"]).version == 7
+    assert headers["X-Gatewall-Reason"] in set(Reason)
+
+
+def test_each_answer_has_its_own_id():
+    gate = a_gate()
+
+    assert len({dict(check(gate).headers)["X-Gatewall-Decision-Id"] for _ in range(50)}) == 50
+
+
+def test_moment_of_the_request_is_the_clocks():
+    seen = []
+
+    def dialect(subrequest, trusted, at):
+        seen.append(at)
+        return auth(subrequest, trusted, at)
+
+    check(a_gate(), dialect)
+
+    assert seen == [NOW]
+
+
+# Decision ids.
+
+
+def test_decision_id_is_a_uuid_of_version_7():
+    identifier = uuid.UUID(new_decision_id(NOW))
+
+    assert (identifier.version, identifier.variant) == (7, uuid.RFC_4122)
+
+
+def test_decision_id_begins_with_its_moment():
+    assert uuid.UUID(new_decision_id(NOW + 0.25)).int >> 80 == int(NOW * 1000) + 250
+
+
+def test_decision_ids_sort_by_time():
+    ids = [new_decision_id(NOW + milliseconds / 1000) for milliseconds in range(100)]
+
+    assert ids == sorted(ids)
+
+
+def test_decision_ids_of_one_moment_differ_in_all_their_random_bits():
+    numbers = [uuid.UUID(new_decision_id(NOW)).int for _ in range(200)]
+    varying = 0
+    for number in numbers:
+        varying |= number ^ numbers[0]
+
+    assert varying.bit_count() == 74

@@ -1,0 +1,84 @@
+"""The secrets that an installation makes for itself."""
+
+import pytest
+
+from gatewall.credentials.keyfiles import KEY_FILES, main, make_missing
+from gatewall.credentials.keyring import KeyRing
+
+
+def contents(folder):
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def test_missing_files_are_made(tmp_path):
+    made = make_missing(tmp_path / "home" / "secrets")
+
+    assert set(made) == set(KEY_FILES) == set(contents(tmp_path / "home" / "secrets"))
+
+
+def test_files_and_folder_are_for_the_owner_alone(tmp_path):
+    folder = tmp_path / "secrets"
+    folder.mkdir(mode=0o755)
+
+    make_missing(folder)
+
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+
+
+def test_existing_file_is_left_alone(tmp_path):
+    (tmp_path / "secret-key").write_text("mine")
+
+    made = make_missing(tmp_path)
+
+    assert "secret-key" not in made
+    assert (tmp_path / "secret-key").read_text() == "mine"
+
+
+def test_second_run_makes_nothing(tmp_path):
+    make_missing(tmp_path)
+    before = contents(tmp_path)
+
+    assert make_missing(tmp_path) == []
+    assert contents(tmp_path) == before
+
+
+def test_secrets_are_random_and_long(tmp_path):
+    make_missing(tmp_path / "a")
+    make_missing(tmp_path / "b")
+
+    assert all(contents(tmp_path / "a")[name] != contents(tmp_path / "b")[name] for name in KEY_FILES)
+    assert all(len(text.strip()) >= 43 for text in contents(tmp_path / "a").values())
+
+
+def test_key_ring_is_usable(tmp_path):
+    make_missing(tmp_path)
+
+    assert len(KeyRing.parse((tmp_path / "jwt-keys").read_text()).signing.secret) == 32
+
+
+def test_what_a_killed_run_left_behind_does_not_stop_the_next(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.link", _killed)
+    monkeypatch.setattr("pathlib.Path.unlink", _killed)
+    with pytest.raises(Killed):
+        make_missing(tmp_path)
+    monkeypatch.undo()
+
+    assert set(make_missing(tmp_path)) == set(KEY_FILES)
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def _killed(*_, **__):
+    raise Killed
+
+
+def test_command_makes_the_files_of_the_installation(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("GATEWALL_HOME", str(tmp_path))
+
+    main()
+
+    assert set(contents(tmp_path / "secrets")) == set(KEY_FILES)
+    assert all(text.strip() not in capsys.readouterr().out for text in contents(tmp_path / "secrets").values())

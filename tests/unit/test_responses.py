@@ -1,0 +1,248 @@
+"""A decision as a status and headers."""
+
+from dataclasses import replace
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from gatewall.engine.evaluate import CANNOT_DECIDE
+from gatewall.engine.model import CredentialKind, Effect, Reason, Subject, SubjectKind
+from gatewall.forwardauth.responses import GuardPage, answer
+from tests.cast import (
+    ALICE_SUBJECT,
+    BOB_SUBJECT,
+    GIT_SUBJECT,
+    LICENSE_SUBJECT,
+    OFFICE,
+    a_credential,
+    a_decision,
+    a_policy,
+    a_request,
+)
+
+GUARD = GuardPage("/wall")
+IDENTITY = ("Remote-User", "Remote-Email", "Remote-Groups", "X-Gatewall-Subject-Kind")
+DENIED = a_decision(Reason.CLIENT_BLOCKED, effect=Effect.DENY)
+CHALLENGED = a_decision(Reason.CREDENTIAL_MISSING, effect=Effect.CHALLENGE)
+EACH_EFFECT = pytest.mark.parametrize("decision", [a_decision(), CHALLENGED, DENIED, CANNOT_DECIDE])
+
+
+def headers_of(decision, request=None, policy=None, guard=GUARD):
+    policy = policy or a_policy(domains={OFFICE: "authenticated"})
+    given = answer(decision, request or a_request(), policy, guard, "the-id").headers
+    assert len(dict(given)) == len(given), "a header was sent twice"
+    return dict(given)
+
+
+@pytest.mark.parametrize(
+    ("decision", "status"), [(a_decision(), 200), (CHALLENGED, 401), (DENIED, 403), (CANNOT_DECIDE, 503)]
+)
+def test_effect_is_a_status(decision, status):
+    assert answer(decision, a_request(), a_policy(), GUARD, "the-id").status == status
+
+
+@EACH_EFFECT
+def test_every_answer_names_its_id_and_reason(decision):
+    headers = headers_of(decision)
+
+    assert headers["X-Gatewall-Decision-Id"] == headers["X-Request-Id"] == "the-id"
+    assert headers["X-Gatewall-Reason"] == decision.reason.value
+
+
+@EACH_EFFECT
+def test_every_answer_is_empty_and_not_stored(decision):
+    headers = headers_of(decision)
+
+    assert (headers["Content-Length"], headers["Cache-Control"]) == ("0", "no-store")
+    assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_can_be_answered(reason):
+    assert headers_of(a_decision(reason, effect=Effect.DENY))["X-Gatewall-Reason"] == reason.value
+
+
+@pytest.mark.parametrize("decision", [CHALLENGED, DENIED, CANNOT_DECIDE])
+def test_refusal_names_nobody(decision):
+    headers = headers_of(replace(decision, subject=BOB_SUBJECT))
+
+    assert not set(IDENTITY) & set(headers)
+
+
+# Identity.
+
+
+@pytest.mark.parametrize(
+    ("subject", "values"),
+    [
+        (ALICE_SUBJECT, ("alice", "alice@office.example", "admins", "user")),
+        (BOB_SUBJECT, ("Bob", "bob@office.example", "", "user")),
+        (GIT_SUBJECT, ("Bob", "bob@office.example", "", "git-token")),
+        (replace(GIT_SUBJECT, is_admin=True), ("Bob", "bob@office.example", "admins", "git-token")),
+        (LICENSE_SUBJECT, ("", "", "", "license")),
+    ],
+)
+def test_admission_names_the_subject(subject, values):
+    headers = headers_of(a_decision(subject=subject))
+
+    assert tuple(headers[name] for name in IDENTITY) == values
+
+
+def test_license_that_is_called_like_a_user_is_nobody():
+    subject = Subject(SubjectKind.LICENSE, 31, name="alice", email="alice@office.example", is_admin=True)
+
+    headers = headers_of(a_decision(subject=subject))
+
+    assert tuple(headers[name] for name in IDENTITY) == ("", "", "", "license")
+
+
+@pytest.mark.parametrize(("reason", "kind"), [(Reason.HOST_PUBLIC, "public"), (Reason.CLIENT_ALLOWED, "client")])
+def test_admission_without_a_subject_has_every_identity_header_empty(reason, kind):
+    headers = headers_of(a_decision(reason))
+
+    assert tuple(headers[name] for name in IDENTITY) == ("", "", "", kind)
+
+
+def test_address_beyond_latin_1_can_be_sent():
+    headers = headers_of(a_decision(subject=replace(BOB_SUBJECT, email="bob@例え.jp")))
+
+    assert headers["Remote-Email"].encode("latin-1") == "bob@例え.jp".encode()
+
+
+# Refusals.
+
+
+def test_client_over_its_rate_is_told_when_to_come_back():
+    decision = a_decision(Reason.CLIENT_RATE_LIMITED, effect=Effect.DENY, retry_after_seconds=17)
+
+    assert headers_of(decision)["Retry-After"] == "17"
+
+
+def test_other_refusal_has_no_time_to_come_back():
+    assert "Retry-After" not in headers_of(DENIED)
+
+
+def test_who_cannot_decide_asks_to_come_back_soon():
+    assert answer(CANNOT_DECIDE, None, None, GUARD, "the-id").status == 503
+    assert dict(answer(CANNOT_DECIDE, None, None, GUARD, "the-id").headers)["Retry-After"] == "1"
+
+
+@pytest.mark.parametrize("decision", [a_decision(), DENIED, CANNOT_DECIDE])
+def test_only_a_challenge_shows_where_to_sign_in(decision):
+    assert not {"WWW-Authenticate", "Location"} & set(headers_of(decision))
+
+
+# The challenge.
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        a_request(headers={"user-agent": "git/2.39.5"}),
+        a_request(uri="/repo.git/info/refs?service=git-upload-pack"),
+        a_request(uri="/repo.git/info/refs?service=git-receive-pack"),
+        a_request(uri="/repo.git/git-upload-pack"),
+        a_request(uri="/repo.git/git-receive-pack"),
+        a_request(credentials=[a_credential("gwg_x", CredentialKind.GIT_BASIC, "bob")]),
+    ],
+)
+def test_git_is_asked_for_basic(request_):
+    assert headers_of(CHALLENGED, request_)["WWW-Authenticate"] == 'Basic realm="Gatewall"'
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        a_request(),
+        a_request(headers={"user-agent": "Mozilla/5.0 git/2"}),
+        a_request(uri="/info/refs"),
+        a_request(uri="/info/refs?service=git-other"),
+        a_request(uri="/search?q=/git-upload-pack"),
+        a_request(credentials=[a_credential("x", CredentialKind.GIT_TOKEN, "bob")]),
+    ],
+)
+def test_anybody_else_is_not_asked_for_basic(request_):
+    assert headers_of(CHALLENGED, request_)["WWW-Authenticate"] == 'Gatewall realm="Gatewall"'
+
+
+# The guard page.
+
+
+def location(request, policy=None, public_url=None, root_path="/wall"):
+    return headers_of(CHALLENGED, request, policy, GuardPage(root_path, public_url))["Location"]
+
+
+def way_back(url):
+    return parse_qs(urlsplit(url).query, strict_parsing=True)["rd"][0]
+
+
+def test_guard_page_is_on_the_site_that_was_asked_for():
+    url = location(a_request(host="Office.Example:8443", scheme="https", uri="/a?b=1&c=2"))
+
+    assert url.startswith("https://office.example:8443/wall/?rd=")
+    assert way_back(url) == "https://office.example:8443/a?b=1&c=2"
+
+
+def test_guard_page_is_at_the_public_url_where_there_is_one():
+    url = location(a_request(), public_url="https://gate.example")
+
+    assert url.startswith("https://gate.example/wall/?rd=")
+    assert way_back(url) == "http://office.example/"
+
+
+def test_guard_page_is_under_the_root_path():
+    assert location(a_request(), root_path="").startswith("http://office.example/?rd=")
+
+
+def test_way_back_is_percent_encoded_as_bytes():
+    url = location(a_request(uri="/\xff?a=b c&d=#'\"<>%0d%0a"))
+
+    assert url.isascii()
+    assert not set(" &'\"<>#") & set(url.partition("rd=")[2])
+    assert "%FF" in url
+    assert "%250d%250a" in url
+
+
+HOSTILE = [
+    a_request(host="evil.test", scheme="https"),
+    a_request(host="office.example.evil.test"),
+    a_request(host="eviloffice.example"),
+    a_request(host="sub.office.example"),
+    a_request(host="evil.test:443"),
+    a_request(host="[2001:db8::666]"),
+    a_request(host="192.0.2.66"),
+    a_request(host=None),
+    a_request(host="evil.test", uri="//office.example/"),
+]
+
+
+@pytest.mark.parametrize("request_", HOSTILE)
+@pytest.mark.parametrize("public_url", [None, "https://gate.example"])
+def test_host_that_nobody_registered_is_never_named(request_, public_url):
+    assert location(request_, public_url=public_url) == f"{public_url or ''}/wall/"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "//evil.test/",
+        "/\\evil.test",
+        "/@evil.test",
+        "*",
+        "http://evil.test/",
+        "/%0d%0aSet-Cookie:x",
+        "/?rd=//evil.test",
+    ],
+)
+def test_uri_never_moves_the_way_back_to_another_host(uri):
+    url = location(a_request(uri=uri, scheme="https"))
+
+    assert urlsplit(url)[:3] == ("https", OFFICE, "/wall/")
+    assert way_back(url).startswith("https://office.example/")
+    assert urlsplit(way_back(url)).hostname == OFFICE
+
+
+def test_host_below_a_registered_wildcard_is_named():
+    url = location(a_request(host="wiki.office.example"), a_policy(domains={"*.office.example": "authenticated"}))
+
+    assert url.startswith("http://wiki.office.example/wall/?rd=")

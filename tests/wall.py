@@ -1,0 +1,159 @@
+"""Drives Gatewall in this process: ``/auth`` through the real WSGI shim, the API through Django's client."""
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+from rest_framework.response import Response
+from rest_framework.test import APIClient
+
+from accounts import login, services
+from accounts.models import User
+from accounts.tokens import API, GATE
+from gatewall.api.codes import PROBLEM_CODES
+from gatewall.api.problems import MEDIA_TYPE
+from licensing import services as licensing
+from tests.cast import CLIENT, OFFICE
+
+PASSWORD = "correct horse battery staple"
+ROOT = "/wall"
+_ALWAYS_EMPTY_OF = ("Traceback", "SELECT ", "psycopg", "sqlite3")
+
+
+def a_user(username: str, **values: Any) -> User:
+    """Create a user with the password of the cast."""
+    return services.create_user(
+        actor="cast", username=username, password=PASSWORD, email=f"{username.lower()}@office.example", **values
+    )
+
+
+def a_token(user: User, *, audiences: Iterable[str] = (GATE, API), amr: tuple[str, ...] = ("pwd",), at=None) -> str:
+    """Open a session for the user and return its token."""
+    visitor = login.Visitor(client_ip=CLIENT, user_agent="tests")
+    signed_in = login.open_session(
+        user, audiences=tuple(audiences), amr=amr, visitor=visitor, at=at or timezone.now()
+    )
+    return signed_in.token.text
+
+
+def a_git_token(user: User, name: str = "laptop", **values: Any) -> str:
+    """Issue a git token of the user and return its text."""
+    return licensing.issue_git_token(actor="cast", user_id=user.pk, name=name, **values)[1].text
+
+
+def a_license(name: str = "build farm", **values: Any) -> str:
+    """Issue a license and return its token."""
+    return licensing.issue_license(actor="cast", name=name, **values)[1].text
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the gate said."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def reason(self) -> str:
+        return self.headers["X-Gatewall-Reason"]
+
+    @property
+    def verdict(self) -> tuple[int, str]:
+        return self.status, self.reason
+
+
+class AuthEndpoint:
+    """``/auth`` of one process, asked by a trusted proxy about a visitor of office.example."""
+
+    def __init__(self) -> None:
+        from gatewall import wsgi  # noqa: PLC0415 - after the fixtures have set what it reads
+
+        self.shim = copy.copy(wsgi.application)
+        self.shim._gate = wsgi.build_gate()
+        # Django's own test client does the same: the transaction of a test must not lose its connection.
+        self.shim._around = lambda: connection.in_atomic_block or wsgi.close_old_connections()
+
+    def __call__(self, *, peer: str = "127.0.0.1", verb: str = "GET", **headers: str | None) -> Answer:
+        """Ask with the forwarding headers of nginx; None leaves one out."""
+        usual = {
+            "x_forwarded_for": CLIENT,
+            "x_forwarded_host": OFFICE,
+            "x_forwarded_proto": "https",
+            "x_forwarded_method": "GET",
+            "x_forwarded_uri": "/",
+        }
+        return self.plain(peer=peer, verb=verb, **(usual | headers))
+
+    def plain(self, *, peer: str = "127.0.0.1", verb: str = "GET", **headers: str | None) -> Answer:
+        """Ask with these headers and ``Host`` alone."""
+        sent = {f"HTTP_{name.upper()}": value for name, value in headers.items() if value is not None}
+        environ = {
+            "REQUEST_METHOD": verb,
+            "SCRIPT_NAME": "",
+            "PATH_INFO": f"{ROOT}/auth",
+            "REMOTE_ADDR": peer,
+            "wsgi.url_scheme": "http",
+            "HTTP_HOST": "127.0.0.1:9999",
+            **sent,
+        }
+        started: list[tuple[str, list[tuple[str, str]]]] = []
+        body = b"".join(self.shim(environ, lambda status, fields: started.append((status, fields))))
+        ((line, fields),) = started
+        names = [name for name, _ in fields]
+        assert len(set(names)) == len(names), f"a header twice: {names}"
+        assert not any(set(value) & set("\r\n\0") for _, value in fields)
+        return Answer(int(line[:3]), dict(fields), body)
+
+
+class Api:
+    """A client of the API. Every answer is held against what holds for all of them."""
+
+    def __init__(self, token: str | None = None, *, cookie: str | None = None, **headers: str) -> None:
+        self._client = APIClient(headers={**({"Service-Authorization": token} if token else {}), **headers})
+        if cookie:
+            self._client.cookies["service.token"] = cookie
+
+    def get(self, path: str, parameters: Any = None, **extra: Any) -> Response:
+        return self._checked(self._client.get(ROOT + path, parameters, **extra))
+
+    def post(self, path: str, body: Any = None, **extra: Any) -> Response:
+        return self._checked(self._client.post(ROOT + path, body, **extra))
+
+    def put(self, path: str, body: Any = None, **extra: Any) -> Response:
+        return self._checked(self._client.put(ROOT + path, body, **extra))
+
+    def delete(self, path: str, **extra: Any) -> Response:
+        return self._checked(self._client.delete(ROOT + path, **extra))
+
+    def send(self, verb: str, path: str, raw: bytes = b"", media_type: str = "application/json", **extra: Any):
+        """Send the very bytes."""
+        return self._checked(self._client.generic(verb, ROOT + path, raw, content_type=media_type, **extra))
+
+    @staticmethod
+    def _checked(response: Response) -> Response:
+        assert_well_formed(response)
+        return response
+
+
+def assert_well_formed(response: Response) -> None:
+    """Every answer has the headers of contract section 1; every error is a documented problem."""
+    assert response.headers["X-Request-Id"]
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert response.headers["Cache-Control"] == "no-store"
+    if response.status_code < 400 or response.request["REQUEST_METHOD"] == "HEAD":
+        return
+    assert response.headers["Content-Type"] == MEDIA_TYPE
+    problem = response.json()
+    assert {"type", "title", "status", "detail", "code"} <= set(problem), problem
+    assert problem["status"] == response.status_code
+    assert problem["code"] in PROBLEM_CODES, problem
+    assert not any(word in response.text for word in _ALWAYS_EMPTY_OF)
+    if response.status_code == 400:
+        assert problem["errors"], problem
+        assert all(set(error) == {"field", "code", "message"} for error in problem["errors"])
+    if response.status_code == 401 and problem["code"] != "invalid-credentials":
+        assert response.headers["WWW-Authenticate"]
