@@ -155,8 +155,14 @@ def change_domain(domain: AuthorizedDomain, **values: Any) -> AuthorizedDomain:
     return domain
 
 
+@revisions.one_at_a_time
 def remove_domain(domain: AuthorizedDomain) -> None:
-    """Remove a registered domain, and what holds for it alone. Nobody may enter more than before."""
+    """Remove a registered domain, and what holds for it alone. Nobody may enter more than before.
+
+    A built-in rule that was limited to it is switched off: it cannot be deleted, and must not begin
+    to refuse requests everywhere.
+    """
+    domain.waf_rules.filter(builtin_key__isnull=False).update(domain=None, enabled=False)
     _delete(domain)
 
 
