@@ -6,7 +6,6 @@ from typing import Any
 
 from rest_framework import serializers
 
-
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,6})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 

@@ -1,11 +1,13 @@
 """Is this process fit to serve? Says what is wrong in words, and nothing that helps an attacker."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
 from django.db import Error
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import AllowAny
-from rest_framework.renderers import JSONRenderer
+from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -16,7 +18,7 @@ from policies import geo
 
 def checks() -> dict[str, str]:
     """Return each check with ``ok`` or what is wrong."""
-    return {"database": _database(), "geo": _geo()}
+    return {"database": _database(), "geo": geo_state()}
 
 
 def _database() -> str:
@@ -27,10 +29,20 @@ def _database() -> str:
     return "ok"
 
 
-def _geo() -> str:
+def geo_state() -> str:
+    """Return ``ok``, or why no country is known."""
     if settings.GATEWALL_GEOIP_DATABASE is None:
         return "no geo database: no country is known"
     return "ok" if geo.describe(settings.GATEWALL_GEOIP_DATABASE) else "cannot be read"
+
+
+class _JsonToAll(DefaultContentNegotiation):
+    """A load balancer may ask for ``text/html``; it gets JSON and no 406."""
+
+    def select_renderer(
+        self, request: Request, renderers: Sequence[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        return renderers[0], renderers[0].media_type
 
 
 class _Open(APIView):
@@ -39,6 +51,7 @@ class _Open(APIView):
     authentication_classes: list[Any] = []
     permission_classes = [AllowAny]
     renderer_classes = [JSONRenderer]
+    content_negotiation_class = _JsonToAll
 
 
 class Live(_Open):

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import connections
 
-from gatewall.operations import demo, launcher
+from gatewall.operations import demo, health, launcher
 
 
 class Command(BaseCommand):
@@ -47,6 +47,9 @@ class Command(BaseCommand):
             processes += demo_processes
             urls.append(address)
             lines.append(f"Demo site  {address}  (guarded by Gatewall: sign in as admin)")
+
+        if (geo := health.geo_state()) != "ok":
+            lines.append(f"Geo rules  {geo} (set GEOIP_DATABASE to an MMDB file)")
 
         def announce() -> None:
             self.stdout.write("\n".join(["", *lines, "Stop with Ctrl-C.", "ready"]))

@@ -1,0 +1,31 @@
+"""Health, as a load balancer asks for it."""
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("accept", ["*/*", "text/html", "application/json", "image/png"])
+@pytest.mark.parametrize("path", ["/health", "/health/live", "/health/ready"])
+def test_health_is_told_as_json_to_everybody(path, accept):
+    response = Client().get(f"{settings.ROOT_PATH}{path}", HTTP_ACCEPT=accept)
+
+    assert response.status_code == 200
+    assert response.json()["status"] == "ok"
+
+
+def test_missing_geo_database_is_said():
+    response = Client().get(f"{settings.ROOT_PATH}/health")
+
+    assert response.json()["checks"]["geo"] == "no geo database: no country is known"
+
+
+def test_broken_geo_database_is_said(settings, tmp_path):
+    settings.GATEWALL_GEOIP_DATABASE = tmp_path / "countries.mmdb"
+    settings.GATEWALL_GEOIP_DATABASE.write_bytes(b"no database")
+
+    response = Client().get(f"{settings.ROOT_PATH}/health")
+
+    assert response.json()["checks"]["geo"] == "cannot be read"
