@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
@@ -40,8 +41,7 @@ def create_user(
 ) -> User:
     """Create a user. Raises ValidationError, UsernameTaken."""
     user = User(username=username, created_by=actor, **values)
-    validate_password(password, user)
-    user.set_password(password)
+    _set_password(user, password)
     _save(user)
     user.authorized_domains.set(authorized_domains)
     revisions.advance()
@@ -67,8 +67,7 @@ def change_user(
     if was_admin and was_active and not (user.is_admin and user.is_active):
         _refuse_last_admin(user)
     if password is not None:
-        validate_password(password, user)
-        user.set_password(password)
+        _set_password(user, password)
     if password is not None or (was_admin and not user.is_admin) or (was_active and not user.is_active):
         user.session_version = F("session_version") + 1  # type: ignore[assignment]
     _save(user)
@@ -118,6 +117,14 @@ def _refuse_last_admin(user: User) -> None:
     list(User.objects.select_for_update().filter(is_admin=True, is_active=True).values_list("pk", flat=True))
     if not selectors.has_active_admin_besides(user):
         raise LastAdmin(f"{user.username} is the last active admin")
+
+
+def _set_password(user: User, password: str) -> None:
+    try:
+        validate_password(password, user)
+    except ValidationError as error:
+        raise ValidationError({"password": error}) from None
+    user.set_password(password)
 
 
 def _save(user: User) -> None:

@@ -10,6 +10,7 @@ from django.core.cache.backends.base import DEFAULT_TIMEOUT
 from django.core.cache.backends.locmem import LocMemCache
 
 _PLAIN = (bytes, str, int)
+_MAX_DIGITS = 20  # of the 64-bit numbers that Redis counts in, with a sign
 
 
 class PlainSerializer:
@@ -31,7 +32,7 @@ class PlainSerializer:
             return data[1:]
         if data[:1] == b"s":
             return data[1:].decode("utf-8", "replace")
-        return int(data) if data.removeprefix(b"-").isdigit() else None
+        return int(data) if len(data) <= _MAX_DIGITS and data.removeprefix(b"-").isdigit() else None
 
 
 class LocalCache(LocMemCache):

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from gatewall.clientip import TrustedProxies, TrustRefused
 from gatewall.credentials.keyring import KeyRing, KeyRingRefused
@@ -202,11 +202,22 @@ def _cookie_domain(text: str) -> str | None:
 def _public_url(text: str) -> str | None:
     if not text:
         return None
-    parts = urlsplit(text)
-    authority = Authority.parse(parts.netloc)
-    if parts.scheme not in {"http", "https"} or authority is None or parts.path.strip("/") or parts.query:
+    parts = _split_url(text)
+    authority = Authority.parse(parts.netloc) if parts else None
+    if parts is None or parts.scheme not in {"http", "https"} or authority is None or _has_more_than_host(parts):
         raise ConfigError(f"GATEWALL_PUBLIC_URL must be like https://wall.example.com, not {text!r}")
     return f"{parts.scheme}://{authority}"
+
+
+def _split_url(text: str) -> SplitResult | None:
+    try:
+        return urlsplit(text)
+    except ValueError:
+        return None  # a bracket without its other half
+
+
+def _has_more_than_host(parts: SplitResult) -> bool:
+    return bool(parts.path.strip("/") or parts.query or parts.fragment)
 
 
 def _key_ring(text: str) -> KeyRing:
@@ -218,7 +229,9 @@ def _key_ring(text: str) -> KeyRing:
 
 def _database(url: str) -> Mapping[str, object]:
     """Return Django's description of a database; the URL is never shown, it may hold a password."""
-    parts = urlsplit(url)
+    parts = _split_url(url)
+    if parts is None:
+        raise ConfigError("DATABASE_URL is not a URL")
     if parts.scheme == "sqlite":
         path = unquote(parts.path)[1:]
         return {"ENGINE": "django.db.backends.sqlite3", "NAME": path or ":memory:"}

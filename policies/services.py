@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -200,7 +201,10 @@ def change_waf_rule(rule: WafRule, **values: Any) -> WafRule:
 
 
 def _set_pattern(rule: WafRule, values: dict[str, Any]) -> None:
-    validate_pattern(values.get("pattern", rule.pattern), values.get("operator", rule.operator))
+    try:
+        validate_pattern(values.get("pattern", rule.pattern), values.get("operator", rule.operator))
+    except ValidationError as error:
+        raise ValidationError({"pattern": error}) from None
 
 
 def delete_waf_rule(rule: WafRule) -> None:

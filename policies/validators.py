@@ -119,7 +119,7 @@ def validate_exclusions(value: Any) -> None:
 
 def _validate_texts(values: Iterable[Any]) -> None:
     for value in values:
-        if value is not None and not (isinstance(value, str) and len(value) <= 500):
+        if value is not None and not (isinstance(value, str) and len(value) <= 500 and "\0" not in value):
             raise ValidationError("the parts of an exclusion are texts of at most 500 characters", code="invalid")
 
 

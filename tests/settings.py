@@ -29,3 +29,5 @@ CACHES["default"]["KEY_PREFIX"] = f"tests-{secrets.token_hex(4)}"
 # A file, not memory: threads then wait for each other as they do in an installation.
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["TEST"] = {"NAME": str(_FOLDER / "tests.sqlite3")}
+# Every test client builds its own middleware; reading all static files each time costs more than the test.
+WHITENOISE_AUTOREFRESH = True

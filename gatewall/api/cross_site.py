@@ -33,7 +33,7 @@ def refuse_cross_site(request: HttpRequest | Request) -> None:
 
 
 def _is_own_origin(origin: str, request: HttpRequest | Request) -> bool:
-    if settings.GATEWALL_PUBLIC_URL and origin == settings.GATEWALL_PUBLIC_URL:
-        return True
+    if settings.GATEWALL_PUBLIC_URL:
+        return bool(origin == settings.GATEWALL_PUBLIC_URL)
     parts = urlsplit(origin)
     return parts.scheme in {"http", "https"} and parts.netloc == request.get_host()

@@ -15,6 +15,7 @@ from gatewall.refusals import Conflict, Forbidden, Invalid, Refusal
 
 MEDIA_TYPE = "application/problem+json"
 _TOO_DEEP = 20
+_CHALLENGE = 'Gatewall realm="Gatewall"'  # RFC 9110 section 15.5.2: every 401 has one
 
 
 def problem_body(status: int, code: str, detail: str, **extra: Any) -> dict[str, Any]:
@@ -48,7 +49,7 @@ def problem_response(error: Exception, context: Mapping[str, Any]) -> Response |
 def _response(error: Exception) -> Response | None:
     match error:
         case Refusal():
-            return problem(_status(error), error.code, str(error), **_refused_field(error))
+            return _refusal(error)
         case ValidationError():
             return _invalid(_django_errors(error))
         case exceptions.ValidationError():
@@ -64,6 +65,14 @@ def _response(error: Exception) -> Response | None:
         case exceptions.APIException():
             return _api_exception(error)
     return None
+
+
+def _refusal(refusal: Refusal) -> Response:
+    status = _status(refusal)
+    response = problem(status, refusal.code, str(refusal), **_refused_field(refusal))
+    if status == HTTPStatus.UNAUTHORIZED:
+        response["WWW-Authenticate"] = _CHALLENGE
+    return response
 
 
 def _status(refusal: Refusal) -> int:

@@ -4,6 +4,7 @@
 """
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -38,14 +39,7 @@ def encode(source: PolicySource) -> bytes:
     document = {
         "schema": SCHEMA,
         "version": [source.version.revision, source.version.revocations],
-        "settings": {
-            "authorized_domains_mode": source.settings.authorized_domains_mode.value,
-            "waf_mode": source.settings.waf_mode.value,
-            "waf_threshold": source.settings.waf_threshold,
-            "geo_mode": source.settings.geo_mode.value,
-            "unknown_country": source.settings.unknown_country.value,
-            "request_rate_per_minute": source.settings.request_rate_per_minute,
-        },
+        "settings": _encode_settings(source.settings),
         "blocked_networks": [
             [entry.id, str(entry.network), entry.by_hand, entry.expires_at] for entry in source.blocked_networks
         ],
@@ -79,6 +73,17 @@ def encode(source: PolicySource) -> bytes:
     return json.dumps(document, separators=(",", ":")).encode()
 
 
+def _encode_settings(settings: PolicySettings) -> dict[str, Any]:
+    return {
+        "authorized_domains_mode": settings.authorized_domains_mode.value,
+        "waf_mode": settings.waf_mode.value,
+        "waf_threshold": settings.waf_threshold,
+        "geo_mode": settings.geo_mode.value,
+        "unknown_country": settings.unknown_country.value,
+        "request_rate_per_minute": settings.request_rate_per_minute,
+    }
+
+
 def decode(data: bytes) -> PolicySource:
     """Return the policy source of these bytes. Raises DecodeError."""
     if len(data) > _MAX_BYTES:
@@ -87,7 +92,7 @@ def decode(data: bytes) -> PolicySource:
         document = json.loads(data)
         schema = document["schema"]
         source = _decode_document(document) if schema == SCHEMA else None
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
         raise DecodeError(f"{type(error).__name__} while reading a policy") from None
     if source is None:
         raise DecodeError(f"schema {schema!r}, not {SCHEMA}")
@@ -216,6 +221,6 @@ def _maybe(value: Any) -> str | None:
 def _moment(value: Any) -> float | None:
     if value is None:
         return None
-    if type(value) not in {int, float}:
+    if type(value) not in {int, float} or not math.isfinite(value):
         raise TypeError
     return float(value)

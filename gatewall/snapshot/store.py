@@ -4,6 +4,7 @@ import logging
 
 from django.core.cache import cache
 from django.db import Error
+from redis import RedisError
 
 from gatewall import revisions
 from gatewall.engine.snapshot import PolicySnapshot, PolicySource, Version
@@ -15,6 +16,8 @@ from gatewall.snapshot.holder import PolicyRefused, PolicyUnavailable
 logger = logging.getLogger(__name__)
 
 _KEPT_SECONDS = 3600
+_CACHE_ERRORS = (RedisError, OSError)
+"""The cache only saves work: without it the rows are read."""
 
 
 class DatabasePolicyStore:
@@ -40,7 +43,11 @@ class DatabasePolicyStore:
             raise PolicyRefused(f"a WAF rule of revision {source.version.revision} is refused: {error}") from error
 
     def _cached(self, version: Version) -> PolicySource | None:
-        data = cache.get(_key(version))
+        try:
+            data = cache.get(_key(version))
+        except _CACHE_ERRORS as error:
+            logger.warning("the cache cannot be read (%s)", type(error).__name__)
+            return None
         if not isinstance(data, bytes):
             return None
         try:
@@ -57,7 +64,10 @@ class DatabasePolicyStore:
             raise PolicyUnavailable(f"the rows cannot be read ({type(error).__name__})") from error
         except ValueError as error:
             raise PolicyRefused(f"a row is not what the engine understands: {error}") from error
-        cache.set(_key(source.version), codec.encode(source), _KEPT_SECONDS)
+        try:
+            cache.set(_key(source.version), codec.encode(source), _KEPT_SECONDS)
+        except _CACHE_ERRORS as error:
+            logger.warning("the cache cannot be written (%s)", type(error).__name__)
         return source
 
 

@@ -28,7 +28,17 @@ def test_a_body_that_is_no_object_is_refused(admin, kind, body):
 @ALL_KINDS
 @pytest.mark.parametrize(
     "body",
-    [b"{", b"", b"{'a': 1}", b'{"a": 1,}', b"\xff\xfe{}", b"\xef\xbb\xbf{}", b'{"a": NaN}', b'{"a": Infinity}', b"[" * 9000],
+    [
+        b"{",
+        b"",
+        b"{'a': 1}",
+        b'{"a": 1,}',
+        b"\xff\xfe{}",
+        b"\xef\xbb\xbf{}",
+        b'{"a": NaN}',
+        b'{"a": Infinity}',
+        b"[" * 9000,
+    ],
     ids=lambda body: repr(body[:12]),
 )
 def test_a_body_that_is_no_json_is_refused(admin, kind, body):

@@ -106,8 +106,7 @@ def test_the_way_to_the_guard_page_leads_back(auth, office):
     answer = auth(x_forwarded_host="office.example:8443", x_forwarded_uri="/a?b=c&d=%20é")
 
     assert answer.headers["Location"] == (
-        "https://office.example:8443/wall/"
-        "?rd=https%3A%2F%2Foffice.example%3A8443%2Fa%3Fb%3Dc%26d%3D%2520%E9"
+        "https://office.example:8443/wall/?rd=https%3A%2F%2Foffice.example%3A8443%2Fa%3Fb%3Dc%26d%3D%2520%E9"
     )
 
 

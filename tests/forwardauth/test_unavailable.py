@@ -105,3 +105,27 @@ def test_a_new_process_does_not_start_with_a_policy_that_the_engine_refuses(new_
     WafRule.objects.filter(pk=rule.pk).update(pattern="(")
 
     assert new_gate()(service_authorization=a_token(bob)).verdict == (503, "cannot-decide")
+
+
+@pytest.fixture
+def no_cache(settings):
+    """The shared cache of the settings cannot be reached: nothing listens on this port."""
+    settings.CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": "redis://127.0.0.1:1/0",
+            "OPTIONS": {"serializer": "gatewall.caches.PlainSerializer"},
+        }
+    }
+
+
+def test_without_the_shared_cache_a_new_process_reads_the_rows(new_gate, bob, no_cache):
+    assert new_gate()(service_authorization=a_token(bob)).status == 200
+
+
+def test_without_the_shared_cache_a_change_is_enforced_all_the_same(auth, bob, no_cache):
+    token = a_token(bob)
+    auth()
+    services.block_network(actor="alice", network="203.0.113.9")
+
+    assert auth(service_authorization=token, x_forwarded_for="203.0.113.9").verdict == (403, "client-blocked")

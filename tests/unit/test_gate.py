@@ -84,6 +84,12 @@ def test_without_a_policy_nobody_is_let_in():
     assert (answer.status, reason(answer)) == (503, "cannot-decide")
 
 
+def test_missing_policy_is_no_fault_of_our_own(caplog):
+    check(a_gate(Policies(None)))
+
+    assert caplog.records == []
+
+
 @pytest.mark.parametrize("error", [RuntimeError(), OSError(), KeyError("x"), RecursionError(), MemoryError()])
 def test_policy_that_cannot_be_had_lets_nobody_in(error):
     answer = check(a_gate(Policies(error=error)), service_authorization=a_session_token(BOB))

@@ -149,6 +149,13 @@ def test_header_with_two_readings_is_malformed():
     assert believed == []
 
 
+@pytest.mark.parametrize("part", ["host", "proto", "method"])
+def test_comma_is_refused_as_such(part):
+    header = f"x_forwarded_{part}"
+
+    assert with_full(**{header: f"{FULL[header]},"}).fault == f"x-forwarded-{part} has a comma"
+
+
 @pytest.mark.parametrize("host", ["a.example\nb.example", "a/b", "a.example:0", "\xff"])
 def test_bad_host_header_is_malformed_where_it_is_read(host):
     assert with_full(x_forwarded_host=None, host=host).fault

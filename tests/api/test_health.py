@@ -1,0 +1,54 @@
+"""Health: what is wrong in words, and 503 only where serving is impossible. The geo database: tests/integration."""
+
+import pytest
+from django.db import InterfaceError, OperationalError, connection
+
+from tests.mmdb import write_mmdb
+
+pytestmark = pytest.mark.django_db
+
+
+def failing(error):
+    def fail(execute, sql, params, many, context):
+        raise error
+
+    return connection.execute_wrapper(fail)
+
+
+@pytest.mark.parametrize("path", ["/health", "/health/ready"])
+def test_a_process_that_can_serve_is_ready(anonymous, path):
+    response = anonymous.get(path)
+
+    assert response.status_code == 200
+    assert response.json()["status"] == "ok"
+    assert response.json()["checks"]["database"] == "ok"
+
+
+@pytest.mark.parametrize("path", ["/health", "/health/ready"])
+@pytest.mark.parametrize("error", [OperationalError("secret host"), InterfaceError("secret host")], ids=repr)
+def test_without_a_database_it_is_not_ready(anonymous, path, error):
+    from django.test import Client  # noqa: PLC0415
+
+    with failing(error):
+        response = Client().get(f"/wall{path}")
+
+    assert response.status_code == 503
+    assert response.json() == {
+        "status": "unavailable",
+        "checks": {"database": "cannot be read", "geo": "no geo database: no country is known"},
+    }
+
+
+def test_without_a_database_it_is_alive(anonymous):
+    with failing(OperationalError("gone")):
+        assert anonymous.get("/health/live").json() == {"status": "ok", "checks": {}}
+
+
+def test_a_geo_database_is_said_to_be_there(anonymous, settings, tmp_path):
+    settings.GATEWALL_GEOIP_DATABASE = write_mmdb(tmp_path / "geo.mmdb", {"2001:db8::/32": {"country": "NZ"}})
+
+    assert anonymous.get("/health").json()["checks"]["geo"] == "ok"
+
+
+def test_a_broken_token_does_not_make_it_ill(wall):
+    assert wall.Api("no.good.token").get("/health").status_code == 200

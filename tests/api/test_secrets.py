@@ -1,0 +1,70 @@
+"""Nothing that opens anything is in any answer to a GET, or in any error."""
+
+import pytest
+
+from accounts.models import User
+from licensing.models import GitToken, License
+from tests.api.test_who_may import ROUTES, path_of
+from tests.wall import PASSWORD, a_git_token, a_license, a_token
+
+pytestmark = pytest.mark.django_db
+READABLE = sorted({name for name, verb in ROUTES if verb == "GET"})
+
+
+@pytest.fixture
+def secrets(alice, settings):
+    """Make one of everything, and return all that must not be seen."""
+    texts = [a_git_token(alice), a_license(), a_token(alice), PASSWORD, settings.SECRET_KEY]
+    texts += [User.objects.get().password, GitToken.objects.get().digest, License.objects.get().digest]
+    texts += [texts[5].rpartition("$")[2], settings.GATEWALL_JWT_KEYS.signing.secret.hex()]
+    return texts
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_no_secret_is_in_what_is_read(admin, alice, secrets, name):
+    text = admin.get(path_of(name, alice.pk)).text
+
+    assert not [secret for secret in secrets if secret in text]
+    assert not [word for word in ('"password"', '"digest"', '"session_version"', '"secret"') if word in text]
+
+
+def test_no_secret_is_in_a_row(admin, secrets):
+    text = admin.get(f"/licenses/{License.objects.get().pk}").text
+
+    assert not [secret for secret in secrets if secret in text]
+
+
+def test_a_refused_sign_in_does_not_repeat_the_password(anonymous, alice):
+    response = anonymous.post("/login", {"username": "alice", "password": "my other password"})
+
+    assert "my other password" not in response.text
+
+
+def test_a_refused_password_is_not_repeated(admin):
+    response = admin.post("/users", {"username": "dora", "password": "p4ss"})
+
+    assert "p4ss" not in response.text
+
+
+def test_a_refused_token_is_not_repeated(wall):
+    assert "canary" not in wall.Api("canary.canary.canary").get("/users").text
+
+
+def test_a_bug_is_answered_without_a_word_about_it(alice, monkeypatch):
+    from django.test import Client  # noqa: PLC0415
+
+    from policies import selectors  # noqa: PLC0415
+    from tests.wall import assert_well_formed  # noqa: PLC0415
+
+    def broken():
+        raise RuntimeError("canary")
+
+    monkeypatch.setattr(selectors, "blocked_networks", broken)
+    client = Client(raise_request_exception=False, headers={"Service-Authorization": a_token(alice)})
+
+    response = client.get("/wall/ip-black-list")
+
+    assert (response.status_code, response.json()["code"]) == (500, "internal-error")
+    assert "canary" not in response.content.decode()
+    response.text = response.content.decode()
+    assert_well_formed(response)

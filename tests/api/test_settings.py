@@ -1,0 +1,78 @@
+"""The system settings over HTTP."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.api.resources import fields_refused
+from tests.wall import PASSWORD
+
+pytestmark = pytest.mark.django_db
+DEFAULTS = {
+    "authorized_domains_mode": "any",
+    "waf_mode": "block",
+    "waf_threshold": 5,
+    "geo_mode": "block",
+    "unknown_country": "allow",
+    "request_rate_per_minute": 0,
+    "session_hours": 24,
+    "guard_message": "",
+    "contact": "",
+}
+
+
+def test_settings_have_their_defaults(admin):
+    assert admin.get("/system/settings").json() == DEFAULTS
+
+
+def test_any_subset_of_the_settings_may_be_changed(admin):
+    response = admin.put("/system/settings", {"waf_mode": "monitor", "waf_threshold": 8})
+
+    assert response.json() == admin.get("/system/settings").json()
+    assert response.json() == {**DEFAULTS, "waf_mode": "monitor", "waf_threshold": 8}
+
+
+def test_all_settings_may_be_sent_back(admin):
+    assert admin.put("/system/settings", DEFAULTS).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("authorized_domains_mode", "all"),
+        ("waf_mode", True),
+        ("waf_mode", "BLOCK"),
+        ("waf_threshold", 0),
+        ("waf_threshold", 101),
+        ("waf_threshold", "5"),
+        ("waf_threshold", 5.0),
+        ("waf_threshold", True),
+        ("waf_threshold", None),
+        ("geo_mode", ""),
+        ("unknown_country", "monitor"),
+        ("request_rate_per_minute", -1),
+        ("session_hours", 0),
+        ("session_hours", 10**20),
+        ("guard_message", "x" * 501),
+        ("contact", 5),
+        ("id", 2),
+        ("colour", "red"),
+    ],
+)
+def test_a_setting_out_of_its_range_is_refused(admin, name, value):
+    assert fields_refused(admin.put("/system/settings", {name: value})) == {name}
+
+
+def test_a_refused_setting_leaves_the_others(admin):
+    admin.put("/system/settings", {"waf_mode": "off", "waf_threshold": 0})
+
+    assert admin.get("/system/settings").json() == DEFAULTS
+
+
+def test_the_session_lifetime_is_a_setting(admin, anonymous):
+    admin.put("/system/settings", {"session_hours": 1})
+
+    response = anonymous.post("/login", {"username": "alice", "password": PASSWORD})
+
+    assert response.cookies["service.token"]["expires"]
+    assert datetime.fromisoformat(response.json()["expires_at"]) <= datetime.now(UTC) + timedelta(hours=1)

@@ -1,0 +1,182 @@
+"""WAF rules: only what can be matched in linear time, and the built-in ones stay what they are."""
+
+import pytest
+
+from policies import services
+from policies.models import WafRule
+from tests.api.resources import fields_refused
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def builtin(db):
+    services.seed_waf_rules()
+    return WafRule.objects.filter(builtin_key__isnull=False).first()
+
+
+def test_a_rule_has_its_defaults(admin):
+    body = admin.post("/waf-rules", {"name": "env", "pattern": r"/\.env$"}).json()
+
+    expected = {
+        "operator": "regex",
+        "targets": ["uri"],
+        "transforms": [],
+        "category": "custom",
+        "score": 5,
+        "action": "block",
+        "priority": 100,
+        "enabled": True,
+        "domain": None,
+        "path_prefix": None,
+        "exclusions": [],
+        "description": "",
+        "builtin": False,
+    }
+    assert {name: body[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"(a)\1",
+        "(?=a)b",
+        "(?!a)b",
+        "(?<=a)b",
+        "(?<!a)b",
+        "(a",
+        "[a",
+        "a**",
+        r"\8",
+        "(?P<n",
+        "a{1001}",
+        "x" * 4097,
+        "é" * 2049,
+    ],
+    ids=lambda pattern: pattern[:8],
+)
+def test_a_pattern_that_cannot_be_matched_in_linear_time_is_refused(admin, pattern):
+    if pattern.startswith("é"):
+        pattern += "ſ"  # outside latin-1, so that every letter counts its bytes of UTF-8  # noqa: RUF001
+
+    assert fields_refused(admin.post("/waf-rules", {"name": "bad", "pattern": pattern})) == {"pattern"}
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(x+x+)+y", "(.*)*=.*=", "(a|aa)+$"])
+def test_a_pattern_that_is_slow_elsewhere_is_not_refused_here(admin, pattern):
+    assert admin.post("/waf-rules", {"name": "slow", "pattern": pattern}).status_code == 201
+
+
+@pytest.mark.parametrize("pattern", ["", None, 5, ["a"]], ids=repr)
+def test_what_is_no_pattern_is_refused(admin, pattern):
+    assert fields_refused(admin.post("/waf-rules", {"name": "bad", "pattern": pattern})) == {"pattern"}
+
+
+def test_a_pattern_keeps_its_spaces(admin):
+    body = admin.post("/waf-rules", {"name": "spaces", "pattern": " a "}).json()
+
+    assert body["pattern"] == " a "
+
+
+def test_what_is_no_expression_is_fine_where_none_is_asked_for(admin):
+    body = {"name": "bracket", "pattern": "(", "operator": "contains"}
+
+    assert admin.post("/waf-rules", body).status_code == 201
+
+
+def test_a_text_cannot_become_an_expression_that_is_none(admin):
+    id_ = admin.post("/waf-rules", {"name": "bracket", "pattern": "(", "operator": "contains"}).json()["id"]
+
+    assert fields_refused(admin.put(f"/waf-rules/{id_}", {"operator": "regex"})) == {"pattern"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("operator", "glob"),
+        ("targets", []),
+        ("targets", "uri"),
+        ("targets", ["uri", "nowhere"]),
+        ("targets", {"uri": 1}),
+        ("targets", None),
+        ("targets", [["uri"]]),
+        ("transforms", ["rot13"]),
+        ("transforms", ["lowercase"] * 11),
+        ("category", "unknown"),
+        ("severity", "fatal"),
+        ("score", 0),
+        ("score", 11),
+        ("score", 5.5),
+        ("action", "allow"),
+        ("priority", -1),
+        ("priority", "1"),
+        ("domain", "nobody.example"),
+        ("path_prefix", "admin"),
+        ("path_prefix", "/a/../b"),
+        ("path_prefix", "//a"),
+        ("path_prefix", ""),
+        ("exclusions", {}),
+        ("exclusions", [{}]),
+        ("exclusions", ["/a"]),
+        ("exclusions", [{"path": "/a"}]),
+        ("exclusions", [{"domain": None}]),
+        ("exclusions", [{"domain": "Office.Example"}]),
+        ("exclusions", [{"path_prefix": "a"}]),
+        ("exclusions", [{"argument": 5}]),
+        ("exclusions", [{"argument": "a\0b"}]),
+        ("exclusions", [{"argument": "a"}] * 51),
+        ("builtin", True),
+    ],
+)
+def test_a_field_of_another_kind_is_refused(admin, name, value):
+    body = {"name": "env", "pattern": "env", name: value}
+
+    assert fields_refused(admin.post("/waf-rules", body)) == {name}
+
+
+def test_exclusions_are_shown_as_they_were_sent(admin):
+    exclusions = [{"domain": "office.example", "path_prefix": "/editor", "argument": "html"}, {"argument": "q"}]
+
+    body = admin.post("/waf-rules", {"name": "env", "pattern": "env", "exclusions": exclusions}).json()
+
+    assert body["exclusions"] == exclusions
+
+
+def test_two_rules_of_one_name_are_a_duplicate(admin):
+    admin.post("/waf-rules", {"name": "env", "pattern": "a"})
+
+    assert admin.post("/waf-rules", {"name": "env", "pattern": "b"}).json()["code"] == "duplicate"
+
+
+def test_rules_are_listed_by_priority(admin):
+    for name, priority in (("late", 200), ("early", 1), ("middle", 100)):
+        admin.post("/waf-rules", {"name": name, "pattern": name, "priority": priority})
+
+    assert [rule["name"] for rule in admin.get("/waf-rules").json()["results"]] == ["early", "middle", "late"]
+
+
+@pytest.mark.parametrize("body", [{"pattern": "other"}, {"operator": "contains"}], ids=["pattern", "operator"])
+def test_a_builtin_rule_keeps_its_pattern(admin, builtin, body):
+    response = admin.put(f"/waf-rules/{builtin.pk}", body)
+
+    assert (response.status_code, response.json()["code"]) == (409, "builtin-rule")
+
+
+def test_a_builtin_rule_cannot_be_deleted(admin, builtin):
+    response = admin.delete(f"/waf-rules/{builtin.pk}")
+
+    assert (response.status_code, response.json()["code"]) == (409, "builtin-rule")
+
+
+def test_everything_else_of_a_builtin_rule_may_be_changed(admin, builtin):
+    change = {"enabled": False, "score": 3, "action": "monitor", "priority": 7, "exclusions": [{"argument": "q"}]}
+
+    body = admin.put(f"/waf-rules/{builtin.pk}", change).json()
+
+    assert {name: body[name] for name in change} == change
+
+
+def test_a_builtin_rule_may_be_sent_back_as_it_was_shown(admin, builtin):
+    path = f"/waf-rules/{builtin.pk}"
+
+    assert admin.put(path, admin.get(path).json()).status_code == 200

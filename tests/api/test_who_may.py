@@ -1,0 +1,189 @@
+"""Who may call what: every route of the URL conf, every method, every kind of caller.
+
+A route that is not in the table fails here, so nobody can add one and forget who may call it.
+"""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
+
+from accounts import services
+from accounts.models import Session
+from tests.wall import Api, a_license, a_token
+
+PUBLIC, SIGNED_IN, SELF, ADMIN = "public", "signed in", "self", "admin"
+HEALTH = {("health", "GET"), ("health-live", "GET"), ("health-ready", "GET")}
+MANAGED = ("ip-black-list", "ip-white-list", "waf-rules", "authorized-domains", "geo-block-rules", "licenses", "users")
+NO_PUT = {"geo-block-rules"}
+
+WHO = {
+    **dict.fromkeys(HEALTH, PUBLIC),
+    ("login", "POST"): PUBLIC,
+    ("admin-login", "POST"): PUBLIC,
+    ("session", "GET"): SIGNED_IN,
+    ("logout", "POST"): SIGNED_IN,
+    ("system-settings", "GET"): ADMIN,
+    ("system-settings", "PUT"): ADMIN,
+    **{(f"{name}-list", verb): ADMIN for name in MANAGED for verb in ("GET", "POST")},
+    **{(f"{name}-detail", verb): ADMIN for name in MANAGED for verb in ("GET", "DELETE")},
+    **{(f"{name}-detail", "PUT"): ADMIN for name in MANAGED if name not in NO_PUT},
+    ("users-detail", "GET"): SELF,
+    **{("git-tokens-list", verb): SELF for verb in ("GET", "POST")},
+    **{("git-tokens-detail", verb): SELF for verb in ("GET", "DELETE")},
+}
+PAGES = {"guard", "sign-out"}
+"""Pages for visitors: tests/integration/test_guard_page.py."""
+
+
+def patterns(resolver=None):
+    for part in (resolver or get_resolver()).url_patterns:
+        if isinstance(part, URLResolver):
+            if part.app_name != "admin":  # Django's own; tests/admin
+                yield from patterns(part)
+        elif isinstance(part, URLPattern):
+            yield part
+
+
+def verbs(pattern):
+    actions = getattr(pattern.callback, "actions", None)
+    view = getattr(pattern.callback, "cls", None) or pattern.callback.view_class
+    names = [name for name in view.http_method_names if (name in actions if actions else hasattr(view, name))]
+    return {name.upper() for name in names} - {"HEAD", "OPTIONS"}
+
+
+ROUTES = sorted(
+    {(pattern.name, verb) for pattern in patterns() if pattern.name not in PAGES for verb in verbs(pattern)}
+)
+
+
+def test_the_table_names_every_route_and_no_other():
+    assert set(ROUTES) == set(WHO)
+
+
+def path_of(name, user_id):
+    from django.urls import reverse  # noqa: PLC0415
+
+    pk = user_id if name == "users-detail" else 999_999
+    arguments = {"git-tokens-list": {"user_id": user_id}, "git-tokens-detail": {"user_id": user_id, "pk": pk}}
+    usual = {"pk": pk} if name.endswith("-detail") else {}
+    return reverse(name, kwargs=arguments.get(name, usual)).removeprefix("/wall")
+
+
+def revoked(user):
+    token = a_token(user)
+    services.revoke_session(Session.objects.latest("issued_at").pk, at=timezone.now())
+    return token
+
+
+NOBODY = {
+    "anonymous": lambda _: None,
+    "license": lambda _: a_license(),
+    "expired": lambda admin: a_token(admin, at=timezone.now() - timedelta(days=2)),
+    "revoked": revoked,
+    "garbage": lambda _: "no.good.token",
+}
+
+
+def status(client, route, user_id):
+    name, verb = route
+    body = b"{}" if verb in {"POST", "PUT"} else b""
+    return client.send(verb, path_of(name, user_id), body).status_code
+
+
+def routes(*who):
+    chosen = [route for route in ROUTES if WHO.get(route) in who]
+    return pytest.mark.parametrize("route", chosen, ids=[f"{verb}-{name}" for name, verb in chosen])
+
+
+@pytest.mark.django_db
+@routes(ADMIN, SELF, SIGNED_IN)
+@pytest.mark.parametrize("caller", NOBODY)
+def test_who_is_nobody_must_sign_in(alice, route, caller):
+    assert status(Api(NOBODY[caller](alice)), route, alice.pk) == 401
+
+
+@pytest.mark.django_db
+@routes(ADMIN)
+def test_a_user_may_not_do_what_admins_do(user, bob, route):
+    assert status(user, route, bob.pk) == 403
+
+
+@pytest.mark.django_db
+@routes(ADMIN)
+def test_a_guard_session_of_an_admin_administrates_nothing(alice, route):
+    assert status(Api(a_token(alice, audiences=["gate"])), route, alice.pk) == 403
+
+
+@pytest.mark.django_db
+@routes(ADMIN, SELF, SIGNED_IN)
+def test_an_admin_may(admin, alice, route):
+    assert status(admin, route, alice.pk) not in {401, 403, 405}
+
+
+@pytest.mark.django_db
+@routes(SELF)
+@pytest.mark.parametrize("audience", ["gate", "api"])
+def test_a_user_may_look_after_himself(bob, route, audience):
+    assert status(Api(a_token(bob, audiences=[audience])), route, bob.pk) not in {401, 403, 405}
+
+
+@pytest.mark.django_db
+@routes(SELF)
+def test_a_user_may_not_look_after_another(user, alice, route):
+    assert status(user, route, alice.pk) == 403
+
+
+@pytest.mark.django_db
+@routes(SELF)
+def test_a_guard_session_of_an_admin_looks_after_himself_alone(alice, bob, route):
+    assert status(Api(a_token(alice, audiences=["gate"])), route, bob.pk) == 403
+
+
+@pytest.mark.django_db
+@routes(SIGNED_IN)
+def test_a_signed_in_user_may(bob, route):
+    assert status(Api(a_token(bob, audiences=["gate"])), route, bob.pk) < 300
+
+
+@pytest.mark.django_db
+@routes(PUBLIC)
+def test_what_is_public_asks_for_nothing(anonymous, alice, route):
+    assert status(anonymous, route, alice.pk) in {200, 400}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("verb", ["HEAD", "OPTIONS", "PATCH", "TRACE"])
+@pytest.mark.parametrize("name", sorted({name for (name, _), who in WHO.items() if who == ADMIN}))
+def test_methods_beside_those_of_the_table_are_not_a_way_around(user, anonymous, bob, name, verb):
+    assert status(anonymous, (name, verb), 999_999) == 401
+    assert status(user, (name, verb), 999_999) in {403, 405}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["/auth/", "/nothing", "/users/", "//users", "/users/1/", "/.env", "/login/"])
+def test_what_is_no_route_is_not_found(anonymous, path):
+    assert anonymous.get(path).status_code == 404
+
+
+@pytest.mark.django_db
+def test_the_session_of_the_admin_site_opens_the_browsable_api(alice):
+    from django.test import Client  # noqa: PLC0415
+
+    client = Client()
+    client.force_login(alice)
+
+    assert client.get("/wall/users").status_code == 200
+
+
+@pytest.mark.django_db
+def test_the_session_of_the_admin_site_writes_with_its_csrf_token_alone(alice):
+    from django.test import Client  # noqa: PLC0415
+
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(alice)
+
+    response = client.post("/wall/ip-black-list", b'{"ip": "203.0.113.7"}', content_type="application/json")
+
+    assert response.status_code == 403

@@ -1,0 +1,106 @@
+"""What the code says is in the docs, and the docs promise nothing that is not in the code."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from accounts import login, services  # noqa: F401 - so that their refusals are known
+from gatewall import env
+from gatewall.api import cross_site  # noqa: F401
+from gatewall.api.codes import CODES, PROBLEM_CODES, REFUSAL_CODES
+from gatewall.engine.evaluate import STEPS
+from gatewall.engine.model import Reason
+from gatewall.models import SystemSettings
+from gatewall.refusals import Refusal
+from licensing import services as licensing  # noqa: F401
+from policies import services as policies  # noqa: F401
+from tests.api.resources import KINDS
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+VARIABLES = env._NAMES | {
+    "ROOT_PATH",
+    "DATABASE_URL",
+    "DATABASE_URL_FILE",
+    "CACHE_URL",
+    "CACHE_URL_FILE",
+    "GEOIP_DATABASE",
+}
+
+
+def rows(name, heading):
+    """Return the rows of the first table below a heading, each as its cells."""
+    text = (DOCS / name).read_text().partition(f"{heading}\n")[2]
+    table = re.search(r"(?:^\|.*\n)+", text, re.MULTILINE)[0]
+    return [[cell.strip() for cell in line.strip("|\n").split(" | ")] for line in table.splitlines()[2:]]
+
+
+def words(text):
+    return re.findall(r"`([^`]+)`", text)
+
+
+def refusals(kind=Refusal):
+    for each in kind.__subclasses__():
+        yield each
+        yield from refusals(each)
+
+
+def test_every_reason_is_in_the_table_of_decisions_and_no_other():
+    text = (DOCS / "decisions.md").read_text()
+    table = re.search(r"(?:^\|.*\n)+", text, re.MULTILINE)[0]
+    last_cells = [line.rstrip("|\n ").rpartition("|")[2] for line in table.splitlines()[2:]]
+
+    assert {reason for cell in last_cells for reason in words(cell)} == {reason.value for reason in Reason}
+
+
+def test_the_steps_are_documented_in_their_order():
+    text = (DOCS / "decisions.md").read_text()
+
+    assert re.findall(r"^\| \d+ \| `(\w+)`", text, re.MULTILINE) == [step.__name__ for step in STEPS]
+
+
+def test_every_problem_code_is_documented_with_its_status_and_no_other():
+    table = {words(row[0])[0]: int(row[1]) for row in rows("api.md", "## Problems")}
+
+    assert set(table) == PROBLEM_CODES
+    assert {table[code]: code for code in CODES.values()} == CODES
+
+
+def test_every_refusal_has_a_code_of_the_list_and_every_code_a_refusal():
+    assert {refusal.code for refusal in refusals() if "code" in vars(refusal)} == REFUSAL_CODES
+
+
+def test_every_variable_is_documented_and_no_other():
+    text = (DOCS / "configuration.md").read_text().partition("## System settings")[0]
+    cells = [cell for line in text.splitlines() if line.startswith("| `") for cell in line.split("|")[1:3]]
+    named = {word for cell in cells for word in words(cell)}
+
+    assert {word for word in named if re.fullmatch(r"(GATEWALL|ROOT|DATABASE|CACHE|GEOIP)_[A-Z_]+", word)} == VARIABLES
+
+
+def test_every_variable_that_the_code_reads_is_a_known_one():
+    source = Path(env.__file__).read_text()
+
+    assert (
+        set(re.findall(r'"((?:GATEWALL_[A-Z_]+[A-Z])|ROOT_PATH|DATABASE_URL|CACHE_URL|GEOIP_DATABASE)"', source))
+        <= VARIABLES
+    )
+
+
+def test_every_setting_is_documented_with_its_default_and_no_other():
+    documented = {words(row[0])[0]: row[1].strip("`") for row in rows("configuration.md", "## System settings")}
+    defaults = {
+        field.name: str(field.get_default()) or "empty" for field in SystemSettings._meta.fields if field.name != "id"
+    }
+
+    assert documented == defaults
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.django_db
+def test_every_field_of_a_resource_is_documented(admin, kind):
+    row = next(row for row in rows("api.md", "## Resources") if words(row[0])[0] == kind.path)
+    shown = admin.post(kind.path, kind.body(0)).json()
+
+    missing = set(shown) - {"id", "created_at", "created_by"} - set(words(row[1]))
+    assert missing <= {"warnings"}

@@ -1,0 +1,216 @@
+"""The commands: what they make, that twice is once, and what a bad environment says."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.hashers import make_password
+from django.core.management import CommandError, call_command
+
+from accounts.models import User
+from gatewall import revisions, system_settings
+from gatewall.engine.waf.builtin import BUILTIN_RULES
+from policies import services
+from policies.models import AuthorizedDomain, WafRule
+from tests.wall import PASSWORD
+
+BASE = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def home(settings, tmp_path):
+    settings.GATEWALL_HOME = tmp_path
+    settings.GATEWALL_ADMIN_PASSWORD = None
+    return tmp_path
+
+
+@pytest.mark.django_db
+def test_an_admin_is_made_with_a_random_password_that_is_printed_once(home, anonymous, capsys):
+    call_command("create_admin")
+    password = (home / "secrets" / "admin-password").read_text().strip()
+
+    assert password in capsys.readouterr().out
+    assert len(password) >= 20
+    assert anonymous.post("/admin-login", {"username": "admin", "password": password}).status_code == 200
+
+
+@pytest.mark.django_db
+def test_the_file_with_the_password_is_private(home, capsys):
+    call_command("create_admin")
+
+    assert stat.S_IMODE((home / "secrets" / "admin-password").stat().st_mode) == 0o600
+    assert stat.S_IMODE((home / "secrets").stat().st_mode) == 0o700
+
+
+@pytest.mark.django_db
+def test_a_chosen_password_is_neither_printed_nor_written(home, settings, anonymous, capsys):
+    settings.GATEWALL_ADMIN_PASSWORD = PASSWORD
+
+    call_command("create_admin", "root")
+
+    assert PASSWORD not in capsys.readouterr().out
+    assert not (home / "secrets").exists()
+    assert anonymous.post("/admin-login", {"username": "root", "password": PASSWORD}).status_code == 200
+
+
+@pytest.mark.django_db
+def test_a_second_admin_of_the_name_is_refused(home, capsys):
+    call_command("create_admin")
+
+    with pytest.raises(CommandError, match="already"):
+        call_command("create_admin", "ADMIN")
+
+
+@pytest.mark.django_db
+def test_if_missing_an_existing_admin_is_left_alone(home, settings, capsys):
+    call_command("create_admin")
+    before = User.objects.values().get()
+    settings.GATEWALL_ADMIN_PASSWORD = f"{PASSWORD} 2"
+
+    call_command("create_admin", "--if-missing")
+
+    assert User.objects.values().get() == before
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("password", ["short", "password", "x" * 129])
+def test_a_bad_password_makes_no_admin(home, settings, password):
+    settings.GATEWALL_ADMIN_PASSWORD = password
+
+    with pytest.raises(CommandError) as caught:
+        call_command("create_admin")
+
+    assert not User.objects.exists()
+    assert password not in str(caught.value) or password == "password"
+
+
+@pytest.mark.django_db
+def test_the_rules_are_seeded_once(capsys):
+    call_command("seed_waf_rules")
+    before = revisions.current()
+
+    call_command("seed_waf_rules")
+
+    assert revisions.current() == before
+    assert WafRule.objects.count() == len(BUILTIN_RULES)
+
+
+@pytest.mark.django_db
+def test_seeding_leaves_what_operators_set(capsys):
+    call_command("seed_waf_rules")
+    rule = WafRule.objects.first()
+    services.change_waf_rule(rule, enabled=False, score=1, name="mine")
+
+    call_command("seed_waf_rules")
+
+    rule.refresh_from_db()
+    assert (rule.enabled, rule.score, rule.name) == (False, 1, "mine")
+
+
+@pytest.mark.django_db
+def test_seeding_brings_a_pattern_to_this_version(capsys):
+    call_command("seed_waf_rules")
+    rule = WafRule.objects.first()
+    WafRule.objects.filter(pk=rule.pk).update(pattern="of an older version", enabled=False)
+
+    call_command("seed_waf_rules")
+
+    fresh = WafRule.objects.get(pk=rule.pk)
+    assert (fresh.pattern, fresh.enabled) == (rule.pattern, False)
+
+
+@pytest.mark.django_db
+def test_seeded_domains_leave_the_mode():
+    call_command("seed_domains")
+
+    assert set(AuthorizedDomain.objects.values_list("name", flat=True)) == {"localhost", "127.0.0.1", "[::1]"}
+    assert system_settings.current().authorized_domains_mode == "any"
+
+
+@pytest.mark.django_db
+def test_a_person_who_registers_beside_the_seeds_turns_the_mode(admin):
+    call_command("seed_domains")
+
+    assert admin.post("/authorized-domains", {"name": "office.example"}).json()["warnings"]
+
+
+@pytest.mark.django_db
+def test_a_seed_that_was_removed_does_not_come_back():
+    call_command("seed_domains")
+    services.remove_domain(AuthorizedDomain.objects.get(name="localhost"))
+
+    call_command("seed_domains")
+
+    assert not AuthorizedDomain.objects.filter(name="localhost").exists()
+
+
+@pytest.mark.django_db
+def test_the_rows_match_the_migrations(capsys):
+    call_command("makemigrations", "--check", "--dry-run")
+
+
+@pytest.mark.django_db
+def test_the_system_checks_find_nothing(capsys):
+    call_command("check")
+
+
+def test_passwords_are_hashed_with_argon2id_at_the_cost_that_owasp_asks_for(settings):
+    from gatewall.settings import PASSWORD_HASHERS  # noqa: PLC0415
+
+    settings.PASSWORD_HASHERS = PASSWORD_HASHERS
+
+    assert make_password(PASSWORD).startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$")
+
+
+@pytest.mark.django_db
+def test_the_real_hasher_lets_in_whom_it_should(settings, anonymous, wall):
+    from gatewall.settings import PASSWORD_HASHERS  # noqa: PLC0415
+
+    settings.PASSWORD_HASHERS = PASSWORD_HASHERS
+    wall.a_user("dora")
+    statuses = [
+        anonymous.post("/login", {"username": "dora", "password": password}).status_code
+        for password in (PASSWORD, f"{PASSWORD} ", PASSWORD.upper())
+    ]
+
+    assert statuses == [200, 401, 401]
+
+
+def manage(*arguments, **variables):
+    """Run manage.py with nothing in its environment but these variables."""
+    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LANG") if name in os.environ}
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=BASE,
+        env={**kept, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [{"GATEWALL_PORT": "0"}, {"GATEWALL_COLOUR": "red"}, {"GATEWALL_TRUSTED_PROXIES": "0.0.0.0/0"}, {}],
+    ids=["bad", "unknown", "dangerous", "no keys"],
+)
+@pytest.mark.parametrize("command", ["check", "create_admin"])
+def test_a_bad_environment_is_one_line_and_exit_code_2(tmp_path, variables, command):
+    result = manage(command, GATEWALL_HOME=str(tmp_path), **variables)
+
+    assert result.returncode == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stderr.startswith(f"gatewall: {next(iter(variables), 'GATEWALL_SECRET_KEY')}")
+    assert result.stdout == ""
+
+
+def test_a_good_environment_passes_the_checks(tmp_path):
+    keys = [os.environ[name] for name in ("GATEWALL_SECRET_KEY", "GATEWALL_JWT_KEYS")]
+
+    result = manage("check", GATEWALL_HOME=str(tmp_path), GATEWALL_SECRET_KEY=keys[0], GATEWALL_JWT_KEYS=keys[1])
+
+    assert (result.returncode, result.stderr) == (0, "")
