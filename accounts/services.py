@@ -14,6 +14,7 @@ from accounts import selectors
 from accounts.models import Session, User
 from accounts.tokens import IssuedToken
 from gatewall import revisions
+from gatewall.engine.segments import Segment
 from gatewall.refusals import Conflict
 from policies.models import AuthorizedDomain
 
@@ -44,7 +45,7 @@ def create_user(
     _set_password(user, password)
     _save(user)
     user.authorized_domains.set(authorized_domains)
-    revisions.advance()
+    revisions.advance(Segment.USERS)
     return user
 
 
@@ -73,7 +74,7 @@ def change_user(
     _save(user)
     if authorized_domains is not None:
         user.authorized_domains.set(authorized_domains)
-    revisions.advance()
+    revisions.advance(Segment.USERS)
     return User.objects.get(pk=user.pk)
 
 
@@ -84,7 +85,7 @@ def delete_user(user: User) -> None:
     if user.is_staff:
         _refuse_last_admin(user)
     user.delete()
-    revisions.advance()
+    revisions.advance(Segment.USERS, Segment.GIT_TOKENS)
 
 
 @transaction.atomic

@@ -12,10 +12,16 @@ from rest_framework_simplejwt.exceptions import TokenBackendError
 from rest_framework_simplejwt.tokens import Token
 
 from gatewall.credentials.keyring import KeyRing
-from gatewall.credentials.sessions import ALGORITHM, SESSION_TYPE, read_claims, verify_payload
+from gatewall.credentials.sessions import (
+    ALGORITHM,
+    GATE_AUDIENCE,
+    ISSUER,
+    SESSION_TYPE,
+    read_claims,
+    verify_payload,
+)
 
-GATE = "gate"
-"""Audience of tokens that open ``/auth`` and the holder's own account."""
+GATE = GATE_AUDIENCE
 API = "api"
 """Audience of tokens that also open the management API."""
 
@@ -57,7 +63,7 @@ class SessionToken(Token):
     lifetime = timedelta(hours=24)
 
     def get_token_backend(self) -> KeyRingBackend:
-        return KeyRingBackend(settings.GATEWALL_JWT_KEYS, settings.GATEWALL_TOKEN_ISSUER)
+        return KeyRingBackend(settings.GATEWALL_JWT_KEYS, ISSUER)
 
     @property
     def audiences(self) -> frozenset[str]:

@@ -25,6 +25,8 @@ _NAMES = frozenset(
     {
         "GATEWALL_HOME",
         "GATEWALL_PORT",
+        "GATEWALL_AUTH_PORT",
+        "GATEWALL_AUTH_SOCKET",
         "GATEWALL_BIND",
         "GATEWALL_WORKERS",
         "GATEWALL_LOG_LEVEL",
@@ -54,6 +56,8 @@ class Config:
     home: Path
     bind: str
     port: int
+    auth_port: int
+    auth_socket: Path | None
     workers: int
     log_level: str
     demo: bool
@@ -84,6 +88,8 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
         home=home,
         bind=_bind(environ.get("GATEWALL_BIND", "127.0.0.1")),
         port=reader.integer("GATEWALL_PORT", default=9999, minimum=1, maximum=65535),
+        auth_port=reader.integer("GATEWALL_AUTH_PORT", default=9998, minimum=1, maximum=65535),
+        auth_socket=base / environ["GATEWALL_AUTH_SOCKET"] if environ.get("GATEWALL_AUTH_SOCKET") else None,
         workers=reader.integer("GATEWALL_WORKERS", default=2, minimum=1, maximum=64),
         log_level=reader.choice("GATEWALL_LOG_LEVEL", default="INFO", choices=_LOG_LEVELS),
         demo=reader.boolean("GATEWALL_DEMO", default=True),

@@ -1,7 +1,10 @@
 """The rows that belong to no app: the head of the policy and the system settings, one row each."""
 
+import uuid
+
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils import timezone
 
 from gatewall.engine.snapshot import DomainsMode, EnforcementMode, UnknownCountry
 
@@ -22,18 +25,61 @@ class Record(models.Model):
 
 
 class PolicyHead(models.Model):
-    """Which policy is in force: the number of the last revision, and of the revocations.
+    """Which policy is in force. One row.
 
-    One row. Whoever changes policy updates it in the same transaction and so holds its lock until
-    commit: the numbers are in the order of the commits, which those of a sequence are not.
+    Whoever changes policy updates it in the same transaction and so holds its lock until commit: the
+    numbers are in the order of the commits, which those of a sequence are not. ``epoch`` names the
+    history they belong to, ``parent_epoch`` the one that an admin confirmed it follows.
     """
 
+    epoch = models.UUIDField(default=uuid.uuid4, editable=False)
+    parent_epoch = models.UUIDField(null=True, editable=False)
     revision = models.PositiveBigIntegerField(default=0)
     revocations = models.PositiveBigIntegerField(default=0)
+    reloads = models.PositiveBigIntegerField(default=0)
     advanced_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         constraints = [models.CheckConstraint(condition=models.Q(pk=1), name="policy_head_is_one_row")]
+
+
+class PolicySegment(models.Model):
+    """The last change of a segment of the policy; a segment without a row was never changed.
+
+    A random id and no number: after a restore, the same numbers stand for other changes.
+    """
+
+    name = models.CharField(max_length=100, primary_key=True)
+    change = models.UUIDField(default=uuid.uuid4)
+
+
+class PolicyRevision(models.Model):
+    """A revision that was committed. ``lineage`` tells it from one of the same number after a restore."""
+
+    number = models.PositiveBigIntegerField(primary_key=True)
+    lineage = models.UUIDField(default=uuid.uuid4, editable=False)
+    committed_at = models.DateTimeField(default=timezone.now)
+
+
+class PolicyRevocation(models.Model):
+    """A revoked session, counted. Its ``lineage`` is what a revision's is: a restore must bring no session back."""
+
+    number = models.PositiveBigIntegerField(primary_key=True)
+    lineage = models.UUIDField(default=uuid.uuid4, editable=False)
+
+
+class Node(models.Model):
+    """A host and what its agent last said of it."""
+
+    name = models.CharField(max_length=100, unique=True)
+    seen_at = models.DateTimeField()
+    revision = models.PositiveBigIntegerField()
+    published_at = models.DateTimeField(null=True)
+    workers = models.JSONField(default=list)
+    problem = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        ordering = ["name"]
 
 
 class SystemSettings(models.Model):

@@ -1,9 +1,12 @@
 """The number of the policy. Whoever changes policy advances it in the same transaction.
 
-Apps announce a change here and know nothing of snapshots.
+Apps announce here which segments they changed and know nothing of snapshots. After the commit one
+hook is called, once, and says whether the change is in force on this host.
 """
 
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -11,10 +14,16 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from gatewall.engine.segments import Segment
 from gatewall.engine.snapshot import Version
-from gatewall.models import PolicyHead
+from gatewall.models import PolicyHead, PolicyRevision, PolicyRevocation, PolicySegment
 
 _ONLY = 1
+_BEFORE_ANY_CHANGE = uuid.UUID(int=0)
+"""The epoch of an installation in which nothing was ever changed: reading makes no row."""
+Hook = Callable[[Version], bool]
+_hook: list[Hook] = []
+_pending: ContextVar[bool] = ContextVar("policy_pending", default=False)
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -35,26 +44,74 @@ def one_at_a_time(service: Callable[P, R]) -> Callable[P, R]:
     return change
 
 
-def advance() -> None:
-    """Move to the next policy revision. Raises TransactionManagementError outside a transaction."""
+def call_after_commit(hook: Hook) -> None:
+    """Have this called with the new version after each commit; it returns True once that is in force."""
+    _hook[:] = [hook]
+
+
+def advance(*segments: str) -> None:
+    """Move to the next policy revision, which changes these segments.
+
+    Raises TransactionManagementError outside a transaction.
+    """
     _move(revision=F("revision") + 1)
+    PolicyRevision.objects.create(number=_head().revision)
+    _mark(segments)
 
 
 def advance_revocations() -> None:
     """Announce a revoked session, which is no change of policy. Raises as ``advance()`` does."""
     _move(revocations=F("revocations") + 1)
+    PolicyRevocation.objects.create(number=_head().revocations)
+    _mark([Segment.REVOCATIONS])
+
+
+@transaction.atomic
+def demand_reload() -> None:
+    """Have every worker of every host read everything again."""
+    _move(reloads=F("reloads") + 1)
+
+
+@transaction.atomic
+def begin_epoch(after: uuid.UUID) -> None:
+    """Let the numbers begin a new history that follows this epoch, whatever they are now."""
+    _hold()
+    PolicyHead.objects.filter(pk=_ONLY).update(epoch=uuid.uuid4(), parent_epoch=after)
 
 
 def current() -> Version:
     """Return the version in force, as this transaction sees it."""
-    row = PolicyHead.objects.filter(pk=_ONLY).values_list("revision", "revocations").first()
-    return Version(*row) if row else Version(0, 0)
+    return version_of(_head())
+
+
+def head() -> PolicyHead:
+    """Return the head row, an unsaved one if nothing was ever changed."""
+    return _head()
+
+
+def version_of(row: PolicyHead) -> Version:
+    """Return the version that a head row names."""
+    return Version(row.revision, row.revocations, row.reloads, str(row.epoch))
+
+
+def lineage_of(version: Version) -> str:
+    """Return what tells this version from another of the same numbers; of numbers not reached yet, nothing is told."""
+    counted = (
+        PolicyRevision.objects.filter(pk=version.revision),
+        PolicyRevocation.objects.filter(pk=version.revocations),
+    )
+    return " ".join(str(rows.values_list("lineage", flat=True).first() or "-") for rows in counted)
+
+
+def publication_is_pending() -> bool:
+    """True if the last change of this request was committed but is not in force on this host yet."""
+    return _pending.get()
 
 
 def _hold() -> None:
     head = PolicyHead.objects.select_for_update().filter(pk=_ONLY)
     if not list(head):
-        PolicyHead.objects.get_or_create(pk=_ONLY)
+        _make_head()
         list(head.all())
 
 
@@ -62,6 +119,25 @@ def _move(**change: object) -> None:
     if not transaction.get_connection().in_atomic_block:
         raise transaction.TransactionManagementError("policy changes and their revision belong in one transaction")
     change["advanced_at"] = timezone.now()
+    _pending.set(False)
     if not PolicyHead.objects.filter(pk=_ONLY).update(**change):
-        PolicyHead.objects.get_or_create(pk=_ONLY)
+        _make_head()
         PolicyHead.objects.filter(pk=_ONLY).update(**change)
+    transaction.on_commit(_announce, robust=True)
+
+
+def _mark(segments: Iterable[str]) -> None:
+    rows = [PolicySegment(name=segment) for segment in segments]
+    PolicySegment.objects.bulk_create(rows, update_conflicts=True, unique_fields=["name"], update_fields=["change"])
+
+
+def _announce() -> None:
+    _pending.set(not all(hook(current()) for hook in _hook))
+
+
+def _head() -> PolicyHead:
+    return PolicyHead.objects.filter(pk=_ONLY).first() or PolicyHead(pk=_ONLY, epoch=_BEFORE_ANY_CHANGE)
+
+
+def _make_head() -> None:
+    PolicyHead.objects.get_or_create(pk=_ONLY, defaults={"parent_epoch": _BEFORE_ANY_CHANGE})

@@ -13,6 +13,8 @@ ROOT_PATH = CONFIG.root_path
 GATEWALL_HOME = CONFIG.home
 GATEWALL_BIND = CONFIG.bind
 GATEWALL_PORT = CONFIG.port
+GATEWALL_AUTH_PORT = CONFIG.auth_port
+GATEWALL_AUTH_SOCKET = CONFIG.auth_socket
 GATEWALL_DEMO = CONFIG.demo
 GATEWALL_DEMO_PORT = CONFIG.demo_port
 GATEWALL_TRUSTED_PROXIES = CONFIG.trusted_proxies
@@ -136,7 +138,6 @@ SIMPLE_JWT = {
     "JTI_CLAIM": "jti",
     "UPDATE_LAST_LOGIN": False,
 }
-GATEWALL_TOKEN_ISSUER = "gatewall"
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]

@@ -3,6 +3,7 @@
 from typing import Any
 
 from gatewall import revisions
+from gatewall.engine.segments import Segment
 from gatewall.engine.snapshot import DomainsMode, EnforcementMode, PolicySettings, UnknownCountry
 from gatewall.models import SystemSettings
 
@@ -22,7 +23,7 @@ def change(**values: Any) -> SystemSettings:
     for name, value in values.items():
         setattr(settings, name, value)
     settings.save(update_fields=list(values) or None)
-    revisions.advance()
+    revisions.advance(Segment.SETTINGS)
     return settings
 
 

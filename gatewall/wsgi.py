@@ -1,7 +1,6 @@
 """The control plane: Django, with the gate in front of it."""
 
 import os
-import time
 
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
@@ -10,44 +9,32 @@ from django.db import close_old_connections
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gatewall.settings")
 django_application = get_wsgi_application()
 
-from gatewall.credentials.check import PolicyCredentials, VerifiedTokens  # noqa: E402 - Django first
-from gatewall.credentials.sessions import SessionVerifier  # noqa: E402
-from gatewall.engine.ports import Ports  # noqa: E402
-from gatewall.forwardauth import subrequest  # noqa: E402
-from gatewall.forwardauth.countries import MmdbCountries, NoCountries  # noqa: E402
+from gatewall.engine.snapshot import PolicySnapshot  # noqa: E402 - Django first
+from gatewall.env import Config  # noqa: E402
+from gatewall.forwardauth.build import build_gate  # noqa: E402
+from gatewall.forwardauth.countries import Countries  # noqa: E402
 from gatewall.forwardauth.gate import Gate  # noqa: E402
-from gatewall.forwardauth.request_rate import SharedRequestRate  # noqa: E402
-from gatewall.forwardauth.responses import GuardPage  # noqa: E402
 from gatewall.forwardauth.wsgi import AuthShim  # noqa: E402
 from gatewall.snapshot.holder import PolicyHolder  # noqa: E402
+from gatewall.snapshot.places import policy_files  # noqa: E402
+from gatewall.snapshot.published import PublishedPolicies  # noqa: E402
 from gatewall.snapshot.store import DatabasePolicyStore  # noqa: E402
 
-_GATE_AUDIENCE = "gate"
 
+def build_control_plane_gate(config: Config) -> Gate:
+    """Return the gate of this process: the rows decide and, while they never could be read, the files."""
+    files = policy_files(config)
+    published = PublishedPolicies(files)
+    countries = Countries(config.geoip_database)
 
-def build_gate() -> Gate:
-    """Return the gate of this process."""
-    database = settings.GATEWALL_GEOIP_DATABASE
-    verifier = SessionVerifier(
-        settings.GATEWALL_JWT_KEYS, issuer=settings.GATEWALL_TOKEN_ISSUER, audience=_GATE_AUDIENCE
-    )
-    ports = Ports(
-        countries=MmdbCountries(database) if database else NoCountries(),
-        credentials=PolicyCredentials(VerifiedTokens(verifier)),
-        rates=SharedRequestRate(settings.GATEWALL_HOME / "request-rate"),
-    )
-    return Gate(
-        PolicyHolder(DatabasePolicyStore()),
-        ports,
-        trusted=settings.GATEWALL_TRUSTED_PROXIES,
-        guard=GuardPage(settings.ROOT_PATH, settings.GATEWALL_PUBLIC_URL),
-        clock=time.time,
-    )
+    def last_published() -> PolicySnapshot | None:
+        published.refresh()
+        return published.current()
+
+    policies = PolicyHolder(DatabasePolicyStore(files), fallback=last_published, on_reload=countries.reload)
+    return build_gate(config, policies, countries)
 
 
 application = AuthShim(
-    django_application,
-    build_gate(),
-    {f"{settings.ROOT_PATH}/auth": subrequest.auth},
-    close_old_connections,
+    django_application, build_control_plane_gate(settings.CONFIG), settings.ROOT_PATH, close_old_connections
 )

@@ -38,9 +38,6 @@ class MachineCredentialAdmin(ServiceAdmin):
         }
         return TemplateResponse(request, "admin/licensing/issued.html", context)
 
-    def delete_row(self, row: Any) -> None:
-        services.revoke(row)
-
 
 @admin.register(License)
 class LicenseAdmin(MachineCredentialAdmin):
@@ -57,6 +54,9 @@ class LicenseAdmin(MachineCredentialAdmin):
     def change_row(self, request: HttpRequest, row: License, **values: Any) -> None:
         services.change_license(row, **values)
 
+    def delete_row(self, row: License) -> None:
+        services.revoke_license(row)
+
 
 @admin.register(GitToken)
 class GitTokenAdmin(MachineCredentialAdmin):
@@ -72,3 +72,6 @@ class GitTokenAdmin(MachineCredentialAdmin):
     def issue(self, request: HttpRequest, **values: Any) -> tuple[GitToken, MachineToken]:
         user = values.pop("user")
         return services.issue_git_token(actor=actor(request), user_id=user.pk, **values)
+
+    def delete_row(self, row: GitToken) -> None:
+        services.revoke_git_token(row)

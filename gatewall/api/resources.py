@@ -8,6 +8,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gatewall import revisions
 from gatewall.api.serializers import StrictInput
 
 _LIST_PARAMETERS = frozenset({"page", "page_size", "all", "ordering", "search", "format"})
@@ -40,7 +41,8 @@ class Resource(viewsets.GenericViewSet[Any]):
         form = self.input(data=request.data, context=self.get_serializer_context())
         form.is_valid(raise_exception=True)
         row = self.create_row(**form.validated_data)
-        return Response(self.created(row), status=status.HTTP_201_CREATED, headers={"Location": self._location(row)})
+        shown = self._with_pending(self.created(row))
+        return Response(shown, status=status.HTTP_201_CREATED, headers={"Location": self._location(row)})
 
     def update(self, request: Request, **path: Any) -> Response:
         row = self.get_object()
@@ -49,7 +51,7 @@ class Resource(viewsets.GenericViewSet[Any]):
         form = self.input(data=request.data, partial=True, context=context)
         form.is_valid(raise_exception=True)
         self.change_row(row, **form.validated_data)
-        return Response(self.show(self.get_object()))
+        return Response(self._with_pending(dict(self.show(self.get_object()))))
 
     def destroy(self, request: Request, **path: Any) -> Response:
         self.delete_row(self.get_object())
@@ -80,6 +82,9 @@ class Resource(viewsets.GenericViewSet[Any]):
     def actor(self) -> str:
         """The name of the caller, for ``created_by``."""
         return str(self.request.user)
+
+    def _with_pending(self, shown: dict[str, Any]) -> dict[str, Any]:
+        return {**shown, "policy_pending": True} if revisions.publication_is_pending() else shown
 
     def _location(self, row: models.Model) -> str:
         return f"{self.request.path}/{row.pk}"

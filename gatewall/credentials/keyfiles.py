@@ -30,7 +30,8 @@ KEY_FILES: dict[str, Callable[[], str]] = {
 
 def make_missing(folder: Path) -> list[str]:
     """Make the missing key files in a folder of mode 0700; return the names of those made."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # the state folder: mkdir gives parents no mode
+    folder.mkdir(exist_ok=True, mode=0o700)
     folder.chmod(0o700)
     return [name for name, make in KEY_FILES.items() if _write_once(folder / name, make)]
 

@@ -16,6 +16,9 @@ from gatewall.credentials.keyring import KeyRing
 
 ALGORITHM = "HS256"
 SESSION_TYPE = "session"
+ISSUER = "gatewall"
+GATE_AUDIENCE = "gate"
+"""Audience of tokens that open ``/auth`` and the holder's own account."""
 CLOCK_SKEW_SECONDS = 60
 _MAX_TOKEN = 4096
 _HEADER_FIELDS = frozenset({"alg", "kid", "typ"})

@@ -1,6 +1,6 @@
 """The IP lists: which entry speaks for a client at a host. No I/O."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gatewall.engine.addresses import IPAddress, IPNetwork, NetworkTable
@@ -37,13 +37,16 @@ class Standing:
 
 
 class IPLists:
-    """Blocklist and allowlist together, because the most specific entry of both decides."""
+    """Blocklist and allowlist together, because the most specific entry of both decides.
+
+    The blocklist comes in parts, one a source, so that a ban does not rebuild a large import.
+    """
 
     __slots__ = ("_allowed", "_blocked")
 
-    def __init__(self, blocked: Iterable[BlockedNetwork] = (), allowed: Iterable[AllowedNetwork] = ()) -> None:
-        self._blocked: NetworkTable[BlockedNetwork] = NetworkTable(blocked)
-        self._allowed: NetworkTable[AllowedNetwork] = NetworkTable(allowed)
+    def __init__(self, blocked: Sequence[NetworkTable[BlockedNetwork]], allowed: NetworkTable[AllowedNetwork]) -> None:
+        self._blocked = blocked
+        self._allowed = allowed
 
     def standing(self, client: IPAddress, domain: str | None, at: float, *, allowlist_applies: bool) -> Standing:
         """Return the standing of a client who asks for a host of this registered domain.
@@ -53,13 +56,20 @@ class IPLists:
         domain speaks before the one for all.
         """
         allowed = self._most_specific_allowed(client, domain, at) if allowlist_applies else None
-        for entry in self._blocked.containing(client):
-            if not is_live(entry.expires_at, at) or (allowed and not entry.by_hand):
-                continue
-            if allowed and entry.network.prefixlen < allowed.network.prefixlen:
-                break
-            return Standing(blocked=entry)
+        blocked = self._most_specific_blocked(client, at, by_hand_only=allowed is not None)
+        if blocked and (allowed is None or blocked.network.prefixlen >= allowed.network.prefixlen):
+            return Standing(blocked=blocked)
         return Standing(allowed=allowed)
+
+    def _most_specific_blocked(self, client: IPAddress, at: float, *, by_hand_only: bool) -> BlockedNetwork | None:
+        best: BlockedNetwork | None = None
+        for table in self._blocked:
+            for entry in table.containing(client):
+                if is_live(entry.expires_at, at) and (entry.by_hand or not by_hand_only):
+                    if best is None or entry.network.prefixlen > best.network.prefixlen:
+                        best = entry
+                    break
+        return best
 
     def _most_specific_allowed(self, client: IPAddress, domain: str | None, at: float) -> AllowedNetwork | None:
         best: AllowedNetwork | None = None

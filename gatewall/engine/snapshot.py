@@ -1,12 +1,12 @@
 """One revision of the policy: plain source values, and the look-up tables built from them. No I/O."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from gatewall.engine.hosts import Domain, DomainTable
-from gatewall.engine.lists import AllowedNetwork, BlockedNetwork, IPLists
+from gatewall.engine.hosts import DomainTable
+from gatewall.engine.lists import IPLists
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.rules import WafRule
 
@@ -89,29 +89,26 @@ class BlockedCountry:
     country_code: str
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Version:
-    """Which policy this is: revision of the rows, and count of the revocations since."""
+    """Which policy this is.
+
+    ``epoch`` names the history that the numbers belong to: it changes when a database was restored
+    from a backup and an admin confirmed that. ``revocations`` counts revoked sessions and
+    ``reloads`` demanded reloads, neither of which is a change of policy.
+    """
 
     revision: int
     revocations: int = 0
+    reloads: int = 0
+    epoch: str = ""
 
-
-@dataclass(frozen=True, slots=True)
-class PolicySource:
-    """Everything that decides, as the rows say it. This is what is stored and sent."""
-
-    version: Version
-    settings: PolicySettings = field(default_factory=PolicySettings)
-    blocked_networks: tuple[BlockedNetwork, ...] = ()
-    allowed_networks: tuple[AllowedNetwork, ...] = ()
-    domains: tuple[Domain, ...] = ()
-    blocked_countries: tuple[BlockedCountry, ...] = ()
-    waf_rules: tuple[WafRule, ...] = ()
-    users: tuple[UserState, ...] = ()
-    git_tokens: tuple[GitTokenState, ...] = ()
-    licenses: tuple[LicenseState, ...] = ()
-    revoked_sessions: frozenset[str] = frozenset()
+    def supersedes(self, other: "Version | None") -> bool:
+        """True if this version takes the place of the other: later in its epoch, or of another epoch."""
+        if other is None or self.epoch != other.epoch:
+            return True
+        mine = (self.revision, self.revocations, self.reloads)
+        return mine > (other.revision, other.revocations, other.reloads)
 
 
 class WafInspector(Protocol):
@@ -122,7 +119,7 @@ class WafInspector(Protocol):
 
 
 class PolicySnapshot:
-    """One revision, indexed for look-up. Never changes; safe to share between threads."""
+    """One version of the policy, indexed for look-up. Never changes; safe to share between threads."""
 
     __slots__ = (
         "blocked_countries",
@@ -137,16 +134,27 @@ class PolicySnapshot:
         "waf",
     )
 
-    def __init__(self, source: PolicySource, waf: WafInspector) -> None:
-        self.version = source.version
-        self.settings = source.settings
-        self.lists = IPLists(source.blocked_networks, source.allowed_networks)
-        self.domains = DomainTable(source.domains)
-        self.blocked_countries: Mapping[str, BlockedCountry] = {
-            country.country_code: country for country in source.blocked_countries
-        }
-        self.users: Mapping[int, UserState] = {user.id: user for user in source.users}
-        self.git_tokens: Mapping[str, GitTokenState] = {token.digest: token for token in source.git_tokens}
-        self.licenses: Mapping[str, LicenseState] = {state.digest: state for state in source.licenses}
-        self.revoked_sessions = source.revoked_sessions
+    def __init__(  # noqa: PLR0913 - one argument a table
+        self,
+        version: Version,
+        *,
+        settings: PolicySettings,
+        lists: IPLists,
+        domains: DomainTable,
+        blocked_countries: Mapping[str, BlockedCountry],
+        waf: WafInspector,
+        users: Mapping[int, UserState],
+        git_tokens: Mapping[str, GitTokenState],
+        licenses: Mapping[str, LicenseState],
+        revoked_sessions: frozenset[str],
+    ) -> None:
+        self.version = version
+        self.settings = settings
+        self.lists = lists
+        self.domains = domains
+        self.blocked_countries = blocked_countries
         self.waf = waf
+        self.users = users
+        self.git_tokens = git_tokens
+        self.licenses = licenses
+        self.revoked_sessions = revoked_sessions

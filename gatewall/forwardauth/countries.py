@@ -1,5 +1,6 @@
 """In which country an address is: the engine's country port over any MMDB. Pure."""
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -7,24 +8,31 @@ import maxminddb
 
 from gatewall.engine.addresses import IPAddress
 
-
-class NoCountries:
-    """There is no geo database: no country is known."""
-
-    def country_of(self, address: IPAddress) -> str | None:
-        """Return None."""
-        return None
+logger = logging.getLogger(__name__)
 
 
-class MmdbCountries:
-    """Countries of a MaxMind DB, whoever made it (GeoLite2, DB-IP, IPinfo, tor-geoipdb)."""
+class Countries:
+    """Countries of a MaxMind DB, whoever made it (GeoLite2, DB-IP, IPinfo, tor-geoipdb), or of none."""
 
-    def __init__(self, path: Path) -> None:
-        """Open the database. Raises OSError, maxminddb.InvalidDatabaseError."""
-        self._reader = maxminddb.open_database(path)
+    def __init__(self, path: Path | None) -> None:
+        """Open the database; without one no country is known."""
+        self._path = path
+        self._reader: maxminddb.Reader | None = None
+        self.reload()
+
+    def reload(self) -> None:
+        """Open the database again; one that cannot be opened does not replace the one in use."""
+        if self._path is None:
+            return
+        try:
+            self._reader = maxminddb.open_database(self._path)
+        except (OSError, ValueError, maxminddb.InvalidDatabaseError) as error:
+            logger.error("geo database not opened: %s", error)  # noqa: TRY400 - the words say it all
 
     def country_of(self, address: IPAddress) -> str | None:
         """Return the ISO 3166-1 alpha-2 code of the address, None when the database has none."""
+        if self._reader is None:
+            return None
         try:
             return _code(self._reader.get(address))
         except (maxminddb.InvalidDatabaseError, ValueError):

@@ -2,20 +2,29 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
-from gatewall.clientip import TrustedProxies
+from audit.records import AccessRecord
+from gatewall.clientip import TrustedProxies, peer_or_unknown
 from gatewall.engine.evaluate import CANNOT_DECIDE, evaluate
-from gatewall.engine.model import AccessRequest
+from gatewall.engine.model import AccessRequest, Decision
 from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.forwardauth.decision_id import new_decision_id
-from gatewall.forwardauth.responses import Answer, GuardPage, answer
+from gatewall.forwardauth.record import record_of
+from gatewall.forwardauth.responses import Answer, GuardPage, answer, for_browser
 from gatewall.forwardauth.subrequest import Subrequest
 
 logger = logging.getLogger(__name__)
 
-Dialect = Callable[[Subrequest, TrustedProxies, float], AccessRequest]
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How one kind of proxy asks, and whether it passes our answer on to the browser as it is."""
+
+    parse: Callable[[Subrequest, TrustedProxies, float], AccessRequest]
+    answers_browsers: bool = False
 
 
 class Policies(Protocol):
@@ -23,6 +32,16 @@ class Policies(Protocol):
 
     def current(self) -> PolicySnapshot | None:
         """Return the newest policy that could be had, or None if there never was one."""
+
+
+class Records(Protocol):
+    """Where the gate leaves what it answered."""
+
+    def write(self, record: AccessRecord) -> None:
+        """Keep the record; it is on its way to disk when this returns. Never raises."""
+
+    def close(self) -> None:
+        """Bring everything to disk; nothing is written after this."""
 
 
 class Gate:
@@ -36,25 +55,51 @@ class Gate:
         trusted: TrustedProxies,
         guard: GuardPage,
         clock: Callable[[], float],
+        records: Records,
     ) -> None:
         self._policies = policies
         self._ports = ports
         self._trusted = trusted
         self._guard = guard
         self._clock = clock
+        self._records = records
 
     def check(self, dialect: Dialect, subrequest: Subrequest) -> Answer:
-        """Return the answer to a subrequest of this dialect: 200, 401, 403, or 503 for "cannot decide"."""
+        """Return the answer to a subrequest of this dialect: 200, 401, 403, or 503 for "cannot decide".
+
+        Dialects that answer browsers also give 302 and 303. Every answer leaves its record first.
+        """
         at = self._clock()
         decision_id = new_decision_id(at)
         try:
             policy = self._policies.current()
-            if policy is None:
-                return answer(CANNOT_DECIDE, None, None, self._guard, decision_id)
-            request = dialect(subrequest, self._trusted, at)
-            decision = evaluate(request, policy, self._ports)
-            return answer(decision, request, policy, self._guard, decision_id)
+            request = dialect.parse(subrequest, self._trusted, at)
+            decision = CANNOT_DECIDE if policy is None else evaluate(request, policy, self._ports)
+            given = answer(decision, request, policy, self._guard, decision_id)
+            if dialect.answers_browsers:
+                given = for_browser(given, request, decision_id)
+            self._record(request, decision, policy, decision_id, given.status)
         except Exception:
             # The proxy acts on our status: a bug may refuse a request, never admit one.
             logger.exception("access evaluation failed", extra={"decision_id": decision_id})
-            return answer(CANNOT_DECIDE, None, None, self._guard, decision_id)
+            unread = AccessRequest(at=at, client=peer_or_unknown(subrequest.peer))
+            given = answer(CANNOT_DECIDE, None, None, self._guard, decision_id)
+            self._record(unread, CANNOT_DECIDE, None, decision_id, given.status)
+        return given
+
+    def close(self) -> None:
+        """Let go of the record file, with everything in it on disk."""
+        self._records.close()
+
+    def _record(
+        self, request: AccessRequest, decision: Decision, policy: PolicySnapshot | None, decision_id: str, status: int
+    ) -> None:
+        record = record_of(
+            request,
+            decision,
+            decision_id=decision_id,
+            status=status,
+            revision=policy.version.revision if policy else 0,
+            answered_at=self._clock(),
+        )
+        self._records.write(record)

@@ -1,6 +1,6 @@
-"""Turns a decision into the answer that a proxy understands: a status and headers. Pure."""
+"""Turns a decision into the answer that a proxy understands: a status, headers, and a page for browsers. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote_from_bytes
 
 from gatewall.engine.model import AccessRequest, CredentialKind, Decision, Effect, Reason, SubjectKind
@@ -8,15 +8,27 @@ from gatewall.engine.snapshot import PolicySnapshot
 
 _GIT_SERVICES = ("/info/refs?service=git-upload-pack", "/info/refs?service=git-receive-pack")
 _GIT_ENDPOINTS = ("/git-upload-pack", "/git-receive-pack")
-_ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"), ("Content-Length", "0"))
+_ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
+_DENIED_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark"><title>Access denied</title></head>
+<body><main><h1>Access denied</h1><p>This site does not let your request in. If you think that is a mistake,
+give the site's operator this number:</p><p><code>%s</code></p></main></body></html>
+"""
+_DENIED_PAGE_CSP = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back to the proxy. There is no body."""
+    """What goes back to the proxy; the body is a page for a browser, and nearly always empty."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
+    body: bytes = b""
+
+
+NOT_ALLOWED = Answer(405, (("Allow", "GET, HEAD"), *_ALWAYS))
+NOT_FOUND = Answer(404, _ALWAYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +76,34 @@ def answer(
             if decision.verdict.retry_after_seconds:
                 headers.append(("Retry-After", str(decision.verdict.retry_after_seconds)))
     return Answer(decision.effect.status, tuple(headers))
+
+
+def for_browser(given: Answer, request: AccessRequest, decision_id: str) -> Answer:
+    """Return the answer that proxies pass on to a browser as it is (Traefik, Caddy, HAProxy, Envoy).
+
+    A challenge becomes a redirect to the guard page, a refusal gets a page. Anything that cannot
+    follow or show these (scripts, API clients, WebSockets) gets the plain status.
+    """
+    if not is_navigation(request):
+        return given
+    if given.status == Effect.CHALLENGE.status:
+        # RFC 9110 section 15.4: 303 turns any method into GET, 302 leaves it to the browser.
+        return replace(given, status=302 if request.method in {"GET", "HEAD"} else 303)
+    if given.status == Effect.DENY.status:
+        page = (_DENIED_PAGE % decision_id).encode()
+        kind = ("Content-Type", "text/html; charset=utf-8")
+        return replace(given, headers=(*given.headers, kind, ("Content-Security-Policy", _DENIED_PAGE_CSP)), body=page)
+    return given
+
+
+def is_navigation(request: AccessRequest) -> bool:
+    """True if a browser asked for a page: the Fetch metadata say so or, without them, ``Accept`` does."""
+    mode = request.header("sec-fetch-mode")
+    if mode and mode != "navigate":
+        return False
+    if request.header("x-requested-with").lower() == "xmlhttprequest" or request.header("upgrade"):
+        return False
+    return "text/html" in request.header("accept").lower()
 
 
 def _identity(decision: Decision) -> list[tuple[str, str]]:

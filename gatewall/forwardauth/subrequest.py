@@ -6,6 +6,7 @@ bypassed read a second family as a fallback (docs/security.md).
 
 import base64
 import binascii
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gatewall.clientip import ForwardedForMalformed, TrustedProxies, client_address, peer_or_unknown
@@ -23,28 +24,53 @@ _UNSHOWN_HEADERS = frozenset(
 )
 _SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
 _FORWARDED = "x-forwarded-"
-_DIALECT_AUTH = tuple(_FORWARDED + name for name in ("for", "host", "proto", "method", "uri"))
+_AUTH_HEADERS = tuple(_FORWARDED + name for name in ("for", "host", "proto", "method", "uri"))
+_FORWARD_REQUIRED = tuple(_FORWARDED + name for name in ("for", "host", "method", "uri"))
 
 
 @dataclass(frozen=True, slots=True)
 class Subrequest:
     """What the proxy sent us, as the server read it: its address ("" for a unix socket), the
-    scheme of its connection, and the headers.
+    scheme of its connection, the headers and, for Envoy, the method and what stood behind the prefix.
     """
 
     peer: str
     scheme: str
     headers: Headers
+    method: str = "GET"
+    target: str = "/"
 
 
 def auth(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
     """Return the request that ``GET /auth`` is about; a malformed one says so in ``fault``."""
+    return _parsed(_forwarded, subrequest, trusted, at)
+
+
+def forward(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
+    """Return the request that ``/auth/forward`` is about: the same headers, of which none may be missing."""
+    return _parsed(_completely_forwarded, subrequest, trusted, at)
+
+
+def original_url(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
+    """Return the request that ``/auth/original-url`` is about: ``X-Original-URL`` of ingress-nginx."""
+    return _parsed(_original, subrequest, trusted, at)
+
+
+def envoy(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
+    """Return the request that ``/auth/envoy/*`` is about: the request line itself, behind the prefix."""
+    return _parsed(_request_line, subrequest, trusted, at)
+
+
+Reading = Callable[[AccessRequest, Subrequest], AccessRequest]
+
+
+def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
     request = AccessRequest(at=at, client=peer_or_unknown(subrequest.peer), scheme=subrequest.scheme)
     try:
         if trusted.trusts_peer(subrequest.peer):
             chain = subrequest.headers.get("x-forwarded-for")
             request = replace(request, client=client_address(subrequest.peer, chain, trusted))
-            request = _forwarded(request, subrequest.headers)
+            request = reading(request, subrequest)
         else:
             # Nobody vouches for these headers: to us, they do not exist.
             request = replace(
@@ -59,8 +85,9 @@ def auth(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRe
         return replace(request, fault=str(error))
 
 
-def _forwarded(request: AccessRequest, headers: Headers) -> AccessRequest:
-    sent = frozenset(name for name in _DIALECT_AUTH if name in headers)
+def _forwarded(request: AccessRequest, subrequest: Subrequest) -> AccessRequest:
+    headers = subrequest.headers
+    sent = frozenset(name for name in _AUTH_HEADERS if name in headers)
     host = _single(headers, "x-forwarded-host")
     proto = _single(headers, "x-forwarded-proto")
     method = _single(headers, "x-forwarded-method")
@@ -76,6 +103,52 @@ def _forwarded(request: AccessRequest, headers: Headers) -> AccessRequest:
         uri=_uri(uri) if uri is not None else "/",
         visible=frozenset(name.removeprefix(_FORWARDED) for name in sent),
     )
+
+
+def _completely_forwarded(request: AccessRequest, subrequest: Subrequest) -> AccessRequest:
+    _require(subrequest.headers, _FORWARD_REQUIRED)
+    return _forwarded(request, subrequest)
+
+
+def _original(request: AccessRequest, subrequest: Subrequest) -> AccessRequest:
+    headers = subrequest.headers
+    _require(headers, ("x-forwarded-for", "x-original-url", "x-original-method"))
+    url = wire.one_value(headers, "x-original-url") or ""
+    scheme, separator, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    if not (separator and authority and slash):
+        raise ValueError("x-original-url is not an absolute URL")
+    return replace(
+        request,
+        authority=_authority(authority),
+        scheme=_scheme(scheme),
+        method=_method(_single(headers, "x-original-method") or ""),
+        uri=_uri(f"/{path}"),
+        visible=frozenset({"for", "host", "proto", "method", "uri"}),
+    )
+
+
+def _request_line(request: AccessRequest, subrequest: Subrequest) -> AccessRequest:
+    headers = subrequest.headers
+    _require(headers, ("x-forwarded-for", "host"))
+    proto = _single(headers, "x-forwarded-proto")
+    if not wire.is_printable(subrequest.target):
+        raise ValueError("the request line has a control byte")
+    return replace(
+        request,
+        authority=_authority(_single(headers, "host")),
+        scheme=_scheme(proto) if proto is not None else request.scheme,
+        method=_method(subrequest.method),
+        uri=_uri(subrequest.target),
+        visible=frozenset({"for", "host", "method", "uri"} | ({"proto"} if proto is not None else set())),
+    )
+
+
+def _require(headers: Headers, names: tuple[str, ...]) -> None:
+    """Raise ValueError if one of the headers that this dialect rests on was lost on the way."""
+    for name in names:
+        if not headers.get(name, "").strip(", \t\n"):  # a chain of no hops names no client
+            raise ValueError(f"{name} is missing")
 
 
 def _with_contents(request: AccessRequest, headers: Headers) -> AccessRequest:
@@ -179,6 +252,8 @@ def _method(text: str) -> str:
 
 
 def _uri(text: str) -> str:
+    if "#" in text:  # one reader ends the path there, another does not
+        raise ValueError("the URI has a fragment")
     if len(text) > _MAX_URI or not (text.startswith("/") or text == "*"):
         raise ValueError("x-forwarded-uri is not a path")
     return text

@@ -1,5 +1,6 @@
 """Is this process fit to serve? Says what is wrong in words, and nothing that helps an attacker."""
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,12 +14,16 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from gatewall import revisions
+from gatewall.snapshot.manifest import ManifestRefused
+from gatewall.snapshot.places import policy_files
 from policies import geo
+
+_NEEDED = ("database", "policy", "spool")
 
 
 def checks() -> dict[str, str]:
     """Return each check with ``ok`` or what is wrong."""
-    return {"database": _database(), "geo": geo_state()}
+    return {"database": _database(), "policy": _policy(), "spool": _spool(), "geo": geo_state()}
 
 
 def _database() -> str:
@@ -27,6 +32,21 @@ def _database() -> str:
     except Error:
         return "cannot be read"
     return "ok"
+
+
+def _policy() -> str:
+    """A host that has published nothing yet is fine: this plane decides by the rows."""
+    try:
+        policy_files(settings.CONFIG).manifest()
+    except (OSError, ManifestRefused) as error:
+        return f"the published policy cannot be used: {error}"
+    return "ok"
+
+
+def _spool() -> str:
+    folder = settings.CONFIG.home / "spool"
+    usable = os.access(folder if folder.exists() else settings.CONFIG.home, os.W_OK | os.X_OK)
+    return "ok" if usable else "cannot be written"
 
 
 def geo_state() -> str:
@@ -62,9 +82,9 @@ class Live(_Open):
 
 
 class Ready(_Open):
-    """The process can serve: 503 when the database cannot be used."""
+    """The process can serve: 503 when database, published policy or spool cannot be used."""
 
     def get(self, request: Request) -> Response:
         found = checks()
-        ready = found["database"] == "ok"
+        ready = all(found[name] == "ok" for name in _NEEDED)
         return Response({"status": "ok" if ready else "unavailable", "checks": found}, status=200 if ready else 503)

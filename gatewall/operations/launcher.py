@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -59,6 +60,21 @@ def require_free(port: Port) -> None:
             raise PortTakenError(
                 f"Port {port.number} on {port.address} {why}: stop what listens there, or set {port.variable}."
             ) from error
+
+
+def require_free_socket(path: Path, variable: str) -> None:
+    """Raise PortTakenError if somebody listens on a unix socket; remove what a killed server left of one."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(path))
+        except FileNotFoundError:
+            return
+        except ConnectionRefusedError:
+            path.unlink(missing_ok=True)
+            return
+        except OSError as error:
+            raise PortTakenError(f"The socket {path} cannot be used ({error}): set {variable}.") from error
+    raise PortTakenError(f"The socket {path} is taken: stop what listens there, or set {variable}.")
 
 
 def free_port() -> int:

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from gatewall import system_settings
+from gatewall import revisions, system_settings
 from gatewall.api.serializers import StrictInput, TextField, WholeNumberField
 from gatewall.engine.snapshot import DomainsMode, EnforcementMode, UnknownCountry
 from gatewall.models import SystemSettings
@@ -48,4 +48,5 @@ class Settings(APIView):
     def put(self, request: Request) -> Response:
         form = SettingsInput(data=request.data)
         form.is_valid(raise_exception=True)
-        return Response(SettingsOutput(system_settings.change(**form.validated_data)).data)
+        shown = dict(SettingsOutput(system_settings.change(**form.validated_data)).data)
+        return Response({**shown, "policy_pending": True} if revisions.publication_is_pending() else shown)

@@ -1,17 +1,18 @@
-"""Policy sources as bytes and back: JSON with a schema version. Pure; never pickle.
+"""Segments as bytes and back: a magic, then JSON rows. Pure; never pickle.
 
 ``decode`` trusts nothing: whatever is not exactly what ``encode`` writes is refused.
 """
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from gatewall.engine.addresses import parse_network
 from gatewall.engine.hosts import Access, Domain
 from gatewall.engine.lists import AllowedNetwork, BlockedNetwork
 from gatewall.engine.model import Action
+from gatewall.engine.segments import Segment, source_of
 from gatewall.engine.snapshot import (
     BlockedCountry,
     DomainsMode,
@@ -19,61 +20,47 @@ from gatewall.engine.snapshot import (
     GitTokenState,
     LicenseState,
     PolicySettings,
-    PolicySource,
     UnknownCountry,
     UserState,
-    Version,
 )
 from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Transform, WafRule
 
-SCHEMA = 1
-_MAX_BYTES = 256 * 1024 * 1024
+SCHEMA = 2
+_MAGIC = b"gatewall segment %d\n" % SCHEMA
+MAX_SEGMENT_BYTES = 256 * 1024 * 1024
+
+Row = Any
 
 
 class DecodeError(ValueError):
-    """The bytes are not a policy of this schema."""
+    """The bytes are not a segment of this schema."""
 
 
-def encode(source: PolicySource) -> bytes:
-    """Return the bytes of a policy source."""
-    document = {
-        "schema": SCHEMA,
-        "version": [source.version.revision, source.version.revocations],
-        "settings": _encode_settings(source.settings),
-        "blocked_networks": [
-            [entry.id, str(entry.network), entry.by_hand, entry.expires_at] for entry in source.blocked_networks
-        ],
-        "allowed_networks": [
-            [entry.id, str(entry.network), entry.domain, entry.inspect, entry.expires_at]
-            for entry in source.allowed_networks
-        ],
-        "domains": [[domain.id, domain.name, domain.access.value] for domain in source.domains],
-        "blocked_countries": [[rule.id, rule.country_code] for rule in source.blocked_countries],
-        "waf_rules": [_encode_rule(rule) for rule in source.waf_rules],
-        "users": [
-            [
-                user.id,
-                user.username,
-                user.email,
-                user.is_admin,
-                user.is_active,
-                user.session_version,
-                user.all_domains,
-                sorted(user.domains),
-            ]
-            for user in source.users
-        ],
-        "git_tokens": [[token.id, token.user_id, token.digest, token.expires_at] for token in source.git_tokens],
-        "licenses": [
-            [state.id, state.digest, state.is_active, state.expires_at, state.all_domains, sorted(state.domains)]
-            for state in source.licenses
-        ],
-        "revoked_sessions": sorted(source.revoked_sessions),
-    }
-    return json.dumps(document, separators=(",", ":")).encode()
+def encode(segment: str, rows: Iterable[Row]) -> bytes:
+    """Return the bytes of a segment's rows, which are engine values of its kind."""
+    to_json = _CODECS[_kind(segment)][0]
+    return _MAGIC + json.dumps([to_json(row) for row in rows], separators=(",", ":")).encode()
 
 
-def _encode_settings(settings: PolicySettings) -> dict[str, Any]:
+def decode(segment: str, data: bytes) -> tuple[Row, ...]:
+    """Return the rows of a segment. Raises DecodeError."""
+    if len(data) > MAX_SEGMENT_BYTES:
+        raise DecodeError(f"{segment} has more than {MAX_SEGMENT_BYTES} bytes")
+    if not data.startswith(_MAGIC):
+        raise DecodeError(f"{segment} is not of schema {SCHEMA}")
+    try:
+        from_json = _CODECS[_kind(segment)][1]
+        rows = json.loads(data[len(_MAGIC) :])
+        return tuple(from_json(row) for row in _list(rows))
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise DecodeError(f"{segment} has a row that is not one of its own ({type(error).__name__})") from None
+
+
+def _kind(segment: str) -> str:
+    return _BLOCKED if source_of(segment) is not None else segment
+
+
+def _encode_settings(settings: PolicySettings) -> Any:
     return {
         "authorized_domains_mode": settings.authorized_domains_mode.value,
         "waf_mode": settings.waf_mode.value,
@@ -84,47 +71,19 @@ def _encode_settings(settings: PolicySettings) -> dict[str, Any]:
     }
 
 
-def decode(data: bytes) -> PolicySource:
-    """Return the policy source of these bytes. Raises DecodeError."""
-    if len(data) > _MAX_BYTES:
-        raise DecodeError(f"more than {_MAX_BYTES} bytes")
-    try:
-        document = json.loads(data)
-        schema = document["schema"]
-        source = _decode_document(document) if schema == SCHEMA else None
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
-        raise DecodeError(f"{type(error).__name__} while reading a policy") from None
-    if source is None:
-        raise DecodeError(f"schema {schema!r}, not {SCHEMA}")
-    return source
-
-
-def _decode_document(document: dict[str, Any]) -> PolicySource:
-    settings = document["settings"]
-    return PolicySource(
-        version=Version(*(_int(number) for number in document["version"])),
-        settings=PolicySettings(
-            authorized_domains_mode=DomainsMode(settings["authorized_domains_mode"]),
-            waf_mode=EnforcementMode(settings["waf_mode"]),
-            waf_threshold=_int(settings["waf_threshold"]),
-            geo_mode=EnforcementMode(settings["geo_mode"]),
-            unknown_country=UnknownCountry(settings["unknown_country"]),
-            request_rate_per_minute=_int(settings["request_rate_per_minute"]),
-        ),
-        blocked_networks=_rows(document["blocked_networks"], _decode_blocked),
-        allowed_networks=_rows(document["allowed_networks"], _decode_allowed),
-        domains=_rows(document["domains"], lambda row: Domain(_int(row[0]), _text(row[1]), Access(row[2]))),
-        blocked_countries=_rows(document["blocked_countries"], lambda row: BlockedCountry(_int(row[0]), _text(row[1]))),
-        waf_rules=_rows(document["waf_rules"], _decode_rule),
-        users=_rows(document["users"], _decode_user),
-        git_tokens=_rows(document["git_tokens"], _decode_git_token),
-        licenses=_rows(document["licenses"], _decode_license),
-        revoked_sessions=frozenset(_text(jti) for jti in document["revoked_sessions"]),
+def _decode_settings(row: Any) -> PolicySettings:
+    return PolicySettings(
+        authorized_domains_mode=DomainsMode(row["authorized_domains_mode"]),
+        waf_mode=EnforcementMode(row["waf_mode"]),
+        waf_threshold=_int(row["waf_threshold"]),
+        geo_mode=EnforcementMode(row["geo_mode"]),
+        unknown_country=UnknownCountry(row["unknown_country"]),
+        request_rate_per_minute=_int(row["request_rate_per_minute"]),
     )
 
 
-def _rows(rows: list[Any], decode_row: Callable[[Any], Any]) -> tuple[Any, ...]:
-    return tuple(decode_row(row) for row in rows)
+def _encode_blocked(entry: BlockedNetwork) -> Any:
+    return [entry.id, str(entry.network), entry.by_hand, entry.expires_at]
 
 
 def _decode_blocked(row: Any) -> BlockedNetwork:
@@ -132,9 +91,44 @@ def _decode_blocked(row: Any) -> BlockedNetwork:
     return BlockedNetwork(_int(id_), parse_network(network), _flag(by_hand), _moment(expires_at))
 
 
+def _encode_allowed(entry: AllowedNetwork) -> Any:
+    return [entry.id, str(entry.network), entry.domain, entry.inspect, entry.expires_at]
+
+
 def _decode_allowed(row: Any) -> AllowedNetwork:
     id_, network, domain, inspect, expires_at = row
     return AllowedNetwork(_int(id_), parse_network(network), _maybe(domain), _flag(inspect), _moment(expires_at))
+
+
+def _encode_domain(domain: Domain) -> Any:
+    return [domain.id, domain.name, domain.access.value]
+
+
+def _decode_domain(row: Any) -> Domain:
+    id_, name, access = row
+    return Domain(_int(id_), _text(name), Access(access))
+
+
+def _encode_country(rule: BlockedCountry) -> Any:
+    return [rule.id, rule.country_code]
+
+
+def _decode_country(row: Any) -> BlockedCountry:
+    id_, code = row
+    return BlockedCountry(_int(id_), _text(code))
+
+
+def _encode_user(user: UserState) -> Any:
+    return [
+        user.id,
+        user.username,
+        user.email,
+        user.is_admin,
+        user.is_active,
+        user.session_version,
+        user.all_domains,
+        sorted(user.domains),
+    ]
 
 
 def _decode_user(row: Any) -> UserState:
@@ -147,8 +141,12 @@ def _decode_user(row: Any) -> UserState:
         is_active=_flag(is_active),
         session_version=_int(session_version),
         all_domains=_flag(all_domains),
-        domains=frozenset(_text(name) for name in domains),
+        domains=frozenset(_text(name) for name in _list(domains)),
     )
+
+
+def _encode_git_token(token: GitTokenState) -> Any:
+    return [token.id, token.user_id, token.digest, token.expires_at]
 
 
 def _decode_git_token(row: Any) -> GitTokenState:
@@ -156,13 +154,17 @@ def _decode_git_token(row: Any) -> GitTokenState:
     return GitTokenState(_int(id_), _int(user_id), _text(digest), _moment(expires_at))
 
 
+def _encode_license(state: LicenseState) -> Any:
+    return [state.id, state.digest, state.is_active, state.expires_at, state.all_domains, sorted(state.domains)]
+
+
 def _decode_license(row: Any) -> LicenseState:
     id_, digest, is_active, expires_at, all_domains, domains = row
-    scope = frozenset(_text(name) for name in domains)
+    scope = frozenset(_text(name) for name in _list(domains))
     return LicenseState(_int(id_), _text(digest), _flag(is_active), _moment(expires_at), _flag(all_domains), scope)
 
 
-def _encode_rule(rule: WafRule) -> dict[str, Any]:
+def _encode_rule(rule: WafRule) -> Any:
     return {
         "id": rule.id,
         "name": rule.name,
@@ -185,15 +187,26 @@ def _decode_rule(row: Any) -> WafRule:
         name=_text(row["name"]),
         pattern=_text(row["pattern"]),
         operator=Operator(row["operator"]),
-        targets=tuple(Target(target) for target in row["targets"]),
-        transforms=tuple(Transform(transform) for transform in row["transforms"]),
+        targets=tuple(Target(target) for target in _list(row["targets"])),
+        transforms=tuple(Transform(transform) for transform in _list(row["transforms"])),
         category=Category(row["category"]),
         score=_int(row["score"]),
         action=Action(row["action"]),
         domain=_maybe(row["domain"]),
         path_prefix=_maybe(row["path_prefix"]),
-        exclusions=tuple(Exclusion(*(_maybe(part) for part in exclusion)) for exclusion in row["exclusions"]),
+        exclusions=tuple(_decode_exclusion(exclusion) for exclusion in _list(row["exclusions"])),
     )
+
+
+def _decode_exclusion(row: Any) -> Exclusion:
+    domain, path_prefix, argument = _list(row)  # one that names nothing would switch the rule off
+    return Exclusion(_maybe(domain), _maybe(path_prefix), _maybe(argument))
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError
+    return value
 
 
 def _int(value: Any) -> int:
@@ -224,3 +237,18 @@ def _moment(value: Any) -> float | None:
     if type(value) not in {int, float} or not math.isfinite(value):
         raise TypeError
     return float(value)
+
+
+_BLOCKED = "blocked-networks"
+_CODECS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    Segment.SETTINGS: (_encode_settings, _decode_settings),
+    Segment.DOMAINS: (_encode_domain, _decode_domain),
+    Segment.ALLOWED_NETWORKS: (_encode_allowed, _decode_allowed),
+    Segment.BLOCKED_COUNTRIES: (_encode_country, _decode_country),
+    Segment.WAF_RULES: (_encode_rule, _decode_rule),
+    Segment.USERS: (_encode_user, _decode_user),
+    Segment.GIT_TOKENS: (_encode_git_token, _decode_git_token),
+    Segment.LICENSES: (_encode_license, _decode_license),
+    Segment.REVOCATIONS: (_text, _text),
+    _BLOCKED: (_encode_blocked, _decode_blocked),
+}

@@ -1,39 +1,70 @@
-"""Reads the rows of every app into one policy source, as of one moment of the database."""
+"""Reads the rows of every app into the segments of the policy, as of one moment of the database."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts import policy_source as accounts
 from gatewall import revisions, system_settings
-from gatewall.engine.snapshot import PolicySource
+from gatewall.engine.segments import Segment, blocked_networks_of, source_of
+from gatewall.models import PolicyHead, PolicySegment
+from gatewall.snapshot import codec, segment_cache
 from licensing import policy_source as licensing
 from policies import policy_source as policies
 
+NEVER = "never"
+"""The change of a segment that nobody has touched since the installation."""
+_ROWS: dict[str, Callable[[], Iterable[Any]]] = {
+    Segment.SETTINGS: lambda: [system_settings.load()],
+    Segment.DOMAINS: policies.domains,
+    Segment.ALLOWED_NETWORKS: policies.allowed_networks,
+    Segment.BLOCKED_COUNTRIES: policies.blocked_countries,
+    Segment.WAF_RULES: policies.waf_rules,
+    Segment.USERS: accounts.users,
+    Segment.GIT_TOKENS: licensing.git_tokens,
+    Segment.LICENSES: licensing.licenses,
+    Segment.REVOCATIONS: lambda: sorted(accounts.revoked_sessions(timezone.now())),
+}
 
-def compile_policy() -> PolicySource:
-    """Return the policy that the committed rows make up."""
-    with _one_moment():
-        return PolicySource(
-            version=revisions.current(),
-            settings=system_settings.load(),
-            blocked_networks=policies.blocked_networks(),
-            allowed_networks=policies.allowed_networks(),
-            domains=policies.domains(),
-            blocked_countries=policies.blocked_countries(),
-            waf_rules=policies.waf_rules(),
-            users=accounts.users(),
-            git_tokens=licensing.git_tokens(),
-            licenses=licensing.licenses(),
-            revoked_sessions=accounts.revoked_sessions(timezone.now()),
-        )
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The policy's head and, by segment, its last change."""
+
+    head: PolicyHead
+    segments: dict[str, str]
 
 
 @contextmanager
-def _one_moment() -> Iterator[None]:
-    """Read everything as of one moment, without keeping writers out."""
+def one_moment() -> Iterator[Moment]:
+    """Give the state of the policy; everything read inside is of that moment. Keeps no writer out."""
+    with _repeatable_read():
+        changed = {name: str(change) for name, change in PolicySegment.objects.values_list("name", "change")}
+        names = [*Segment, *(blocked_networks_of(source) for source in policies.block_sources())]
+        yield Moment(revisions.head(), {name: changed.get(name, NEVER) for name in names})
+
+
+def segment_bytes(moment: Moment, name: str) -> bytes:
+    """Return the bytes of a segment, from the shared cache or the rows. Call it inside ``one_moment()``.
+
+    Raises ValueError if a row holds what the engine does not understand.
+    """
+    epoch, change = str(moment.head.epoch), moment.segments[name]
+    data = segment_cache.fetch(epoch, name, change)
+    if data is None:
+        source = source_of(name)
+        rows = policies.blocked_networks(source) if source is not None else _ROWS[name]()
+        data = codec.encode(name, rows)
+        segment_cache.keep(epoch, name, change, data)
+    return data
+
+
+@contextmanager
+def _repeatable_read() -> Iterator[None]:
     if connection.in_atomic_block:
         yield  # the caller's transaction is the moment
     elif connection.vendor == "sqlite":

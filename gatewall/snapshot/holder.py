@@ -1,6 +1,7 @@
 """Holds the policy of one process. No Django, no I/O of its own: a source is handed in."""
 
 import logging
+from collections.abc import Callable
 from threading import Lock
 from typing import Protocol
 
@@ -33,8 +34,17 @@ class PolicyHolder:
     Static stability: once there is a policy, a store that fails changes nothing but a log line.
     """
 
-    def __init__(self, store: PolicyStore) -> None:
+    def __init__(
+        self,
+        store: PolicyStore,
+        *,
+        fallback: Callable[[], PolicySnapshot | None] = lambda: None,
+        on_reload: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Ask ``fallback`` for a policy while the store never gave one; call ``on_reload`` when all is read anew."""
         self._store = store
+        self._fallback = fallback
+        self._on_reload = on_reload
         self._policy: PolicySnapshot | None = None
         self._refused: Version | None = None
         self._lock = Lock()
@@ -44,20 +54,25 @@ class PolicyHolder:
         try:
             version = self._store.version()
             policy = self._policy
-            if version == self._refused or (policy is not None and policy.version >= version):
+            if version == self._refused or (policy is not None and not version.supersedes(policy.version)):
                 return policy
             return self._load(version)
         except PolicyUnavailable as error:
             logger.warning("policy not refreshed: %s", error)
+            if self._policy is None:
+                self._policy = self._fallback()
             return self._policy
 
     def _load(self, version: Version) -> PolicySnapshot | None:
         with self._lock:  # one thread loads, the others wait: who has just written must see it
             policy = self._policy
-            if version != self._refused and (policy is None or policy.version < version):
+            if version != self._refused and (policy is None or version.supersedes(policy.version)):
                 try:
-                    policy = self._policy = self._store.load(version)
+                    loaded = self._store.load(version)
                 except PolicyRefused:
                     self._refused = version
                     raise
+                if policy is not None and loaded.version.reloads != policy.version.reloads:
+                    self._on_reload()
+                policy = self._policy = loaded
             return policy

@@ -1,31 +1,27 @@
-"""Where the control plane gets its policy from: the Django cache, else the rows."""
+"""Where the control plane gets its policy from: the committed rows, by way of the shared cache."""
 
-import logging
-
-from django.core.cache import cache
 from django.db import Error
-from redis import RedisError
 
 from gatewall import revisions
-from gatewall.engine.snapshot import PolicySnapshot, PolicySource, Version
-from gatewall.engine.waf.matcher import PatternRefused, RuleSet
-from gatewall.snapshot import codec
-from gatewall.snapshot.compiler import compile_policy
+from gatewall.engine.snapshot import PolicySnapshot, Version
+from gatewall.snapshot.assembly import Assembly, SegmentData
+from gatewall.snapshot.compiler import one_moment, segment_bytes
+from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.holder import PolicyRefused, PolicyUnavailable
-
-logger = logging.getLogger(__name__)
-
-_KEPT_SECONDS = 3600
-_CACHE_ERRORS = (RedisError, OSError)
-"""The cache only saves work: without it the rows are read."""
+from gatewall.snapshot.lineage import in_force, refuse_going_back
 
 
 class DatabasePolicyStore:
-    """Asks the database for the version on every request, and reads the rows when it has moved.
+    """Asks the database for the version on every request, and reads the segments that have changed.
 
     One indexed row is what makes the writer's next request see the change in every process, on every
     host, and a rolled-back change be seen by nobody.
     """
+
+    def __init__(self, files: PolicyFiles) -> None:
+        """``files`` say what is in force on this host: a database that was put back does not count against it."""
+        self._files = files
+        self._assembly = Assembly()
 
     def version(self) -> Version:
         """Return the committed version. Raises PolicyUnavailable."""
@@ -36,41 +32,18 @@ class DatabasePolicyStore:
 
     def load(self, version: Version) -> PolicySnapshot:
         """Return the policy of this version or a later one. Raises PolicyUnavailable, PolicyRefused."""
-        source = self._cached(version) or self._compiled()
         try:
-            return PolicySnapshot(source, RuleSet(source.waf_rules))
-        except PatternRefused as error:
-            raise PolicyRefused(f"a WAF rule of revision {source.version.revision} is refused: {error}") from error
-
-    def _cached(self, version: Version) -> PolicySource | None:
-        try:
-            data = cache.get(_key(version))
-        except _CACHE_ERRORS as error:
-            logger.warning("the cache cannot be read (%s)", type(error).__name__)
-            return None
-        if not isinstance(data, bytes):
-            return None
-        try:
-            source = codec.decode(data)
-        except codec.DecodeError as error:
-            logger.warning("cached policy ignored: %s", error)
-            return None
-        return source if source.version == version else None
-
-    def _compiled(self) -> PolicySource:
-        try:
-            source = compile_policy()
+            before = in_force(self._files)  # first: nothing is published before it is committed
+            with one_moment() as moment:
+                refuse_going_back(before, moment.head)
+                segments = {
+                    name: SegmentData(change, lambda name=name: segment_bytes(moment, name))  # type: ignore[misc]
+                    for name, change in moment.segments.items()
+                }
+                return self._assembly.build(revisions.version_of(moment.head), segments)
         except Error as error:
             raise PolicyUnavailable(f"the rows cannot be read ({type(error).__name__})") from error
+        except OSError as error:
+            raise PolicyUnavailable(f"the published policy cannot be read ({type(error).__name__})") from error
         except ValueError as error:
-            raise PolicyRefused(f"a row is not what the engine understands: {error}") from error
-        try:
-            cache.set(_key(source.version), codec.encode(source), _KEPT_SECONDS)
-        except _CACHE_ERRORS as error:
-            logger.warning("the cache cannot be written (%s)", type(error).__name__)
-        return source
-
-
-def _key(version: Version) -> str:
-    # The schema is part of the key, so that old and new workers never share bytes during an upgrade.
-    return f"policy:{codec.SCHEMA}:{version.revision}.{version.revocations}"
+            raise PolicyRefused(f"revision {version.revision} cannot be used: {error}") from error

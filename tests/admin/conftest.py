@@ -8,12 +8,12 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
+from gatewall import revisions
 from gatewall.credentials.check import PolicyCredentials, VerifiedTokens
 from gatewall.credentials.sessions import SessionVerifier
 from gatewall.engine.evaluate import evaluate
-from gatewall.engine.snapshot import PolicySnapshot
-from gatewall.engine.waf.matcher import RuleSet
-from gatewall.snapshot.compiler import compile_policy
+from gatewall.snapshot.places import policy_files
+from gatewall.snapshot.store import DatabasePolicyStore
 from tests.cast import AUDIENCE, ISSUER, a_ports, a_request
 
 ADMIN = f"{settings.ROOT_PATH}/admin"
@@ -99,8 +99,7 @@ def decide(db):
     """Ask the engine, with the rows as they are now and fakes around it."""
 
     def ask(*, country=None, **parts):
-        source = compile_policy()
-        policy = PolicySnapshot(source, RuleSet(source.waf_rules))
+        policy = DatabasePolicyStore(policy_files(settings.CONFIG)).load(revisions.current())
         verifier = SessionVerifier(settings.GATEWALL_JWT_KEYS, issuer=ISSUER, audience=AUDIENCE)
         ports = a_ports(country=country, credentials=PolicyCredentials(VerifiedTokens(verifier)))
         return evaluate(a_request(at=time.time(), **parts), policy, ports).reason

@@ -36,7 +36,7 @@ def test_a_user_is_added_changed_and_deleted(pages, decide, office):
     response = pages.submit("/accounts/user/add/", authorized_domains=[office.pk], **written)
     assert response.status_code == 302
     added = revisions.current()
-    assert added > before
+    assert added.supersedes(before)
     charlie = User.objects.get(username="charlie")
     assert charlie.created_by == "alice"
     assert login.verify_password("charlie", OTHER_PASSWORD) == charlie
@@ -47,11 +47,11 @@ def test_a_user_is_added_changed_and_deleted(pages, decide, office):
     response = pages.submit(f"/accounts/user/{charlie.pk}/change/", authorized_domains=[])
     assert response.status_code == 302
     changed = revisions.current()
-    assert changed > added
+    assert changed.supersedes(added)
     assert decide(host=OFFICE, credentials=a_session(token)) is Reason.HOST_NOT_IN_SCOPE
 
     assert pages.delete(f"/accounts/user/{charlie.pk}/delete/").status_code == 302
-    assert revisions.current() > changed
+    assert revisions.current().supersedes(changed)
     assert decide(host=OFFICE, credentials=a_session(token)) is Reason.CREDENTIAL_INVALID
 
 
@@ -175,7 +175,7 @@ def test_a_license_shows_its_token_once_and_opens_until_deleted(pages, decide):
     response = pages.submit("/licensing/license/add/", name="robot")
 
     issued = revisions.current()
-    assert issued > before
+    assert issued.supersedes(before)
     (token,) = re.findall(r"gwl_[0-9A-Za-z]{49}", response.content.decode())
     row = License.objects.get()
     assert row.created_by == "alice"
@@ -187,12 +187,12 @@ def test_a_license_shows_its_token_once_and_opens_until_deleted(pages, decide):
 
     assert pages.submit(f"/licensing/license/{row.pk}/change/", is_active=None).status_code == 302
     changed = revisions.current()
-    assert changed > issued
+    assert changed.supersedes(issued)
     assert decide(credentials=sent) is Reason.CREDENTIAL_INVALID
     assert License.objects.get().digest == row.digest
 
     assert pages.delete(f"/licensing/license/{row.pk}/delete/").status_code == 302
-    assert revisions.current() > changed
+    assert revisions.current().supersedes(changed)
     assert not License.objects.exists()
 
 
@@ -222,7 +222,7 @@ def test_a_git_token_is_made_shown_once_and_revoked(pages, decide, bob):
     response = pages.submit("/licensing/gittoken/add/", user=bob.pk, name="laptop")
 
     issued = revisions.current()
-    assert issued > before
+    assert issued.supersedes(before)
     (token,) = re.findall(r"gwg_[0-9A-Za-z]{49}", response.content.decode())
     row = GitToken.objects.get()
     sent = [a_credential(token, CredentialKind.GIT_TOKEN, "bob")]
@@ -233,7 +233,7 @@ def test_a_git_token_is_made_shown_once_and_revoked(pages, decide, bob):
     assert row.digest not in page
 
     assert pages.delete(f"/licensing/gittoken/{row.pk}/delete/").status_code == 302
-    assert revisions.current() > issued
+    assert revisions.current().supersedes(issued)
     assert decide(credentials=sent) is Reason.CREDENTIAL_INVALID
 
 

@@ -23,19 +23,19 @@ def test_a_network_is_blocked_changed_and_unblocked(pages, decide):
 
     assert pages.submit("/policies/blocklistentry/add/", network=" 198.51.100.0/24 ").status_code == 302
     blocked = revisions.current()
-    assert blocked > before
+    assert blocked.supersedes(before)
     assert decide(client=CLIENT) is Reason.CLIENT_BLOCKED
     entry = BlocklistEntry.objects.get()
     assert (entry.network, entry.created_by, entry.source) == ("198.51.100.0/24", "alice", "manual")
 
     assert pages.submit(f"/policies/blocklistentry/{entry.pk}/change/", network="203.0.113.0/24").status_code == 302
     changed = revisions.current()
-    assert changed > blocked
+    assert changed.supersedes(blocked)
     assert decide(client=CLIENT) is Reason.CREDENTIAL_MISSING
     assert decide(client="203.0.113.9") is Reason.CLIENT_BLOCKED
 
     assert pages.delete(f"/policies/blocklistentry/{entry.pk}/delete/").status_code == 302
-    assert revisions.current() > changed
+    assert revisions.current().supersedes(changed)
     assert decide(client="203.0.113.9") is Reason.CREDENTIAL_MISSING
 
 
@@ -122,18 +122,18 @@ def test_a_network_is_allowed_changed_and_disallowed(pages, decide, office):
 
     assert pages.submit("/policies/allowlistentry/add/", network=CLIENT, domain=office.pk).status_code == 302
     allowed = revisions.current()
-    assert allowed > before
+    assert allowed.supersedes(before)
     assert decide(client=CLIENT, host=OFFICE) is Reason.CLIENT_ALLOWED
     assert decide(client=CLIENT, host="other.example") is Reason.CREDENTIAL_MISSING
     entry = AllowlistEntry.objects.get()
 
     assert pages.submit(f"/policies/allowlistentry/{entry.pk}/change/", domain="").status_code == 302
     changed = revisions.current()
-    assert changed > allowed
+    assert changed.supersedes(allowed)
     assert decide(client=CLIENT, host="other.example") is Reason.CLIENT_ALLOWED
 
     assert pages.delete(f"/policies/allowlistentry/{entry.pk}/delete/").status_code == 302
-    assert revisions.current() > changed
+    assert revisions.current().supersedes(changed)
     assert decide(client=CLIENT, host=OFFICE) is Reason.CREDENTIAL_MISSING
 
 
@@ -150,7 +150,7 @@ def test_a_domain_is_registered_changed_and_removed(pages, decide):
 
     assert pages.submit("/policies/authorizeddomain/add/", name="Bücher.Example.", access="public").status_code == 302
     registered = revisions.current()
-    assert registered > before
+    assert registered.supersedes(before)
     domain = AuthorizedDomain.objects.get()
     assert domain.name == "xn--bcher-kva.example"
     assert system_settings.current().authorized_domains_mode == "registered"
@@ -159,11 +159,11 @@ def test_a_domain_is_registered_changed_and_removed(pages, decide):
 
     assert pages.submit(f"/policies/authorizeddomain/{domain.pk}/change/", access="denied").status_code == 302
     changed = revisions.current()
-    assert changed > registered
+    assert changed.supersedes(registered)
     assert decide(host="xn--bcher-kva.example") is Reason.HOST_NOT_AUTHORIZED
 
     assert pages.delete(f"/policies/authorizeddomain/{domain.pk}/delete/").status_code == 302
-    assert revisions.current() > changed
+    assert revisions.current().supersedes(changed)
     assert not AuthorizedDomain.objects.exists()
 
 
@@ -181,13 +181,13 @@ def test_a_country_is_blocked_and_unblocked(pages, decide):
 
     assert pages.submit("/policies/geoblockrule/add/", country_code="de").status_code == 302
     blocked = revisions.current()
-    assert blocked > before
+    assert blocked.supersedes(before)
     assert decide(country="DE") is Reason.COUNTRY_BLOCKED
     rule = GeoBlockRule.objects.get()
     assert "Germany" in pages.words(pages.get(f"/policies/geoblockrule/{rule.pk}/change/"))
 
     assert pages.delete(f"/policies/geoblockrule/{rule.pk}/delete/").status_code == 302
-    assert revisions.current() > blocked
+    assert revisions.current().supersedes(blocked)
     assert decide(country="DE") is Reason.CREDENTIAL_MISSING
 
 
@@ -204,7 +204,7 @@ def test_a_waf_rule_is_created_changed_and_deleted(pages, decide):
     written = {"name": "no-attack", "pattern": "attack ", "operator": "contains", "targets": ["path", "query"]}
     assert pages.submit("/policies/wafrule/add/", transforms="url-decode, lowercase", **written).status_code == 302
     created = revisions.current()
-    assert created > before
+    assert created.supersedes(before)
     rule = WafRule.objects.get()
     assert (rule.pattern, rule.targets, rule.transforms) == ("attack ", ["path", "query"], ["url-decode", "lowercase"])
     assert rule.exclusions == []
@@ -213,16 +213,16 @@ def test_a_waf_rule_is_created_changed_and_deleted(pages, decide):
     change = f"/policies/wafrule/{rule.pk}/change/"
     assert pages.submit(change, exclusions='[{"path_prefix": "/attack x"}]').status_code == 302
     spared = revisions.current()
-    assert spared > created
+    assert spared.supersedes(created)
     assert WafRule.objects.get().exclusions == [{"path_prefix": "/attack x"}]
     assert pages.submit(change, exclusions="", enabled=None).status_code == 302
     disabled = revisions.current()
-    assert disabled > spared
+    assert disabled.supersedes(spared)
     assert decide(uri="/ATTACK%20x") is Reason.CREDENTIAL_MISSING
     assert WafRule.objects.get().exclusions == []
 
     assert pages.delete(f"/policies/wafrule/{rule.pk}/delete/").status_code == 302
-    assert revisions.current() > disabled
+    assert revisions.current().supersedes(disabled)
     assert not WafRule.objects.exists()
 
 
@@ -279,7 +279,7 @@ def test_rows_chosen_in_the_list_are_deleted_by_the_service(pages, decide):
 
     assert pages.delete_chosen("/policies/blocklistentry/", *rows).status_code == 302
 
-    assert revisions.current() > before
+    assert revisions.current().supersedes(before)
     assert decide(client=CLIENT) is Reason.CREDENTIAL_MISSING
 
 
@@ -290,7 +290,7 @@ def test_the_settings_are_changed_and_neither_added_nor_deleted(pages, decide):
     response = pages.submit("/gatewall/systemsettings/1/change/", authorized_domains_mode="registered")
 
     assert response.status_code == 302
-    assert revisions.current() > before
+    assert revisions.current().supersedes(before)
     assert decide(host="other.example") is Reason.HOST_NOT_AUTHORIZED
     assert pages.get("/gatewall/systemsettings/add/").status_code == 403
     assert pages.get("/gatewall/systemsettings/1/delete/").status_code == 403

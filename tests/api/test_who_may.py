@@ -26,6 +26,7 @@ WHO = {
     ("logout", "POST"): SIGNED_IN,
     ("system-settings", "GET"): ADMIN,
     ("system-settings", "PUT"): ADMIN,
+    ("system-reload", "POST"): ADMIN,
     **{(f"{name}-list", verb): ADMIN for name in MANAGED for verb in ("GET", "POST")},
     **{(f"{name}-detail", verb): ADMIN for name in MANAGED for verb in ("GET", "DELETE")},
     **{(f"{name}-detail", "PUT"): ADMIN for name in MANAGED if name not in NO_PUT},

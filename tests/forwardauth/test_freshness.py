@@ -177,7 +177,7 @@ def test_a_logout_ends_that_session_alone(ask, bob):
 
 
 MACHINES = {
-    "license deleted": lambda: licensing.revoke(License.objects.get()),
+    "license deleted": lambda: licensing.revoke_license(License.objects.get()),
     "license disabled": lambda: licensing.change_license(License.objects.get(), is_active=False),
     "license expired": lambda: licensing.change_license(License.objects.get(), expires_at=timezone.now()),
 }
@@ -194,7 +194,7 @@ def test_a_license_counts_no_more_at_once(ask, change):
 
 
 GIT = {
-    "token deleted": lambda _: licensing.revoke(GitToken.objects.get()),
+    "token deleted": lambda _: licensing.revoke_git_token(GitToken.objects.get()),
     "user disabled": lambda user: accounts.change_user(user, is_active=False),
     "user deleted": accounts.delete_user,
     "user renamed": lambda user: accounts.change_user(user, username="robert"),

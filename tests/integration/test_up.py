@@ -1,6 +1,5 @@
 """`manage.py up` as a person starts it: a real process with its own state folder and free ports."""
 
-import os
 import signal
 import socket
 import subprocess
@@ -10,7 +9,19 @@ import psutil
 import pytest
 
 from gatewall.operations.launcher import free_port
-from tests.processes import BASE, BROWSER, PASSWORD, environment, prepare, request, running, sign_in, stop, wait_until
+from tests.processes import (
+    BASE,
+    BROWSER,
+    PASSWORD,
+    environment,
+    no_agent_leads,
+    prepare,
+    request,
+    running,
+    sign_in,
+    stop,
+    wait_until,
+)
 
 UP = [sys.executable, "manage.py", "up"]
 
@@ -24,7 +35,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture
 def ports():
-    return {"GATEWALL_PORT": str(free_port()), "GATEWALL_DEMO_PORT": str(free_port())}
+    return {name: str(free_port()) for name in ("GATEWALL_PORT", "GATEWALL_AUTH_PORT", "GATEWALL_DEMO_PORT")}
 
 
 def descendants(pid: int) -> list[psutil.Process]:
@@ -63,22 +74,66 @@ def test_up_serves_the_demo_and_a_signal_stops_all_of_it(home, ports, tmp_path, 
     assert survivors(children) == []
 
 
-def test_child_that_dies_ends_everything_with_a_line_that_names_it(home, ports, tmp_path):
+COMMAND_OF = {"nginx": "nginx.conf", "auth": "granian", "agent": "agent", "control": "gunicorn.conf.py"}
+
+
+@pytest.mark.parametrize("name", COMMAND_OF)
+def test_child_that_dies_ends_everything_with_a_line_that_names_it(home, ports, tmp_path, name):
     log = tmp_path / "up.log"
     with running(UP, log=log, env=environment(home, **ports)) as process:
         wait_until(lambda: is_ready(process, log), what="the line with ready")
         children = descendants(process.pid)
-        master = int((home / "demo" / "nginx.pid").read_text())
+        # honcho has a process of its own for each child
+        masters = [child for helper in psutil.Process(process.pid).children() for child in helper.children()]
+        (master,) = [child for child in masters if any(word.endswith(COMMAND_OF[name]) for word in child.cmdline())]
 
-        os.kill(master, signal.SIGKILL)
+        master.kill()
         code = process.wait(15)
 
     assert code == 1
-    assert "nginx ended" in log.read_text()
+    assert f"{name} ended" in log.read_text()
     assert survivors(children) == []
 
 
-@pytest.mark.parametrize("variable", ["GATEWALL_PORT", "GATEWALL_DEMO_PORT"])
+def test_agent_and_data_plane_run_and_nginx_asks_the_data_plane(home, ports, tmp_path):
+    log, demo_port = tmp_path / "up.log", int(ports["GATEWALL_DEMO_PORT"])
+    with running(UP, log=log, env=environment(home, **ports)) as process:
+        wait_until(lambda: is_ready(process, log), what="the line with ready")
+        health = request(int(ports["GATEWALL_AUTH_PORT"]), "/wall/health/ready")
+        page = request(demo_port, "/", BROWSER)
+
+        assert not no_agent_leads(home)
+        assert (health.status, page.status) == (200, 302)
+        assert ports["GATEWALL_AUTH_PORT"] in (home / "demo" / "site.conf").read_text()
+
+
+def test_data_plane_answers_on_a_unix_socket_when_one_is_named(home, ports, tmp_path):
+    log, unix = tmp_path / "up.log", tmp_path / "auth.sock"
+    with running(UP, log=log, env=environment(home, **ports, GATEWALL_AUTH_SOCKET=str(unix))) as process:
+        wait_until(lambda: is_ready(process, log), what="the line with ready")
+
+        page = request(int(ports["GATEWALL_DEMO_PORT"]), "/", BROWSER)
+
+        assert page.status == 302
+        assert unix.is_socket()
+        assert stop(process) == 0
+
+
+def test_taken_socket_ends_the_start_with_one_line_that_names_it(home, ports, tmp_path):
+    unix = tmp_path / "auth.sock"
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(unix))
+        other.listen()
+        env = environment(home, **ports, GATEWALL_AUTH_SOCKET=str(unix))
+
+        run = subprocess.run(UP, cwd=BASE, env=env, capture_output=True, text=True, timeout=60, check=False)
+
+    assert run.returncode == 2
+    assert len(run.stderr.splitlines()) == 1
+    assert "GATEWALL_AUTH_SOCKET" in run.stderr
+
+
+@pytest.mark.parametrize("variable", ["GATEWALL_PORT", "GATEWALL_AUTH_PORT", "GATEWALL_DEMO_PORT"])
 def test_taken_port_ends_the_start_with_one_line_that_names_it(home, ports, variable):
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)  # as a careless server would

@@ -1,33 +1,62 @@
-"""Real nginx with the unchanged snippets of deploy/nginx, between the real control plane and a stub site."""
+"""Real nginx with the unchanged snippets of deploy/nginx, between the real Gatewall and a stub site.
+
+The same suite whoever nginx asks: the control plane, the data plane on a port, and on a unix socket.
+"""
 
 import base64
-import shutil
 import socket
-import subprocess
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from gatewall.operations import demo
 from gatewall.operations.launcher import free_port
-from tests.processes import BASE, BROWSER, Upstream, api, control_plane, nginx, prepare, request, sign_in
+from tests.processes import (
+    BROWSER,
+    agent,
+    api,
+    control_plane,
+    data_plane,
+    nginx,
+    prepare,
+    request,
+    sign_in,
+    wait_until,
+)
+from tests.upstream import Upstream
 
-# An operator's own error pages: none of them may turn "the gate failed" into "come in".
-ERROR_PAGES = """
-    proxy_intercept_errors on;
-    error_page 500 502 503 504 =200 /sorry;
-    location = /sorry { return 200 "sorry"; }
-"""
+LET_IN = "198.51.100.8"
 
 
 @pytest.fixture(scope="module")
-def gate(tmp_path_factory):
-    home, port = tmp_path_factory.mktemp("home"), free_port()
+def installation(tmp_path_factory):
+    home = tmp_path_factory.mktemp("home")
     prepare(home)
-    with control_plane(home, port):
+    return home
+
+
+@pytest.fixture(scope="module")
+def gate(installation):
+    port = free_port()
+    with agent(installation), control_plane(installation, port):
         # The first registration by a person: from now on an unknown host is refused.
         api(port, "/authorized-domains", name="public.example", access="public")
+        api(port, "/ip-white-list", ip=LET_IN)
         yield port
+
+
+@pytest.fixture(scope="module", params=["control plane", "data plane", "data plane on a unix socket"])
+def asked(request, installation, gate, tmp_path_factory):
+    """Whom nginx asks, as nginx writes it."""
+    port, unix = free_port(), tmp_path_factory.mktemp("auth") / "auth.sock"
+    if request.param == "control plane":
+        yield f"127.0.0.1:{gate}"
+    elif request.param == "data plane":
+        with data_plane(installation, port):
+            yield f"127.0.0.1:{port}"
+    else:
+        with data_plane(installation, unix=unix):
+            yield f"unix:{unix}"
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +66,8 @@ def site():
 
 
 @pytest.fixture(scope="module")
-def proxy(gate, site, tmp_path_factory):
-    with nginx(tmp_path_factory.mktemp("nginx"), gate=gate, site=site.port) as port:
+def proxy(gate, asked, site, tmp_path_factory):
+    with nginx(tmp_path_factory.mktemp("nginx"), gate=gate, auth=asked, site=site.port) as port:
         yield port
 
 
@@ -48,8 +77,10 @@ def cookie(proxy):
 
 
 @pytest.fixture(scope="module")
-def git_token(gate):
-    return api(gate, "/users/1/git-tokens", name="laptop")["token"]
+def git_token(gate, proxy):
+    token = api(gate, "/users/1/git-tokens", name=f"laptop {proxy}")["token"]
+    wait_until(lambda: request(proxy, "/", {"Service-Git-Token": f"admin:{token}"}).status == 200, what="the token")
+    return token
 
 
 def test_browser_without_a_session_is_sent_to_the_guard_page_and_back(proxy):
@@ -194,10 +225,8 @@ def test_attack_in_the_address_is_refused_before_the_site_sees_it(proxy, site, c
 
 
 @pytest.mark.parametrize("name", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "X_Forwarded_For", "X-Client-IP"])
-def test_visitor_cannot_choose_an_address_that_is_let_in(gate, proxy, name):
-    address = {"Forwarded": "for=198.51.100.8"}.get(name, "198.51.100.8")
-    if name == "X-Forwarded-For":
-        api(gate, "/ip-white-list", ip="198.51.100.8")
+def test_visitor_cannot_choose_an_address_that_is_let_in(proxy, name):
+    address = {"Forwarded": f"for={LET_IN}"}.get(name, LET_IN)
 
     assert request(proxy, "/", {name: address}).status == 401
 
@@ -237,36 +266,11 @@ def test_what_is_not_for_the_public_is_404(proxy, cookie, path):
     assert request(proxy, path, {"Cookie": cookie}).status == 404
 
 
-def test_gate_that_is_down_lets_nobody_in(site, tmp_path):
-    with nginx(tmp_path, gate=free_port(), site=site.port, extra=ERROR_PAGES) as port:
-        before = len(site.requests)
+@pytest.mark.parametrize("asked", ["data plane on a unix socket"], indirect=True)
+def test_connections_to_a_unix_socket_are_kept(asked, proxy, cookie):
+    for _ in range(20):
+        assert request(proxy, "/", {"Cookie": cookie}).status == 200
 
-        answer = request(port, "/", BROWSER)
-
-    assert (answer.status, len(site.requests)) == (500, before)
-
-
-@pytest.mark.parametrize("status", [302, 400, 404, 500, 503])
-def test_strange_answer_of_the_gate_lets_nobody_in(site, tmp_path, status):
-    with Upstream() as strange_gate:
-        strange_gate.status = status
-        with nginx(tmp_path, gate=strange_gate.port, site=site.port, extra=ERROR_PAGES) as port:
-            before = len(site.requests)
-
-            answer = request(port, "/", BROWSER)
-
-    assert (answer.status, len(site.requests)) == (500, before)
-
-
-def test_sample_site_is_a_configuration_that_nginx_accepts(tmp_path):
-    demo.write_configuration(
-        tmp_path, listen="127.0.0.1:1", auth="127.0.0.1:2", control="127.0.0.1:2", site="127.0.0.1:3"
-    )
-    shutil.copy(BASE / "deploy" / "nginx" / "site.conf.example", tmp_path / "site.conf")
-
-    run = subprocess.run(
-        demo.nginx_command(demo.find_nginx(), tmp_path, "-t"), capture_output=True, text=True, check=False
-    )
-
-    # As a normal user the test of the configuration ends at port 80, after the syntax.
-    assert "syntax is ok" in run.stderr
+    lines = Path("/proc/net/unix").read_text().splitlines()
+    connected = [line for line in lines if line.endswith(asked.removeprefix("unix:")) and line.split()[5] == "03"]
+    assert 1 <= len(connected) <= 4

@@ -8,7 +8,7 @@ import pytest
 from gatewall.engine.model import Reason
 from gatewall.engine.ports import Ports
 from gatewall.forwardauth.decision_id import new_decision_id
-from gatewall.forwardauth.gate import Gate
+from gatewall.forwardauth.gate import Dialect, Gate
 from gatewall.forwardauth.responses import GuardPage
 from gatewall.forwardauth.subrequest import auth
 from tests.cast import (
@@ -26,6 +26,7 @@ from tests.cast import (
     a_session_token,
     a_subrequest,
 )
+from tests.records import Records
 
 ASKED = {"x_forwarded_for": "1.2.3.4", "x_forwarded_host": OFFICE, "x_forwarded_uri": "/?q=attack"}
 
@@ -42,13 +43,20 @@ class Policies:
         return self._policy
 
 
-def a_gate(policies=None, ports=None):
+def a_gate(policies=None, ports=None, records=None):
     ports = ports or a_ports(credentials=a_credential_check())
-    return Gate(policies or Policies(a_policy()), ports, trusted=TRUSTED, guard=GuardPage("/wall"), clock=lambda: NOW)
+    return Gate(
+        policies or Policies(a_policy()),
+        ports,
+        trusted=TRUSTED,
+        guard=GuardPage("/wall"),
+        clock=lambda: NOW,
+        records=Records() if records is None else records,
+    )
 
 
 def check(gate, dialect=auth, **headers):
-    return gate.check(dialect, a_subrequest(peer=PROXY, **(ASKED | headers)))
+    return gate.check(Dialect(dialect), a_subrequest(peer=PROXY, **(ASKED | headers)))
 
 
 def reason(answer):
@@ -191,3 +199,24 @@ def test_decision_ids_of_one_moment_differ_in_all_their_random_bits():
         varying |= number ^ numbers[0]
 
     assert varying.bit_count() == 74
+
+
+def test_every_answer_leaves_its_record():
+    records = Records()
+    gate = a_gate(records=records)
+
+    answers = [check(gate), check(gate, x_forwarded_host="a, b"), check(gate, broken)]
+
+    assert [record.decision_id for record in records.written] == [
+        dict(answer.headers)["X-Gatewall-Decision-Id"] for answer in answers
+    ]
+    assert [record.reason for record in records.written] == ["credential-missing", "request-malformed", "cannot-decide"]
+
+
+@pytest.mark.parametrize(("accept", "status"), [("text/html", 302), ("*/*", 401)])
+def test_record_has_the_status_that_the_browser_got(accept, status):
+    records = Records()
+
+    answer = a_gate(records=records).check(Dialect(auth, answers_browsers=True), a_subrequest(**ASKED, accept=accept))
+
+    assert [record.status for record in records.written] == [answer.status] == [status]

@@ -4,12 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewall.engine.addresses import NetworkTable
 from gatewall.engine.lists import IPLists, Standing
 from tests.cast import DAY, NOW, OFFICE, a_blocked, an_address, an_allowed
 
 
 def standing(client, *, blocked=(), allowed=(), domain=None, at=NOW, allowlist_applies=True):
-    return IPLists(blocked, allowed).standing(an_address(client), domain, at, allowlist_applies=allowlist_applies)
+    lists = IPLists([NetworkTable(blocked)], NetworkTable(allowed))
+    return lists.standing(an_address(client), domain, at, allowlist_applies=allowlist_applies)
 
 
 def test_client_on_no_list_has_no_standing():
@@ -202,8 +204,9 @@ def test_longest_prefix_decides_and_the_blocklist_wins_ties(number, prefixes):
     blocks, length, _ = max(entries, key=lambda entry: (entry[1], entry[0]))
 
     found = IPLists(
-        [a_blocked(network, id=length) for blocks, length, network in entries if blocks],
-        [an_allowed(network, id=length) for blocks, length, network in entries if not blocks],
+        # one table a source: the answer must not depend on how the entries are spread
+        [NetworkTable([a_blocked(network, id=length)]) for blocks, length, network in entries if blocks],
+        NetworkTable([an_allowed(network, id=length) for blocks, length, network in entries if not blocks]),
     ).standing(client, None, NOW, allowlist_applies=True)
 
     speaking = found.blocked if blocks else found.allowed

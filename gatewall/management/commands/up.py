@@ -10,6 +10,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import connections
 
+from gatewall.management.commands.data_plane import require_free_address
 from gatewall.operations import demo, health, launcher
 
 
@@ -32,6 +33,7 @@ class Command(BaseCommand):
     def up(self, *, with_demo: bool) -> int:
         """Probe the ports, prepare the database, run the processes; the exit code."""
         launcher.require_free(launcher.Port(settings.GATEWALL_BIND, settings.GATEWALL_PORT, "GATEWALL_PORT"))
+        require_free_address()
         if with_demo:
             launcher.require_free(
                 launcher.Port(settings.GATEWALL_BIND, settings.GATEWALL_DEMO_PORT, "GATEWALL_DEMO_PORT")
@@ -40,7 +42,10 @@ class Command(BaseCommand):
 
         here = demo.reachable(settings.GATEWALL_BIND)
         control = f"http://{demo.authority(here, settings.GATEWALL_PORT)}"
-        processes, urls = [control_plane()], [f"{control}{settings.ROOT_PATH}/health/ready"]
+        processes = [agent(), control_plane(), data_plane()]
+        urls = [f"{control}{settings.ROOT_PATH}/health/ready"]
+        if settings.GATEWALL_AUTH_SOCKET is None:
+            urls.append(f"http://{demo.authority(here, settings.GATEWALL_AUTH_PORT)}{settings.ROOT_PATH}/health/ready")
         lines = [f"Gatewall   {control}{settings.ROOT_PATH}/  (admin: {control}{settings.ROOT_PATH}/admin/)"]
         if with_demo and (demo_processes := self.demo_processes()):
             address = f"http://{demo.authority(here, settings.GATEWALL_DEMO_PORT)}/"
@@ -87,7 +92,7 @@ class Command(BaseCommand):
         demo.write_configuration(
             folder,
             listen=demo.authority(settings.GATEWALL_BIND, settings.GATEWALL_DEMO_PORT),
-            auth=control,
+            auth=asked_by_proxy(),
             control=control,
             site=site,
             root_path=settings.ROOT_PATH,
@@ -108,6 +113,23 @@ def control_plane() -> launcher.Process:
     base = settings.BASE_DIR
     command = [sys.executable, "-m", "gunicorn", "--chdir", str(base), "-c", str(base / "deploy" / "gunicorn.conf.py")]
     return launcher.Process("control", [*command, "gatewall.wsgi:application"], {})
+
+
+def data_plane() -> launcher.Process:
+    """The process that the proxy asks."""
+    return launcher.Process("auth", [sys.executable, str(settings.BASE_DIR / "manage.py"), "data_plane"], {})
+
+
+def agent() -> launcher.Process:
+    """The process that publishes policy for the data plane."""
+    return launcher.Process("agent", [sys.executable, str(settings.BASE_DIR / "manage.py"), "agent"], {})
+
+
+def asked_by_proxy() -> str:
+    """The data plane's address as nginx writes it."""
+    if settings.GATEWALL_AUTH_SOCKET is not None:
+        return f"unix:{settings.GATEWALL_AUTH_SOCKET}"
+    return demo.authority(demo.reachable(settings.GATEWALL_BIND), settings.GATEWALL_AUTH_PORT)
 
 
 def demo_site(bind: str) -> launcher.Process:

@@ -1,0 +1,24 @@
+"""CPU time of a process and everything below it, from /proc (Linux)."""
+
+import os
+from pathlib import Path
+
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds(root: int) -> float:
+    """Return the user and system seconds that a process and its living descendants have used."""
+    return sum(_ticks(pid) for pid in _tree(root)) / _TICKS_PER_SECOND
+
+
+def _tree(root: int) -> list[int]:
+    pids = [root]
+    for pid in pids:
+        for children in Path(f"/proc/{pid}/task").glob("*/children"):
+            pids.extend(int(child) for child in children.read_text().split())
+    return pids
+
+
+def _ticks(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])  # utime and stime, proc(5)

@@ -1,0 +1,90 @@
+"""An installation to measure, with every feature on, and the request of a browser to it."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+_BASE = Path(__file__).resolve().parent.parent
+_PREPARE = """
+import django; django.setup()
+from django.utils import timezone
+from accounts import login, services as accounts
+from accounts.login import Visitor
+from policies import services as policies
+admin = accounts.create_user(actor="bench", username="bench", password="bench bench bench", is_admin=True)
+for n in range(50):
+    policies.register_domain(actor="bench", name=f"app{n}.example.com", access="authenticated")
+for n in range(1, 200):
+    policies.block_network(actor="bench", network=f"198.18.{n}.0/24")
+for code in ("KP", "IR", "SY"):
+    policies.block_country(actor="bench", country_code=code)
+visitor = Visitor("192.0.2.7", "bench")
+print(login.open_session(admin, audiences=("gate",), amr=("pwd",), visitor=visitor, at=timezone.now()).token.text)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The environment of the installation, the proxy's question to it, and the visitor's own request."""
+
+    environment: dict[str, str]
+    subrequest: bytes
+    request: bytes
+
+
+def prepared_site(home: Path) -> Site:
+    """Make an installation below this folder and return it."""
+    environment = {**os.environ, "GATEWALL_HOME": str(home), "DJANGO_SETTINGS_MODULE": "gatewall.settings"}
+    _run(environment, "-m", "gatewall.credentials.keyfiles")
+    _run(environment, "manage.py", "migrate", "--verbosity=0")
+    _run(environment, "manage.py", "seed_waf_rules")
+    token = _run(environment, "-c", _PREPARE).split()[-1]
+    browser = _browser_headers(token)
+    forwarded = [
+        "X-Forwarded-For: 192.0.2.7",
+        "X-Forwarded-Host: app7.example.com",
+        "X-Forwarded-Proto: https",
+        "X-Forwarded-Method: GET",
+        "X-Forwarded-Uri: /projects/42/board?tab=open&sort=-updated&q=weekly+report",
+    ]
+    return Site(
+        environment,
+        _http("/wall/auth", "gatewall", [*browser, *forwarded]),
+        _http("/projects/42/board?tab=open&sort=-updated&q=weekly+report", "app7.example.com", browser),
+    )
+
+
+def _browser_headers(token: str) -> list[str]:
+    """Return the headers of a page load in a current browser: with Host, 16."""
+    return [
+        "Connection: keep-alive",
+        'sec-ch-ua: "Chromium";v="142", "Not_A Brand";v="99"',
+        "sec-ch-ua-mobile: ?0",
+        'sec-ch-ua-platform: "Linux"',
+        "Upgrade-Insecure-Requests: 1",
+        "User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0 Safari/537.36",
+        "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
+        "Sec-Fetch-Site: same-origin",
+        "Sec-Fetch-Mode: navigate",
+        "Sec-Fetch-User: ?1",
+        "Sec-Fetch-Dest: document",
+        "Referer: https://app7.example.com/projects?tab=all",
+        "Accept-Encoding: gzip, deflate, br, zstd",
+        "Accept-Language: en-GB,en;q=0.9,de;q=0.8",
+        f"Cookie: theme=dark; sid=b1946ac92492d2347c6235b4d2611184; service.token={token}",
+    ]
+
+
+def _http(target: str, host: str, headers: list[str]) -> bytes:
+    return "\r\n".join([f"GET {target} HTTP/1.1", f"Host: {host}", *headers, "", ""]).encode()
+
+
+def _run(environment: dict[str, str], *arguments: str) -> str:
+    done = subprocess.run(  # noqa: S603 - our own commands
+        [sys.executable, *arguments], cwd=_BASE, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return done.stdout

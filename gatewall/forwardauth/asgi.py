@@ -1,0 +1,69 @@
+"""The data plane's application: the gate's paths and health, over ASGI, and nothing else. Pure.
+
+ASGI gives header bytes and the path as they came; a server interface that decodes them first cannot
+be used here (docs/adr/0008-data-plane.md).
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from gatewall.forwardauth import headers, routes
+from gatewall.forwardauth.gate import Gate, Policies
+from gatewall.forwardauth.responses import NOT_ALLOWED, NOT_FOUND, Answer
+from gatewall.forwardauth.subrequest import Subrequest
+
+Scope = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+_HEALTH = frozenset({"/health", "/health/live", "/health/ready"})
+
+
+class AuthApplication:
+    """Answers subrequests from memory; there is nothing here to wait for."""
+
+    def __init__(self, gate: Gate, policies: Policies, root_path: str) -> None:
+        self._gate = gate
+        self._policies = policies
+        self._root_path = root_path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        raw_path: bytes = scope["raw_path"]
+        method: str = scope["method"]
+        answer = self._answer(scope, raw_path.decode("latin-1"), method)
+        fields = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers]
+        fields.append((b"content-length", b"%d" % len(answer.body)))
+        await send({"type": "http.response.start", "status": answer.status, "headers": fields})
+        await send({"type": "http.response.body", "body": b"" if method == "HEAD" else answer.body})
+
+    def _answer(self, scope: Scope, path: str, method: str) -> Answer:
+        query: bytes = scope["query_string"]
+        target = f"{path}?{query.decode('latin-1')}" if query else path
+        route = routes.find(self._root_path, target)
+        if route is None:
+            return self._health(path)
+        if not route.allows(method):
+            return NOT_ALLOWED
+        client = scope.get("client")
+        subrequest = Subrequest(
+            peer=client[0] if client else "",
+            scheme=scope["scheme"],
+            headers=headers.from_lines(scope["headers"]),
+            method=method,
+            target=route.target,
+        )
+        return self._gate.check(route.dialect, subrequest)
+
+    def _health(self, path: str) -> Answer:
+        """A database outage must not drain the data plane: ready is whether there is a policy."""
+        if path.removeprefix(self._root_path) not in _HEALTH or not path.startswith(self._root_path):
+            return NOT_FOUND
+        policy = self._policies.current()
+        alive = path.endswith("/live")
+        found = "ok" if policy else "none published yet"
+        body = {"status": "ok" if policy or alive else "unavailable", "checks": {} if alive else {"policy": found}}
+        kind = (("Content-Type", "application/json"), ("Cache-Control", "no-store"))
+        return Answer(200 if policy or alive else 503, kind, json.dumps(body).encode())

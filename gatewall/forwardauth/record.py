@@ -1,0 +1,53 @@
+"""What an answer leaves in the access log. Pure."""
+
+from audit.records import MAX_PATH, MAX_TEXT, AccessRecord, masked_query
+from gatewall.engine.model import AccessRequest, Action, Decision, Subject
+
+
+def record_of(
+    request: AccessRequest, decision: Decision, *, decision_id: str, status: int, revision: int, answered_at: float
+) -> AccessRecord:
+    """Return the record of a decision and the status that told it."""
+    path, _, query = request.uri.partition("?")
+    decided_by = decision.verdict.decided_by
+    return AccessRecord(
+        decision_id=decision_id,
+        at=request.at,
+        client_ip=str(request.client),
+        country_code=decision.country_code,
+        method=request.method,
+        scheme=request.scheme,
+        host=request.host.name if request.host else None,
+        path=path[:MAX_PATH],
+        query=masked_query(query),
+        user_agent=request.header("user-agent")[:MAX_TEXT],
+        status=status,
+        outcome=decision.effect.value,
+        reason=decision.reason.value,
+        decided_by={"kind": decided_by.kind, "id": decided_by.id} if decided_by else None,
+        rules=[
+            {
+                "id": match.rule_id,
+                "name": match.name,
+                "action": (Action.BLOCK if match.enforced else Action.MONITOR).value,
+            }
+            for match in decision.rules
+        ],
+        credential=_credential(request, decision.subject),
+        visible=sorted(request.visible),
+        subject=_subject(decision.subject),
+        latency_us=max(0, round((answered_at - request.at) * 1_000_000)),
+        policy_revision=revision,
+    )
+
+
+def _credential(request: AccessRequest, subject: Subject | None) -> dict[str, object] | None:
+    """Return the kind of the first credential and whether one of them was good; never a credential."""
+    if not request.credentials:
+        return None
+    state = "valid" if subject else "not-valid"
+    return {"kind": request.credentials[0].kind.value, "amr": list(subject.amr) if subject else [], "state": state}
+
+
+def _subject(subject: Subject | None) -> dict[str, object] | None:
+    return {"kind": subject.kind.value, "id": subject.id, "name": subject.name} if subject else None

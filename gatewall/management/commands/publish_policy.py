@@ -1,0 +1,31 @@
+"""Publishes the committed policy on this host."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from gatewall.snapshot.files import NotForward
+from gatewall.snapshot.places import policy_files
+from gatewall.snapshot.publisher import confirm_new_epoch, publish
+
+
+class Command(BaseCommand):
+    help = "Publishes the committed policy on this host, as the agent does."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--confirm-restored-database",
+            action="store_true",
+            help="accept the policy of a database that was restored from a backup in place of the newer one in force",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        files = policy_files(settings.CONFIG)
+        if options["confirm_restored_database"]:
+            confirm_new_epoch(files)
+        try:
+            manifest = publish(files)
+        except (NotForward, ValueError, OSError) as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(f"revision {manifest.version.revision} is in force ({len(manifest.segments)} segments)")

@@ -1,0 +1,15 @@
+"""Has every worker of every host read everything again."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from gatewall import revisions
+
+
+class Command(BaseCommand):
+    help = "Has every worker read rules, lists, settings and the geo database again; no lock-out is forgotten."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        revisions.demand_reload()
+        self.stdout.write(f"revision {revisions.current().revision} is being read again by every worker")

@@ -1,0 +1,34 @@
+"""Reload over HTTP."""
+
+from django.conf import settings
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from gatewall import revisions
+from gatewall.models import Node
+from gatewall.snapshot.nodes import report_node, wait_for_workers
+from gatewall.snapshot.places import node_name, policy_files, run_folder
+
+
+class NodeOutput(serializers.ModelSerializer[Node]):
+    """A host as its agent last saw it."""
+
+    class Meta:
+        model = Node
+        fields = ("name", "seen_at", "revision", "published_at", "workers", "problem")
+
+
+class Reload(APIView):
+    """Have every worker of every host read rules, lists, settings and the geo database again."""
+
+    def post(self, request: Request) -> Response:
+        revisions.demand_reload()
+        head, run = revisions.head(), run_folder(settings.CONFIG.home)
+        wait_for_workers(run, head.reloads)
+        report_node(node_name(), policy_files(settings.CONFIG), run)  # this host's row, without waiting for its agent
+        nodes = NodeOutput(Node.objects.all(), many=True).data
+        here = next(node for node in nodes if node["name"] == node_name()[:100])
+        body = {"revision": head.revision, "published_at": here["published_at"], "nodes": nodes}
+        return Response({**body, "policy_pending": True} if revisions.publication_is_pending() else body)

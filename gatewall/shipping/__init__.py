@@ -1,0 +1,1 @@
+"""The agent: one process a host that publishes policy and reports what the workers have loaded."""

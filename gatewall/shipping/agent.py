@@ -1,0 +1,75 @@
+"""The agent's loop: publish what was committed, report what the workers have. Never in the way of an answer."""
+
+import logging
+import os
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+from django.db import Error, close_old_connections
+from django.utils import timezone
+
+from gatewall import revisions
+from gatewall.engine.snapshot import Version
+from gatewall.snapshot.files import PolicyFiles, Stamp
+from gatewall.snapshot.nodes import report_node
+from gatewall.snapshot.publisher import publish
+from gatewall.snapshot.wake import AgentLock, Bell
+
+logger = logging.getLogger(__name__)
+
+_POLL_SECONDS = 0.5
+_REPORT_EVERY = timedelta(seconds=1)
+_NICENESS = 5
+
+
+class Agent:
+    """Publishes the policy of one host. The steps of a turn: publish, report, sleep until rung or 500 ms."""
+
+    def __init__(self, files: PolicyFiles, run: Path, node: str) -> None:
+        self._files = files
+        self._run = run
+        self._node = node
+        self._published: Version | None = None
+        self._stamp: Stamp | None = None
+        self._problem = ""
+        self._reported_at = timezone.now() - _REPORT_EVERY
+
+    def lead(self, should_stop: Callable[[], bool]) -> None:
+        """Wait until no other agent leads this host, then take turns until told to stop."""
+        os.nice(_NICENESS)  # answers come first
+        with Bell(self._run).listening() as ear:
+            while not should_stop():
+                with AgentLock(self._run).held() as leading:
+                    while leading and not should_stop():
+                        self.turn()
+                        ear.wait(_POLL_SECONDS)
+                ear.wait(_POLL_SECONDS)
+
+    def turn(self) -> None:
+        """Publish if something was committed, and report once a second."""
+        try:
+            self._publish()
+            if timezone.now() - self._reported_at >= _REPORT_EVERY:
+                report_node(self._node, self._files, self._run, self._problem)
+                self._reported_at = timezone.now()
+        except Error as error:
+            self._say(f"the database cannot be used ({type(error).__name__})")
+            close_old_connections()
+
+    def _publish(self) -> None:
+        published = self._published, self._stamp
+        if published == (revisions.current(), self._files.stamp()) and not self._problem:
+            return
+        try:
+            self._published = publish(self._files).version
+            self._stamp = self._files.stamp()
+            self._say("")
+        except (ValueError, OSError) as error:
+            self._say(f"policy.rejected: {error}")
+
+    def _say(self, problem: str) -> None:
+        """Log a problem once, and its end."""
+        if problem != self._problem:
+            logger.log(logging.ERROR if problem else logging.INFO, "agent: %s", problem or "publishing again")
+        self._problem = problem

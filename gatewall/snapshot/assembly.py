@@ -1,0 +1,93 @@
+"""From segments to a policy in memory. Pure.
+
+A segment that has not changed keeps its table: the cost of a change is that of the segments it
+touched.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gatewall.engine.addresses import NetworkTable
+from gatewall.engine.hosts import DomainTable
+from gatewall.engine.lists import IPLists
+from gatewall.engine.segments import Segment, source_of
+from gatewall.engine.snapshot import PolicySettings, PolicySnapshot, Version
+from gatewall.engine.waf.matcher import PatternRefused, RuleSet
+from gatewall.snapshot import codec
+
+
+class SegmentRefused(ValueError):
+    """A segment cannot be used; the message says which and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentData:
+    """A segment's bytes, fetched when they are needed, and what identifies them."""
+
+    identity: str
+    read: Callable[[], bytes]
+
+
+def _settings(rows: tuple[Any, ...]) -> PolicySettings:
+    if len(rows) != 1:
+        raise SegmentRefused("settings is one row")
+    settings: PolicySettings = rows[0]
+    return settings
+
+
+_BUILDERS: dict[str, Callable[[tuple[Any, ...]], Any]] = {
+    Segment.SETTINGS: _settings,
+    Segment.DOMAINS: DomainTable,
+    Segment.ALLOWED_NETWORKS: NetworkTable,
+    Segment.BLOCKED_COUNTRIES: lambda rows: {row.country_code: row for row in rows},
+    Segment.WAF_RULES: RuleSet,
+    Segment.USERS: lambda rows: {row.id: row for row in rows},
+    Segment.GIT_TOKENS: lambda rows: {row.digest: row for row in rows},
+    Segment.LICENSES: lambda rows: {row.digest: row for row in rows},
+    Segment.REVOCATIONS: frozenset,
+}
+
+
+class Assembly:
+    """Builds policies one after another, each from the tables of the one before."""
+
+    def __init__(self) -> None:
+        self._tables: dict[str, tuple[str, Any]] = {}
+
+    def build(self, version: Version, segments: Mapping[str, SegmentData]) -> PolicySnapshot:
+        """Return the policy that these segments make up.
+
+        Raises SegmentRefused if one is missing, unknown or not usable; what was built before stays.
+        """
+        missing = [segment for segment in Segment if segment not in segments]
+        if missing:
+            raise SegmentRefused(f"{', '.join(missing)} missing")
+        tables = {name: (data.identity, self._table(name, data)) for name, data in segments.items()}
+        self._tables = tables
+        found = {name: table for name, (_, table) in tables.items()}
+        blocked = [table for name, table in found.items() if source_of(name) is not None]
+        return PolicySnapshot(
+            version,
+            settings=found[Segment.SETTINGS],
+            lists=IPLists(blocked, found[Segment.ALLOWED_NETWORKS]),
+            domains=found[Segment.DOMAINS],
+            blocked_countries=found[Segment.BLOCKED_COUNTRIES],
+            waf=found[Segment.WAF_RULES],
+            users=found[Segment.USERS],
+            git_tokens=found[Segment.GIT_TOKENS],
+            licenses=found[Segment.LICENSES],
+            revoked_sessions=found[Segment.REVOCATIONS],
+        )
+
+    def _table(self, name: str, data: SegmentData) -> Any:
+        known = self._tables.get(name)
+        if known is not None and known[0] == data.identity:
+            return known[1]
+        build = NetworkTable if source_of(name) is not None else _BUILDERS.get(name)
+        if build is None:
+            raise SegmentRefused(f"{name} is not a segment of this version")
+        try:
+            return build(codec.decode(name, data.read()))
+        except (codec.DecodeError, PatternRefused) as error:
+            raise SegmentRefused(f"{name}: {error}") from error

@@ -1,0 +1,139 @@
+"""Published policy as files: segments named by their digest, and ``current``, the manifest in force. Pure.
+
+Nothing is ever changed in place: a file is written under another name, synced and renamed, so that a
+reader sees the old one or the new one, and a crash leaves one of them.
+"""
+
+import fcntl
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gatewall.snapshot import manifest as manifests
+from gatewall.snapshot.manifest import Manifest, ManifestRefused, SegmentRef
+
+_KEPT_SECONDS = 600
+Stamp = tuple[int, int, int]
+
+
+class NotForward(ValueError):
+    """The manifest would take the policy back; a new epoch has to be confirmed first."""
+
+
+class PolicyFiles:
+    """The folder ``GATEWALL_HOME/policy`` of one host."""
+
+    def __init__(self, folder: Path, key: bytes) -> None:
+        self._folder = folder
+        self._segments = folder / "segments"
+        self._current = folder / "current"
+        self._key = key
+
+    def stamp(self) -> Stamp | None:
+        """Return what changes whenever ``current`` is replaced, or None while there is none."""
+        try:
+            status = os.stat(self._current)  # noqa: PTH116 - on the path of every control-plane decision
+        except FileNotFoundError:
+            return None
+        return status.st_ino, status.st_mtime_ns, status.st_size
+
+    def manifest(self) -> Manifest | None:
+        """Return the manifest in force, or None while there is none. Raises ManifestRefused, OSError."""
+        try:
+            with self._current.open("rb") as file:
+                data = file.read(manifests.MAX_MANIFEST_BYTES + 1)
+        except FileNotFoundError:
+            return None
+        return manifests.decode(data, self._key)
+
+    def segment(self, ref: SegmentRef) -> bytes:
+        """Return the bytes of a segment. Raises ManifestRefused if they are not those, OSError."""
+        with (self._segments / ref.sha256).open("rb") as file:
+            data = file.read(ref.size + 1)
+        if len(data) != ref.size or hashlib.sha256(data).hexdigest() != ref.sha256:
+            raise ManifestRefused(f"segment {ref.sha256[:12]} is damaged")
+        return data
+
+    def has(self, ref: SegmentRef) -> bool:
+        """True if there is a file for the segment, of its size. What is in it, ``segment()`` checks."""
+        try:
+            return (self._segments / ref.sha256).stat().st_size == ref.size
+        except OSError:
+            return False
+
+    def write_segment(self, data: bytes, change: str) -> SegmentRef:
+        """Store the bytes of a segment as this change left it, and return how a manifest names it."""
+        ref = SegmentRef(change, hashlib.sha256(data).hexdigest(), len(data))
+        path = self._segments / ref.sha256
+        if not self._holds(ref):
+            self._make_folders()
+            _replace(path, data)
+        return ref
+
+    def publish(self, manifest: Manifest) -> None:
+        """Put a manifest in force. The caller holds ``publishing()``. Raises NotForward."""
+        if not manifest.may_follow(self._trusted_current()):
+            raise NotForward(f"revision {manifest.version.revision} does not follow the one in force")
+        self._make_folders()
+        _replace(self._current, manifests.encode(manifest, self._key))
+        self._sweep(manifest)
+
+    @contextmanager
+    def publishing(self) -> Iterator[None]:
+        """Keep every other publisher of this host out."""
+        self._make_folders()
+        descriptor = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _trusted_current(self) -> Manifest | None:
+        """Return the manifest in force; a damaged one holds nobody back."""
+        try:
+            return self.manifest()
+        except ManifestRefused:
+            return None
+
+    def _holds(self, ref: SegmentRef) -> bool:
+        try:
+            self.segment(ref)
+        except (OSError, ManifestRefused):
+            return False
+        os.utime(self._segments / ref.sha256)  # it is in use again: the sweep must not take it
+        return True
+
+    def _make_folders(self) -> None:
+        for folder in (self._folder, self._segments):  # the mode does not hold for parents
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def _sweep(self, manifest: Manifest) -> None:
+        """Remove segments that nobody can be about to read any more."""
+        used = {ref.sha256 for ref in manifest.segments.values()}
+        oldest = time.time() - _KEPT_SECONDS
+        for entry in os.scandir(self._segments):
+            if entry.name not in used and entry.stat().st_mtime < oldest:
+                Path(entry.path).unlink(missing_ok=True)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

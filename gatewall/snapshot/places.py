@@ -1,0 +1,26 @@
+"""Where things are below ``GATEWALL_HOME``, and what this host is called. Pure."""
+
+import os
+import socket
+from pathlib import Path
+
+from gatewall.env import Config
+from gatewall.snapshot.files import PolicyFiles
+from gatewall.snapshot.manifest import manifest_key
+
+
+def policy_files(config: Config) -> PolicyFiles:
+    """Return the published policy of this host."""
+    return PolicyFiles(config.home / "policy", manifest_key(config.secret_key))
+
+
+def run_folder(home: Path) -> Path:
+    """Return the folder of what lives no longer than the processes."""
+    folder = home / "run"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def node_name() -> str:
+    """Return what this host is called in records and reports."""
+    return os.environ.get("HOSTNAME") or socket.gethostname()

@@ -1,0 +1,98 @@
+"""The policy of a process that has nothing but the published files. No Django.
+
+Static stability: once there is a policy, files that fail change nothing but a log line.
+"""
+
+import logging
+from threading import Event, Lock, Thread
+from typing import Protocol
+
+from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.snapshot.assembly import Assembly, SegmentData, SegmentRefused
+from gatewall.snapshot.files import PolicyFiles, Stamp
+from gatewall.snapshot.manifest import Manifest, ManifestRefused
+
+logger = logging.getLogger(__name__)
+
+_POLL_SECONDS = 0.05
+
+
+class Observer(Protocol):
+    """Told when the policy of this process has been replaced, or a new one refused."""
+
+    def loaded(self, policy: PolicySnapshot, *, reloaded: bool) -> None:
+        """``reloaded`` if somebody asked for everything to be read again."""
+
+    def rejected(self, why: str) -> None:
+        """Say that a published policy was not taken."""
+
+
+class PublishedPolicies:
+    """The policy of the data plane, read from the files that the agent publishes."""
+
+    def __init__(self, files: PolicyFiles, observer: Observer | None = None) -> None:
+        self._files = files
+        self._observer = observer
+        self._assembly = Assembly()
+        self._policy: PolicySnapshot | None = None
+        self._manifest: Manifest | None = None
+        self._seen: Stamp | None = None
+        self._lock = Lock()
+        self._stop = Event()
+
+    def current(self) -> PolicySnapshot | None:
+        """Return the newest policy that could be loaded, or None if there never was one."""
+        return self._policy
+
+    def refresh(self) -> None:
+        """Load what was published since, if anything was."""
+        try:
+            if self._files.stamp() == self._seen:
+                return
+            with self._lock:
+                self._refresh()
+        except OSError as error:
+            # Not remembered: the next look may find the file, or a file descriptor, again.
+            logger.warning("published policy not read: %s", error)
+
+    def _refresh(self) -> None:
+        stamp = self._files.stamp()
+        if stamp == self._seen:
+            return
+        try:
+            self._load()
+        except (ManifestRefused, SegmentRefused) as error:
+            logger.error("policy.rejected: %s", error)  # noqa: TRY400 - the words say it all
+            if self._observer:
+                self._observer.rejected(str(error))
+        self._seen = stamp
+
+    def _load(self) -> None:
+        manifest = self._files.manifest()
+        if manifest is None:
+            return
+        if not manifest.may_follow(self._manifest):
+            raise ManifestRefused(f"revision {manifest.version.revision} does not follow the one in force")
+        files = self._files
+        segments = {
+            name: SegmentData(ref.sha256, lambda ref=ref: files.segment(ref))  # type: ignore[misc]
+            for name, ref in manifest.segments.items()
+        }
+        policy = self._assembly.build(manifest.version, segments)
+        reloaded = self._manifest is not None and manifest.version.reloads != self._manifest.version.reloads
+        self._policy, self._manifest = policy, manifest
+        if self._observer:
+            self._observer.loaded(policy, reloaded=reloaded)
+
+    def watch(self) -> None:
+        """Refresh every 50 ms from a thread of its own, off the path of the requests."""
+        self.refresh()
+        Thread(target=self._watch, name="policy", daemon=True).start()
+
+    def _watch(self) -> None:
+        while not self._stop.wait(_POLL_SECONDS):
+            self.refresh()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._stop.set()

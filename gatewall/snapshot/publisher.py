@@ -1,0 +1,56 @@
+"""Compiles what has changed and publishes it as files for the data plane of this host."""
+
+import uuid
+from collections.abc import Mapping
+
+from django.utils import timezone
+
+from gatewall import revisions
+from gatewall.engine.snapshot import Version
+from gatewall.snapshot.compiler import Moment, one_moment, segment_bytes
+from gatewall.snapshot.files import PolicyFiles
+from gatewall.snapshot.lineage import in_force, refuse_going_back
+from gatewall.snapshot.manifest import Manifest, SegmentRef
+
+
+def publish(files: PolicyFiles) -> Manifest:
+    """Publish the committed policy, if it is not published already; return the manifest in force.
+
+    Raises DatabaseWentBack until ``confirm_new_epoch()``, ValueError if a row cannot be compiled,
+    django.db.Error, OSError. Whatever is raised, the policy in force stays.
+    """
+    with files.publishing():
+        before = in_force(files)
+        with one_moment() as moment:
+            version = revisions.version_of(moment.head)
+            refuse_going_back(before, moment.head)
+            if before is not None and version == before.version and all(map(files.has, before.segments.values())):
+                return before
+            lineage = revisions.lineage_of(version)
+            segments = _segments(files, moment, _reusable(before, version))
+        parent = moment.head.parent_epoch
+        manifest = Manifest(version, str(parent) if parent else "", lineage, timezone.now().timestamp(), segments)
+        files.publish(manifest)
+        return manifest
+
+
+def confirm_new_epoch(files: PolicyFiles) -> None:
+    """Accept the policy of a restored database in place of the newer one that is in force here."""
+    before = in_force(files)
+    revisions.begin_epoch(after=uuid.UUID(before.version.epoch) if before else revisions.head().epoch)
+
+
+def _segments(files: PolicyFiles, moment: Moment, reusable: Mapping[str, SegmentRef]) -> dict[str, SegmentRef]:
+    segments = {}
+    for name, change in moment.segments.items():
+        ref = reusable.get(name)
+        if ref is None or ref.change != change or not files.has(ref):
+            ref = files.write_segment(segment_bytes(moment, name), change)
+        segments[name] = ref
+    return segments
+
+
+def _reusable(before: Manifest | None, version: Version) -> Mapping[str, SegmentRef]:
+    if before is None or before.version.epoch != version.epoch or before.version.reloads != version.reloads:
+        return {}
+    return before.segments

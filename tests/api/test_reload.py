@@ -1,0 +1,37 @@
+"""Reload over HTTP."""
+
+import os
+
+import pytest
+
+from gatewall import revisions
+from gatewall.engine.snapshot import Version
+from gatewall.snapshot.places import run_folder
+from gatewall.snapshot.worker_report import WorkerReport
+from tests.cast import a_policy
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_reload_publishes_everything_again_and_names_this_host(admin, settings):
+    before = revisions.current()
+
+    body = admin.post("/system/reload").json()
+
+    assert body["revision"] == before.revision
+    assert revisions.current().reloads == before.reloads + 1
+    (node,) = body["nodes"]
+    assert (node["revision"], node["problem"], body["published_at"]) == (before.revision, "", node["published_at"])
+
+
+def test_reload_names_the_workers_of_this_host(admin, settings):
+    report = WorkerReport(run_folder(settings.CONFIG.home) / "workers")
+    report.loaded(a_policy(version=Version(7, reloads=99)), reloaded=False)
+
+    (node,) = admin.post("/system/reload").json()["nodes"]
+
+    assert node["workers"] == [{"pid": os.getpid(), "revision": 7, "rejected": "", "reloads": 99}]
+
+
+def test_who_is_no_admin_may_not_reload(user):
+    assert user.post("/system/reload").status_code == 403

@@ -1,0 +1,183 @@
+"""Both planes in this process, asked in every dialect with the very bytes of a request.
+
+The control plane is the WSGI shim behind gunicorn's own parser, the data plane is the ASGI
+application over the files that the publisher writes.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from django.conf import settings
+from gunicorn.config import Config as GunicornConfig
+from gunicorn.http import wsgi as gunicorn_wsgi
+from gunicorn.http.parser import RequestParser
+
+from gatewall.forwardauth.asgi import AuthApplication
+from gatewall.forwardauth.build import build_gate
+from gatewall.forwardauth.countries import Countries
+from gatewall.forwardauth.gunicorn import join_repeated_headers
+from gatewall.snapshot.places import policy_files
+from gatewall.snapshot.published import PublishedPolicies
+from gatewall.snapshot.publisher import publish
+from tests.cast import CLIENT, OFFICE
+from tests.wall import ROOT, AuthEndpoint
+
+Line = tuple[str, str]
+_IDS = ("x-gatewall-decision-id", "x-request-id")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A request of a proxy, as it is on the wire; text stands for bytes (latin-1)."""
+
+    target: str
+    lines: tuple[Line, ...]
+    method: str = "GET"
+    peer: str = "127.0.0.1"
+
+    def plus(self, *lines: Line) -> "Question":
+        """The same with more header lines."""
+        return replace(self, lines=(*self.lines, *lines))
+
+    def without(self, *names: str) -> "Question":
+        """The same with no line of these names."""
+        return replace(self, lines=tuple(line for line in self.lines if line[0].lower() not in names))
+
+    def header(self, name: str, value: str) -> "Question":
+        """The same with this one line of the name."""
+        return self.without(name.lower()).plus((name, value))
+
+
+@dataclass(frozen=True)
+class Given:
+    """An answer: its status, headers by lower-case name without the ids, and body without the id."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+
+    @property
+    def verdict(self) -> tuple[int, str]:
+        return self.status, self.headers.get("x-gatewall-reason", "")
+
+
+def _given(status: int, fields: Iterable[tuple[str, str]], body: bytes) -> Given:
+    pairs = [(name.lower(), value) for name, value in fields]
+    headers = dict(pairs)
+    assert len(headers) == len(pairs), f"a header twice: {pairs}"
+    ids = {headers.pop(name) for name in _IDS if name in headers}
+    assert len(ids) <= 1, ids
+    text = body.decode()
+    return Given(status, headers, text.replace(ids.pop(), "the-id") if ids else text)
+
+
+class ControlPlane:
+    """The shim, behind what gunicorn makes of the bytes."""
+
+    def __init__(self) -> None:
+        self._endpoint = AuthEndpoint()
+        self._config = GunicornConfig()
+        self._config.set("header_map", "drop")
+        self._config.set("forwarded_allow_ips", "")
+        self._config.set("secure_scheme_headers", {})
+        self._config.set("forwarder_headers", "")
+
+    def __call__(self, question: Question) -> Given:
+        lines = "".join(f"{name}: {value}\r\n" for name, value in question.lines)
+        data = f"{question.method} {question.target} HTTP/1.1\r\n{lines}\r\n".encode("latin-1")
+        request = next(RequestParser(self._config, [data], (question.peer, 1)))
+        request.headers = join_repeated_headers(request.headers)
+        _, environ = gunicorn_wsgi.create(request, None, (question.peer, 1), ("127.0.0.1", 9999), self._config)
+        started = []
+        body = b"".join(self._endpoint.shim(environ, lambda status, fields: started.append((status, fields))))
+        ((status, fields),) = started
+        return _given(int(status[:3]), fields, body)
+
+    def close(self) -> None:
+        self._endpoint.gate.close()
+
+
+class DataPlane:
+    """The ASGI application, after the agent has published what was committed."""
+
+    def __init__(self) -> None:
+        config = settings.CONFIG
+        self._files = policy_files(config)
+        self._policies = PublishedPolicies(self._files)
+        self._gate = build_gate(config, self._policies, Countries(None))
+        self._application = AuthApplication(self._gate, self._policies, config.root_path)
+
+    def __call__(self, question: Question) -> Given:
+        publish(self._files)
+        self._policies.refresh()
+        return self.ask(question)
+
+    def ask(self, question: Question) -> Given:
+        """Ask without publishing first."""
+        path, _, query = question.target.encode("latin-1").partition(b"?")
+        scope = {
+            "type": "http",
+            "method": question.method,
+            "scheme": "http",
+            "raw_path": path,
+            "path": path.decode("utf-8", "replace"),
+            "query_string": query,
+            "headers": [
+                (name.lower().encode(), value.strip(" \t").encode("latin-1")) for name, value in question.lines
+            ],
+            "client": (question.peer, 1) if question.peer else None,
+        }
+        sent = []
+
+        async def send(message):
+            sent.append(message)
+
+        asyncio.run(self._application(scope, None, send))
+        start, body = sent
+        fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in start["headers"]]
+        return _given(start["status"], fields, body["body"])
+
+    def close(self) -> None:
+        self._gate.close()
+
+
+# The dialects.
+
+
+def _forwarding(path: str) -> Callable[..., Question]:
+    def ask(*, method="GET", host=OFFICE, client=CLIENT, proto="https", uri="/") -> Question:
+        lines = [
+            ("Host", "gatewall.internal:9998"),
+            ("X-Forwarded-For", client),
+            ("X-Forwarded-Host", host),
+            ("X-Forwarded-Proto", proto),
+            ("X-Forwarded-Method", method),
+            ("X-Forwarded-Uri", uri),
+        ]
+        return Question(f"{ROOT}{path}", tuple(lines))
+
+    return ask
+
+
+def _original_url(*, method="GET", host=OFFICE, client=CLIENT, proto="https", uri="/") -> Question:
+    lines = [
+        ("Host", "gatewall.internal:9998"),
+        ("X-Forwarded-For", client),
+        ("X-Original-URL", f"{proto}://{host}{uri}"),
+        ("X-Original-Method", method),
+    ]
+    return Question(f"{ROOT}/auth/original-url", tuple(lines))
+
+
+def _envoy(*, method="GET", host=OFFICE, client=CLIENT, proto="https", uri="/") -> Question:
+    lines = [("Host", host), ("X-Forwarded-For", client), ("X-Forwarded-Proto", proto)]
+    return Question(f"{ROOT}/auth/envoy{uri}", tuple(lines), method)
+
+
+DIALECTS: dict[str, Callable[..., Question]] = {
+    "auth": _forwarding("/auth"),
+    "forward": _forwarding("/auth/forward"),
+    "original-url": _original_url,
+    "envoy": _envoy,
+}

@@ -1,0 +1,167 @@
+"""A database that was restored from a backup takes nothing back until an admin says so."""
+
+import shutil
+import subprocess
+from typing import NamedTuple
+
+import pytest
+
+from gatewall.operations.launcher import free_port
+from tests.planes import Admin, Verdict, about, ask
+from tests.processes import BASE, agent, control_plane, data_plane, environment, manage, manager, wait_until
+
+REVOKED = Verdict(401, "credential-invalid")
+VALID = Verdict(200, "session-valid")
+BLOCKED = Verdict(403, "client-blocked")
+BEFORE, AFTER = "203.0.113.10", "203.0.113.11"
+
+
+class Restored(NamedTuple):
+    """An installation whose database is the backup of before a logout; the data plane knows of the logout."""
+
+    installation: object
+    auth: int
+    guest: str
+
+    def verdict_on_guest(self):
+        return {ask(self.auth, about(Service_Authorization=self.guest)) for _ in range(8)}
+
+    def verdict_on(self, client):
+        question = about(client=client, Service_Authorization=self.installation.token)
+        return {ask(self.auth, question) for _ in range(8)}
+
+    @property
+    def agent_log(self):
+        return (self.installation.home / "agent.log").read_text()
+
+
+def sqlite_files(folder):
+    return list(folder.glob("gatewall.sqlite3*"))
+
+
+def copy_database(source, target):
+    """Put the database of an installation that does not run in the place of another."""
+    target.mkdir(exist_ok=True)
+    for path in sqlite_files(target):
+        path.unlink()
+    for path in sqlite_files(source):
+        shutil.copy(path, target)
+
+
+@pytest.fixture(scope="module", params=["only the logout", "the logout and a change"])
+def worn(request, copied, tmp_path_factory):
+    """An installation, a backup, and a session that was ended after the backup.
+
+    A logout makes no revision, so it is lost either alone or with a change, which makes one.
+    """
+    installation, backup, port = copied(), tmp_path_factory.mktemp("backup"), free_port()
+    with control_plane(installation.home, port):
+        guest = Admin(port)
+    copy_database(installation.home, backup)
+    with control_plane(installation.home, port):
+        guest.post("/logout")
+        if request.param != "only the logout":
+            Admin(port).post("/ip-black-list", ip=BEFORE)
+    return installation, backup, guest.token
+
+
+@pytest.fixture
+def restored(worn, tmp_path):
+    """A copy of the worn installation with its data plane, and the backup restored."""
+    (installation, backup, guest), auth = worn, free_port()
+    home = tmp_path / "home"
+    shutil.copytree(installation.home, home)
+    with data_plane(home, auth):
+        given = Restored(installation._replace(home=home), auth, guest)
+        assert given.verdict_on_guest() == {REVOKED}
+        copy_database(backup, home)
+        yield given
+
+
+def change(installation, *, logouts=0, changes=1):
+    """Write to the restored database until its numbers have passed the old ones; the answers."""
+    control = free_port()
+    with control_plane(installation.home, control):
+        for _ in range(logouts):
+            Admin(control).post("/logout")
+        admin = Admin(control)
+        return [admin.post("/ip-black-list", ip=f"203.0.113.{11 + number}") for number in range(changes)]
+
+
+def publish(home, *arguments):
+    return subprocess.run(
+        manager("publish_policy", *arguments),
+        cwd=BASE,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_agent_refuses_to_publish_the_older_policy_and_says_why(restored):
+    with agent(restored.installation.home):
+        wait_until(lambda: "policy.rejected" in restored.agent_log, what="the refusal")
+
+    assert "--confirm-restored-database" in restored.agent_log
+    assert restored.verdict_on_guest() == {REVOKED}
+
+
+def test_command_refuses_to_publish_the_older_policy_and_says_why(restored):
+    run = publish(restored.installation.home)
+
+    assert run.returncode == 1
+    assert "--confirm-restored-database" in run.stderr
+    assert restored.verdict_on_guest() == {REVOKED}
+
+
+@pytest.mark.parametrize(
+    "logouts",
+    [pytest.param(0, id="changes"), pytest.param(3, id="changes and logouts", marks=pytest.mark.full)],
+)
+def test_new_changes_that_pass_the_old_numbers_bring_nothing_back(restored, logouts):
+    with agent(restored.installation.home):
+        answers = change(restored.installation, logouts=logouts, changes=2)
+
+    assert [answer.get("policy_pending") for answer in answers] == [True, True]
+    assert "policy.rejected" in restored.agent_log
+    assert restored.verdict_on_guest() == {REVOKED}
+    assert restored.verdict_on(AFTER) == {VALID}
+
+
+def test_new_changes_are_refused_to_a_writer_without_an_agent_too(restored):
+    answers = change(restored.installation, logouts=1, changes=2)
+
+    assert [answer.get("policy_pending") for answer in answers] == [True, True]
+    assert restored.verdict_on_guest() == {REVOKED}
+
+
+def test_confirmed_database_takes_effect(restored):
+    change(restored.installation)
+
+    said = manage(restored.installation.home, "publish_policy", "--confirm-restored-database")
+
+    assert "is in force" in said
+    wait_until(lambda: restored.verdict_on(AFTER) == {BLOCKED}, what="the restored policy")
+    assert restored.verdict_on_guest() == {VALID}
+    assert restored.verdict_on(BEFORE) == {VALID}
+
+
+def test_changes_after_the_confirmation_are_published_again(restored):
+    manage(restored.installation.home, "publish_policy", "--confirm-restored-database")
+    with agent(restored.installation.home):
+        answers = change(restored.installation)
+
+    assert "policy_pending" not in answers[0]
+    wait_until(lambda: restored.verdict_on(AFTER) == {BLOCKED}, what="the change")
+
+
+def test_confirmation_of_a_database_that_was_not_restored_takes_nothing_away(copied):
+    installation, auth = copied(), free_port()
+    with data_plane(installation.home, auth):
+        manage(installation.home, "publish_policy", "--confirm-restored-database")
+        change(installation)
+
+        question = about(client=AFTER, Service_Authorization=installation.token)
+        wait_until(lambda: {ask(auth, question) for _ in range(8)} == {BLOCKED}, what="the change")

@@ -1,0 +1,213 @@
+"""One suite over both planes and all four dialects: the same question, the same answer."""
+
+import pytest
+
+from accounts import services as accounts
+from policies import services
+from tests.cast import CLIENT, OFFICE
+from tests.dialects import Question
+from tests.wall import a_git_token, a_license, a_token
+
+pytestmark = pytest.mark.django_db
+HTML = ("Accept", "text/html,*/*;q=0.8")
+IDENTITY = ("remote-user", "remote-email", "remote-groups", "x-gatewall-subject-kind")
+BROWSERS = {"forward", "envoy"}
+
+
+def session(user):
+    return ("Service-Authorization", a_token(user))
+
+
+def identity(answer):
+    return tuple(answer.headers[name] for name in IDENTITY)
+
+
+# Allow, challenge, deny.
+
+
+def test_a_session_passes(plane, visit, bob):
+    assert plane(visit().plus(session(bob))).verdict == (200, "session-valid")
+
+
+def test_a_session_in_its_cookie_passes(plane, visit, bob):
+    assert plane(visit().plus(("Cookie", f"a=1; service.token={a_token(bob)}"))).verdict == (200, "session-valid")
+
+
+def test_a_git_token_passes(plane, visit, bob):
+    assert plane(visit().plus(("Service-Git-Token", f"Bob:{a_git_token(bob)}"))).verdict == (200, "git-token-valid")
+
+
+def test_a_license_passes(plane, visit):
+    assert plane(visit().plus(("Service-License", a_license()))).verdict == (200, "license-valid")
+
+
+def test_nobody_is_challenged(plane, visit):
+    answer = plane(visit())
+
+    assert answer.verdict == (401, "credential-missing")
+    assert answer.headers["www-authenticate"].startswith("Gatewall realm=")
+
+
+def test_a_blocked_client_is_denied(plane, visit, bob):
+    services.block_network(actor="alice", network=CLIENT)
+
+    assert plane(visit().plus(session(bob))).verdict == (403, "client-blocked")
+
+
+def test_an_allowed_client_passes(plane, visit):
+    services.allow_network(actor="alice", network=CLIENT)
+
+    assert plane(visit()).verdict == (200, "client-allowed")
+
+
+def test_a_user_out_of_scope_is_denied(plane, visit, charlie):
+    assert plane(visit().plus(session(charlie))).verdict == (200, "session-valid")
+    services.register_domain(actor="alice", name="files.example", access="authenticated")
+
+    assert plane(visit(host="files.example").plus(session(charlie))).verdict == (403, "host-not-in-scope")
+
+
+def test_a_rule_refuses_what_the_uri_holds(plane, visit, bob):
+    services.create_waf_rule(actor="alice", name="root", pattern="^/a%2e%2E/attack")
+
+    assert plane(visit(uri="/a%2e%2E/attack").plus(session(bob))).verdict == (403, "waf-rule")
+
+
+def test_a_disabled_user_is_challenged(plane, visit, bob):
+    token = session(bob)
+    assert plane(visit().plus(token)).status == 200
+
+    accounts.change_user(bob, is_active=False)
+
+    assert plane(visit().plus(token)).verdict == (401, "credential-invalid")
+
+
+# Identity.
+
+
+def test_a_user_is_named_to_the_site(plane, visit, alice):
+    assert identity(plane(visit().plus(session(alice)))) == ("alice", "alice@office.example", "admins", "user")
+
+
+def test_who_is_nobody_gets_every_identity_header_empty(plane, visit):
+    services.allow_network(actor="alice", network=CLIENT)
+
+    answer = plane(visit().plus(("Remote-User", "admin"), ("X-Gatewall-Subject-Kind", "user")))
+
+    assert identity(answer) == ("", "", "", "client")
+
+
+# Methods.
+
+
+@pytest.mark.parametrize("signed_in", [True, False])
+def test_head_is_answered_like_get(plane, visit, dialect, bob, signed_in):
+    question = visit().plus(HTML, *([session(bob)] if signed_in else []))
+
+    get, head = (plane(Question(question.target, question.lines, verb)) for verb in ("GET", "HEAD"))
+
+    assert (head.status, head.headers, head.body) == (get.status, get.headers, "")
+
+
+@pytest.mark.parametrize("verb", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"])
+def test_other_methods_are_for_envoy_alone(plane, visit, dialect, bob, verb):
+    question = visit().plus(session(bob))
+
+    answer = plane(Question(question.target, question.lines, verb))
+
+    assert answer.status == (200 if dialect == "envoy" else 405)
+    assert dialect == "envoy" or answer.headers["allow"] == "GET, HEAD"
+
+
+# Browsers.
+
+
+@pytest.mark.parametrize(("method", "status"), [("GET", 302), ("POST", 303)])
+def test_a_browser_is_sent_to_the_guard_page_where_it_sees_the_answer(plane, visit, dialect, office, method, status):
+    answer = plane(visit(method=method, uri="/wiki?a=b").plus(HTML))
+
+    assert answer.status == (status if dialect in BROWSERS else 401)
+    assert answer.headers["location"] == "https://office.example/wall/?rd=https%3A%2F%2Foffice.example%2Fwiki%3Fa%3Db"
+
+
+@pytest.mark.parametrize(
+    "line", [("Accept", "application/json"), ("X-Requested-With", "XMLHttpRequest"), ("Sec-Fetch-Mode", "cors")]
+)
+def test_a_script_is_never_sent_anywhere(plane, visit, line):
+    assert plane(visit().plus(HTML).header(*line)).status == 401
+
+
+def test_a_browser_that_is_refused_gets_a_page_where_it_sees_the_answer(plane, visit, dialect):
+    services.block_network(actor="alice", network=CLIENT)
+
+    answer = plane(visit().plus(HTML))
+
+    assert answer.verdict == (403, "client-blocked")
+    assert ("the-id" in answer.body) is (dialect in BROWSERS)
+    assert "client-blocked" not in answer.body
+
+
+# Bytes.
+
+
+HIGH = [chr(byte) for byte in range(0x80, 0x100)]
+EVERY = "".join(HIGH)
+VISITORS = ("User-Agent", "Referer", "Accept", "X-Anything", "Cookie", "Upgrade", "Sec-Fetch-Mode", "Content-Type")
+CREDENTIALS = ("Service-Authorization", "Service-Git-Token", "Service-License", "Authorization")
+
+
+def test_high_bytes_in_any_header_of_the_visitor_pass_on_both_planes(both, visit, bob):
+    token = session(bob)
+
+    answers = {both(visit().plus(token, (name, byte))).verdict for name in VISITORS for byte in (*HIGH[::9], EVERY)}
+
+    assert answers == {(200, "session-valid")}
+
+
+def test_high_bytes_in_a_credential_are_a_bad_one_on_both_planes(both, visit):
+    answers = {both(visit().plus((name, f"Bob:{byte}"))).status for name in CREDENTIALS for byte in (*HIGH[::9], EVERY)}
+
+    assert answers == {401}
+
+
+@pytest.mark.parametrize("dialect", ["auth", "forward", "original-url"])  # no server takes one in a request line
+def test_each_high_byte_in_the_uri_passes_on_both_planes(both, visit, office):
+    for byte in HIGH:
+        answer = both(visit(uri=f"/{byte}?q={byte}"))
+        assert answer.status == 401
+        assert f"%2F%{ord(byte):02X}%3Fq%3D%{ord(byte):02X}" in answer.headers["location"]
+
+
+USUAL = {"client": CLIENT, "host": OFFICE, "proto": "https"}
+
+
+@pytest.mark.parametrize("part", USUAL)
+def test_each_high_byte_where_none_can_be_is_malformed_on_both_planes(both, visit, part):
+    answers = {both(visit(**{part: USUAL[part] + byte})).verdict for byte in HIGH}
+
+    assert answers == {(403, "request-malformed")}
+
+
+@pytest.mark.parametrize("dialect", ["auth", "forward", "original-url"])
+def test_each_high_byte_in_the_method_is_malformed_on_both_planes(both, visit):
+    assert {both(visit(method=f"GET{byte}")).verdict for byte in HIGH} == {(403, "request-malformed")}
+
+
+RAW = [
+    "/a%2fb", "//a", "/a//b", "/a/../b", "/..;/a", "/a;v=1", "/%00", "/a?b?c", "/a?", "/a??", "/?", "/a,b", "/%zz",
+    "/a\\b", "/a%23", "/@evil.test", "//evil.test/", "/%2e%2e/", "/wall/auth", "/a:b", "/a?x=/auth",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("uri", RAW)
+def test_a_raw_uri_is_the_same_on_both_planes(both, visit, office, uri):
+    answer = both(visit(uri=uri))
+
+    assert answer.status == 401
+    assert answer.headers["location"].startswith("https://office.example/wall/?rd=https%3A%2F%2Foffice.example%2F")
+
+
+def test_a_fragment_is_malformed_on_both_planes(both, visit, bob):
+    services.allow_network(actor="alice", network=CLIENT)
+
+    assert both(visit(uri="/public#/private").plus(session(bob))).verdict == (403, "request-malformed")

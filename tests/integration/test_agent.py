@@ -1,0 +1,72 @@
+"""The turns of the agent: publish what was committed, mend what was lost, say what is wrong once."""
+
+import logging
+
+import pytest
+from django.conf import settings
+
+from gatewall.models import Node
+from gatewall.shipping.agent import Agent
+from gatewall.snapshot.places import policy_files, run_folder
+from gatewall.snapshot.wake import AgentLock
+from policies import services
+from policies.models import BlocklistEntry
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def agent():
+    files, run = policy_files(settings.CONFIG), run_folder(settings.CONFIG.home)
+    with AgentLock(run).held():  # so that no writer publishes himself
+        yield Agent(files, run, "here")
+
+
+def published_revision():
+    return policy_files(settings.CONFIG).manifest().version.revision
+
+
+def a_committed_change(monkeypatch):
+    monkeypatch.setattr("gatewall.snapshot.announcement._WAIT_SECONDS", 0)
+    services.block_network(actor="alice", network="203.0.113.7")
+
+
+def test_turn_publishes_what_was_committed(agent, monkeypatch):
+    a_committed_change(monkeypatch)
+
+    agent.turn()
+
+    assert published_revision() == 1
+
+
+def test_turn_publishes_again_when_current_is_gone(agent, monkeypatch):
+    a_committed_change(monkeypatch)
+    agent.turn()
+    (settings.CONFIG.home / "policy" / "current").unlink()
+
+    agent.turn()
+
+    assert published_revision() == 1
+
+
+def test_turn_reports_the_node(agent, monkeypatch):
+    a_committed_change(monkeypatch)
+
+    agent.turn()
+
+    node = Node.objects.get()
+    assert (node.name, node.revision, node.problem) == ("here", 1, "")
+
+
+def test_policy_that_cannot_be_compiled_is_said_once_and_the_last_one_stays(agent, monkeypatch, caplog):
+    a_committed_change(monkeypatch)
+    agent.turn()
+    entry = services.block_network(actor="alice", network="203.0.113.8")
+    BlocklistEntry.objects.filter(pk=entry.pk).update(network="no network")  # as a hand might leave it
+
+    with caplog.at_level(logging.ERROR, logger="gatewall.shipping.agent"):
+        agent.turn()
+        agent.turn()
+
+    assert published_revision() == 1
+    assert len([record for record in caplog.records if "policy.rejected" in record.getMessage()]) == 1

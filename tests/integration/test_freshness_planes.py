@@ -1,0 +1,239 @@
+"""Who has changed something is obeyed at once by the control plane and within a second by the data plane."""
+
+import time
+from collections.abc import Callable
+from threading import Thread
+from typing import Any, NamedTuple
+
+import pytest
+
+from gatewall.operations.launcher import free_port
+from tests.mmdb import write_mmdb
+from tests.planes import ATTACK, OFFICE, Admin, Headers, about, ask, tell
+from tests.processes import agent, control_plane, data_plane, prepare, wait_until
+
+BOUND_SECONDS = 1.0
+NEW_ZEALAND = "192.0.2.77"
+PASSWORD = "wrong donkey cell pin"
+
+
+class Change(NamedTuple):
+    """A write, a question whose answer it changes, and that answer before and after."""
+
+    write: Callable[[], Any]
+    question: Headers
+    before: int
+    after: int
+
+
+class Seen(NamedTuple):
+    """The answers after a write: those of the control plane, and how long the data plane gave old ones."""
+
+    control: list[int]
+    lag_seconds: float
+
+
+class Site(NamedTuple):
+    """A running installation with two workers in each plane."""
+
+    admin: Admin
+    control: int
+    auth: int
+
+    def user(self, name: str, **values: Any) -> tuple[int, Headers]:
+        """Create a user and sign in: the id, and a question with the session's token."""
+        user = self.admin.post("/users", username=name, password=PASSWORD, **values)
+        return user["id"], about(Service_Authorization=Admin(self.control, name, PASSWORD).token)
+
+    def mine(self, **where: str) -> Headers:
+        """A question with the admin's token."""
+        return about(**where, Service_Authorization=self.admin.token)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    home, control, auth = tmp_path_factory.mktemp("home"), free_port(), free_port()
+    geo = str(write_mmdb(home / "countries.mmdb", {f"{NEW_ZEALAND}/32": {"country": {"iso_code": "NZ"}}}))
+    prepare(home)
+    with (
+        agent(home),
+        control_plane(home, control, GEOIP_DATABASE=geo),
+        data_plane(home, auth, GEOIP_DATABASE=geo),
+    ):
+        admin = Admin(control)
+        admin.post("/authorized-domains", name=OFFICE)
+        yield Site(admin, control, auth)
+
+
+def blocklist_add(site):
+    return Change(
+        lambda: site.admin.post("/ip-black-list", ip="203.0.113.1"), site.mine(client="203.0.113.1"), 200, 403
+    )
+
+
+def blocklist_remove(site):
+    entry = site.admin.post("/ip-black-list", ip="203.0.113.2")
+    return Change(lambda: site.admin.delete(f"/ip-black-list/{entry['id']}"), site.mine(client="203.0.113.2"), 403, 200)
+
+
+def allowlist_add(site):
+    return Change(lambda: site.admin.post("/ip-white-list", ip="203.0.113.3"), about(client="203.0.113.3"), 401, 200)
+
+
+def allowlist_remove(site):
+    entry = site.admin.post("/ip-white-list", ip="203.0.113.4")
+    return Change(lambda: site.admin.delete(f"/ip-white-list/{entry['id']}"), about(client="203.0.113.4"), 200, 401)
+
+
+def domain_add(site):
+    return Change(
+        lambda: site.admin.post("/authorized-domains", name="new.example"), site.mine(host="new.example"), 403, 200
+    )
+
+
+def domain_denied(site):
+    domain = site.admin.post("/authorized-domains", name="shut.example")
+    write = lambda: site.admin.put(f"/authorized-domains/{domain['id']}", access="denied")  # noqa: E731
+    return Change(write, site.mine(host="shut.example"), 200, 403)
+
+
+def domain_remove(site):
+    domain = site.admin.post("/authorized-domains", name="gone.example")
+    return Change(
+        lambda: site.admin.delete(f"/authorized-domains/{domain['id']}"), site.mine(host="gone.example"), 200, 403
+    )
+
+
+def geo_rule(site):
+    write = lambda: site.admin.post("/geo-block-rules", country_code="NZ")  # noqa: E731
+    return Change(write, site.mine(client=NEW_ZEALAND), 200, 403)
+
+
+def waf_rule(site):
+    write = lambda: site.admin.post("/waf-rules", name="canary", pattern="canary-[0-9]+")  # noqa: E731
+    return Change(write, site.mine(uri="/canary-7"), 200, 403)
+
+
+def settings(site):
+    return Change(lambda: site.admin.put("/system/settings", waf_mode="off"), site.mine(uri=ATTACK), 403, 200)
+
+
+def user_disabled(site):
+    user, question = site.user("disabled")
+    return Change(lambda: site.admin.put(f"/users/{user}", is_active=False), question, 200, 401)
+
+
+def user_deleted(site):
+    user, question = site.user("deleted")
+    return Change(lambda: site.admin.delete(f"/users/{user}"), question, 200, 401)
+
+
+def user_demoted(site):
+    user, question = site.user("demoted", is_admin=True)
+    return Change(lambda: site.admin.put(f"/users/{user}", is_admin=False), question, 200, 401)
+
+
+def user_password(site):
+    user, question = site.user("password")
+    return Change(lambda: site.admin.put(f"/users/{user}", password="a new one, no less"), question, 200, 401)
+
+
+def user_scope(site):
+    user, question = site.user("scope")
+    return Change(lambda: site.admin.put(f"/users/{user}", all_domains=False), question, 200, 403)
+
+
+def logout(site):
+    guest = Admin(site.control)
+    return Change(lambda: guest.post("/logout"), about(Service_Authorization=guest.token), 200, 401)
+
+
+def license_delete(site):
+    row = site.admin.post("/licenses", name="farm")
+    return Change(lambda: site.admin.delete(f"/licenses/{row['id']}"), about(Service_License=row["token"]), 200, 401)
+
+
+def git_token_delete(site):
+    row = site.admin.post("/users/1/git-tokens", name="laptop")
+    question = about(Service_Git_Token=f"admin:{row['token']}")
+    return Change(lambda: site.admin.delete(f"/users/1/git-tokens/{row['id']}"), question, 200, 401)
+
+
+KINDS = [
+    blocklist_add,
+    blocklist_remove,
+    allowlist_add,
+    allowlist_remove,
+    domain_add,
+    domain_denied,
+    domain_remove,
+    geo_rule,
+    waf_rule,
+    settings,
+    user_disabled,
+    user_deleted,
+    user_demoted,
+    user_password,
+    user_scope,
+    logout,
+    license_delete,
+    git_token_delete,
+]
+
+
+@pytest.fixture(scope="module")
+def table(request):
+    """The worst lag by kind, printed when the module is done."""
+    lags: dict[str, float] = {}
+    yield lags
+    rows = [f"data plane obeyed {name:<17} after {lag * 1000:4.0f} ms" for name, lag in lags.items()]
+    tell(request.config, "\n  ".join(sorted(rows, key=lambda row: row[-8:])))
+
+
+@pytest.fixture(scope="module", params=KINDS, ids=lambda kind: kind.__name__)
+def seen(request, site, table):
+    """Make a change of one kind and watch both planes."""
+    change = request.param(site)
+    wait_until(lambda: round_of_answers(site.auth, change) == {change.before}, 5, "the answer before the change")
+    answers: list[tuple[float, int]] = []
+
+    change.write()
+    written_at = time.monotonic()
+    watcher = Thread(target=watch, args=(site.auth, change, answers))
+    watcher.start()
+    control = [ask(site.control, change.question).status for _ in range(8)]
+    watcher.join()
+
+    # An answer is as old as its question: what was asked before and answered after proves nothing.
+    lag = max((asked_at - written_at for asked_at, status in answers if status != change.after), default=0.0)
+    table[request.param.__name__] = lag
+    if request.param is settings:
+        site.admin.put("/system/settings", waf_mode="block")
+    return change, Seen(control, lag)
+
+
+def watch(port, change, answers):
+    """Ask on four fresh connections every 20 ms, until all were right for 0.4 s or 3 s are over."""
+    calm, deadline = 0, time.monotonic() + 3
+    while calm < 20 and time.monotonic() < deadline:
+        asked_at = time.monotonic()
+        statuses = round_of_answers(port, change)
+        answers.extend((asked_at, status) for status in statuses)
+        calm = calm + 1 if statuses == {change.after} else 0
+        time.sleep(max(0.0, asked_at + 0.02 - time.monotonic()))
+
+
+def round_of_answers(port, change):
+    return {ask(port, change.question).status for _ in range(4)}
+
+
+def test_writers_next_request_to_the_control_plane_is_never_stale(seen):
+    change, given = seen
+
+    assert given.control == [change.after] * 8
+
+
+def test_every_worker_of_the_data_plane_enforces_within_a_second(seen):
+    _, given = seen
+
+    assert given.lag_seconds < BOUND_SECONDS

@@ -1,0 +1,81 @@
+"""A write whose policy is not published yet says so; nobody waits for an agent that is not there."""
+
+import os
+import signal
+import time
+from typing import Any, NamedTuple
+
+import pytest
+
+from gatewall.operations.launcher import free_port
+from tests.planes import CLIENT, OFFICE, Admin, Verdict, about, ask, tell
+from tests.processes import agent, control_plane, data_plane, prepare, wait_until
+
+BOUND_SECONDS = 1.0
+
+
+class Slow(NamedTuple):
+    """A site whose agent does not lead as it should."""
+
+    admin: Admin
+    control: int
+    auth: int
+    publisher: Any
+
+
+@pytest.fixture
+def hampered(tmp_path):
+    """A site of its own, with an agent to be stopped."""
+    control, auth = free_port(), free_port()
+    prepare(tmp_path)
+    with agent(tmp_path) as publisher, control_plane(tmp_path, control), data_plane(tmp_path, auth):
+        admin = Admin(control)
+        admin.post("/authorized-domains", name=OFFICE)
+        yield Slow(admin, control, auth, publisher)
+
+
+def is_enforced(site, client):
+    question = about(client=client, Service_Authorization=site.admin.token)
+    return {ask(site.auth, question) for _ in range(4)} == {Verdict(403, "client-blocked")}
+
+
+def test_write_is_answered_and_says_so_when_the_agent_does_not_publish(hampered, pytestconfig):
+    entry = hampered.admin.post("/ip-black-list", ip="203.0.113.1")
+    os.kill(hampered.publisher.pid, signal.SIGSTOP)
+    took, answers = [], []
+    for write in (
+        lambda: hampered.admin.post("/ip-black-list", ip="203.0.113.2"),
+        lambda: hampered.admin.put(f"/ip-black-list/{entry['id']}", remark="changed"),
+        lambda: hampered.admin.put("/system/settings", waf_threshold=6),
+        lambda: hampered.admin.post("/licenses", name="farm"),
+        lambda: hampered.admin.post("/system/reload"),
+    ):
+        began = time.monotonic()
+        answers.append(write())
+        took.append(time.monotonic() - began)
+    os.kill(hampered.publisher.pid, signal.SIGCONT)
+
+    tell(pytestconfig, f"writes with a stopped agent answered after {', '.join(f'{each:.2f}' for each in took)} s")
+    assert [answer.get("policy_pending") for answer in answers] == [True] * 5
+    assert max(took) < 2.5 + 1.0  # 2 s of waiting, and a busy machine
+    wait_until(lambda: is_enforced(hampered, "203.0.113.2"), what="the agent to publish when it goes on")
+
+
+def test_control_plane_obeys_at_once_when_the_agent_does_not_publish(hampered):
+    question = about(client=CLIENT, Service_Authorization=hampered.admin.token)
+    os.kill(hampered.publisher.pid, signal.SIGSTOP)
+
+    hampered.admin.post("/ip-black-list", ip=CLIENT)
+
+    assert [ask(hampered.control, question).status for _ in range(8)] == [403] * 8
+    os.kill(hampered.publisher.pid, signal.SIGCONT)
+
+
+def test_writer_publishes_when_the_agent_is_dead(hampered):
+    hampered.publisher.kill()
+    hampered.publisher.wait()
+
+    answer = hampered.admin.post("/ip-black-list", ip="203.0.113.3")
+
+    assert "policy_pending" not in answer
+    wait_until(lambda: is_enforced(hampered, "203.0.113.3"), BOUND_SECONDS, "the writer's own publication")

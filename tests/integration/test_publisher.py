@@ -1,0 +1,61 @@
+"""Publishing on one host: what is missing is written again, and nothing is written twice."""
+
+import pytest
+from django.conf import settings
+
+from gatewall.engine.segments import Segment
+from gatewall.snapshot.places import policy_files
+from gatewall.snapshot.publisher import publish
+from policies import services
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def files():
+    services.block_network(actor="alice", network="203.0.113.7")
+    return policy_files(settings.CONFIG)
+
+
+def segment_file(manifest, name):
+    return settings.CONFIG.home / "policy" / "segments" / manifest.segments[name].sha256
+
+
+def test_policy_in_force_is_not_published_again(files):
+    before = publish(files)
+
+    assert publish(files) == before
+
+
+def test_change_rewrites_the_segments_it_touches_and_no_other(files):
+    before = publish(files)
+
+    services.block_country(actor="alice", country_code="NZ")
+
+    after = publish(files)
+    changed = {name for name, ref in after.segments.items() if before.segments.get(name) != ref}
+    assert changed == {Segment.BLOCKED_COUNTRIES}
+
+
+@pytest.mark.parametrize("lost", ["deleted", "cut short"])
+def test_segment_that_was_lost_is_written_again(files, lost):
+    before = publish(files)
+    path = segment_file(before, Segment.USERS)
+    if lost == "deleted":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:-1])
+
+    after = publish(files)
+
+    assert files.segment(after.segments[Segment.USERS])
+
+
+def test_damaged_manifest_is_published_again(files):
+    publish(files)
+    current = settings.CONFIG.home / "policy" / "current"
+    current.write_bytes(b"x" + current.read_bytes())
+
+    publish(files)
+
+    assert files.manifest() is not None

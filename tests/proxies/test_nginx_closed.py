@@ -1,0 +1,59 @@
+"""nginx lets nobody in when the gate does not answer as it should; the sample is a valid configuration."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from gatewall.operations import demo
+from gatewall.operations.launcher import free_port
+from tests.processes import BASE, BROWSER, nginx, request
+from tests.upstream import Upstream
+
+# An operator's own error pages: none of them may turn "the gate failed" into "come in".
+ERROR_PAGES = """
+    proxy_intercept_errors on;
+    error_page 500 502 503 504 =200 /sorry;
+    location = /sorry { return 200 "sorry"; }
+"""
+
+
+@pytest.fixture(scope="module")
+def site():
+    with Upstream() as upstream:
+        yield upstream
+
+
+def test_gate_that_is_down_lets_nobody_in(site, tmp_path):
+    with nginx(tmp_path, gate=free_port(), site=site.port, extra=ERROR_PAGES) as port:
+        before = len(site.requests)
+
+        answer = request(port, "/", BROWSER)
+
+    assert (answer.status, len(site.requests)) == (500, before)
+
+
+@pytest.mark.parametrize("status", [302, 400, 404, 500, 503])
+def test_strange_answer_of_the_gate_lets_nobody_in(site, tmp_path, status):
+    with Upstream() as strange_gate:
+        strange_gate.status = status
+        with nginx(tmp_path, gate=strange_gate.port, site=site.port, extra=ERROR_PAGES) as port:
+            before = len(site.requests)
+
+            answer = request(port, "/", BROWSER)
+
+    assert (answer.status, len(site.requests)) == (500, before)
+
+
+def test_sample_site_is_a_configuration_that_nginx_accepts(tmp_path):
+    demo.write_configuration(
+        tmp_path, listen="127.0.0.1:1", auth="127.0.0.1:2", control="127.0.0.1:2", site="127.0.0.1:3"
+    )
+    shutil.copy(BASE / "deploy" / "nginx" / "site.conf.example", tmp_path / "site.conf")
+
+    run = subprocess.run(
+        demo.nginx_command(demo.find_nginx(), tmp_path, "-t"), capture_output=True, text=True, check=False
+    )
+
+    # As a normal user the test of the configuration ends at port 80, after the syntax.
+    assert "syntax is ok" in run.stderr

@@ -1,0 +1,190 @@
+"""From segments to a policy: what has not changed is not built again, what is not usable is refused."""
+
+import pytest
+
+from gatewall.engine.segments import Segment, blocked_networks_of
+from gatewall.engine.snapshot import Version
+from gatewall.snapshot import codec
+from gatewall.snapshot.assembly import Assembly, SegmentData, SegmentRefused
+from tests.cast import ALICE, BOB, OFFICE, a_rule, a_source
+
+TABLES = {
+    Segment.SETTINGS: lambda policy: policy.settings,
+    Segment.DOMAINS: lambda policy: policy.domains,
+    Segment.ALLOWED_NETWORKS: lambda policy: policy.lists._allowed,
+    Segment.BLOCKED_COUNTRIES: lambda policy: policy.blocked_countries,
+    Segment.WAF_RULES: lambda policy: policy.waf,
+    Segment.USERS: lambda policy: policy.users,
+    Segment.GIT_TOKENS: lambda policy: policy.git_tokens,
+    Segment.LICENSES: lambda policy: policy.licenses,
+    Segment.REVOCATIONS: lambda policy: policy.revoked_sessions,
+    blocked_networks_of("manual"): lambda policy: policy.lists._blocked[0],
+}
+CHANGED = {
+    Segment.SETTINGS: {"waf_threshold": 9},
+    Segment.DOMAINS: {"domains": {"files.example": "public"}},
+    Segment.ALLOWED_NETWORKS: {"allowed": ["10.0.0.0/8"]},
+    Segment.BLOCKED_COUNTRIES: {"countries": ["NZ"]},
+    Segment.WAF_RULES: {"rules": [a_rule("other")]},
+    Segment.USERS: {"users": [BOB]},
+    Segment.GIT_TOKENS: {"git_tokens": []},
+    Segment.LICENSES: {"licenses": []},
+    Segment.REVOCATIONS: {"revoked": ["session-9"]},
+    blocked_networks_of("manual"): {"blocked": ["203.0.113.0/24"]},
+}
+USUAL = {"domains": {OFFICE: "public"}, "rules": [a_rule("attack")], "blocked": ["203.0.113.9"]}
+
+
+class Reader:
+    """Segments in memory, identified by their content; remembers which were read."""
+
+    def __init__(self, **source):
+        self.data = {name: codec.encode(name, rows) for name, rows in a_source(**(USUAL | source)).items()}
+        self.read = []
+
+    def segments(self):
+        return {
+            name: SegmentData(str(hash(data)), lambda name=name: self._get(name)) for name, data in self.data.items()
+        }
+
+    def _get(self, name):
+        self.read.append(name)
+        return self.data[name]
+
+
+def build(assembly, reader, revision=1):
+    return assembly.build(Version(revision), reader.segments())
+
+
+def test_a_policy_has_the_version_it_is_built_for():
+    assert build(Assembly(), Reader(), 7).version == Version(7)
+
+
+@pytest.mark.parametrize("name", TABLES, ids=str)
+def test_a_change_of_one_segment_keeps_every_other_table(name):
+    assembly = Assembly()
+    before, reader = build(assembly, Reader()), Reader(**CHANGED[name])
+
+    after = build(assembly, reader, 2)
+
+    assert reader.read == [name]
+    assert [each for each, table in TABLES.items() if table(after) is not table(before)] == [name]
+
+
+def test_a_policy_that_was_handed_out_does_not_change():
+    assembly = Assembly()
+    before = build(assembly, Reader())
+
+    build(assembly, Reader(users=[BOB]), 2)
+
+    assert set(before.users) == {1, 2, 3}
+
+
+def test_a_source_that_is_gone_blocks_no_more():
+    assembly = Assembly()
+    reader = Reader()
+    build(assembly, reader)
+    del reader.data[blocked_networks_of("manual")]
+
+    assert build(assembly, reader, 2).lists._blocked == []
+
+
+def test_each_source_is_a_table_of_its_own():
+    reader = Reader()
+    for source in ("import:spamhaus", "auto-ban"):
+        reader.data[blocked_networks_of(source)] = codec.encode(blocked_networks_of(source), [])
+
+    assert len(build(Assembly(), reader).lists._blocked) == 3
+
+
+def break_missing(data):
+    del data[Segment.USERS]
+
+
+def break_unknown(data):
+    data["surprises"] = codec.encode(Segment.REVOCATIONS, [])
+
+
+def break_nameless_source(data):
+    data["blocked-networks"] = codec.encode(blocked_networks_of("manual"), [])
+
+
+def break_bytes(data):
+    data[Segment.USERS] = data[Segment.USERS][:-1]
+
+
+def break_kind(data):
+    data[Segment.USERS] = codec.encode(Segment.LICENSES, a_source()[Segment.LICENSES])
+
+
+def break_pattern(data):
+    data[Segment.WAF_RULES] = codec.encode(Segment.WAF_RULES, [a_rule("(")])
+
+
+def break_no_settings(data):
+    data[Segment.SETTINGS] = codec.encode(Segment.SETTINGS, [])
+
+
+def break_two_settings(data):
+    data[Segment.SETTINGS] = codec.encode(Segment.SETTINGS, a_source()[Segment.SETTINGS] * 2)
+
+
+BREAKS = [
+    break_missing,
+    break_unknown,
+    break_nameless_source,
+    break_bytes,
+    break_kind,
+    break_pattern,
+    break_no_settings,
+    break_two_settings,
+]
+
+
+@pytest.mark.parametrize("damage", BREAKS, ids=lambda damage: damage.__name__)
+def test_a_segment_that_cannot_be_used_is_refused(damage):
+    reader = Reader()
+    damage(reader.data)
+
+    with pytest.raises(SegmentRefused):
+        build(Assembly(), reader)
+
+
+@pytest.mark.parametrize("name", Segment)
+def test_a_missing_segment_is_named(name):
+    reader = Reader()
+    del reader.data[name]
+
+    with pytest.raises(SegmentRefused, match=f"{name.value} missing"):
+        build(Assembly(), reader)
+
+
+@pytest.mark.parametrize("damage", BREAKS, ids=lambda damage: damage.__name__)
+def test_after_a_refusal_the_tables_before_stay(damage):
+    assembly = Assembly()
+    before, broken, same = build(assembly, Reader()), Reader(domains={OFFICE: "denied"}), Reader()
+    damage(broken.data)
+    with pytest.raises(SegmentRefused):
+        build(assembly, broken, 2)
+
+    after = build(assembly, same, 3)
+
+    assert same.read == []
+    assert all(table(after) is table(before) for table in TABLES.values())
+
+
+def test_an_error_of_the_system_is_not_a_refusal():
+    segments = Reader().segments()
+
+    def fail():
+        raise FileNotFoundError
+
+    with pytest.raises(FileNotFoundError):
+        Assembly().build(Version(1), segments | {Segment.USERS: SegmentData("x", fail)})
+
+
+def test_a_segment_without_identity_is_read():
+    assembly, reader = Assembly(), Reader()
+    segments = {name: SegmentData("", data.read) for name, data in reader.segments().items()}
+
+    assert assembly.build(Version(1), segments).users[ALICE.id] == ALICE

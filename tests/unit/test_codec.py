@@ -1,0 +1,213 @@
+"""Segments as bytes: what was written is read, anything else is refused and never taken for something."""
+
+import json
+import random
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from types import NoneType, UnionType
+from typing import get_args, get_origin, get_type_hints
+
+import pytest
+
+from gatewall.engine.hosts import Access, Domain
+from gatewall.engine.segments import Segment, blocked_networks_of
+from gatewall.engine.snapshot import BlockedCountry
+from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Transform
+from gatewall.snapshot import codec
+from tests.cast import DAY, GIT_TOKENS, LICENSES, NOW, OFFICE, USERS, a_blocked, a_rule, an_allowed, some_settings
+
+RULE = a_rule(
+    r"union\s+select",
+    id=7,
+    name="SQL \u00fc",
+    operator=Operator.CONTAINS,
+    targets=(Target.ARGS, Target.COOKIES),
+    transforms=(Transform.LOWERCASE,),
+    category=Category.SQLI,
+    domain=OFFICE,
+    path_prefix="/shop",
+    exclusions=(Exclusion(OFFICE, "/cms", None), Exclusion(argument="q")),
+)
+ROWS = {
+    Segment.SETTINGS: (some_settings(authorized_domains_mode="registered", waf_mode="monitor", waf_threshold=9),),
+    Segment.DOMAINS: (Domain(1, OFFICE, Access.TWO_FACTOR), Domain(2, "*.shop.example", Access.PUBLIC)),
+    Segment.ALLOWED_NETWORKS: (
+        an_allowed("198.51.100.0/24", domain=OFFICE, inspect=True, expires_at=NOW + DAY),
+        an_allowed("2001:db8::/32", id=2),
+    ),
+    Segment.BLOCKED_COUNTRIES: (BlockedCountry(1, "NZ"), BlockedCountry(2, "DE")),
+    Segment.WAF_RULES: (RULE, a_rule("attack")),
+    Segment.USERS: USERS,
+    Segment.GIT_TOKENS: GIT_TOKENS,
+    Segment.LICENSES: LICENSES,
+    Segment.REVOCATIONS: ("session-1", "session-2"),
+    blocked_networks_of("manual"): (a_blocked("203.0.113.9", by_hand=False, expires_at=NOW), a_blocked("10.0.0.0/8")),
+}
+EACH = pytest.mark.parametrize("segment", ROWS, ids=str)
+
+
+def of_type(value, hint):
+    """True if the value, and everything in it, has the type that its class declares."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is UnionType:
+        return any(of_type(value, part) for part in parts)
+    if origin in {tuple, frozenset}:
+        return type(value) is origin and all(of_type(each, parts[0]) for each in value)
+    if hint is NoneType:
+        return value is None
+    return type(value) is hint and (not is_dataclass(hint) or has_its_types(value))
+
+
+def has_its_types(row):
+    hints = get_type_hints(type(row))
+    return all(of_type(getattr(row, field.name), hints[field.name]) for field in fields(row))
+
+
+def decoded_or_refused(segment, data):
+    """The rows of these bytes, none if they are refused. Any other exception is the test's failure."""
+    try:
+        return codec.decode(segment, data)
+    except codec.DecodeError:
+        return ()
+
+
+@EACH
+def test_rows_come_back_as_they_were(segment):
+    assert codec.decode(segment, codec.encode(segment, ROWS[segment])) == ROWS[segment]
+
+
+@EACH
+def test_a_segment_may_be_empty(segment):
+    assert codec.decode(segment, codec.encode(segment, ())) == ()
+
+
+def test_every_segment_has_an_example():
+    assert set(Segment) < set(ROWS)
+
+
+@EACH
+def test_a_truncated_segment_is_refused_wherever_it_ends(segment):
+    data = codec.encode(segment, ROWS[segment])
+
+    taken = [length for length in range(len(data)) if decoded_or_refused(segment, data[:length])]
+
+    assert taken == []
+
+
+@EACH
+def test_a_flipped_bit_gives_values_of_the_right_types_or_a_refusal(segment):
+    data, numbers = codec.encode(segment, ROWS[segment]), random.Random(7)  # noqa: S311 - examples, no secrets
+
+    for _ in range(600):
+        flipped = bytearray(data)
+        flipped[numbers.randrange(len(data))] ^= 1 << numbers.randrange(8)
+        for row in decoded_or_refused(segment, bytes(flipped)):
+            assert type(row) is type(ROWS[segment][0]), flipped
+            assert not is_dataclass(row) or isinstance(row, Enum) or has_its_types(row), flipped
+
+
+@EACH
+def test_rows_of_another_kind_are_refused(segment):
+    kinds = {each: codec.encode(each, rows) for each, rows in ROWS.items() if each != segment}
+
+    taken = {each: decoded_or_refused(segment, data) for each, data in kinds.items()}
+
+    # A rule about a country and one about a domain look alike in part; what counts is the type.
+    assert all(type(row) is type(ROWS[segment][0]) for rows in taken.values() for row in rows)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"",
+        b"gatewall segment 1\n",
+        b"gatewall segment 3\n",
+        b"GATEWALL SEGMENT 2\n",
+        b"gatewall segment 2\r\n",
+        b"\x80\x04",
+    ],
+)
+def test_another_schema_is_refused(head):
+    rows = codec.encode(Segment.REVOCATIONS, ["a"]).partition(b"\n")[2]
+
+    with pytest.raises(codec.DecodeError, match="schema"):
+        codec.decode(Segment.REVOCATIONS, head + rows)
+
+
+def test_an_oversize_segment_is_refused(monkeypatch):
+    data = codec.encode(Segment.REVOCATIONS, ["a"])
+    monkeypatch.setattr(codec, "MAX_SEGMENT_BYTES", len(data) - 1)
+
+    with pytest.raises(codec.DecodeError, match="more than"):
+        codec.decode(Segment.REVOCATIONS, data)
+
+
+def test_a_segment_of_the_largest_size_is_read(monkeypatch):
+    data = codec.encode(Segment.REVOCATIONS, ["a"])
+    monkeypatch.setattr(codec, "MAX_SEGMENT_BYTES", len(data))
+
+    assert codec.decode(Segment.REVOCATIONS, data) == ("a",)
+
+
+@pytest.mark.parametrize("segment", ["", "unknown", "blocked-network/manual", "Settings"])
+def test_an_unknown_segment_is_refused(segment):
+    with pytest.raises(codec.DecodeError):
+        codec.decode(segment, codec.encode(Segment.REVOCATIONS, ["a"]))
+
+
+def written(rows):
+    return codec.encode(Segment.REVOCATIONS, ()).removesuffix(b"[]") + json.dumps(rows).encode()
+
+
+BLOCKED = blocked_networks_of("manual")
+USER = [1, "alice", "a@office.example", True, True, 3, True, []]
+RULE_ROW = {
+    "id": 1, "name": "n", "pattern": "p", "operator": "regex", "targets": ["uri"], "transforms": [],
+    "category": "sqli", "score": 5, "action": "block", "domain": None, "path_prefix": None, "exclusions": [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("segment", "rows"),
+    [
+        (Segment.REVOCATIONS, {"a": 1}),
+        (Segment.REVOCATIONS, "a"),
+        (Segment.REVOCATIONS, None),
+        (Segment.REVOCATIONS, [1]),
+        (Segment.DOMAINS, [[1, "a", "no-access"]]),
+        (Segment.DOMAINS, [[1, "a"]]),
+        (Segment.DOMAINS, [[1, "a", []]]),
+        (Segment.DOMAINS, [[True, "a", "public"]]),
+        (BLOCKED, [[1, "203.0.113.0/24", 1, None]]),
+        (BLOCKED, [[1, "203.0.113.1/24", True, None]]),
+        (BLOCKED, [[1, 7, True, None]]),
+        (BLOCKED, [[1, "203.0.113.0/24", True, "tomorrow"]]),
+        (BLOCKED, [[1, "203.0.113.0/24", True, True]]),
+        (BLOCKED, [[1, "203.0.113.0/24", True, 10**400]]),
+        (Segment.USERS, [[*USER[:-1], "office.example"]]),
+        (Segment.USERS, [[*USER[:-1], {"office.example": 1}]]),
+        (Segment.USERS, [[*USER[:-1], [1]]]),
+        (Segment.LICENSES, [[1, "digest", True, None, False, "office.example"]]),
+        (Segment.WAF_RULES, [RULE_ROW | {"targets": ""}]),
+        (Segment.WAF_RULES, [RULE_ROW | {"transforms": {}}]),
+        (Segment.WAF_RULES, [RULE_ROW | {"exclusions": ""}]),
+        (Segment.WAF_RULES, [RULE_ROW | {"exclusions": [[]]}]),
+        (Segment.WAF_RULES, [RULE_ROW | {"exclusions": ["abc"]}]),
+        (Segment.WAF_RULES, [RULE_ROW | {"score": 5.0}]),
+        (Segment.SETTINGS, [{"waf_mode": "block"}]),
+    ],
+    ids=repr,
+)
+def test_a_row_that_encode_would_not_write_is_refused(segment, rows):
+    with pytest.raises(codec.DecodeError):
+        codec.decode(segment, written(rows))
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b"[1e", b"[\xff]", b"[" + b"9" * 5000 + b"]", b"[] []", b""])
+def test_what_is_no_json_is_refused(body):
+    with pytest.raises(codec.DecodeError):
+        codec.decode(Segment.REVOCATIONS, written([]).removesuffix(b"[]") + body)
+
+
+def test_a_segment_is_plain_text():
+    assert all(codec.encode(segment, rows).isascii() for segment, rows in ROWS.items())

@@ -1,0 +1,168 @@
+"""Policy as files: what is on the disk, who may read it, how long it stays, and who may write."""
+
+import fcntl
+import hashlib
+import os
+import stat
+
+import pytest
+
+from tests.unit.publications import KEY, a_manifest, publish, some_files
+
+OLD = 1_000_000_000
+DIGEST_OF_X = hashlib.sha256(b"x").hexdigest()
+
+
+@pytest.fixture
+def files(tmp_path):
+    return some_files(tmp_path)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "policy"
+
+
+def path_of(folder, ref):
+    return folder / "segments" / ref.sha256
+
+
+def modes(folder):
+    return {
+        str(path.relative_to(folder.parent)): stat.S_IMODE(path.stat().st_mode)
+        for path in [folder, *folder.rglob("*")]
+        if path.is_dir() or path.is_file()
+    }
+
+
+def test_nobody_else_may_look_inside(files, folder):
+    before = os.umask(0)
+    try:
+        with files.publishing():
+            publish(files)
+    finally:
+        os.umask(before)
+
+    found = modes(folder)
+    assert {found.pop("policy"), found.pop("policy/segments")} == {0o700}
+    assert set(found.values()) == {0o600}
+    assert {"policy/current", "policy/lock"} < set(found)
+
+
+def test_nothing_but_the_publication_is_left_in_the_folder(files, folder):
+    manifest = publish(files)
+
+    assert {path.name for path in folder.iterdir()} == {"current", "segments"}
+    assert {path.name for path in (folder / "segments").iterdir()} == {ref.sha256 for ref in manifest.segments.values()}
+
+
+def test_a_reader_that_opened_the_old_file_still_reads_it(files, folder):
+    publish(files, 1)
+    before = (folder / "current").read_bytes()
+
+    with (folder / "current").open("rb") as opened:
+        publish(files, 2)
+        assert opened.read() == before
+
+
+def test_a_segment_that_is_written_anew_is_another_file(files, folder):
+    ref = files.write_segment(b"0123456789", "a")
+    path_of(folder, ref).write_bytes(b"damaged")
+
+    with path_of(folder, ref).open("rb") as opened:
+        files.write_segment(b"0123456789", "a")
+        assert opened.read() == b"damaged"
+
+
+def test_a_segment_that_is_there_is_not_written_again(files, folder):
+    ref = files.write_segment(b"0123456789", "a")
+    before = path_of(folder, ref).stat().st_ino
+
+    files.write_segment(b"0123456789", "b")
+
+    assert path_of(folder, ref).stat().st_ino == before
+
+
+def test_a_write_that_fails_leaves_nothing_behind(files, folder):
+    (folder / "segments" / DIGEST_OF_X).mkdir(parents=True)  # no file can take the place of a folder
+
+    with pytest.raises(IsADirectoryError):
+        files.write_segment(b"x", "a")
+
+    assert [path.name for path in (folder / "segments").iterdir()] == [DIGEST_OF_X]
+
+
+# Sweeping.
+
+
+def aged(folder, ref):
+    os.utime(path_of(folder, ref), (OLD, OLD))
+    return ref
+
+
+def test_an_old_segment_that_nobody_uses_is_removed(files, folder):
+    ref = aged(folder, files.write_segment(b"old", "a"))
+
+    files.publish(a_manifest(1, segments={}))
+
+    assert not path_of(folder, ref).exists()
+
+
+def test_an_old_segment_in_use_is_kept(files, folder):
+    ref = aged(folder, files.write_segment(b"old", "a"))
+
+    files.publish(a_manifest(1, segments={"settings": ref}))
+
+    assert files.segment(ref) == b"old"
+
+
+def test_a_young_segment_is_kept(files):
+    ref = files.write_segment(b"young", "a")
+
+    files.publish(a_manifest(1, segments={}))
+
+    assert files.segment(ref) == b"young"
+
+
+def test_an_old_segment_that_is_asked_for_again_is_young(files, folder):
+    ref = aged(folder, files.write_segment(b"old", "a"))
+
+    files.write_segment(b"old", "b")
+
+    files.publish(a_manifest(1, segments={}))
+    assert path_of(folder, ref).exists()
+
+
+# Two publishers.
+
+
+def is_locked(folder):
+    with (folder / "lock").open("rb") as other:
+        try:
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False
+
+
+def test_a_publisher_keeps_others_out(files, folder):
+    with files.publishing():
+        assert is_locked(folder)
+
+
+@pytest.mark.parametrize("error", [None, RuntimeError("a fault of our own")])
+def test_a_publisher_that_is_done_lets_the_next_one_in(files, folder, error):
+    try:
+        with files.publishing():
+            if error:
+                raise error
+    except RuntimeError:
+        pass
+
+    assert not is_locked(folder)
+
+
+def test_the_key_is_in_no_file(files, folder):
+    publish(files)
+
+    assert not any(KEY in path.read_bytes() for path in folder.rglob("*") if path.is_file())

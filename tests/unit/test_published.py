@@ -1,0 +1,192 @@
+"""The policy of a process that has nothing but files: the newest good one, and never one that is not."""
+
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from gatewall.engine.segments import Segment
+from gatewall.snapshot.published import PublishedPolicies
+from tests.cast import OFFICE
+from tests.unit.publications import EPOCH, Observer, publish, put, revision, some_files
+
+
+class Failing(Observer):
+    """An observer whose disk is full."""
+
+    def loaded(self, policy, *, reloaded):
+        super().loaded(policy, reloaded=reloaded)
+        raise OSError(28, "No space left on device")
+
+    def rejected(self, why):
+        super().rejected(why)
+        raise OSError(28, "No space left on device")
+
+
+@pytest.fixture
+def files(tmp_path):
+    return some_files(tmp_path)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "policy"
+
+
+@pytest.fixture
+def observer():
+    return Observer()
+
+
+@pytest.fixture
+def policies(files, observer):
+    return PublishedPolicies(files, observer)
+
+
+def put_nonsense(files, folder):
+    publish(files)
+    put(folder / "current", b"nonsense")
+
+
+def test_before_anything_is_published_there_is_no_policy(policies, observer):
+    assert revision(policies) is None
+    assert (observer.loads, observer.rejections) == ([], [])
+
+
+def test_what_is_published_is_loaded(policies, files, observer):
+    publish(files, 1, domains={OFFICE: "denied"})
+
+    assert revision(policies) == 1
+    assert policies.current().version.epoch == EPOCH
+    assert observer.loads == [(1, False)]
+
+
+def test_what_is_published_next_takes_its_place(policies, files, observer):
+    publish(files, 1)
+    revision(policies)
+
+    publish(files, 2, revoked=["session-1"])
+
+    assert revision(policies) == 2
+    assert policies.current().revoked_sessions == {"session-1"}
+
+
+def test_while_nothing_is_published_nothing_is_loaded(policies, files, observer):
+    publish(files)
+    revision(policies)
+    before = policies.current()
+
+    assert revision(policies) == 1
+    assert policies.current() is before
+    assert observer.loads == [(1, False)]
+
+
+def test_unchanged_segments_are_not_read_again(policies, files, folder):
+    publish(files, 1)
+    revision(policies)
+    manifest = files.manifest()
+    shutil.rmtree(folder / "segments")
+
+    files.publish(replace(manifest, version=replace(manifest.version, revision=2)))
+
+    assert revision(policies) == 2
+
+
+@pytest.mark.parametrize(("reloads", "reloaded"), [(0, False), (1, True)])
+def test_the_observer_is_told_of_a_reload(policies, files, observer, reloads, reloaded):
+    publish(files, 1)
+    revision(policies)
+
+    publish(files, 2, reloads=reloads)
+    revision(policies)
+
+    assert observer.loads == [(1, False), (2, reloaded)]
+
+
+def test_a_reload_without_a_new_revision_is_loaded(policies, files, observer):
+    publish(files, 1)
+    revision(policies)
+
+    publish(files, 1, reloads=1)
+    revision(policies)
+
+    assert observer.loads == [(1, False), (1, True)]
+
+
+# Errors of the system.
+
+
+def test_a_folder_that_vanishes_changes_nothing(policies, files, folder, observer):
+    publish(files)
+    revision(policies)
+    before = policies.current()
+
+    shutil.rmtree(folder)
+
+    assert revision(policies) == 1
+    assert policies.current() is before
+    assert observer.rejections == []
+
+
+def test_a_folder_that_comes_back_is_read_again(policies, files, folder):
+    publish(files, 1)
+    revision(policies)
+    shutil.rmtree(folder)
+    revision(policies)
+
+    publish(files, 2)
+
+    assert revision(policies) == 2
+
+
+def test_a_segment_that_cannot_be_read_is_tried_again(policies, files, folder, observer):
+    manifest = publish(files)
+    path = folder / "segments" / manifest.segments[Segment.USERS].sha256
+    away = path.rename(path.with_suffix(".away"))
+    assert revision(policies) is None
+
+    away.rename(path)
+
+    assert revision(policies) == 1
+    assert observer.rejections == []
+
+
+def test_a_folder_that_cannot_be_looked_into_is_tried_again(policies, files, folder):
+    publish(files)
+    away = folder.rename(folder.with_suffix(".away"))
+    folder.write_text("a file where the folder was")
+    assert revision(policies) is None
+
+    folder.unlink()
+    away.rename(folder)
+
+    assert revision(policies) == 1
+
+
+def test_an_observer_that_fails_does_not_keep_a_policy_back(files):
+    policies = PublishedPolicies(files, Failing())
+    publish(files, 1)
+    assert revision(policies) == 1
+
+    publish(files, 2)
+
+    assert revision(policies) == 2
+
+
+def test_an_observer_that_fails_over_a_refusal_does_not_end_the_watch(files, folder):
+    policies = PublishedPolicies(files, Failing())
+    put_nonsense(files, folder)
+    assert revision(policies) is None
+
+    publish(files)
+
+    assert revision(policies) == 1
+
+
+def test_watching_begins_with_what_is_published(policies, files):
+    publish(files)
+
+    policies.watch()
+
+    assert policies.current().version.revision == 1
+    policies.close()

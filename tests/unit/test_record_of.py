@@ -1,0 +1,127 @@
+"""What an answer leaves in the access log."""
+
+from dataclasses import replace
+
+import pytest
+
+from gatewall.engine.evaluate import CANNOT_DECIDE
+from gatewall.engine.model import CredentialKind, DecidedBy, Effect, Reason, RuleMatch, Verdict
+from gatewall.forwardauth.record import record_of
+from tests.cast import BOB_SUBJECT, LICENSE_SUBJECT, NOW, a_credential, a_decision, a_request
+from tests.unit.dialects import TONGUES
+
+CANARY = "canary-secret"
+
+
+def recorded(decision=None, request=None, *, answered_at=NOW, revision=5, status=200):
+    return record_of(
+        request or a_request(),
+        decision or a_decision(),
+        decision_id="the-id",
+        status=status,
+        revision=revision,
+        answered_at=answered_at,
+    )
+
+
+def test_a_record_says_what_was_asked():
+    request = replace(
+        a_request(method="POST", scheme="https", host="Office.Example:8443", uri="/wiki?page=1&token=x"),
+        headers=(("user-agent", "curl/8"),),
+        visible=frozenset({"uri", "host", "for"}),
+    )
+
+    record = recorded(request=request)
+
+    assert (record.at, record.client_ip, record.host) == (NOW, "198.51.100.7", "office.example")
+    assert (record.method, record.scheme, record.path, record.query) == ("POST", "https", "/wiki", "page=1&token=***")
+    assert (record.user_agent, record.visible) == ("curl/8", ["for", "host", "uri"])
+
+
+@pytest.mark.parametrize("effect", Effect)
+def test_a_record_says_what_was_decided(effect):
+    record = recorded(a_decision(Reason.SESSION_VALID, effect=effect))
+
+    assert (record.outcome, record.reason) == (effect.value, "session-valid")
+
+
+def test_a_record_says_which_status_went_out():
+    assert recorded(a_decision(Reason.CREDENTIAL_MISSING, effect=Effect.CHALLENGE), status=302).status == 302
+
+
+def test_a_record_says_what_decided_and_under_which_policy():
+    verdict = Verdict(Effect.DENY, Reason.CLIENT_BLOCKED, DecidedBy("blocklist", 7))
+
+    record = recorded(replace(a_decision(), verdict=verdict, country_code="NZ"), revision=9)
+
+    assert (record.decision_id, record.decided_by, record.country_code) == (
+        "the-id",
+        {"kind": "blocklist", "id": 7},
+        "NZ",
+    )
+    assert record.policy_revision == 9
+
+
+def test_a_record_lists_the_rules_that_blocked_and_that_only_watched():
+    rules = (RuleMatch(1, "one", "sqli", 5, enforced=True), RuleMatch(2, "two", "xss", 3, enforced=False))
+
+    assert recorded(a_decision(rules=rules)).rules == [
+        {"id": 1, "name": "one", "action": "block"},
+        {"id": 2, "name": "two", "action": "monitor"},
+    ]
+
+
+def test_a_record_names_the_subject():
+    assert recorded(a_decision(subject=BOB_SUBJECT)).subject == {"kind": "user", "id": 2, "name": "Bob"}
+    assert recorded(a_decision(subject=LICENSE_SUBJECT)).subject == {"kind": "license", "id": 31, "name": ""}
+
+
+@pytest.mark.parametrize(("subject", "state", "amr"), [(BOB_SUBJECT, "valid", ["pwd"]), (None, "not-valid", [])])
+def test_a_record_says_which_credential_was_sent_and_what_it_was_worth(subject, state, amr):
+    request = a_request(credentials=[a_credential("x", CredentialKind.SESSION_COOKIE)])
+
+    record = recorded(a_decision(subject=subject), request)
+
+    assert record.credential == {"kind": "session-cookie", "amr": amr, "state": state}
+
+
+def test_without_a_credential_there_is_none_in_the_record():
+    assert recorded().credential is None
+
+
+@pytest.mark.parametrize(("seconds", "microseconds"), [(0, 0), (0.0005, 500), (2, 2_000_000), (-1, 0)])
+def test_a_record_says_how_long_it_took_and_never_less_than_nothing(seconds, microseconds):
+    assert recorded(answered_at=NOW + seconds).latency_us == microseconds
+
+
+def test_a_record_of_nothing_that_could_be_read_can_be_written():
+    record = recorded(CANNOT_DECIDE, a_request(host=None), revision=0)
+
+    assert (record.host, record.reason, record.policy_revision) == (None, "cannot-decide", 0)
+    assert record.to_bytes()
+
+
+def test_every_text_is_bounded():
+    request = a_request(uri="/" + "p" * 9000 + "?" + "q" * 9000, headers={"user-agent": "u" * 9000})
+
+    record = recorded(request=request)
+
+    assert (len(record.path), len(record.query), len(record.user_agent)) == (2048, 2048, 512)
+
+
+@pytest.mark.parametrize("name", TONGUES)
+def test_no_credential_reaches_a_record(name):
+    sent = {
+        "service-authorization": CANARY,
+        "service-git-token": f"bob:{CANARY}",
+        "service-license": CANARY,
+        "authorization": f"Bearer {CANARY}",
+        "proxy-authorization": CANARY,
+        "cookie": f"service.token={CANARY}; other={CANARY}",
+        "referer": f"https://office.example/?token={CANARY}",
+    }
+    request = TONGUES[name].ask(extra=sent, uri=f"/?password={CANARY}&%74oken={CANARY}")
+
+    record = recorded(a_decision(subject=BOB_SUBJECT), request)
+
+    assert CANARY.encode() not in record.to_bytes()

@@ -1,0 +1,82 @@
+"""A segment of the spool that is torn or damaged: what stands before it counts, and nothing is made up."""
+
+import logging
+import random
+import struct
+import zlib
+
+import pytest
+
+from audit.spool import SpoolWriter, read_records, segment_files
+from tests.records import a_record
+
+
+def records(count):
+    return [a_record(number) for number in range(count)]
+
+
+@pytest.fixture
+def three(tmp_path):
+    """A segment of three records: its path, its bytes, and where each frame ends."""
+    writer, ends = SpoolWriter(tmp_path, "node-1"), []
+    for record in records(3):
+        writer.write(record)
+        ends.append(segment_files(tmp_path)[0].stat().st_size)
+    writer.close()
+    (path,) = segment_files(tmp_path)
+    return path, path.read_bytes(), ends
+
+
+def test_a_torn_tail_hides_nothing_before_it(three):
+    path, data, ends = three
+
+    for length in range(ends[1], len(data)):
+        path.write_bytes(data[:length])
+        assert list(read_records(path)) == records(2)
+
+
+def test_a_torn_head_is_an_empty_segment(three):
+    path, data, _ = three
+
+    for length in range(data.index(b"\n") + 1):
+        path.write_bytes(data[:length])
+        assert list(read_records(path)) == []
+
+
+def test_a_flipped_byte_ends_the_records_at_its_frame(three):
+    path, data, ends = three
+    start, numbers = data.index(b"\n") + 1, random.Random(3)  # noqa: S311 - examples, no secrets
+
+    for at in range(start, len(data)):
+        damaged = bytearray(data)
+        damaged[at] ^= numbers.randrange(1, 256)
+        path.write_bytes(damaged)
+        assert list(read_records(path)) == records(sum(end <= at for end in ends)), at
+
+
+def test_a_flipped_byte_in_the_head_invents_nothing(three):
+    path, data, _ = three
+
+    for at in range(data.index(b"\n") + 1):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        assert list(read_records(path)) in (records(3), []), at
+
+
+@pytest.mark.parametrize("head", [b"\0" * 8, b"\xff" * 8, struct.pack(">II", 2**32 - 1, 0), struct.pack(">II", 1, 0)])
+def test_nonsense_behind_the_records_is_their_end(three, head, caplog):
+    path, data, _ = three
+    path.write_bytes(data + head * 1000)
+
+    assert list(read_records(path)) == records(3)
+    assert caplog.records == []
+
+
+def test_a_frame_that_is_no_record_is_set_aside(three, caplog):
+    path, data, ends = three
+    foreign = b'{"of another version": 1}'
+    frame = struct.pack(">II", len(foreign), zlib.crc32(foreign)) + foreign
+    path.write_bytes(data[: ends[1]] + frame + data[ends[1] :])
+
+    with caplog.at_level(logging.WARNING):
+        assert list(read_records(path)) == records(3)
+    assert "set aside" in caplog.text

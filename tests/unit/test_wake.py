@@ -1,0 +1,143 @@
+"""Who leads on a host, and how it is woken."""
+
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gatewall.snapshot.wake import AgentLock, Bell
+
+ROOT = Path(__file__).parents[2]
+HOLD = """
+import sys
+from pathlib import Path
+from gatewall.snapshot.wake import AgentLock
+with AgentLock(Path(sys.argv[1])).held() as ours:
+    print(ours, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def agent(tmp_path):
+    """Another process that holds the lock."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, tmp_path], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdout.readline() == b"True\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def is_free(run):
+    with AgentLock(run).held() as ours:
+        return ours
+
+
+def test_the_first_one_leads(tmp_path):
+    assert is_free(tmp_path)
+
+
+def test_while_one_leads_no_other_does(tmp_path, agent):
+    assert not is_free(tmp_path)
+
+
+def test_two_in_one_process_do_not_both_lead(tmp_path):
+    with AgentLock(tmp_path).held() as first, AgentLock(tmp_path).held() as second:
+        assert (first, second) == (True, False)
+
+
+def test_who_could_not_lead_does_not_take_the_lock_from_the_leader(tmp_path):
+    with AgentLock(tmp_path).held():
+        is_free(tmp_path)
+
+        assert not is_free(tmp_path)
+
+
+def test_the_lock_is_free_after_its_process_was_killed(tmp_path, agent):
+    agent.kill()
+    agent.wait()
+
+    assert is_free(tmp_path)
+
+
+def test_the_lock_is_free_when_its_holder_is_done(tmp_path):
+    with AgentLock(tmp_path).held():
+        pass
+
+    assert is_free(tmp_path)
+
+
+@pytest.mark.parametrize("error", [RuntimeError, OSError, BlockingIOError])
+def test_an_error_of_the_leader_is_not_swallowed_and_frees_the_lock(tmp_path, error):
+    with pytest.raises(error), AgentLock(tmp_path).held():
+        raise error
+
+    assert is_free(tmp_path)
+
+
+# The bell.
+
+
+def heard(ear):
+    """True if there is a ring to be heard without waiting for one."""
+    return bool(select.select([ear._descriptor], [], [], 0)[0])
+
+
+def test_ringing_without_a_fifo_does_nothing(tmp_path):
+    Bell(tmp_path).ring()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ringing_without_a_listener_does_nothing(tmp_path):
+    with Bell(tmp_path).listening():
+        pass
+
+    Bell(tmp_path).ring()
+
+    with Bell(tmp_path).listening() as ear:
+        assert not heard(ear)
+
+
+def test_a_ring_ends_the_wait(tmp_path):
+    with Bell(tmp_path).listening() as ear:
+        Bell(tmp_path).ring()
+
+        ear.wait(60)
+
+
+def test_a_ring_is_heard_once(tmp_path):
+    with Bell(tmp_path).listening() as ear:
+        for _ in range(3):
+            Bell(tmp_path).ring()
+        ear.wait(60)
+
+        assert not heard(ear)
+
+
+def test_without_a_ring_the_wait_ends_by_itself(tmp_path):
+    with Bell(tmp_path).listening() as ear:
+        ear.wait(0)
+
+
+def test_more_rings_than_the_fifo_holds_do_not_block(tmp_path):
+    with Bell(tmp_path).listening() as ear:
+        for _ in range(70_000):
+            Bell(tmp_path).ring()
+
+        assert heard(ear)
+
+
+def test_a_caller_gets_no_error_of_the_bell(tmp_path):
+    (tmp_path / "agent.wake").symlink_to("/dev/full")
+
+    Bell(tmp_path).ring()
+
+
+def test_the_fifo_is_the_owners_alone(tmp_path):
+    with Bell(tmp_path).listening():
+        assert (tmp_path / "agent.wake").stat().st_mode & 0o777 == 0o600

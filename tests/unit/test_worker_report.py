@@ -1,0 +1,113 @@
+"""What the workers of a host tell the agent."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from gatewall.snapshot.worker_report import WorkerReport, WorkerState, living_workers
+from tests.cast import a_policy
+
+ME = os.getpid()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "workers"
+
+
+def a_dead_pid():
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def left(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_before_anybody_reports_there_is_no_worker(folder):
+    assert living_workers(folder) == []
+
+
+def test_a_worker_reports_the_revision_it_has_loaded(folder):
+    WorkerReport(folder).loaded(a_policy(version=7), reloaded=False)
+
+    assert living_workers(folder) == [WorkerState(ME, 7)]
+
+
+def test_a_worker_reports_what_it_refused_and_decides_with_the_revision_before(folder):
+    report = WorkerReport(folder)
+    report.loaded(a_policy(version=7), reloaded=False)
+
+    report.rejected("not signed with our key")
+
+    assert living_workers(folder) == [WorkerState(ME, 7, "not signed with our key")]
+
+
+def test_a_worker_that_never_had_a_policy_reports_revision_0(folder):
+    WorkerReport(folder).rejected("no")
+
+    assert living_workers(folder) == [WorkerState(ME, 0, "no")]
+
+
+def test_a_refusal_is_forgotten_with_the_next_policy(folder):
+    report = WorkerReport(folder)
+    report.rejected("no")
+
+    report.loaded(a_policy(version=8), reloaded=True)
+
+    assert living_workers(folder) == [WorkerState(ME, 8)]
+
+
+def test_a_long_reason_is_cut(folder):
+    WorkerReport(folder).rejected("x" * 10_000)
+
+    assert len(living_workers(folder)[0].rejected) == 200
+
+
+def test_what_a_dead_worker_left_is_removed(folder):
+    WorkerReport(folder).loaded(a_policy(version=7), reloaded=False)
+    pid = a_dead_pid()
+    for name in (f"{pid}", f"{pid}.new"):
+        (folder / name).write_text(f'{{"pid": {pid}, "revision": 6, "rejected": ""}}')
+
+    assert living_workers(folder) == [WorkerState(ME, 7)]
+    assert left(folder) == [str(ME)]
+
+
+def test_a_report_that_is_just_being_written_is_neither_counted_nor_removed(folder):
+    WorkerReport(folder).loaded(a_policy(version=7), reloaded=False)
+    (folder / f"{ME}.new").write_text((folder / str(ME)).read_text())
+
+    assert living_workers(folder) == [WorkerState(ME, 7)]
+    assert left(folder) == [str(ME), f"{ME}.new"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff", b'{"pid": 1}', b'{"surprise": 1}'])
+def test_a_damaged_report_is_not_counted(folder, content):
+    folder.mkdir()
+    (folder / str(ME)).write_bytes(content)
+
+    assert living_workers(folder) == []
+
+
+@pytest.mark.parametrize("name", ["0", "-1", "x", "99999999999999999999", ".1"])
+def test_a_file_of_no_process_is_removed(folder, name):
+    folder.mkdir()
+    (folder / name).write_text('{"pid": 1, "revision": 1, "rejected": ""}')
+
+    living_workers(folder)
+
+    assert left(folder) == []
+
+
+def test_a_report_is_replaced_as_a_whole(folder):
+    report = WorkerReport(folder)
+    report.loaded(a_policy(version=1), reloaded=False)
+
+    with (folder / str(ME)).open() as opened:
+        report.loaded(a_policy(version=2), reloaded=False)
+        assert '"revision": 1' in opened.read()
+    assert left(folder) == [str(ME)]
