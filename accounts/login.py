@@ -12,8 +12,9 @@ from accounts.models import USERNAME_PATTERN, User
 from accounts.tokens import IssuedToken
 from accounts.validators import MAX_LENGTH
 from gatewall import system_settings
-from gatewall.refusals import Forbidden, Refusal
+from gatewall.refusals import Forbidden, Gone, Refusal
 
+_WRONG = "the user name or the password is wrong"
 _PASSWORD = "pwd"  # RFC 8176
 _NOBODY = SimpleLazyObject(lambda: make_password("the password of nobody"))
 
@@ -71,7 +72,7 @@ def sign_in(
     """Open a session for the user whose password this is. Raises InvalidCredentials, AdminRequired."""
     user = verify_password(username, password)
     if user is None:
-        raise InvalidCredentials("the user name or the password is wrong")
+        raise InvalidCredentials(_WRONG)
     if admins_only and not user.is_admin:
         raise AdminRequired("only admins may sign in here")
     return open_session(user, audiences=audiences, amr=(_PASSWORD,), visitor=visitor, at=at)
@@ -89,5 +90,8 @@ def open_session(
         at=at,
         lifetime=timedelta(hours=system_settings.current().session_hours),
     )
-    services.open_session(user, token, at=at, client_ip=visitor.client_ip, user_agent=visitor.user_agent, amr=amr)
+    try:
+        services.open_session(user, token, at=at, client_ip=visitor.client_ip, user_agent=visitor.user_agent, amr=amr)
+    except Gone:
+        raise InvalidCredentials(_WRONG) from None
     return SignedIn(user, token, amr)

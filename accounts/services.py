@@ -15,8 +15,9 @@ from accounts.models import Session, User
 from accounts.tokens import IssuedToken
 from gatewall import revisions
 from gatewall.engine.segments import Segment
-from gatewall.refusals import Conflict
+from gatewall.refusals import Conflict, Gone
 from policies.models import AuthorizedDomain
+from policies.services import still_registered
 
 
 class UsernameTaken(Conflict):
@@ -40,11 +41,11 @@ def create_user(
     authorized_domains: Iterable[AuthorizedDomain] = (),
     **values: Any,
 ) -> User:
-    """Create a user. Raises ValidationError, UsernameTaken."""
+    """Create a user. Raises ValidationError, UsernameTaken, DomainRemoved."""
     user = User(username=username, created_by=actor, **values)
     _set_password(user, password)
     _save(user)
-    user.authorized_domains.set(authorized_domains)
+    user.authorized_domains.set(still_registered(authorized_domains))
     revisions.advance(Segment.USERS)
     return user
 
@@ -59,9 +60,9 @@ def change_user(
 ) -> User:
     """Change a user. A new password, a demotion and a disabling end the user's sessions for good.
 
-    Raises ValidationError, UsernameTaken, LastAdmin.
+    Raises ValidationError, UsernameTaken, LastAdmin, DomainRemoved, Gone.
     """
-    user = User.objects.select_for_update().get(pk=user.pk)
+    user = revisions.as_it_is_now(user)
     was_admin, was_active = user.is_admin, user.is_active
     for name, value in values.items():
         setattr(user, name, value)
@@ -73,15 +74,15 @@ def change_user(
         user.session_version = F("session_version") + 1  # type: ignore[assignment]
     _save(user)
     if authorized_domains is not None:
-        user.authorized_domains.set(authorized_domains)
+        user.authorized_domains.set(still_registered(authorized_domains))
     revisions.advance(Segment.USERS)
     return User.objects.get(pk=user.pk)
 
 
 @revisions.one_at_a_time
 def delete_user(user: User) -> None:
-    """Delete a user with sessions and git tokens. Raises LastAdmin."""
-    user = User.objects.select_for_update().get(pk=user.pk)
+    """Delete a user with sessions and git tokens. Raises LastAdmin, Gone."""
+    user = revisions.as_it_is_now(user)
     if user.is_staff:
         _refuse_last_admin(user)
     user.delete()
@@ -92,8 +93,9 @@ def delete_user(user: User) -> None:
 def open_session(
     user: User, token: IssuedToken, *, at: datetime, client_ip: str, user_agent: str, amr: Iterable[str]
 ) -> Session:
-    """Record a token that was issued. A sign-in is no change of policy."""
-    User.objects.filter(pk=user.pk).update(last_login_at=at)
+    """Record a token that was issued. A sign-in is no change of policy. Raises Gone."""
+    if not User.objects.filter(pk=user.pk).update(last_login_at=at):
+        raise Gone("the user was deleted in the meantime")
     return Session.objects.create(
         jti=token.jti,
         user=user,
@@ -114,8 +116,6 @@ def revoke_session(jti: uuid.UUID, *, at: datetime) -> None:
 
 
 def _refuse_last_admin(user: User) -> None:
-    # The admins are locked, so that two of them cannot demote each other at the same moment.
-    list(User.objects.select_for_update().filter(is_admin=True, is_active=True).values_list("pk", flat=True))
     if not selectors.has_active_admin_besides(user):
         raise LastAdmin(f"{user.username} is the last active admin")
 

@@ -1,7 +1,7 @@
 """What a service says when it will not do something. Knows nothing of HTTP.
 
 Each refusal is defined beside the function that raises it and names its code; one handler in
-``gatewall.api.problems`` turns the three kinds into statuses.
+``gatewall.api.problems`` turns each kind into a status.
 """
 
 from typing import ClassVar
@@ -21,6 +21,12 @@ class Invalid(Refusal):
     """A value makes no sense; ``field`` says which."""
 
     field: ClassVar[str]
+
+
+class Gone(Refusal):
+    """Somebody else deleted the row in the meantime."""
+
+    code = "not-found"
 
 
 class Forbidden(Refusal):

@@ -10,13 +10,14 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from django.db import transaction
+from django.db import models, transaction
 from django.db.models import F
 from django.utils import timezone
 
 from gatewall.engine.segments import Segment
 from gatewall.engine.snapshot import Version
 from gatewall.models import PolicyHead, PolicyRevision, PolicyRevocation, PolicySegment
+from gatewall.refusals import Gone
 
 _ONLY = 1
 _BEFORE_ANY_CHANGE = uuid.UUID(int=0)
@@ -26,6 +27,7 @@ _hook: list[Hook] = []
 _pending: ContextVar[bool] = ContextVar("policy_pending", default=False)
 P = ParamSpec("P")
 R = TypeVar("R")
+Row = TypeVar("Row", bound=models.Model)
 
 
 def one_at_a_time(service: Callable[P, R]) -> Callable[P, R]:
@@ -42,6 +44,17 @@ def one_at_a_time(service: Callable[P, R]) -> Callable[P, R]:
             return service(*args, **values)
 
     return change
+
+
+def as_it_is_now(row: Row) -> Row:
+    """Return the row as the database has it, for a service that holds the head: nobody changes it any more.
+
+    What the caller read, he read before he held it. Raises Gone if the row was deleted since.
+    """
+    fresh: Row | None = type(row)._default_manager.filter(pk=row.pk).first()  # noqa: SLF001 - public by its documentation
+    if fresh is None:
+        raise Gone("it was deleted in the meantime")
+    return fresh
 
 
 def call_after_commit(hook: Hook) -> None:

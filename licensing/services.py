@@ -9,9 +9,11 @@ from django.db import IntegrityError, transaction
 from gatewall import revisions
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX, MachineToken, new_token
 from gatewall.engine.segments import Segment
-from gatewall.refusals import Conflict
+from gatewall.refusals import Conflict, Gone
+from licensing import selectors
 from licensing.models import GitToken, License, MachineCredential
 from policies.models import AuthorizedDomain
+from policies.services import still_registered
 
 
 class NameTaken(Conflict):
@@ -24,11 +26,11 @@ class NameTaken(Conflict):
 def issue_license(
     *, actor: str, name: str, authorized_domains: Iterable[AuthorizedDomain] = (), **values: Any
 ) -> tuple[License, MachineToken]:
-    """Create a license; its token is returned this once. Raises ValidationError, NameTaken."""
+    """Create a license; its token is returned this once. Raises ValidationError, NameTaken, DomainRemoved."""
     license_ = License(name=name, created_by=actor, **values)
     token = _stamp(license_, LICENSE_PREFIX)
     _save(license_)
-    license_.authorized_domains.set(authorized_domains)
+    license_.authorized_domains.set(still_registered(authorized_domains))
     revisions.advance(Segment.LICENSES)
     return license_, token
 
@@ -37,12 +39,13 @@ def issue_license(
 def change_license(
     license_: License, *, authorized_domains: Iterable[AuthorizedDomain] | None = None, **values: Any
 ) -> License:
-    """Change a license, but never its token. Raises ValidationError, NameTaken."""
+    """Change a license, but never its token. Raises ValidationError, NameTaken, DomainRemoved, Gone."""
+    license_ = revisions.as_it_is_now(license_)
     for name, value in values.items():
         setattr(license_, name, value)
     _save(license_)
     if authorized_domains is not None:
-        license_.authorized_domains.set(authorized_domains)
+        license_.authorized_domains.set(still_registered(authorized_domains))
     revisions.advance(Segment.LICENSES)
     return license_
 
@@ -51,7 +54,9 @@ def change_license(
 def issue_git_token(
     *, actor: str, user_id: int, name: str, expires_at: datetime | None = None
 ) -> tuple[GitToken, MachineToken]:
-    """Create a git token of a user; its text is returned this once. Raises ValidationError, NameTaken."""
+    """Create a git token of a user; its text is returned this once. Raises ValidationError, NameTaken, Gone."""
+    if not selectors.user_exists(user_id):
+        raise Gone("the user was deleted in the meantime")
     row = GitToken(user_id=user_id, name=name, expires_at=expires_at, created_by=actor)
     token = _stamp(row, GIT_TOKEN_PREFIX)
     _save(row)
@@ -61,15 +66,15 @@ def issue_git_token(
 
 @revisions.one_at_a_time
 def revoke_license(license_: License) -> None:
-    """Delete a license; it opens nothing from the next request on."""
-    license_.delete()
+    """Delete a license; it opens nothing from the next request on. Raises Gone."""
+    revisions.as_it_is_now(license_).delete()
     revisions.advance(Segment.LICENSES)
 
 
 @revisions.one_at_a_time
 def revoke_git_token(token: GitToken) -> None:
-    """Delete a git token; it opens nothing from the next request on."""
-    token.delete()
+    """Delete a git token; it opens nothing from the next request on. Raises Gone."""
+    revisions.as_it_is_now(token).delete()
     revisions.advance(Segment.GIT_TOKENS)
 
 

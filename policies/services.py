@@ -1,5 +1,6 @@
 """Changes to the policy. Each is one transaction that also advances the revision."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -28,6 +29,12 @@ class Duplicate(Conflict):
     code = "duplicate"
 
 
+class DomainRemoved(Conflict):
+    """The domain was registered when the request was read, and is no more."""
+
+    code = "domain-removed"
+
+
 class NetworkTooLarge(Conflict):
     """The network is so large that it must be asked for by force."""
 
@@ -43,8 +50,10 @@ class BuiltinRule(Conflict):
 def _save(row: models.Model, *segments: str, **values: Any) -> None:
     """Set the values and write the row with the next revision, which changes these segments.
 
-    Raises ValidationError, Duplicate.
+    Raises ValidationError, Duplicate, DomainRemoved.
     """
+    if values.get("domain"):
+        still_registered([values["domain"]])
     for name, value in values.items():
         setattr(row, name, value)
     row.full_clean(validate_unique=False, validate_constraints=False)
@@ -58,8 +67,18 @@ def _save(row: models.Model, *segments: str, **values: Any) -> None:
 
 @revisions.one_at_a_time
 def _delete(row: models.Model, *segments: str) -> None:
-    row.delete()
+    """Raises Gone."""
+    revisions.as_it_is_now(row).delete()
     revisions.advance(*segments)
+
+
+def still_registered(domains: Iterable[AuthorizedDomain]) -> list[AuthorizedDomain]:
+    """Return the domains, for a service that holds the head. Raises DomainRemoved if one is gone."""
+    wanted = list(domains)
+    found = AuthorizedDomain.objects.filter(pk__in=[domain.pk for domain in wanted]).count()
+    if found != len({domain.pk for domain in wanted}):
+        raise DomainRemoved("a domain that was named is not registered any more")
+    return wanted
 
 
 def _refuse_too_large(network: str, *, force: bool) -> None:
@@ -91,7 +110,8 @@ def block_network(
 
 @revisions.one_at_a_time
 def change_blocked_network(entry: BlocklistEntry, *, force: bool = False, **values: Any) -> BlocklistEntry:
-    """Change an entry of the blocklist. Raises ValidationError, NetworkTooLarge, Duplicate."""
+    """Change an entry of the blocklist. Raises ValidationError, NetworkTooLarge, Duplicate, Gone."""
+    entry = revisions.as_it_is_now(entry)
     if "network" in values:
         _refuse_too_large(values["network"], force=force)
     _save(entry, blocked_networks_of(entry.source), **values)
@@ -124,7 +144,8 @@ def allow_network(
 
 @revisions.one_at_a_time
 def change_allowed_network(entry: AllowlistEntry, **values: Any) -> AllowlistEntry:
-    """Change an entry of the allowlist. Raises ValidationError, Duplicate."""
+    """Change an entry of the allowlist. Raises ValidationError, Duplicate, DomainRemoved, Gone."""
+    entry = revisions.as_it_is_now(entry)
     _save(entry, Segment.ALLOWED_NETWORKS, **values)
     return entry
 
@@ -153,7 +174,8 @@ def register_domain(*, actor: str, name: str, access: str, remark: str = "", see
 
 @revisions.one_at_a_time
 def change_domain(domain: AuthorizedDomain, **values: Any) -> AuthorizedDomain:
-    """Change a registered domain. Raises ValidationError, Duplicate."""
+    """Change a registered domain. Raises ValidationError, Duplicate, Gone."""
+    domain = revisions.as_it_is_now(domain)
     _save(domain, *NAMES_DOMAINS, **values)
     return domain
 
@@ -165,6 +187,7 @@ def remove_domain(domain: AuthorizedDomain) -> None:
     A built-in rule that was limited to it is switched off: it cannot be deleted, and must not begin
     to refuse requests everywhere.
     """
+    domain = revisions.as_it_is_now(domain)
     domain.waf_rules.filter(builtin_key__isnull=False).update(domain=None, enabled=False)
     _delete(domain, *NAMES_DOMAINS)
 
@@ -193,7 +216,8 @@ def create_waf_rule(*, actor: str, **values: Any) -> WafRule:
 
 @revisions.one_at_a_time
 def change_waf_rule(rule: WafRule, **values: Any) -> WafRule:
-    """Change a WAF rule. Raises ValidationError, Duplicate, BuiltinRule."""
+    """Change a WAF rule. Raises ValidationError, Duplicate, BuiltinRule, DomainRemoved, Gone."""
+    rule = revisions.as_it_is_now(rule)
     fixed = {name for name in ("pattern", "operator") if name in values and values[name] != getattr(rule, name)}
     if rule.builtin and fixed:
         raise BuiltinRule(f"the {' and '.join(sorted(fixed))} of a built-in rule cannot be changed")
@@ -209,8 +233,10 @@ def _set_pattern(rule: WafRule, values: dict[str, Any]) -> None:
         raise ValidationError({"pattern": error}) from None
 
 
+@revisions.one_at_a_time
 def delete_waf_rule(rule: WafRule) -> None:
-    """Delete a custom WAF rule. Raises BuiltinRule."""
+    """Delete a custom WAF rule. Raises BuiltinRule, Gone."""
+    rule = revisions.as_it_is_now(rule)
     if rule.builtin:
         raise BuiltinRule("a built-in rule cannot be deleted; set enabled to false")
     _delete(rule, Segment.WAF_RULES)

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from gatewall.api.codes import CODES
-from gatewall.refusals import Conflict, Forbidden, Invalid, Refusal
+from gatewall.refusals import Conflict, Forbidden, Gone, Invalid, Refusal
 
 MEDIA_TYPE = "application/problem+json"
 _TOO_DEEP = 20
@@ -81,6 +81,8 @@ def _status(refusal: Refusal) -> int:
             return 409
         case Forbidden():
             return 403
+        case Gone():
+            return 404
         case Invalid():
             return 400
         case _:

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from gatewall import revisions
 from gatewall.api.serializers import StrictInput
+from gatewall.refusals import Gone
 
 _LIST_PARAMETERS = frozenset({"page", "page_size", "all", "ordering", "search", "format"})
 
@@ -71,7 +72,9 @@ class Resource(viewsets.GenericViewSet[Any]):
 
     def created(self, row: models.Model) -> dict[str, Any]:
         """Return what the creator is shown, which may be more than is shown ever after."""
-        fresh = self.get_queryset().get(pk=row.pk)
+        fresh = self.get_queryset().filter(pk=row.pk).first()
+        if fresh is None:
+            raise Gone("it was deleted as soon as it was made")
         return dict(self.show(fresh))
 
     def show(self, row: Any, *, many: bool = False) -> Any:

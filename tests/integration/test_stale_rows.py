@@ -1,0 +1,177 @@
+"""A view reads a row before it calls a service; what others did to it in between counts."""
+
+import pytest
+from django.utils import timezone
+
+from accounts import login
+from accounts import services as accounts
+from accounts.models import Session, User
+from gatewall.refusals import Gone
+from licensing import services as licensing
+from licensing.models import GitToken, License
+from policies import services as policies
+from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule
+from tests.wall import PASSWORD
+
+pytestmark = pytest.mark.django_db
+
+
+def a_license():
+    return licensing.issue_license(actor="alice", name="robot")[0]
+
+
+def a_git_token():
+    return licensing.issue_git_token(actor="alice", user_id=User.objects.get(username="Bob").pk, name="laptop")[0]
+
+
+ROWS = {
+    "license": (a_license, licensing.revoke_license, licensing.change_license, {"remark": "x"}),
+    "git token": (a_git_token, licensing.revoke_git_token, None, None),
+    "user": (lambda: User.objects.get(username="Bob"), accounts.delete_user, accounts.change_user, {"remark": "x"}),
+    "blocklist entry": (
+        lambda: policies.block_network(actor="alice", network="203.0.113.7"),
+        policies.unblock_network,
+        policies.change_blocked_network,
+        {"remark": "x"},
+    ),
+    "allowlist entry": (
+        lambda: policies.allow_network(actor="alice", network="203.0.113.7"),
+        policies.disallow_network,
+        policies.change_allowed_network,
+        {"remark": "x"},
+    ),
+    "domain": (
+        lambda: policies.register_domain(actor="alice", name="a.example", access="public"),
+        policies.remove_domain,
+        policies.change_domain,
+        {"remark": "x"},
+    ),
+    "geo rule": (
+        lambda: policies.block_country(actor="alice", country_code="NZ"),
+        policies.unblock_country,
+        None,
+        None,
+    ),
+    "WAF rule": (
+        lambda: policies.create_waf_rule(actor="alice", name="mine", pattern="x"),
+        policies.delete_waf_rule,
+        policies.change_waf_rule,
+        {"description": "x"},
+    ),
+}
+CHANGEABLE = {name: row for name, row in ROWS.items() if row[2]}
+
+
+def copy_of(row):
+    return type(row).objects.get(pk=row.pk)
+
+
+@pytest.mark.parametrize("kind", CHANGEABLE.values(), ids=CHANGEABLE)
+def test_change_of_a_deleted_row_does_not_bring_it_back(bob, kind):
+    make, delete, change, values = kind
+    row = make()
+    stale = copy_of(row)
+    delete(row)
+
+    with pytest.raises(Gone):
+        change(stale, **values)
+
+    assert not type(stale).objects.filter(pk=stale.pk).exists()
+
+
+@pytest.mark.parametrize("kind", ROWS.values(), ids=ROWS)
+def test_deleting_twice_is_said(bob, kind):
+    make, delete, _, _ = kind
+    row = make()
+    stale = copy_of(row)
+    delete(row)
+
+    with pytest.raises(Gone):
+        delete(stale)
+
+
+@pytest.mark.parametrize("kind", CHANGEABLE.values(), ids=CHANGEABLE)
+def test_change_keeps_what_another_changed_meanwhile(bob, kind):
+    make, _, change, values = kind
+    first = make()
+    second = copy_of(first)
+    field, value = OTHERS[type(first)]
+    change(first, **values)
+
+    change(second, **{field: value})
+
+    row = copy_of(first)
+    assert {**values, field: value} == {name: getattr(row, name) for name in (*values, field)}
+
+
+OTHERS = {
+    License: ("is_active", False),
+    User: ("email", "b@office.example"),
+    BlocklistEntry: ("network", "203.0.113.8"),
+    AllowlistEntry: ("inspect", True),
+    AuthorizedDomain: ("access", "denied"),
+    WafRule: ("enabled", False),
+}
+
+
+SCOPED = {
+    "allowlist entry": lambda domain: policies.allow_network(actor="alice", network="203.0.113.7", domain=domain),
+    "WAF rule": lambda domain: policies.create_waf_rule(actor="alice", name="mine", pattern="x", domain=domain),
+    "license": lambda domain: licensing.issue_license(actor="alice", name="robot", authorized_domains=[domain]),
+    "user": lambda domain: accounts.create_user(
+        actor="alice", username="dora", password=PASSWORD, authorized_domains=[domain]
+    ),
+}
+
+
+@pytest.mark.parametrize("make", SCOPED.values(), ids=SCOPED)
+def test_nothing_is_made_for_a_domain_that_was_removed_meanwhile(office, make):
+    stale = copy_of(office)
+    policies.remove_domain(office)
+
+    with pytest.raises(policies.DomainRemoved):
+        make(stale)
+
+
+def test_git_token_of_a_user_who_was_deleted_meanwhile_is_not_made(bob):
+    accounts.delete_user(copy_of(bob))
+
+    with pytest.raises(Gone):
+        licensing.issue_git_token(actor="alice", user_id=bob.pk, name="laptop")
+
+    assert not GitToken.objects.exists()
+
+
+def test_user_who_was_deleted_while_signing_in_is_not_signed_in(bob):
+    accounts.delete_user(copy_of(bob))
+
+    with pytest.raises(login.InvalidCredentials):
+        login.open_session(
+            bob, audiences=("gate",), amr=("pwd",), visitor=login.Visitor("192.0.2.1", ""), at=timezone.now()
+        )
+
+    assert not Session.objects.exists()
+
+
+def test_api_answers_404_for_a_row_that_was_deleted_meanwhile(admin, monkeypatch):
+    entry = policies.block_network(actor="alice", network="203.0.113.7")
+    stale = copy_of(entry)
+    policies.unblock_network(entry)
+    monkeypatch.setattr("policies.views.Blocklist.get_object", lambda _: stale)
+
+    response = admin.delete(f"/ip-black-list/{stale.pk}")
+
+    assert (response.status_code, response.json()["code"]) == (404, "not-found")
+
+
+def test_api_answers_404_for_a_row_that_was_deleted_as_soon_as_it_was_made(admin, monkeypatch):
+    def made_and_deleted(self, **values):
+        entry = policies.block_network(actor="alice", **values)
+        policies.unblock_network(copy_of(entry))
+        return entry
+
+    monkeypatch.setattr("policies.views.Blocklist.create_row", made_and_deleted)
+
+    response = admin.post("/ip-black-list", {"ip": "203.0.113.7"})
+
+    assert (response.status_code, response.json()["code"]) == (404, "not-found")
