@@ -1,0 +1,46 @@
+"""A control plane on a database that was put back decides by what is in force until an admin confirms."""
+
+import pytest
+from django.conf import settings
+
+from gatewall.models import PolicyHead, PolicyRevision
+from gatewall.snapshot.places import policy_files
+from gatewall.snapshot.publisher import confirm_new_epoch, publish
+from policies import services
+from policies.models import BlocklistEntry
+from tests.cast import CLIENT
+from tests.wall import a_token
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def restored(bob):
+    """Block the client, publish that, and put the rows back to before; return a good token."""
+    token = a_token(bob)
+    services.block_network(actor="alice", network=CLIENT)
+    publish(policy_files(settings.CONFIG))
+    BlocklistEntry.objects.all().delete()
+    number = PolicyHead.objects.get().revision
+    PolicyRevision.objects.filter(number=number).delete()
+    PolicyHead.objects.update(revision=number - 1)
+    return token
+
+
+def test_process_that_starts_on_restored_rows_keeps_to_the_published_policy(new_gate, restored):
+    assert new_gate()(service_authorization=restored).verdict == (403, "client-blocked")
+
+
+def test_numbers_that_have_passed_the_old_ones_change_nothing(new_gate, restored, office):
+    services.change_domain(office, remark="a change after the restore")
+
+    assert new_gate()(service_authorization=restored).verdict == (403, "client-blocked")
+
+
+def test_confirmed_database_decides(new_gate, restored):
+    gate = new_gate()
+    gate(service_authorization=restored)
+
+    confirm_new_epoch(policy_files(settings.CONFIG))
+
+    assert gate(service_authorization=restored).verdict == (200, "session-valid")
