@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.request import Request
@@ -10,11 +11,12 @@ from rest_framework_simplejwt.exceptions import InvalidToken, TokenError
 
 from accounts import selectors
 from accounts.models import User
-from accounts.tokens import SessionToken
+from accounts.tokens import API, SessionToken
 from gatewall.api.cross_site import refuse_cross_site
 from gatewall.credentials.sessions import read_claims
 
 COOKIE_NAME = "service.token"
+_MAX_COOKIES = 4
 _HEADER = "Service-Authorization"
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -25,19 +27,21 @@ class SessionTokenAuthentication(JWTAuthentication):
     def authenticate(self, request: Request) -> tuple[User, SessionToken] | None:  # type: ignore[override]
         """Return the caller and the token, or None if none was sent.
 
-        The header comes before the cookie. Raises InvalidToken if none of those sent is good, and
-        CrossSite for a write that another site made the browser send.
+        The header comes before the cookies, and must be good: raises InvalidToken. Bad cookies count
+        as none. Raises CrossSite for a write that another site made the browser send.
         """
-        header = request.headers.get(_HEADER, "").strip()
-        cookie = request.COOKIES.get(COOKIE_NAME, "")
-        if header:
+        if header := request.headers.get(_HEADER, "").strip():
             scheme, _, rest = header.partition(" ")
             return self._caller(rest.strip() if scheme.lower() == "bearer" and rest else header)
-        if cookie:
-            if request.method not in _SAFE:
-                refuse_cross_site(request)
-            return self._caller(cookie)
-        return None
+        holder = self.holder_by_cookies(request)
+        if holder is not None and request.method not in _SAFE:
+            refuse_cross_site(request)
+        return holder
+
+    def holder_by_cookies(self, request: Request) -> tuple[User, SessionToken] | None:
+        """Return who the cookies stand for: a session that opens the API comes before one of the guard page."""
+        found = holders(request)
+        return next((holder for holder in found if API in holder[1].audiences), found[0] if found else None)
 
     def authenticate_header(self, request: Request) -> str:
         return 'Gatewall realm="Gatewall"'
@@ -47,6 +51,28 @@ class SessionTokenAuthentication(JWTAuthentication):
         if holder is None:
             raise InvalidToken("the session token is not valid")
         return holder
+
+
+class ApiAuthentication(SessionTokenAuthentication):
+    """The same for what only the API opens: the Django admin's session comes before a guard page's cookie."""
+
+    def holder_by_cookies(self, request: Request) -> tuple[User, SessionToken] | None:
+        holder = super().holder_by_cookies(request)
+        if holder is None or API in holder[1].audiences:
+            return holder
+        return None if request._request.user.is_authenticated else holder  # noqa: SLF001 - as DRF's own does
+
+
+def holders(request: HttpRequest | Request) -> list[tuple[User, SessionToken]]:
+    """Return the live sessions of the cookies sent.
+
+    A browser may send several of the name, for our host and for its parent domains (RFC 6265 section
+    5.4); Django keeps the last. They are told apart, and bounded, as at the gate.
+    """
+    parts = request.META.get("HTTP_COOKIE", "").replace("\n", ";").split(";")
+    pairs = (part.partition("=") for part in parts)
+    values = [text for name, _, value in pairs if name.strip(" \t") == COOKIE_NAME and (text := value.strip(' \t"'))]
+    return [holder for value in values[:_MAX_COOKIES] if (holder := holder_of(value)) is not None]
 
 
 def holder_of(raw: str) -> tuple[User, SessionToken] | None:

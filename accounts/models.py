@@ -11,6 +11,8 @@ from django.utils.crypto import salted_hmac
 from gatewall.models import Record
 
 USERNAME_PATTERN = r"^[A-Za-z0-9._@+-]{3,64}\Z"
+# Django also takes quoted local parts, in which control characters may stand (RFC 5321 section 4.1.2).
+plain_email = RegexValidator(r'^[^"\x00-\x20\x7f]*\Z', "an e-mail address without quotes and control characters")
 
 
 class Users(BaseUserManager["User"]):
@@ -24,7 +26,7 @@ class User(AbstractBaseUser, Record):
     """A person who signs in. ``session_version`` is in every token: raising it ends them all."""
 
     username = models.CharField(max_length=64, validators=[RegexValidator(USERNAME_PATTERN)])
-    email = models.EmailField(blank=True)
+    email = models.EmailField(blank=True, validators=[plain_email])
     is_admin = models.BooleanField(default=False)
     is_active = models.BooleanField(default=True)
     all_domains = models.BooleanField(default=True)

@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from accounts.login import SignedIn
-from accounts.models import User
+from accounts.models import User, plain_email
 from gatewall.api.serializers import FlagField, StrictInput, TextField
 from policies.serializers import RegisteredDomainField
 
@@ -15,7 +15,7 @@ class UserInput(StrictInput):
 
     username = TextField(max_length=64)
     password = TextField(max_length=1024, trim_whitespace=False, write_only=True)
-    email = serializers.EmailField(allow_blank=True, required=False)
+    email = serializers.EmailField(allow_blank=True, required=False, validators=[plain_email])
     is_admin = FlagField(required=False)
     is_active = FlagField(required=False)
     all_domains = FlagField(required=False)

@@ -23,9 +23,11 @@ threads = 8
 keepalive = 75  # longer than a proxy keeps its idle connections, so that it closes first
 graceful_timeout = 10
 timeout = 60
-limit_request_line = 8190
-limit_request_fields = 100
-limit_request_field_size = 8190
+# What a proxy takes from a visitor must fit in here, with the headers that it adds: nginx takes lines of
+# 8 KiB and sends a URI of that length in a header with a name of its own.
+limit_request_line = 8190  # gunicorn's maximum
+limit_request_fields = 200
+limit_request_field_size = 32_768
 # Who the client is, and over which scheme, is decided in gatewall/clientip.py alone.
 forwarded_allow_ips = ""
 secure_scheme_headers: dict[str, str] = {}

@@ -50,6 +50,7 @@ def _build() -> AuthApplication:
     except env.ConfigError as error:
         print(f"gatewall: {error}", file=sys.stderr)  # noqa: T201 - the one line
         sys.exit(2)
+    os.umask(0o077)  # what workers write is for the owner alone; granian sets the mode of a socket itself
     logging.basicConfig(level=config.log_level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     _die_with_parent()
     countries = Countries(config.geoip_database)

@@ -4,9 +4,9 @@ Every problem is one line that names the variable. A secret ``NAME`` can also be
 that ``NAME_FILE`` names, or from its file under ``GATEWALL_HOME/secrets``, where ``bin/up`` puts it.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -42,6 +42,7 @@ _NAMES = frozenset(
 _INJECTED_BY_KUBERNETES = ("GATEWALL_SERVICE_", "GATEWALL_PORT_")
 _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _PATH_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./")
+_MMDB_MARKER, _MMDB_METADATA_BYTES = b"\xab\xcd\xefMaxMind.com", 128 * 1024  # the format's own limit
 
 
 class ConfigError(Exception):
@@ -83,7 +84,7 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
     _refuse_unknown(environ)
     home = base / (environ.get("GATEWALL_HOME") or "var")
     reader = _Reader(environ, home)
-    return Config(
+    config = Config(
         root_path=_root_path(environ.get("ROOT_PATH", "/wall")),
         home=home,
         bind=_bind(environ.get("GATEWALL_BIND", "127.0.0.1")),
@@ -99,13 +100,15 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
         public_url=_public_url(environ.get("GATEWALL_PUBLIC_URL", "")),
         database=_database(reader.secret("DATABASE_URL") or f"sqlite:///{home / 'gatewall.sqlite3'}"),
         cache_url=_cache_url(reader.secret("CACHE_URL")),
-        geoip_database=_existing_file("GEOIP_DATABASE", environ.get("GEOIP_DATABASE", ""), base),
+        geoip_database=_geo_database("GEOIP_DATABASE", environ.get("GEOIP_DATABASE", ""), base),
         secret_key=reader.key("GATEWALL_SECRET_KEY"),
         jwt_keys=_key_ring(reader.key("GATEWALL_JWT_KEYS")),
         admin_password=reader.secret("GATEWALL_ADMIN_PASSWORD"),
         admin_recovery_key=reader.secret("GATEWALL_ADMIN_RECOVERY_KEY"),
         metrics_token=reader.secret("GATEWALL_METRICS_TOKEN"),
     )
+    _refuse_shared_ports(config)
+    return config
 
 
 class _Reader:
@@ -171,6 +174,17 @@ def _refuse_unknown(environ: Mapping[str, str]) -> None:
     for name in environ:
         if name.startswith("GATEWALL_") and name not in _NAMES and not name.startswith(_INJECTED_BY_KUBERNETES):
             raise ConfigError(f"{name} is not a setting of Gatewall; docs/configuration.md lists them")
+
+
+def _refuse_shared_ports(config: Config) -> None:
+    ports = {"GATEWALL_PORT": config.port}
+    if config.auth_socket is None:
+        ports["GATEWALL_AUTH_PORT"] = config.auth_port
+    if config.demo:
+        ports["GATEWALL_DEMO_PORT"] = config.demo_port
+    for (name, port), (other, taken) in combinations(ports.items(), 2):
+        if port == taken:
+            raise ConfigError(f"{name} and {other} are both {port}: each needs a port of its own")
 
 
 def _root_path(text: str) -> str:
@@ -240,7 +254,9 @@ def _database(url: str) -> Mapping[str, object]:
         raise ConfigError("DATABASE_URL is not a URL")
     if parts.scheme == "sqlite":
         path = unquote(parts.path)[1:]
-        return {"ENGINE": "django.db.backends.sqlite3", "NAME": path or ":memory:"}
+        if parts.netloc or path in {"", ":memory:"}:  # memory is each process's own
+            raise ConfigError("DATABASE_URL must name a file: sqlite:///relative or sqlite:////absolute")
+        return {"ENGINE": "django.db.backends.sqlite3", "NAME": path}
     if parts.scheme in {"postgres", "postgresql"}:
         try:
             port = parts.port or 5432
@@ -266,10 +282,16 @@ def _cache_url(url: str | None) -> str | None:
     return f"{scheme.replace('valkey', 'redis')}://{rest}"
 
 
-def _existing_file(name: str, text: str, base: Path) -> Path | None:
+def _geo_database(name: str, text: str, base: Path) -> Path | None:
     if not text:
         return None
     path = base / text
-    if not (path.is_file() and os.access(path, os.R_OK)):
-        raise ConfigError(f"{name} names {text!r}, which is not a readable file")
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _MMDB_METADATA_BYTES))
+            end = file.read(_MMDB_METADATA_BYTES)
+    except OSError:
+        raise ConfigError(f"{name} names {text!r}, which is not a readable file") from None
+    if _MMDB_MARKER not in end:
+        raise ConfigError(f"{name} names {text!r}, which is not an MMDB file")
     return path

@@ -7,6 +7,7 @@ from gatewall import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 CONFIG = env.read(os.environ, BASE_DIR)
+os.umask(0o077)  # database, policy and spool are for the owner alone; children (up, data_plane) inherit it
 CONFIG.home.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 ROOT_PATH = CONFIG.root_path
@@ -47,6 +48,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "gatewall.api.response_headers.ResponseHeaders",
+    "gatewall.api.body_limit.BodyLimit",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -108,6 +110,7 @@ CACHES = {
 # The name is unique ignoring case, which Django does not recognise as unique.
 SILENCED_SYSTEM_CHECKS = ["auth.W004"]
 AUTH_USER_MODEL = "accounts.User"
+LOGIN_REDIRECT_URL = "admin:index"
 AUTHENTICATION_BACKENDS = ["accounts.backends.AccountsBackend"]
 PASSWORD_HASHERS = ["accounts.hashers.Argon2idHasher"]
 AUTH_PASSWORD_VALIDATORS = [
@@ -117,7 +120,7 @@ AUTH_PASSWORD_VALIDATORS = [
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "accounts.authentication.SessionTokenAuthentication",
+        "accounts.authentication.ApiAuthentication",
         "accounts.authentication.AdminSessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["gatewall.api.permissions.IsAdmin"],

@@ -4,6 +4,8 @@ from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 
+from gatewall.portal.views import ToTheSlash
+
 _PATHS = [
     path("", include("gatewall.portal.urls")),
     path("", include("gatewall.operations.urls")),
@@ -15,6 +17,8 @@ _PATHS = [
 _PREFIX = f"{settings.ROOT_PATH.lstrip('/')}/" if settings.ROOT_PATH else ""
 
 urlpatterns = [path(_PREFIX, include(_PATHS))]
+if _PREFIX:
+    urlpatterns.append(path(_PREFIX.removesuffix("/"), ToTheSlash.as_view(), name="guard-without-slash"))
 
 handler400 = "gatewall.api.errors.bad_request"
 handler403 = "gatewall.api.errors.forbidden"

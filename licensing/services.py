@@ -15,11 +15,20 @@ from licensing.models import GitToken, License, MachineCredential
 from policies.models import AuthorizedDomain
 from policies.services import still_registered
 
+MAX_GIT_TOKENS = 50
+"""How many git tokens a user has, expired ones included: each is in the policy that every worker holds."""
+
 
 class NameTaken(Conflict):
     """There is a credential of this name already."""
 
     code = "duplicate"
+
+
+class TooManyGitTokens(Conflict):
+    """The user has as many git tokens as anybody may have."""
+
+    code = "too-many-git-tokens"
 
 
 @revisions.one_at_a_time
@@ -54,9 +63,13 @@ def change_license(
 def issue_git_token(
     *, actor: str, user_id: int, name: str, expires_at: datetime | None = None
 ) -> tuple[GitToken, MachineToken]:
-    """Create a git token of a user; its text is returned this once. Raises ValidationError, NameTaken, Gone."""
+    """Create a git token of a user; its text is returned this once.
+
+    Raises ValidationError, NameTaken, TooManyGitTokens, Gone.
+    """
     if not selectors.user_exists(user_id):
         raise Gone("the user was deleted in the meantime")
+    _refuse_one_more(user_id)
     row = GitToken(user_id=user_id, name=name, expires_at=expires_at, created_by=actor)
     token = _stamp(row, GIT_TOKEN_PREFIX)
     _save(row)
@@ -91,3 +104,8 @@ def _save(row: MachineCredential) -> None:
             row.save()
     except IntegrityError:
         raise NameTaken(f"{row.name!r} is there already") from None
+
+
+def _refuse_one_more(user_id: int) -> None:
+    if selectors.git_tokens_of(user_id).count() >= MAX_GIT_TOKENS:
+        raise TooManyGitTokens(f"a user has at most {MAX_GIT_TOKENS} git tokens: delete one that is not needed")

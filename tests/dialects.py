@@ -6,7 +6,7 @@ application over the files that the publisher writes.
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from django.conf import settings
 from gunicorn.config import Config as GunicornConfig
@@ -56,6 +56,7 @@ class Given:
     status: int
     headers: dict[str, str]
     body: str
+    request_id: str = field(default="", compare=False)
 
     @property
     def verdict(self) -> tuple[int, str]:
@@ -66,10 +67,11 @@ def _given(status: int, fields: Iterable[tuple[str, str]], body: bytes) -> Given
     pairs = [(name.lower(), value) for name, value in fields]
     headers = dict(pairs)
     assert len(headers) == len(pairs), f"a header twice: {pairs}"
+    request_id = headers.get("x-request-id", "")
     ids = {headers.pop(name) for name in _IDS if name in headers}
     assert len(ids) <= 1, ids
     text = body.decode()
-    return Given(status, headers, text.replace(ids.pop(), "the-id") if ids else text)
+    return Given(status, headers, text.replace(ids.pop(), "the-id") if ids else text, request_id)
 
 
 class ControlPlane:

@@ -27,6 +27,7 @@ REFUSAL_CODES = frozenset(
         "invalid-credentials",
         "last-admin",
         "network-too-large",
+        "too-many-git-tokens",
     }
 )
 """What services refuse; each is the ``code`` of a subclass of ``gatewall.refusals.Refusal``."""

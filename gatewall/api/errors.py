@@ -18,9 +18,24 @@ def _error(status: int, detail: str, **extra: Any) -> JsonResponse:
 def bad_request(request: HttpRequest, exception: Exception) -> JsonResponse:
     """Answer a request that Django will not read."""
     if isinstance(exception, RequestDataTooBig):
-        return _error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "a body has at most 1 MiB")
+        return body_too_large(request)
     detail = "the request cannot be read"
     return _error(HTTPStatus.BAD_REQUEST, detail, errors=[{"field": "", "code": "unreadable", "message": detail}])
+
+
+def body_too_large(request: HttpRequest) -> JsonResponse:
+    """Answer a body that is over the limit."""
+    return _error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "a body has at most 1 MiB")
+
+
+def length_required(request: HttpRequest) -> JsonResponse:
+    """Answer a body that does not say how long it is."""
+    return _error(HTTPStatus.LENGTH_REQUIRED, "a body is sent with Content-Length, not in chunks")
+
+
+def unsupported_media_type(request: HttpRequest) -> JsonResponse:
+    """Answer a form that is sent as something else than a form."""
+    return _error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "this form is sent as application/x-www-form-urlencoded")
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> JsonResponse:

@@ -8,6 +8,8 @@ from rest_framework import serializers
 
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,6})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
+FIRST_YEAR = 1000  # strftime writes earlier years with fewer than four digits
+
 
 class StrictInput(serializers.Serializer[Any]):
     """Refuses fields that it does not have.
@@ -68,11 +70,17 @@ class WholeNumberField(serializers.IntegerField):
 class MomentField(serializers.DateTimeField):
     """A moment in RFC 3339 with its offset; without one nobody knows which moment is meant."""
 
-    default_error_messages = {"offset": "write a moment with its offset, like 2026-01-31T12:00:00Z"}
+    default_error_messages = {
+        "offset": "write a moment with its offset, like 2026-01-31T12:00:00Z",
+        "year": f"the year, in UTC, is at least {FIRST_YEAR}",
+    }
 
     def to_internal_value(self, value: Any) -> Any:
         if not isinstance(value, str):
             self.fail("invalid", format="RFC 3339")
         if not _RFC_3339.fullmatch(value):
             self.fail("offset")
-        return super().to_internal_value(value)
+        moment = super().to_internal_value(value)
+        if moment.year < FIRST_YEAR:
+            self.fail("year")
+        return moment

@@ -14,7 +14,10 @@ from django.db import models, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
+from gatewall.api.serializers import FIRST_YEAR
 from gatewall.refusals import Refusal
+
+_NEVER_SHOWN = frozenset({"password", "digest"})
 
 
 class ServiceForm(forms.ModelForm):
@@ -39,6 +42,26 @@ class ServiceForm(forms.ModelForm):
         super()._post_clean()
 
 
+class RowsField(forms.ModelMultipleChoiceField):
+    """Rows by their ids; an id that no row can have is refused and not asked for."""
+
+    def clean(self, value: Any) -> Any:
+        for text in map(str, value or ()):
+            if not (text.isascii() and text.isdigit() and len(text) < 19):
+                raise ValidationError(self.error_messages["invalid_pk_value"], "invalid_pk_value", {"pk": text[:19]})
+        return super().clean(value)
+
+
+class MomentField(forms.SplitDateTimeField):
+    """A moment in the years that the API takes and shows."""
+
+    def compress(self, data_list: Any) -> Any:
+        moment = super().compress(data_list)
+        if moment is not None and moment.year < FIRST_YEAR:
+            raise ValidationError(f"the year is at least {FIRST_YEAR}", "invalid")
+        return moment
+
+
 class ServiceAdmin(admin.ModelAdmin):
     """List, add, change and delete rows of one kind.
 
@@ -46,6 +69,14 @@ class ServiceAdmin(admin.ModelAdmin):
     """
 
     form = ServiceForm
+    formfield_overrides = {
+        models.ManyToManyField: {"form_class": RowsField},
+        models.DateTimeField: {"form_class": MomentField},
+    }
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+        """Refuse to filter by what is never shown: the answers would tell it, character by character."""
+        return _NEVER_SHOWN.isdisjoint(lookup.split("__")) and super().lookup_allowed(lookup, value, request)
 
     def create_row(self, request: HttpRequest, **values: Any) -> models.Model:
         """Create a row from the values of the form."""

@@ -6,6 +6,7 @@ Run as ``python -m gatewall.credentials.keyfiles``; ``bin/up`` does. Needs the s
 import base64
 import os
 import secrets
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -56,11 +57,25 @@ def _write_once(path: Path, make: Callable[[], str]) -> bool:
     return True
 
 
+def keep_private(home: Path) -> None:
+    """Close a state folder, and the database in it, that were there with another mode.
+
+    Raises PermissionError for what belongs to somebody else.
+    """
+    home.chmod(0o700)
+    for file in home.glob("*.sqlite3*"):
+        file.chmod(0o600)
+
+
 def main() -> None:
     """Make the key files of the installation that the environment names."""
     home = Path(os.environ.get("GATEWALL_HOME") or "var")
     for name in make_missing(home / "secrets"):
         print(f"made {home / 'secrets' / name}")
+    try:
+        keep_private(home)
+    except PermissionError as error:
+        print(f"gatewall: GATEWALL_HOME is not closed to others: {error}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -5,12 +5,13 @@ be used here (docs/adr/0008-data-plane.md).
 """
 
 import json
+import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from gatewall.forwardauth import headers, routes
 from gatewall.forwardauth.gate import Gate, Policies
-from gatewall.forwardauth.responses import NOT_ALLOWED, NOT_FOUND, Answer
+from gatewall.forwardauth.responses import Answer, not_allowed, plain
 from gatewall.forwardauth.subrequest import Subrequest
 
 Scope = Mapping[str, Any]
@@ -46,7 +47,7 @@ class AuthApplication:
         if route is None:
             return self._health(path)
         if not route.allows(method):
-            return NOT_ALLOWED
+            return not_allowed(str(uuid.uuid4()))
         client = scope.get("client")
         subrequest = Subrequest(
             peer=client[0] if client else "",
@@ -60,10 +61,10 @@ class AuthApplication:
     def _health(self, path: str) -> Answer:
         """A database outage must not drain the data plane: ready is whether there is a policy."""
         if path.removeprefix(self._root_path) not in _HEALTH or not path.startswith(self._root_path):
-            return NOT_FOUND
+            return plain(404, str(uuid.uuid4()))
         policy = self._policies.current()
         alive = path.endswith("/live")
         found = "ok" if policy else "none published yet"
         body = {"status": "ok" if policy or alive else "unavailable", "checks": {} if alive else {"policy": found}}
-        kind = (("Content-Type", "application/json"), ("Cache-Control", "no-store"))
-        return Answer(200 if policy or alive else 503, kind, json.dumps(body).encode())
+        kind = ("Content-Type", "application/json")
+        return plain(200 if policy or alive else 503, str(uuid.uuid4()), kind, body=json.dumps(body).encode())

@@ -9,6 +9,8 @@ from gatewall.engine.snapshot import PolicySnapshot
 _GIT_SERVICES = ("/info/refs?service=git-upload-pack", "/info/refs?service=git-receive-pack")
 _GIT_ENDPOINTS = ("/git-upload-pack", "/git-receive-pack")
 _ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
+_MAX_WAY_BACK = 2_000
+"""A proxy reads an answer's headers into a buffer: nginx into 4 KiB or 8 KiB unless told otherwise."""
 _DENIED_PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark"><title>Access denied</title></head>
@@ -27,8 +29,14 @@ class Answer:
     body: bytes = b""
 
 
-NOT_ALLOWED = Answer(405, (("Allow", "GET, HEAD"), *_ALWAYS))
-NOT_FOUND = Answer(404, _ALWAYS)
+def not_allowed(request_id: str) -> Answer:
+    """Return the answer to a method that an endpoint does not have."""
+    return plain(405, request_id, ("Allow", "GET, HEAD"))
+
+
+def plain(status: int, request_id: str, *headers: tuple[str, str], body: bytes = b"") -> Answer:
+    """Return an answer that no decision is behind; it carries what every answer does."""
+    return Answer(status, (*headers, ("X-Request-Id", request_id), *_ALWAYS), body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +58,19 @@ class GuardPage:
         page = f"{self.public_url or site or ''}{self.root_path}/"
         if site is None:
             return page
-        uri = request.uri if request.uri.startswith("/") else "/"
-        return f"{page}?rd={quote_from_bytes((site + uri).encode('latin-1'), safe='')}"
+        return f"{page}?rd={_way_back(site, request.uri)}"
+
+
+def _way_back(site: str, uri: str) -> str:
+    """Return the percent-encoded URL of the request; one that is too long loses its query, then its path."""
+    root = quote_from_bytes(f"{site}/".encode(), safe="")
+    if not uri.startswith("/"):
+        return root
+    for part in (uri, uri.partition("?")[0]):
+        encoded = quote_from_bytes((site + part).encode("latin-1"), safe="")
+        if len(encoded) <= _MAX_WAY_BACK:
+            return encoded
+    return root
 
 
 def answer(
@@ -117,7 +136,7 @@ def _identity(decision: Decision) -> list[tuple[str, str]]:
         return [("Remote-User", ""), ("Remote-Email", ""), ("Remote-Groups", ""), ("X-Gatewall-Subject-Kind", kind)]
     is_person = subject.kind is not SubjectKind.LICENSE
     return [
-        ("Remote-User", subject.name if is_person else ""),
+        ("Remote-User", _wire(subject.name) if is_person else ""),
         ("Remote-Email", _wire(subject.email) if is_person else ""),
         ("Remote-Groups", "admins" if is_person and subject.is_admin else ""),
         ("X-Gatewall-Subject-Kind", subject.kind.value),
@@ -125,8 +144,11 @@ def _identity(decision: Decision) -> list[tuple[str, str]]:
 
 
 def _wire(text: str) -> str:
-    """Return the text as UTF-8 bytes in latin-1 characters: an e-mail address may have an IDN."""
-    return text.encode("utf-8").decode("latin-1")
+    """Return the text as UTF-8 bytes in latin-1 characters: an e-mail address may have an IDN.
+
+    What is not printable is unknown: a server refuses it in a header, and it must not refuse the answer.
+    """
+    return text.encode("utf-8").decode("latin-1") if text.isprintable() else ""
 
 
 def _challenge(request: AccessRequest) -> str:

@@ -7,7 +7,7 @@ bypassed read a second family as a fallback (docs/security.md).
 import base64
 import binascii
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gatewall.clientip import ForwardedForMalformed, TrustedProxies, client_address, peer_or_unknown
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX
@@ -32,13 +32,14 @@ _FORWARD_REQUIRED = tuple(_FORWARDED + name for name in ("for", "host", "method"
 class Subrequest:
     """What the proxy sent us, as the server read it: its address ("" for a unix socket), the
     scheme of its connection, the headers and, for Envoy, the method and what stood behind the prefix.
+    Printed, it shows neither headers nor target: credentials are in both.
     """
 
     peer: str
     scheme: str
-    headers: Headers
+    headers: Headers = field(repr=False)
     method: str = "GET"
-    target: str = "/"
+    target: str = field(default="/", repr=False)
 
 
 def auth(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
@@ -61,6 +62,7 @@ def envoy(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessR
     return _parsed(_request_line, subrequest, trusted, at)
 
 
+Cookies = tuple[tuple[str, str], ...]
 Reading = Callable[[AccessRequest, Subrequest], AccessRequest]
 
 
@@ -80,9 +82,11 @@ def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, a
             )
         return _with_contents(request, subrequest.headers)
     except ForwardedForMalformed as error:
-        return replace(request, fault=f"X-Forwarded-For: {error}")
+        fault = f"X-Forwarded-For: {error}"
     except ValueError as error:
-        return replace(request, fault=str(error))
+        fault = str(error)
+    # The headers say whether a browser waits for a page; nothing else of the visitor's is kept.
+    return replace(request, fault=fault, headers=_shown(subrequest.headers, wire.cookies(subrequest.headers)))
 
 
 def _forwarded(request: AccessRequest, subrequest: Subrequest) -> AccessRequest:
@@ -92,12 +96,15 @@ def _forwarded(request: AccessRequest, subrequest: Subrequest) -> AccessRequest:
     proto = _single(headers, "x-forwarded-proto")
     method = _single(headers, "x-forwarded-method")
     uri = wire.one_value(headers, "x-forwarded-uri")
+    authority = _authority(host if host is not None else wire.one_value(headers, "host"))
+    if sent and authority is None:
+        raise ValueError("no host was sent")  # a denied domain must not be entered by leaving out its name
     return replace(
         request,
         # A proxy that forwards a host but no client address has lost the one thing that an allowlist
         # rests on: the peer is the client, and it is not let in for being the proxy.
         allowlist_applies=bool(headers.get("x-forwarded-for", "").strip(", \t\n")) or not sent,
-        authority=_authority(host if host is not None else wire.one_value(headers, "host")),
+        authority=authority,
         scheme=_scheme(proto) if proto is not None else request.scheme,
         method=_method(method) if method is not None else "GET",
         uri=_uri(uri) if uri is not None else "/",
@@ -154,24 +161,32 @@ def _require(headers: Headers, names: tuple[str, ...]) -> None:
 def _with_contents(request: AccessRequest, headers: Headers) -> AccessRequest:
     """Add what the visitor himself sent along: headers, cookies, credentials."""
     all_cookies = wire.cookies(headers)
-    others = tuple((name, value) for name, value in all_cookies if name != COOKIE_NAME)
-    shown = [
-        (name, value.replace(wire.LINE, ", "))
-        for name, value in headers.items()
-        if name not in _UNSHOWN_HEADERS and not name.startswith(_FORWARDED)
-    ]
-    if others:
-        shown.append(("cookie", "; ".join(f"{name}={value}" if name else value for name, value in others)))
     return replace(
         request,
-        headers=tuple(shown),
-        cookies=others,
+        headers=_shown(headers, all_cookies),
+        cookies=_foreign(all_cookies),
         credentials=_credentials(headers, all_cookies),
         visible=request.visible | {"headers"},
     )
 
 
-def _credentials(headers: Headers, all_cookies: tuple[tuple[str, str], ...]) -> tuple[Credential, ...]:
+def _shown(headers: Headers, all_cookies: Cookies) -> tuple[tuple[str, str], ...]:
+    """Return the visitor's headers without our credentials and without what the proxy added."""
+    shown = [
+        (name, value.replace(wire.LINE, ", "))
+        for name, value in headers.items()
+        if name not in _UNSHOWN_HEADERS and not name.startswith(_FORWARDED)
+    ]
+    if others := _foreign(all_cookies):
+        shown.append(("cookie", "; ".join(f"{name}={value}" if name else value for name, value in others)))
+    return tuple(shown)
+
+
+def _foreign(all_cookies: Cookies) -> Cookies:
+    return tuple((name, value) for name, value in all_cookies if name != COOKIE_NAME)
+
+
+def _credentials(headers: Headers, all_cookies: Cookies) -> tuple[Credential, ...]:
     """Return the credentials in the order in which they are tried.
 
     Repeated lines of one credential header are tried one after another, as repeated cookies are.
@@ -229,7 +244,7 @@ def _single(headers: Headers, name: str) -> str | None:
 
 
 def _authority(text: str | None) -> Authority | None:
-    if not text:
+    if text is None:
         return None
     authority = Authority.parse(text.encode("latin-1").decode("utf-8"))
     if authority is None:

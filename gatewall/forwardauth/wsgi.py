@@ -3,13 +3,14 @@
 Django's middleware would answer 400 to hosts that must get 403, decode the path and fold headers.
 """
 
+import uuid
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import Any
 
 from gatewall.forwardauth import headers, routes
 from gatewall.forwardauth.gate import Gate
-from gatewall.forwardauth.responses import NOT_ALLOWED
+from gatewall.forwardauth.responses import not_allowed
 from gatewall.forwardauth.subrequest import Subrequest
 
 Environ = dict[str, Any]
@@ -38,7 +39,7 @@ class AuthShim:
             self._before_decision()
             answer = self._gate.check(route.dialect, _subrequest(environ, route.target))
         else:
-            answer = NOT_ALLOWED
+            answer = not_allowed(str(uuid.uuid4()))
         length = ("Content-Length", str(len(answer.body)))
         start_response(f"{answer.status} {HTTPStatus(answer.status).phrase}", [*answer.headers, length])
         return (answer.body,) if answer.body and method != "HEAD" else ()

@@ -13,15 +13,17 @@ from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts import browser, login, services
-from accounts.authentication import COOKIE_NAME, holder_of
-from accounts.models import User
-from accounts.tokens import GATE, SessionToken
+from accounts.authentication import holders
+from accounts.tokens import GATE
 from gatewall import system_settings
+from gatewall.api import errors
 from gatewall.api.cross_site import CrossSite, refuse_cross_site
 from gatewall.api.response_headers import content_security_policy
 from gatewall.engine.hosts import DomainTable
 from gatewall.portal.return_url import origin_of, parse_return_url
 from policies import policy_source
+
+_FORM = "application/x-www-form-urlencoded"
 
 
 @method_decorator(csrf_exempt, name="dispatch")  # no cookie is read here; refuse_cross_site() guards the forms
@@ -34,6 +36,8 @@ class Guard(View):
         return _page(request, return_url=_return_url(request, request.GET.get("rd", "")))
 
     def post(self, request: HttpRequest) -> HttpResponse:
+        if request.content_type != _FORM:
+            return errors.unsupported_media_type(request)
         return_url = _return_url(request, request.POST.get("rd", ""))
         try:
             refuse_cross_site(request)
@@ -58,7 +62,7 @@ class Guard(View):
 
 @method_decorator(csrf_exempt, name="dispatch")
 class SignOut(View):
-    """End the session of this browser."""
+    """End every session that this browser has a cookie of."""
 
     http_method_names = ["post"]
 
@@ -67,8 +71,8 @@ class SignOut(View):
             refuse_cross_site(request)
         except CrossSite:
             return _page(request, return_url=None, error=_("Another site sent this form."), status=403)
-        if holder := _holder(request):
-            services.revoke_session(uuid.UUID(holder[1]["jti"]), at=timezone.now())
+        for _user, token in holders(request):
+            services.revoke_session(uuid.UUID(token["jti"]), at=timezone.now())
         response = HttpResponseRedirect(f"{settings.ROOT_PATH}/")
         response.status_code = 303
         browser.clear_session(response)
@@ -77,7 +81,7 @@ class SignOut(View):
 
 def _page(request: HttpRequest, *, return_url: str | None, error: str = "", status: int = 200) -> HttpResponse:
     system = system_settings.current()
-    holder = None if error else _holder(request)
+    user = None if error else next((user for user, _token in holders(request)), None)
     context = {
         "return_url": return_url,
         "site": urlsplit(return_url).netloc if return_url else "",
@@ -85,7 +89,7 @@ def _page(request: HttpRequest, *, return_url: str | None, error: str = "", stat
         "username": request.POST.get("username", "")[:64],
         "message": system.guard_message,
         "contact": system.contact,
-        "user": holder[0] if holder else None,
+        "user": user,
         "root": settings.ROOT_PATH,
     }
     response = render(request, "portal/guard.html", context, status=status)
@@ -100,6 +104,13 @@ def _return_url(request: HttpRequest, text: str) -> str | None:
     return parse_return_url(text, own_authority=own, domains=DomainTable(policy_source.domains()))
 
 
-def _holder(request: HttpRequest) -> tuple[User, SessionToken] | None:
-    """Return the user and the token of the browser's session, or None."""
-    return holder_of(request.COOKIES.get(COOKIE_NAME, ""))
+class ToTheSlash(View):
+    """Lead from the path without its slash to the guard page, with the way back."""
+
+    http_method_names = ["get", "head"]
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        query = request.META.get("QUERY_STRING", "")
+        response = HttpResponseRedirect(f"{settings.ROOT_PATH}/{'?' if query else ''}{query}")
+        response.status_code = 308
+        return response

@@ -169,3 +169,38 @@ def test_a_change_refuses_the_bodies_that_a_create_refuses(admin, kind):
 
 def test_a_request_without_a_body_lacks_its_fields(admin):
     assert fields_refused(admin.post("/ip-black-list")) == {"ip"}
+
+
+BOUNDARY = "multipart/form-data; boundary=x"
+
+
+@pytest.mark.parametrize("verb", ["POST", "PUT", "GET", "DELETE"])
+@pytest.mark.parametrize("path", ["/", "/sign-out", "/login", "/users", "/users/1", "/admin/login/", "/nowhere"])
+@pytest.mark.parametrize("media_type", [BOUNDARY, "application/x-www-form-urlencoded", "text/plain"])
+def test_a_large_body_is_refused_everywhere_whatever_it_holds(anonymous, verb, path, media_type):
+    assert anonymous.send(verb, path, b"x" * ((1 << 20) + 1), media_type).status_code == 413
+
+
+@pytest.mark.parametrize("length", ["1048577", "9" * 40, "-1", "1e9", "\u0661"])
+def test_the_length_that_is_announced_is_enough_to_refuse(anonymous, length):
+    assert anonymous.send("POST", "/login", b"{}", CONTENT_LENGTH=length).status_code == 413
+
+
+@pytest.mark.parametrize("path", ["/", "/login", "/users"])
+def test_a_body_in_chunks_is_refused_and_not_taken_for_none(anonymous, path):
+    response = anonymous.send("POST", path, b"", HTTP_TRANSFER_ENCODING="chunked")
+
+    assert (response.status_code, response.json()["code"]) == (411, "length-required")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.path in MOMENTS], ids=str)
+@pytest.mark.parametrize("value", ["0999-12-31T23:59:59Z", "0001-01-02T00:00:00Z", "1000-01-01T00:00:00+14:00"])
+def test_a_year_that_would_be_shown_with_three_digits_is_refused(admin, kind, value):
+    assert fields_refused(admin.post(kind.path, {**kind.body(0), "expires_at": value})) == {"expires_at"}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.path in MOMENTS], ids=str)
+def test_the_first_year_is_shown_as_it_was_sent(admin, kind):
+    first = "1000-01-01T00:00:00Z"
+
+    assert admin.post(kind.path, {**kind.body(0), "expires_at": first}).json()["expires_at"] == first

@@ -148,3 +148,19 @@ def test_the_list_of_git_tokens_takes_a_fixed_number_of_statements(user, bob, to
 
     with django_assert_num_queries(4):
         assert user.get(tokens_of_bob).json()["count"] == 5
+
+
+def test_a_user_has_at_most_fifty_git_tokens(user, bob, alice, tokens_of_bob):
+    issued = [user.post(tokens_of_bob, {"name": f"laptop {number}"}) for number in range(51)]
+
+    assert [answer.status_code for answer in issued] == [201] * 50 + [409]
+    assert code(issued[50]) == (409, "too-many-git-tokens")
+    assert a_git_token(alice)
+
+
+def test_who_deletes_a_git_token_may_have_another(user, bob, tokens_of_bob):
+    first, *_ = [user.post(tokens_of_bob, {"name": f"laptop {number}"}).json()["id"] for number in range(50)]
+
+    user.delete(f"{tokens_of_bob}/{first}")
+
+    assert user.post(tokens_of_bob, {"name": "one more"}).status_code == 201

@@ -72,7 +72,21 @@ def test_a_password_is_taken_as_it_is(admin, anonymous, password):
     assert anonymous.post("/login", {"username": "dora", "password": password}).status_code == 200
 
 
-@pytest.mark.parametrize("email", ["dora", "dora@", "a@b@c.example", "dora@office", 5])
+@pytest.mark.parametrize(
+    "email",
+    [
+        "dora",
+        "dora@",
+        "a@b@c.example",
+        "dora@office",
+        5,
+        '"dora"@office.example',
+        '"do\\\\ra"@office.example',
+        '"a\x01b"@office.example',
+        '"a\tb"@office.example',
+        "a\x7f@office.example",
+    ],
+)
 def test_a_bad_address_is_refused(admin, email):
     body = {"username": "dora", "password": PASSWORD, "email": email}
 

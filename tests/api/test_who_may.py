@@ -34,7 +34,7 @@ WHO = {
     **{("git-tokens-list", verb): SELF for verb in ("GET", "POST")},
     **{("git-tokens-detail", verb): SELF for verb in ("GET", "DELETE")},
 }
-PAGES = {"guard", "sign-out"}
+PAGES = {"guard", "guard-without-slash", "sign-out"}
 """Pages for visitors: tests/integration/test_guard_page.py."""
 
 

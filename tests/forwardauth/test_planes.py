@@ -117,6 +117,15 @@ def test_other_methods_are_for_envoy_alone(plane, visit, dialect, bob, verb):
 
     assert answer.status == (200 if dialect == "envoy" else 405)
     assert dialect == "envoy" or answer.headers["allow"] == "GET, HEAD"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.request_id
+
+
+@pytest.mark.parametrize("path", ["/wall/nothing", "/wall/health", "/wall/health/live", "/elsewhere"])
+def test_the_data_planes_other_answers_are_numbered_and_not_sniffed(new_plane, path):
+    answer = new_plane("data")(Question(path, ()))
+
+    assert (answer.request_id != "", answer.headers["x-content-type-options"]) == (True, "nosniff")
 
 
 # Browsers.
@@ -211,3 +220,18 @@ def test_a_fragment_is_malformed_on_both_planes(both, visit, bob):
     services.allow_network(actor="alice", network=CLIENT)
 
     assert both(visit(uri="/public#/private").plus(session(bob))).verdict == (403, "request-malformed")
+
+
+@pytest.mark.parametrize("part", ["host", "proto", "method", "uri"])
+@pytest.mark.parametrize("dialect", ["auth", "forward"])
+def test_a_header_that_was_sent_empty_is_malformed_on_both_planes(both, visit, bob, part):
+    question = visit().plus(session(bob)).header(f"X-Forwarded-{part.title()}", "")
+
+    assert both(question).verdict == (403, "request-malformed")
+
+
+def test_a_browser_whose_request_is_malformed_gets_a_page_where_it_sees_the_answer(plane, visit, dialect):
+    answer = plane(visit(uri="/a#b").plus(HTML))
+
+    assert answer.verdict == (403, "request-malformed")
+    assert ("the-id" in answer.body) is (dialect in BROWSERS)

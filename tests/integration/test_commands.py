@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 from accounts.models import User
 from gatewall import revisions, system_settings
 from gatewall.engine.waf.builtin import BUILTIN_RULES
+from gatewall.operations.launcher import free_port
 from policies import services
 from policies.models import AuthorizedDomain, WafRule
 from tests.wall import PASSWORD
@@ -214,3 +215,26 @@ def test_a_good_environment_passes_the_checks(tmp_path):
     result = manage("check", GATEWALL_HOME=str(tmp_path), GATEWALL_SECRET_KEY=keys[0], GATEWALL_JWT_KEYS=keys[1])
 
     assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", ["up", "migrate", "create_admin"])
+@pytest.mark.parametrize(
+    "url",
+    ["postgresql://gate:hunter2@127.0.0.1:1/gate", "postgresql://127.0.0.1:1/hunter2", "sqlite:////nowhere/a.sqlite3"],
+    ids=["refused", "no password", "no such folder"],
+)
+def test_a_database_that_cannot_be_reached_is_one_line_and_exit_code_2(tmp_path, free_ports, command, url):
+    keys = {name: os.environ[name] for name in ("GATEWALL_SECRET_KEY", "GATEWALL_JWT_KEYS")}
+
+    result = manage(command, GATEWALL_HOME=str(tmp_path), DATABASE_URL=url, **keys, **free_ports)
+
+    assert result.returncode == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stderr.startswith("gatewall: DATABASE_URL: the database cannot be used: ")
+    assert "Traceback" not in result.stdout
+    assert "hunter2" not in result.stdout + result.stderr
+
+
+@pytest.fixture
+def free_ports():
+    return {name: str(free_port()) for name in ("GATEWALL_PORT", "GATEWALL_AUTH_PORT", "GATEWALL_DEMO_PORT")}

@@ -6,6 +6,7 @@ import pytest
 
 from gatewall import env
 from gatewall.clientip import TrustedProxies
+from tests.mmdb import write_mmdb
 
 SECRET = "Yx3vQm8Lr0Tn5Kb2Wd7Hc4Jf9Pg6Zs1A"
 KEYS = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
@@ -123,6 +124,14 @@ BAD = [
     ("DATABASE_URL", "postgresql://u:hunter2@db:port/gate"),
     ("DATABASE_URL", "postgresql://u:hunter2@[db/gate"),
     ("DATABASE_URL", "hunter2"),
+    ("DATABASE_URL", "sqlite://"),
+    ("DATABASE_URL", "sqlite:///"),
+    ("DATABASE_URL", "sqlite:///:memory:"),
+    ("DATABASE_URL", "sqlite://relative.sqlite3"),
+    ("GATEWALL_PORT", "8080"),
+    ("GATEWALL_PORT", "9998"),
+    ("GEOIP_DATABASE", __file__),
+    ("GEOIP_DATABASE", "/dev/null"),
     ("CACHE_URL", "memcached://hunter2@cache"),
     ("CACHE_URL", "redis"),
     ("GEOIP_DATABASE", "/nowhere/geo.mmdb"),
@@ -233,3 +242,27 @@ def test_no_secret_is_in_the_text_of_the_configuration(tmp_path):
     text = repr(env.read(variables, tmp_path))
 
     assert not [secret for secret in (*variables.values(), "AAECAwQFBg", "u:p@", "'p'") if secret in text]
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"GATEWALL_PORT": "8080", "GATEWALL_DEMO": "0"},
+        {"GATEWALL_PORT": "9998", "GATEWALL_AUTH_SOCKET": "auth.sock"},
+    ],
+    ids=repr,
+)
+def test_a_port_that_nobody_else_listens_on_is_free(tmp_path, variables):
+    assert read(tmp_path, **variables).port == int(variables["GATEWALL_PORT"])
+
+
+def test_two_variables_with_one_port_are_both_named(tmp_path):
+    words = refusal(tmp_path, GATEWALL_AUTH_PORT="8081", GATEWALL_DEMO_PORT="8081")
+
+    assert words.startswith("GATEWALL_AUTH_PORT and GATEWALL_DEMO_PORT are both 8081")
+
+
+def test_a_geo_database_is_known_by_its_metadata(tmp_path):
+    path = write_mmdb(tmp_path / "geo.mmdb", {"198.51.100.0/24": {"country": "NZ"}})
+
+    assert read(tmp_path, GEOIP_DATABASE="geo.mmdb").geoip_database == path

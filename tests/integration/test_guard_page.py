@@ -2,7 +2,7 @@
 
 import re
 from html import unescape
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 from django.test import Client
@@ -11,6 +11,7 @@ from gatewall import system_settings
 from tests.wall import PASSWORD, a_token
 
 pytestmark = pytest.mark.django_db
+FORM = "application/x-www-form-urlencoded"
 
 
 @pytest.fixture
@@ -19,7 +20,8 @@ def browser(bob):
 
 
 def sign_in(browser, rd="", **fields):
-    return browser.post("/wall/", {"username": "Bob", "password": PASSWORD, "rd": rd, **fields})
+    form = urlencode({"username": "Bob", "password": PASSWORD, "rd": rd, **fields})
+    return browser.post("/wall/", form, content_type=FORM)
 
 
 def offered(response):
@@ -227,3 +229,20 @@ def test_the_way_back_survives_the_form(browser, office):
     wanted = "https://office.example/a%20b?c=" + quote("https://evil.example/", safe="")
 
     assert offered(browser.get("/wall/", {"rd": wanted})) == wanted
+
+
+@pytest.mark.parametrize("media_type", ["multipart/form-data; boundary=x", "text/plain", "application/json", ""])
+def test_the_form_is_taken_as_a_form_alone(browser, media_type):
+    form = urlencode({"username": "Bob", "password": PASSWORD})
+
+    response = browser.generic("POST", "/wall/", form, content_type=media_type)
+
+    assert (response.status_code, response.json()["code"]) == (415, "unsupported-media-type")
+    assert "service.token" not in response.cookies
+
+
+@pytest.mark.parametrize("query", ["", "?rd=https%3A%2F%2Foffice.example%2F"])
+def test_the_path_without_its_slash_leads_to_the_page(browser, query):
+    response = browser.get(f"/wall{query}")
+
+    assert (response.status_code, response.headers["Location"]) == (308, f"/wall/{query}")

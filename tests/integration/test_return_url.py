@@ -2,6 +2,7 @@
 
 import re
 from html import unescape
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -111,7 +112,8 @@ def browser(bob, office):
 
 
 def sign_in(browser, rd):
-    return browser.post("/wall/", {"username": "Bob", "password": PASSWORD, "rd": rd}).headers["Location"]
+    form = urlencode({"username": "Bob", "password": PASSWORD, "rd": rd})
+    return browser.post("/wall/", form, content_type="application/x-www-form-urlencoded").headers["Location"]
 
 
 def offered(browser, rd):

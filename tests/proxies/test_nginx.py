@@ -10,70 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from gatewall.operations.launcher import free_port
-from tests.processes import (
-    BROWSER,
-    agent,
-    api,
-    control_plane,
-    data_plane,
-    nginx,
-    prepare,
-    request,
-    sign_in,
-    wait_until,
-)
-from tests.upstream import Upstream
-
-LET_IN = "198.51.100.8"
-
-
-@pytest.fixture(scope="module")
-def installation(tmp_path_factory):
-    home = tmp_path_factory.mktemp("home")
-    prepare(home)
-    return home
-
-
-@pytest.fixture(scope="module")
-def gate(installation):
-    port = free_port()
-    with agent(installation), control_plane(installation, port):
-        # The first registration by a person: from now on an unknown host is refused.
-        api(port, "/authorized-domains", name="public.example", access="public")
-        api(port, "/ip-white-list", ip=LET_IN)
-        yield port
-
-
-@pytest.fixture(scope="module", params=["control plane", "data plane", "data plane on a unix socket"])
-def asked(request, installation, gate, tmp_path_factory):
-    """Whom nginx asks, as nginx writes it."""
-    port, unix = free_port(), tmp_path_factory.mktemp("auth") / "auth.sock"
-    if request.param == "control plane":
-        yield f"127.0.0.1:{gate}"
-    elif request.param == "data plane":
-        with data_plane(installation, port):
-            yield f"127.0.0.1:{port}"
-    else:
-        with data_plane(installation, unix=unix):
-            yield f"unix:{unix}"
-
-
-@pytest.fixture(scope="module")
-def site():
-    with Upstream() as upstream:
-        yield upstream
-
-
-@pytest.fixture(scope="module")
-def proxy(gate, asked, site, tmp_path_factory):
-    with nginx(tmp_path_factory.mktemp("nginx"), gate=gate, auth=asked, site=site.port) as port:
-        yield port
-
-
-@pytest.fixture(scope="module")
-def cookie(proxy):
-    return sign_in(proxy)
+from tests.processes import BROWSER, api, request, wait_until
+from tests.proxies.conftest import LET_IN
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,8 @@ from tests.upstream import Upstream
 # An operator's own error pages: none of them may turn "the gate failed" into "come in".
 ERROR_PAGES = """
     proxy_intercept_errors on;
-    error_page 500 502 503 504 =200 /sorry;
+    recursive_error_pages on;
+    error_page 400 403 414 431 500 502 503 504 =200 /sorry;
     location = /sorry { return 200 "sorry"; }
 """
 
@@ -33,7 +34,7 @@ def test_gate_that_is_down_lets_nobody_in(site, tmp_path):
     assert (answer.status, len(site.requests)) == (500, before)
 
 
-@pytest.mark.parametrize("status", [302, 400, 404, 500, 503])
+@pytest.mark.parametrize("status", [302, 404, 500, 503])
 def test_strange_answer_of_the_gate_lets_nobody_in(site, tmp_path, status):
     with Upstream() as strange_gate:
         strange_gate.status = status
@@ -43,6 +44,18 @@ def test_strange_answer_of_the_gate_lets_nobody_in(site, tmp_path, status):
             answer = request(port, "/", BROWSER)
 
     assert (answer.status, len(site.requests)) == (500, before)
+
+
+@pytest.mark.parametrize("status", [400, 414, 431])
+def test_request_that_the_gates_server_does_not_read_is_refused(site, tmp_path, status):
+    with Upstream() as strange_gate:
+        strange_gate.status = status
+        with nginx(tmp_path, gate=strange_gate.port, site=site.port, extra=ERROR_PAGES) as port:
+            before = len(site.requests)
+
+            answer = request(port, "/", BROWSER)
+
+    assert (answer.status, len(site.requests)) == (403, before)
 
 
 def test_sample_site_is_a_configuration_that_nginx_accepts(tmp_path):

@@ -147,6 +147,16 @@ def test_a_malformed_visit_still_names_its_client(tongue):
     assert str(tongue.ask(uri="/a#b").client) == "1.2.3.4"
 
 
+@EACH
+def test_a_malformed_visit_keeps_what_the_browser_said_and_no_credential(tongue):
+    request = tongue.ask(uri="/a#b", extra={"accept": "text/html", "cookie": "service.token=x", "service-license": "y"})
+
+    assert request.fault
+    assert request.header("accept") == "text/html"
+    assert (request.header("cookie"), request.header("service-license")) == ("", "")
+    assert (request.cookies, request.credentials) == ((), ())
+
+
 @pytest.mark.parametrize("name", ["auth", "forward"])
 @pytest.mark.parametrize("uri", ["path", "", "http://a.example/", "?a", "\\a"])
 def test_a_uri_that_is_no_path_is_malformed(name, uri):

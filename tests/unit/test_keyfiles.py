@@ -82,3 +82,32 @@ def test_command_makes_the_files_of_the_installation(tmp_path, monkeypatch, caps
 
     assert set(contents(tmp_path / "secrets")) == set(KEY_FILES)
     assert all(text.strip() not in capsys.readouterr().out for text in contents(tmp_path / "secrets").values())
+
+
+def test_state_folder_and_database_of_an_older_mode_are_closed(tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    home.mkdir(mode=0o755)
+    home.chmod(0o755)
+    for name in ("gatewall.sqlite3", "gatewall.sqlite3-wal"):
+        (home / name).touch()
+        (home / name).chmod(0o644)
+    monkeypatch.setenv("GATEWALL_HOME", str(home))
+
+    main()
+
+    assert home.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in home.glob("*.sqlite3*")} == {0o600}
+
+
+def test_state_folder_of_somebody_else_is_a_line_and_no_error(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("GATEWALL_HOME", str(tmp_path))
+    make_missing(tmp_path / "secrets")
+    monkeypatch.setattr("gatewall.credentials.keyfiles.keep_private", _of_somebody_else)
+
+    main()
+
+    assert "GATEWALL_HOME" in capsys.readouterr().err
+
+
+def _of_somebody_else(home):
+    raise PermissionError(1, "Operation not permitted", str(home))

@@ -109,6 +109,15 @@ def test_address_beyond_latin_1_can_be_sent():
     assert headers["Remote-Email"].encode("latin-1") == "bob@例え.jp".encode()
 
 
+@pytest.mark.parametrize("bad", ["\n", "\r\nRemote-Groups: admins", "\0", "\x7f", "\x85", "\u2028", "\ud800"])
+def test_name_or_address_that_is_not_printable_is_sent_empty(bad):
+    subject = replace(BOB_SUBJECT, name=f"Bob{bad}", email=f"bob@office.example{bad}")
+
+    headers = headers_of(a_decision(subject=subject))
+
+    assert tuple(headers[name] for name in IDENTITY) == ("", "", "", "user")
+
+
 # Refusals.
 
 
@@ -246,3 +255,25 @@ def test_host_below_a_registered_wildcard_is_named():
     url = location(a_request(host="wiki.office.example"), a_policy(domains={"*.office.example": "authenticated"}))
 
     assert url.startswith("http://wiki.office.example/wall/?rd=")
+
+
+SITE = "http://office.example"
+
+
+@pytest.mark.parametrize(
+    ("uri", "back"),
+    [
+        ("/wiki?q=" + "a" * 1_900, "/wiki?q=" + "a" * 1_900),
+        ("/wiki?q=" + "a" * 8_000, "/wiki"),
+        ("/wiki?q=" + "[" * 700, "/wiki"),
+        ("/" + "a" * 8_000, "/"),
+        ("/" + "\xff" * 1_000 + "?q=1", "/"),
+    ],
+    ids=["short enough", "query", "query that grows when encoded", "path", "path and query"],
+)
+@pytest.mark.parametrize("public_url", [None, "https://gate.example"])
+def test_way_back_that_is_too_long_for_a_header_loses_its_query_then_its_path(uri, back, public_url):
+    url = location(a_request(uri=uri), public_url=public_url)
+
+    assert way_back(url) == SITE + back
+    assert len(url) <= 2_100

@@ -3,6 +3,7 @@
 import pytest
 
 from gatewall.clientip import TrustedProxies
+from gatewall.forwardauth.subrequest import Subrequest
 from tests.cast import NOW, PROXY, TRUSTED
 from tests.unit.questions import FULL, ask, with_full
 
@@ -75,6 +76,10 @@ def test_without_any_host_there_is_none():
     assert request.fault == ""
 
 
+def test_proxy_that_forwards_no_host_at_all_is_malformed():
+    assert with_full(x_forwarded_host=None, host=None).fault == "no host was sent"
+
+
 def test_allowlist_applies_to_a_client_whom_the_proxy_named():
     assert with_full().allowlist_applies
 
@@ -107,6 +112,8 @@ MALFORMED = [
     ("x_forwarded_host", "a.example, b.example"),
     ("x_forwarded_host", "a.example,a.example"),
     ("x_forwarded_host", "a.example\nb.example"),
+    ("x_forwarded_host", ""),
+    ("x_forwarded_host", " "),
     ("x_forwarded_host", "a.example:0"),
     ("x_forwarded_host", "a.example:99999"),
     ("x_forwarded_host", "a.example:"),
@@ -156,7 +163,7 @@ def test_comma_is_refused_as_such(part):
     assert with_full(**{header: f"{FULL[header]},"}).fault == f"x-forwarded-{part} has a comma"
 
 
-@pytest.mark.parametrize("host", ["a.example\nb.example", "a/b", "a.example:0", "\xff"])
+@pytest.mark.parametrize("host", ["a.example\nb.example", "a/b", "a.example:0", "\xff", ""])
 def test_bad_host_header_is_malformed_where_it_is_read(host):
     assert with_full(x_forwarded_host=None, host=host).fault
 
@@ -224,3 +231,10 @@ def test_method_is_in_capital_letters(method):
 )
 def test_host_has_one_spelling(sent, host):
     assert str(with_full(x_forwarded_host=sent).authority) == host
+
+
+def test_printed_subrequest_shows_no_header_and_no_target():
+    printed = repr(Subrequest(PROXY, "http", {"service-authorization": "secret"}, "GET", "/a?token=secret"))
+
+    assert PROXY in printed
+    assert "secret" not in printed
