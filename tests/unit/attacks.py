@@ -92,6 +92,10 @@ ATTACKS = {
         path("/static/..;/manager/html"),
         path("/?file=..\\..\\boot"),
         path("/?file=x/..%00/..%00/y"),
+        path("/static/.."),
+        path("/static/%2e%2e"),
+        path("/static/..;x"),
+        arg("x\\.."),
     ],
     "traversal-system-file": [
         arg("/etc/passwd"),

@@ -51,6 +51,10 @@ HARMLESS = {
         path("/a..b/c"),
         path("/...//x"),
         path("/archive/2024..2025/report"),
+        path("/archive/2024.."),
+        path("/..."),
+        path("/?range=.."),
+        arg("and so on/..."),
     ],
     "traversal-system-file": [
         arg("/etc/passwords-guide"),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import Exclusion, Target, Transform
 from gatewall.engine.waf.transforms import apply
-from gatewall.engine.waf.views import canonical_path, decode
+from gatewall.engine.waf.views import canonical_path, decode, readings
 from tests.cast import a_request, a_rule
 
 BINARY = bytes(range(0xF0, 0x100)) + b"\xfb\xff"
@@ -98,6 +98,11 @@ def test_path_has_one_canonical_form(raw, path):
     assert canonical_path(raw) == path
 
 
+@given(st.binary(max_size=40))
+def test_canonical_form_is_one_of_the_readings(raw):
+    assert canonical_path(raw) in readings(raw)
+
+
 # Where a rule applies.
 
 
@@ -122,7 +127,16 @@ def test_rule_for_a_domain_applies_there_alone(domain, applies):
         ("/x/%2e%2e/admin?attack", True),
         ("/administrator?attack", False),
         ("/x/admin?attack", False),
-        ("/admin/../x?attack", False),
+        ("/admin/../x?attack", True),
+        ("/admin/%2e%2e?attack", True),
+        ("/admin/%252e%252e?attack", True),
+        ("//admin/%2e%2e?attack", True),
+        ("/x/%252e%252e/admin/%25252e%25252e?attack", True),
+        ("/admin;a/users?attack", True),
+        ("/admin%3ba/users?attack", True),
+        ("/x/..;a/admin?attack", True),
+        ("/x;/admin?attack", False),
+        ("/administrator;/admin?attack", False),
         ("/?attack=/admin", False),
         ("/Admin?attack", False),
     ],
@@ -207,6 +221,11 @@ def test_excluded_argument_spares_no_target_without_arguments(target):
         "/public/../admin?q=attack",
         "/public/%2e%2e/admin?q=attack",
         "/public/..%5cadmin?q=attack",
+        "/public/%252e%252e/admin?q=attack",
+        "/admin/%252e%252e/public?q=attack",
+        "/admin/../public?q=attack",
+        "/public;a/admin?q=attack",
+        "/public/..;/admin?q=attack",
         "/publicity?q=attack",
     ],
 )

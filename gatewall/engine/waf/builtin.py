@@ -14,7 +14,11 @@ _SQL = (Target.ARGS, Target.ARG_NAMES, Target.COOKIES)
 
 @dataclass(frozen=True, slots=True)
 class BuiltinRule:
-    """One rule of the set; ``reason`` tells the operator what a match means."""
+    """One rule of the set; ``reason`` tells the operator what a match means.
+
+    Whatever the pattern matches has one of ``needs`` in it, once in lower case: the pattern is not
+    tried on anything else.
+    """
 
     key: str
     pattern: str
@@ -22,6 +26,7 @@ class BuiltinRule:
     severity: Severity
     targets: tuple[Target, ...]
     reason: str
+    needs: tuple[bytes, ...]
     transforms: tuple[Transform, ...] = ()
     score: int = 5
 
@@ -34,6 +39,7 @@ BUILTIN_RULES: tuple[BuiltinRule, ...] = (
         Severity.CRITICAL,
         _SQL,
         "UNION SELECT appends the attacker's rows to a query",
+        (b"union",),
     ),
     BuiltinRule(
         "sqli-tautology",
@@ -42,6 +48,7 @@ BUILTIN_RULES: tuple[BuiltinRule, ...] = (
         Severity.CRITICAL,
         _SQL,
         "a quote followed by a comparison that is always true",
+        (b"'", b'"'),
     ),
     BuiltinRule(
         "sqli-stacked-query",
@@ -51,6 +58,7 @@ BUILTIN_RULES: tuple[BuiltinRule, ...] = (
         Severity.CRITICAL,
         _SQL,
         "a second statement behind a semicolon",
+        (b";",),
     ),
     BuiltinRule(
         "sqli-time-delay",
@@ -59,6 +67,7 @@ BUILTIN_RULES: tuple[BuiltinRule, ...] = (
         Severity.HIGH,
         _SQL,
         "a delay function, used to read a database through its answer time",
+        (b"sleep", b"benchmark", b"waitfor"),
     ),
     BuiltinRule(
         "xss-script-tag",
@@ -67,6 +76,7 @@ BUILTIN_RULES: tuple[BuiltinRule, ...] = (
         Severity.HIGH,
         _CODE,
         "a script element in a value",
+        (b"<",),
         (Transform.HTML_DECODE, Transform.REMOVE_NULS),
     ),
     BuiltinRule(
@@ -76,6 +86,7 @@ BUILTIN_RULES: tuple[BuiltinRule, ...] = (
         Severity.HIGH,
         _CODE,
         "an element with an event handler",
+        (b"<",),
         (Transform.HTML_DECODE, Transform.REMOVE_NULS),
     ),
     BuiltinRule(
@@ -85,15 +96,17 @@ BUILTIN_RULES: tuple[BuiltinRule, ...] = (
         Severity.HIGH,
         _CODE,
         "an attribute that runs a script URL",
+        (b"script",),
         (Transform.HTML_DECODE, Transform.REMOVE_NULS),
     ),
     BuiltinRule(
         "traversal-dot-dot",
-        r"(?:^|[/\\=])\.\.(?:;[^/\\]{0,32})?[/\\]",
+        r"(?:^|[/\\=\f])\.\.(?:;[^/\\]{0,32})?[/\\]|[/\\]\.\.(?:;[^/\\\f]{0,32})?(?:\f|$)",
         Category.TRAVERSAL,
         Severity.HIGH,
         _DECODED,
         "a path that climbs out of its folder",
+        (b"..",),
         (Transform.REMOVE_NULS,),
     ),
     BuiltinRule(
@@ -104,6 +117,7 @@ BUILTIN_RULES: tuple[BuiltinRule, ...] = (
         Severity.HIGH,
         _DECODED,
         "the name of a system file that is read first after a break-in",
+        (b"etc", b"proc", b"boot.ini", b"windows"),
     ),
     BuiltinRule(
         "traversal-nul-byte",
@@ -112,6 +126,7 @@ BUILTIN_RULES: tuple[BuiltinRule, ...] = (
         Severity.HIGH,
         _DECODED,
         "a NUL byte, which ends a file name early in some programs",
+        (b"\0",),
     ),
     BuiltinRule(
         "rce-shell-command",
@@ -122,6 +137,7 @@ BUILTIN_RULES: tuple[BuiltinRule, ...] = (
         Severity.CRITICAL,
         (Target.ARGS, Target.COOKIES, Target.USER_AGENT),
         "a shell command behind a separator",
+        (b";", b"|", b"`", b"&&", b"$(", b"\n"),
     ),
     BuiltinRule(
         "rce-shellshock",
@@ -130,6 +146,7 @@ BUILTIN_RULES: tuple[BuiltinRule, ...] = (
         Severity.CRITICAL,
         (Target.HEADERS, Target.ARGS),
         "a function definition that old bash versions run (CVE-2014-6271)",
+        (b"()",),
     ),
     BuiltinRule(
         "injection-jndi-lookup",
@@ -139,6 +156,7 @@ BUILTIN_RULES: tuple[BuiltinRule, ...] = (
         Severity.CRITICAL,
         (Target.HEADERS, *_DECODED),
         "a Log4j look-up (CVE-2021-44228)",
+        (b"${",),
     ),
     BuiltinRule(
         "injection-php-code",
@@ -147,6 +165,7 @@ BUILTIN_RULES: tuple[BuiltinRule, ...] = (
         Severity.CRITICAL,
         _DECODED,
         "PHP code, or a PHP wrapper that runs what was sent",
+        (b"<?", b"php://", b"allow_url_include", b"auto_prepend_file"),
     ),
     BuiltinRule(
         "ssrf-metadata-service",
@@ -155,6 +174,7 @@ BUILTIN_RULES: tuple[BuiltinRule, ...] = (
         Severity.CRITICAL,
         (Target.ARGS,),
         "the address of a cloud's metadata service",
+        (b"169.254.", b"metadata.", b"100.100.", b"fd00:"),
     ),
     BuiltinRule(
         "scanner-user-agent",
@@ -163,6 +183,20 @@ BUILTIN_RULES: tuple[BuiltinRule, ...] = (
         Severity.MEDIUM,
         (Target.USER_AGENT,),
         "a vulnerability scanner that names itself",
+        (
+            b"sqlmap",
+            b"nikto",
+            b"nessus",
+            b"acunetix",
+            b"netsparker",
+            b"dirbuster",
+            b"gobuster",
+            b"wpscan",
+            b"nuclei",
+            b"masscan",
+            b"zgrab",
+            b"havij",
+        ),
     ),
     BuiltinRule(
         "scanner-secret-file",
@@ -171,6 +205,7 @@ BUILTIN_RULES: tuple[BuiltinRule, ...] = (
         Severity.MEDIUM,
         (Target.PATH,),
         "a file that holds secrets and is never linked",
+        (b"/.",),
     ),
     BuiltinRule(
         "protocol-header-injection",
@@ -179,5 +214,6 @@ BUILTIN_RULES: tuple[BuiltinRule, ...] = (
         Severity.HIGH,
         (Target.ARGS, Target.PATH),
         "a line break followed by a header, to split a response",
+        (b"\r", b"\n"),
     ),
 )

@@ -5,18 +5,19 @@ not UTF-8 would match nothing at all.
 """
 
 from collections.abc import Callable, Iterable
-from functools import partial
+from dataclasses import dataclass
+from operator import attrgetter
 
 import re2
 
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf import transforms
-from gatewall.engine.waf.rules import Exclusion, Operator, Target, WafRule
+from gatewall.engine.waf.builtin import BUILTIN_RULES
+from gatewall.engine.waf.rules import Exclusion, Operator, Target, Transform, WafRule
 from gatewall.engine.waf.views import Value, Views
 
 MAX_PATTERN_BYTES = 4096
 _MAX_PROGRAM_BYTES = 1 << 20
-_ARGUMENT_TARGETS = frozenset({Target.ARGS, Target.ARG_NAMES, Target.COOKIES, Target.HEADERS})
 
 Test = Callable[[bytes], bool]
 
@@ -68,51 +69,113 @@ def _words(error: Exception) -> str:
     return detail.decode("latin-1") if isinstance(detail, bytes) else str(detail)
 
 
-class RuleSet:
-    """Compiled rules; the ``waf`` of a policy snapshot."""
+_NO_NEED = (b"",)
+"""What every value has in it."""
+_NEEDS = {rule.pattern: rule.needs for rule in BUILTIN_RULES}
+_SEPARATOR = b"\xff"  # in no need, so that none is made up where two values meet
 
-    __slots__ = ("_rules",)
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """A rule, ready to run, and its place in the order."""
+
+    position: int
+    rule: WafRule
+    test: Test
+    needs: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, position: int, rule: WafRule) -> "_Compiled":
+        needs = _NEEDS.get(rule.pattern, _NO_NEED) if rule.operator is Operator.REGEX else _NO_NEED
+        return cls(position, rule, compile_pattern(rule.pattern, rule.operator), needs)
+
+
+class RuleSet:
+    """Compiled rules; the ``waf`` of a policy snapshot.
+
+    Rules that look at the same parts of a request in the same way are one group: what they look at
+    is gathered once. A part is a target and the transforms made to it.
+    """
+
+    __slots__ = ("_groups", "_parts")
 
     def __init__(self, rules: Iterable[WafRule]) -> None:
         """Compile the rules in the order in which they are reported.
 
         Raises PatternRefused.
         """
-        self._rules = tuple((rule, compile_pattern(rule.pattern, rule.operator)) for rule in rules)
+        parts: dict[tuple[Target, tuple[Transform, ...]], int] = {}
+        groups: dict[tuple[int, ...], list[_Compiled]] = {}
+        for position, rule in enumerate(rules):
+            numbers = tuple([parts.setdefault((target, rule.transforms), len(parts)) for target in rule.targets])
+            groups.setdefault(numbers, []).append(_Compiled.of(position, rule))
+        self._parts = tuple(parts)
+        self._groups = tuple([(numbers, tuple(group)) for numbers, group in groups.items()])
 
     def inspect(self, request: AccessRequest, domain: str | None) -> tuple[WafRule, ...]:
         """Return the rules that match the request, which was made for this registered domain."""
-        if not self._rules:
+        if not self._groups:
             return ()
         views = Views(request)
-        return tuple(rule for rule, test in self._rules if _matches(rule, test, views, domain))
+        parts = [transforms.apply_to_all(changes, views.of(target)) for target, changes in self._parts]
+        found: list[_Compiled] = []
+        for numbers, group in self._groups:
+            values = [value for number in numbers for value in parts[number]]
+            text = _SEPARATOR.join([value for _, value in values]).lower()
+            found += [each for each in group if _has_one(each.needs, text) and _matches(each, values, views, domain)]
+        found.sort(key=_position)
+        return tuple([each.rule for each in found])
 
 
-def _matches(rule: WafRule, test: Test, views: Views, domain: str | None) -> bool:
+_position = attrgetter("position")
+
+
+def _has_one(needs: tuple[bytes, ...], text: bytes) -> bool:
+    for need in needs:  # noqa: SIM110 - any() costs more than what it asks
+        if need in text:
+            return True
+    return False
+
+
+def _matches(compiled: _Compiled, values: list[Value], views: Views, domain: str | None) -> bool:
+    rule, test, needs = compiled.rule, compiled.test, compiled.needs
     if rule.domain is not None and rule.domain != domain:
         return False
-    if rule.path_prefix is not None and not _is_below(views.canonical_path, rule.path_prefix):
+    if rule.path_prefix is not None and not _may_be_below(views.readings, rule.path_prefix):
         return False
-    spared = partial(_is_spared, rule.exclusions, views, domain)
-    return any(
-        test(transforms.apply(rule.transforms, value[1])) and not (rule.exclusions and spared(target, value))
-        for target in rule.targets
-        for value in views.of(target)
-    )
+    for name, value in values:
+        if not _has_one(needs, value.lower()) or not test(value):
+            continue
+        if not (rule.exclusions and _is_spared(rule.exclusions, name, views, domain)):
+            return True
+    return False
 
 
-def _is_spared(
-    exclusions: tuple[Exclusion, ...], views: Views, domain: str | None, target: Target, value: Value
-) -> bool:
+def _is_spared(exclusions: tuple[Exclusion, ...], name: str | None, views: Views, domain: str | None) -> bool:
     return any(
         (exclusion.domain is None or exclusion.domain == domain)
-        and (exclusion.path_prefix is None or _is_below(views.canonical_path, exclusion.path_prefix))
-        and (exclusion.argument is None or (target in _ARGUMENT_TARGETS and exclusion.argument == value[0]))
+        and (exclusion.path_prefix is None or _is_surely_below(views.readings, exclusion.path_prefix))
+        and (exclusion.argument is None or exclusion.argument == name)
         for exclusion in exclusions
     )
 
 
-def _is_below(path: bytes, prefix: str) -> bool:
-    """True if the path is the prefix or lies below it; ``/admin`` does not cover ``/administrator``."""
-    start = prefix.encode("utf-8").rstrip(b"/")
+def _may_be_below(paths: tuple[bytes, ...], prefix: str) -> bool:
+    """True if some server may take the path for the prefix or for one below it."""
+    start = _start(prefix)
+    return any(_is_below(path, start) for path in paths)
+
+
+def _is_surely_below(paths: tuple[bytes, ...], prefix: str) -> bool:
+    """True if every server takes the path for the prefix or for one below it."""
+    start = _start(prefix)
+    return all(_is_below(path, start) for path in paths)
+
+
+def _start(prefix: str) -> bytes:
+    return prefix.encode("utf-8").rstrip(b"/")
+
+
+def _is_below(path: bytes, start: bytes) -> bool:
+    """``/admin`` does not cover ``/administrator``."""
     return path == start or path.startswith(start + b"/")

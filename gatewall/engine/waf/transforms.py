@@ -6,7 +6,7 @@ import html
 from collections.abc import Callable
 
 from gatewall.engine.waf.rules import Transform
-from gatewall.engine.waf.views import canonical_path, decode
+from gatewall.engine.waf.views import Value, canonical_path, decode
 
 
 def _html_decode(value: bytes) -> bytes:
@@ -42,3 +42,11 @@ def apply(transforms: tuple[Transform, ...], value: bytes) -> bytes:
     for transform in transforms:
         value = _FUNCTIONS[transform](value)
     return value
+
+
+def apply_to_all(transforms: tuple[Transform, ...], values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return the named values after the transforms."""
+    for transform in transforms:
+        function = _FUNCTIONS[transform]
+        values = tuple([(name, function(value)) for name, value in values])
+    return values

@@ -1,7 +1,6 @@
 """What a rule can look at: the parts of a request as bytes, each worked out at most once. No I/O."""
 
 import posixpath
-from collections.abc import Iterable
 from urllib.parse import unquote_to_bytes
 
 from gatewall.engine.model import AccessRequest
@@ -9,10 +8,12 @@ from gatewall.engine.waf.rules import Target
 
 _DECODING_ROUNDS = 3
 """How often a value is percent-decoded, so that double encoding does not hide anything."""
-_MAX_ARGUMENTS = 512
+MAX_SEPARATE = 64
+"""How many arguments, cookies and headers are matched one by one; those behind are one value together."""
+_JOINT = "\f"  # white space to every pattern, and neither an entity nor in any text
 
-Value = tuple[str, bytes]
-"""The name of an argument, header or cookie (empty elsewhere), and the value to match."""
+Value = tuple[str | None, bytes]
+"""The name of an argument, header or cookie (None where there is none), and the value to match."""
 
 
 def decode(value: bytes) -> bytes:
@@ -29,7 +30,38 @@ def decode(value: bytes) -> bytes:
 
 def canonical_path(raw: bytes) -> bytes:
     """Return the decoded path with backslashes, dot segments and repeated slashes resolved."""
-    path = decode(raw).replace(b"\\", b"/")
+    return _resolved(decode(raw))
+
+
+def readings(raw: bytes) -> tuple[bytes, ...]:
+    """Return the paths that some server may take this one for; the last is the canonical one.
+
+    It may be decoded once or more, its ``;`` parameters may be dropped, repeated slashes may be
+    merged, and dot segments resolved, or none of it.
+    """
+    found: dict[bytes, None] = {}
+    for _ in range(_DECODING_ROUNDS):
+        raw = unquote_to_bytes(raw)
+        for path in (_without_parameters(raw), raw):
+            for reading in (path, _merged(path), _resolved(path)):
+                found[reading] = None
+        if b"%" not in raw:
+            break
+    return tuple(found)
+
+
+def _without_parameters(path: bytes) -> bytes:
+    if b";" not in path:
+        return path
+    return b"/".join([segment.partition(b";")[0] for segment in path.split(b"/")])
+
+
+def _merged(path: bytes) -> bytes:
+    return b"/" + b"/".join([segment for segment in path.replace(b"\\", b"/").split(b"/") if segment])
+
+
+def _resolved(path: bytes) -> bytes:
+    path = path.replace(b"\\", b"/")
     normal = posixpath.normpath(b"/" + path.lstrip(b"/"))
     return normal + b"/" if path.endswith(b"/") and normal != b"/" else normal
 
@@ -37,60 +69,79 @@ def canonical_path(raw: bytes) -> bytes:
 class Views:
     """The parts of one request, by target."""
 
-    __slots__ = ("_arguments", "_request", "_values")
+    __slots__ = ("_arguments", "_path", "_query", "_readings", "_request", "_values")
 
     def __init__(self, request: AccessRequest) -> None:
         self._request = request
+        self._path, _, self._query = request.uri.encode("latin-1").partition(b"?")
         self._values: dict[Target, tuple[Value, ...]] = {}
-        self._arguments: tuple[tuple[bytes, bytes], ...] | None = None
+        self._arguments: list[tuple[str | None, bytes, bytes]] | None = None
+        self._readings: tuple[bytes, ...] | None = None
 
     def of(self, target: Target) -> tuple[Value, ...]:
         """Return the values that a rule with this target looks at."""
         values = self._values.get(target)
         if values is None:
-            values = self._values[target] = tuple(self._look(target))
+            values = self._values[target] = self._look(target)
         return values
 
-    def _look(self, target: Target) -> Iterable[Value]:  # noqa: C901 - a table, one case a target
+    @property
+    def readings(self) -> tuple[bytes, ...]:
+        """The paths that path prefixes are held against."""
+        if self._readings is None:
+            self._readings = readings(self._path)
+        return self._readings
+
+    def _look(self, target: Target) -> tuple[Value, ...]:  # noqa: C901 - a table, one case a target
         request = self._request
         match target:
             case Target.URI:
-                return (("", request.uri.encode("latin-1")),)
+                return ((None, request.uri.encode("latin-1")),)
             case Target.QUERY:
-                return (("", _split(request.uri)[1]),)
+                return ((None, self._query),)
             case Target.PATH:
-                return (("", decode(_split(request.uri)[0])),)
+                return ((None, decode(self._path)),)
             case Target.ARGS:
-                return ((decode(name).decode("latin-1"), decode(value)) for name, value in self._args())
+                return tuple([(name, value) for name, _, value in self._args()])
             case Target.ARG_NAMES:
-                return ((decode(name).decode("latin-1"), decode(name)) for name, _ in self._args())
+                return tuple([(name, decoded) for name, decoded, _ in self._args()])
             case Target.HEADERS:
-                return ((name, decode(value.encode("latin-1"))) for name, value in request.headers)
+                return _named(request.headers)
             case Target.COOKIES:
-                return ((name, decode(value.encode("latin-1"))) for name, value in request.cookies)
+                return _named(request.cookies)
             case Target.USER_AGENT | Target.REFERER:
                 value = request.header(target.value)
-                return (("", decode(value.encode("latin-1"))),) if value else ()
+                return ((None, decode(value.encode("latin-1"))),) if value else ()
             case Target.METHOD:
-                return (("", request.method.encode("latin-1")),)
+                return ((None, request.method.encode("latin-1")),)
             case Target.HOST:
-                return (("", request.host.name.encode("latin-1")),) if request.host else ()
+                return ((None, request.host.name.encode("latin-1")),) if request.host else ()
             case Target.BODY:
                 return ()  # a subrequest carries no body
 
-    def _args(self) -> tuple[tuple[bytes, bytes], ...]:
+    def _args(self) -> list[tuple[str | None, bytes, bytes]]:
+        """Return the name as text, the name and the value of each argument."""
         if self._arguments is None:
-            parts = _split(self._request.uri)[1].replace(b"+", b" ").split(b"&", _MAX_ARGUMENTS)
-            pairs = (part.partition(b"=") for part in parts if part)
-            self._arguments = tuple((name, value) for name, _, value in pairs)
+            self._arguments = _arguments(self._query)
         return self._arguments
 
-    @property
-    def canonical_path(self) -> bytes:
-        """The path that exclusions and path prefixes are held against."""
-        return canonical_path(_split(self._request.uri)[0])
+
+def _arguments(query: bytes) -> list[tuple[str | None, bytes, bytes]]:
+    parts = query.replace(b"+", b" ").split(b"&", MAX_SEPARATE)
+    found: list[tuple[str | None, bytes, bytes]] = []
+    for part in parts[:MAX_SEPARATE]:
+        if part:
+            name, _, value = part.partition(b"=")
+            name = decode(name)
+            found.append((name.decode("latin-1"), name, decode(value)))
+    for rest in parts[MAX_SEPARATE:]:  # at most one; it is names and values alike
+        decoded = decode(rest.replace(b"&", _JOINT.encode()))
+        found.append((None, decoded, decoded))
+    return found
 
 
-def _split(uri: str) -> tuple[bytes, bytes]:
-    path, _, query = uri.encode("latin-1").partition(b"?")
-    return path, query
+def _named(pairs: tuple[tuple[str, str], ...]) -> tuple[Value, ...]:
+    values: list[Value] = [(name, decode(value.encode("latin-1"))) for name, value in pairs[:MAX_SEPARATE]]
+    if rest := pairs[MAX_SEPARATE:]:
+        values.append((None, decode(_JOINT.join([value for _, value in rest]).encode("latin-1"))))
+    return tuple(values)

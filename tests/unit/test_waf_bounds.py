@@ -1,0 +1,57 @@
+"""Very many arguments, cookies or headers cost no more than a few, and hide nothing."""
+
+import pytest
+
+from gatewall.engine.waf.builtin import BUILTIN_RULES
+from gatewall.engine.waf.matcher import RuleSet
+from gatewall.engine.waf.rules import Exclusion, Target, WafRule
+from gatewall.engine.waf.views import MAX_SEPARATE, Views
+from tests.cast import a_request, a_rule
+
+BUILTIN = RuleSet(
+    WafRule(number, rule.key, rule.pattern, targets=rule.targets, transforms=rule.transforms)
+    for number, rule in enumerate(BUILTIN_RULES)
+)
+IN_ARGS = {"targets": (Target.ARGS,)}
+
+
+def matches(rule, **parts):
+    return bool(RuleSet([rule]).inspect(a_request(**parts), None))
+
+
+def many(count, last):
+    return [f"a{number}=1" for number in range(count)] + [last]
+
+
+@pytest.mark.parametrize("count", [0, MAX_SEPARATE - 1, MAX_SEPARATE, MAX_SEPARATE + 1, 1000])
+@pytest.mark.parametrize(("target", "last"), [(Target.ARGS, "z=at%74ack"), (Target.ARG_NAMES, "at%74ack=z")])
+def test_argument_behind_very_many_is_not_hidden(count, target, last):
+    assert matches(a_rule(r"attack\b", targets=(target,)), uri=f"/?{'&'.join(many(count, last))}")
+
+
+@pytest.mark.parametrize(("target", "part"), [(Target.COOKIES, "cookies"), (Target.HEADERS, "headers")])
+def test_cookie_or_header_behind_very_many_is_not_hidden(target, part):
+    pairs = {f"a{number}": "1" for number in range(100)} | {"z": "at%74ack"}
+
+    assert matches(a_rule("attack", targets=(target,)), **{part: pairs})
+
+
+@pytest.mark.parametrize("target", [Target.ARGS, Target.ARG_NAMES, Target.COOKIES, Target.HEADERS])
+def test_number_of_values_is_bounded(target):
+    pairs = {f"a{number}": "1" for number in range(1000)}
+    request = a_request(uri="/?" + "a=1&" * 4000, cookies=pairs, headers=pairs)
+
+    assert len(Views(request).of(target)) == MAX_SEPARATE + 1
+
+
+def test_last_argument_that_is_matched_alone_has_its_name():
+    spared = a_rule("attack", exclusions=(Exclusion(argument="html"),), **IN_ARGS)
+
+    assert not matches(spared, uri=f"/?{'&'.join(many(MAX_SEPARATE - 1, 'html=attack'))}")
+    assert matches(spared, uri=f"/?{'&'.join(many(MAX_SEPARATE, 'html=attack'))}")
+
+
+def test_arguments_matched_together_keep_what_is_at_their_start_and_end():
+    uri = f"/?{'&'.join([*many(MAX_SEPARATE, 'b'), '../x', 'c'])}"
+
+    assert BUILTIN.inspect(a_request(uri=uri), None)
