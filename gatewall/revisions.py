@@ -145,6 +145,7 @@ def _mark(segments: Iterable[str]) -> None:
 
 
 def _announce() -> None:
+    _pending.set(True)  # unless the hook says otherwise: it may fail
     _pending.set(not all(hook(current()) for hook in _hook))
 
 

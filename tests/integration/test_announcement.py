@@ -1,0 +1,33 @@
+"""What a writer is told about whether his change is in force on this host."""
+
+import pytest
+
+from gatewall import revisions
+from policies import services
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def hook():
+    """Put another hook in place of the publisher for one test."""
+    before = list(revisions._hook)
+    yield revisions.call_after_commit
+    revisions.call_after_commit(*before)
+
+
+def broken(_version):
+    raise OSError("no room for the lock file")
+
+
+@pytest.mark.parametrize(
+    ("answer", "pending"),
+    [(lambda _: True, False), (lambda _: False, True), (broken, True)],
+    ids=["yes", "no", "fails"],
+)
+def test_change_is_pending_unless_the_hook_says_that_it_is_in_force(hook, answer, pending):
+    hook(answer)
+
+    services.block_network(actor="alice", network="203.0.113.7")
+
+    assert revisions.publication_is_pending() is pending
