@@ -25,6 +25,7 @@ _BEFORE_ANY_CHANGE = uuid.UUID(int=0)
 Hook = Callable[[Version], bool]
 _hook: list[Hook] = []
 _pending: ContextVar[bool] = ContextVar("policy_pending", default=False)
+_unannounced: ContextVar[bool] = ContextVar("policy_unannounced", default=False)
 P = ParamSpec("P")
 R = TypeVar("R")
 Row = TypeVar("Row", bound=models.Model)
@@ -133,6 +134,7 @@ def _move(**change: object) -> None:
         raise transaction.TransactionManagementError("policy changes and their revision belong in one transaction")
     change["advanced_at"] = timezone.now()
     _pending.set(False)
+    _unannounced.set(True)
     if not PolicyHead.objects.filter(pk=_ONLY).update(**change):
         _make_head()
         PolicyHead.objects.filter(pk=_ONLY).update(**change)
@@ -145,6 +147,9 @@ def _mark(segments: Iterable[str]) -> None:
 
 
 def _announce() -> None:
+    if not _unannounced.get():
+        return  # another part of the same change has done it: after a commit there is one version
+    _unannounced.set(False)
     _pending.set(True)  # unless the hook says otherwise: it may fail
     _pending.set(not all(hook(current()) for hook in _hook))
 

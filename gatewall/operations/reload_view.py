@@ -26,7 +26,8 @@ class Reload(APIView):
     def post(self, request: Request) -> Response:
         revisions.demand_reload()
         head, run = revisions.head(), run_folder(settings.CONFIG.home)
-        wait_for_workers(run, head.reloads)
+        if not revisions.publication_is_pending():  # else there is nothing yet that they could read
+            wait_for_workers(run, head.reloads)
         report_node(node_name(), policy_files(settings.CONFIG), run)  # this host's row, without waiting for its agent
         nodes = NodeOutput(Node.objects.all(), many=True).data
         here = next(node for node in nodes if node["name"] == node_name()[:100])

@@ -31,3 +31,34 @@ def test_change_is_pending_unless_the_hook_says_that_it_is_in_force(hook, answer
     services.block_network(actor="alice", network="203.0.113.7")
 
     assert revisions.publication_is_pending() is pending
+
+
+def test_change_of_several_segments_is_announced_once(hook):
+    asked = []
+    hook(lambda version: asked.append(version) or True)
+
+    services.register_domain(actor="alice", name="a.example", access="public")  # changes the settings too
+
+    assert len(asked) == 1
+
+
+def test_every_change_is_announced(hook):
+    asked = []
+    hook(lambda version: asked.append(version.revision) or True)
+
+    services.block_network(actor="alice", network="203.0.113.7")
+    services.block_network(actor="alice", network="203.0.113.8")
+
+    assert asked == [1, 2]
+
+
+def test_change_that_is_rolled_back_does_not_keep_the_next_one_from_being_announced(hook):
+    asked = []
+    hook(lambda version: asked.append(version.revision) or True)
+    services.block_network(actor="alice", network="203.0.113.7")
+    with pytest.raises(services.Duplicate):
+        services.block_network(actor="alice", network="203.0.113.7")
+
+    services.block_network(actor="alice", network="203.0.113.8")
+
+    assert asked == [1, 2]
