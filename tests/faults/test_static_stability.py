@@ -7,6 +7,7 @@ import signal
 import pytest
 
 from gatewall.operations.launcher import free_port
+from gatewall.snapshot.worker_report import living_workers
 from tests.planes import Admin, Verdict, about, ask, right_answers, wrong_answers
 from tests.processes import agent, control_plane, data_plane, make_keys, request, wait_until
 
@@ -124,6 +125,8 @@ def test_damaged_publication_is_refused_and_the_last_good_policy_stays(copied):
     installation, port = copied(), free_port()
     current = installation.home / "policy" / "current"
     with data_plane(installation.home, port):
+        workers = installation.home / "run" / "workers"
+        wait_until(lambda: len(living_workers(workers)) == 2, what="both workers to have the good policy")
         damaged = current.with_name("damaged")
         damaged.write_bytes(current.read_bytes().replace(b'"revision":', b'"Revision":'))
         damaged.replace(current)
