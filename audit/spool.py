@@ -58,7 +58,7 @@ class SpoolWriter:
             except OSError as error:
                 self._give_up_segment()
                 if not self.lost:
-                    logger.error("access log: records are being lost: %s", error)  # noqa: TRY400
+                    logger.error("access log: records are being lost: %s", error)  # noqa: TRY400 - the words say it all
                 self.lost += 1
 
     def sync_regularly(self) -> None:
@@ -112,7 +112,7 @@ class SpoolWriter:
             try:
                 self._sync_outside_lock()
             except OSError as error:
-                logger.error("access log: not synced: %s", error)  # noqa: TRY400
+                logger.error("access log: not synced: %s", error)  # noqa: TRY400 - the words say it all
                 with self._lock:
                     self._give_up_segment()
 

@@ -95,7 +95,9 @@ def _start(folder: Path, stack: ExitStack) -> list[Server]:
 
 @contextmanager
 def _running(command: list[str], env: dict[str, str], port: int, path: str) -> Iterator[int]:
-    process = subprocess.Popen(command, cwd=_BASE, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)  # noqa: S603
+    process = subprocess.Popen(  # noqa: S603 - our own commands
+        command, cwd=_BASE, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
+    )
     try:
         deadline = time.monotonic() + _START_SECONDS
         while not answers(f"http://127.0.0.1:{port}{path}"):

@@ -4,6 +4,8 @@ import pytest
 import pytest_socket
 from hypothesis import settings
 
+from tests.unit.publications import some_files
+
 settings.register_profile("unit", max_examples=30, deadline=None, derandomize=True, database=None)
 settings.load_profile("unit")
 
@@ -18,3 +20,15 @@ def pytest_addoption(parser, pluginmanager):
 def pytest_runtest_setup():
     # A unit that opens a socket is none; the plugin lifts the block after each test.
     pytest_socket.disable_socket()
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The published policy of a host that has published nothing yet."""
+    return some_files(tmp_path)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Where ``files`` keeps it."""
+    return tmp_path / "policy"

@@ -10,16 +10,6 @@ from gatewall.snapshot.manifest import ManifestRefused, SegmentRef, manifest_key
 from tests.unit.publications import DIGEST, EPOCH, OTHER_EPOCH, a_manifest, publish, some_files
 
 
-@pytest.fixture
-def files(tmp_path):
-    return some_files(tmp_path)
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return tmp_path / "policy"
-
-
 def path_of(folder, ref):
     return folder / "segments" / ref.sha256
 

@@ -7,20 +7,10 @@ import stat
 
 import pytest
 
-from tests.unit.publications import KEY, a_manifest, publish, some_files
+from tests.unit.publications import KEY, a_manifest, publish
 
 OLD = 1_000_000_000
 DIGEST_OF_X = hashlib.sha256(b"x").hexdigest()
-
-
-@pytest.fixture
-def files(tmp_path):
-    return some_files(tmp_path)
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return tmp_path / "policy"
 
 
 def path_of(folder, ref):

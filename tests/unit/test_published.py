@@ -8,7 +8,7 @@ import pytest
 from gatewall.engine.segments import Segment
 from gatewall.snapshot.published import PublishedPolicies
 from tests.cast import OFFICE
-from tests.unit.publications import EPOCH, Observer, publish, put, revision, some_files
+from tests.unit.publications import EPOCH, Observer, publish, put, revision
 
 
 class Failing(Observer):
@@ -21,16 +21,6 @@ class Failing(Observer):
     def rejected(self, why):
         super().rejected(why)
         raise OSError(28, "No space left on device")
-
-
-@pytest.fixture
-def files(tmp_path):
-    return some_files(tmp_path)
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return tmp_path / "policy"
 
 
 @pytest.fixture

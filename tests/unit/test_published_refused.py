@@ -20,18 +20,7 @@ from tests.unit.publications import (
     publish,
     put,
     revision,
-    some_files,
 )
-
-
-@pytest.fixture
-def files(tmp_path):
-    return some_files(tmp_path)
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return tmp_path / "policy"
 
 
 @pytest.fixture
