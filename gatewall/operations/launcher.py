@@ -3,6 +3,7 @@
 import errno
 import http.client
 import os
+import random
 import shlex
 import signal
 import socket
@@ -77,11 +78,23 @@ def require_free_socket(path: Path, variable: str) -> None:
     raise PortTakenError(f"The socket {path} is taken: stop what listens there, or set {variable}.")
 
 
+def _ports_not_given_out() -> range:
+    """Ports below those that the kernel takes for outgoing connections, so that none of these takes ours meanwhile."""
+    try:
+        lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        lowest = 32768
+    return range(10_000, lowest) if lowest > 12_000 else range(10_000, 65_536)
+
+
 def free_port() -> int:
-    """A loopback port that is free at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A loopback port that is free at this moment, and that no outgoing connection takes by itself."""
+    numbers = _ports_not_given_out()
+    for number in random.sample(numbers, 1_000):
+        with suppress(PortTakenError):
+            require_free(Port("127.0.0.1", number, ""))
+            return number
+    raise PortTakenError("No loopback port is free.")
 
 
 def answers(url: str) -> bool:
