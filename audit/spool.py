@@ -1,8 +1,8 @@
 """The spool: every answer's record, appended to a file of this process before it is answered. Pure.
 
 One ``write`` a record, so that a killed process loses nothing; ``fsync`` follows every 200 ms from a
-thread, so that a power failure loses little. A file holds one segment: a line that names it, then
-frames of length, CRC-32 and record. The writer keeps a lock on its file: a torn frame at the end of a
+thread, so that a power failure loses little. A file holds one segment: a line that names it, then the
+frames of ``audit.frames``. The writer keeps a lock on its file: a torn frame at the end of a
 file that nobody locks is where a process died, and everything before it counts.
 """
 
@@ -10,21 +10,19 @@ import fcntl
 import json
 import logging
 import os
-import struct
 import uuid
-import zlib
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Lock, Thread
 
-from audit.records import AccessRecord, RecordRefused
+from audit.frames import MAX_RECORD_BYTES, framed, frames
+from audit.records import AccessRecord, Gap, RecordRefused
 
 logger = logging.getLogger(__name__)
 
 SUFFIX = ".spool"
-_FRAME = struct.Struct(">II")
-_MAX_RECORD_BYTES = 1024 * 1024
 _SEGMENT_BYTES = 8 * 1024 * 1024
 _FOLDER_BYTES = 1024 * 1024 * 1024
 _SYNC_SECONDS = 0.2
@@ -47,13 +45,16 @@ class SpoolWriter:
         self._stop = Event()
         self.lost = 0
         """Records that could not be written since this process began."""
+        self._lost_before = 0
 
     def write(self, record: AccessRecord) -> None:
-        """Append a record; one that cannot be written is counted in ``lost``."""
-        data = record.to_bytes()
-        frame = _FRAME.pack(len(data), zlib.crc32(data)) + data
+        """Append a record; one that cannot be written is counted in ``lost``, and told by the next that can."""
+        frame = framed(record.to_bytes())
         with self._lock:
             try:
+                if self.lost > self._lost_before:
+                    self._append(framed(Gap(record.at, self.lost - self._lost_before).to_bytes()))
+                    self._lost_before = self.lost
                 self._append(frame)
             except OSError as error:
                 self._give_up_segment()
@@ -73,7 +74,7 @@ class SpoolWriter:
             self._give_up_segment()
 
     def _append(self, frame: bytes) -> None:
-        if len(frame) > _MAX_RECORD_BYTES:  # whoever reads would stop there
+        if len(frame) > MAX_RECORD_BYTES:  # whoever reads would stop there
             raise OSError(f"a record has {len(frame)} bytes")
         if self._descriptor < 0 or self._size + len(frame) > self._segment_bytes:
             self._start_segment()
@@ -93,7 +94,7 @@ class SpoolWriter:
         if _folder_size(self._folder) > self._folder_bytes:
             raise OSError(f"the spool holds more than {self._folder_bytes} bytes")
         segment = str(uuid.uuid4())
-        head = json.dumps({"spool": 1, "segment": segment, "node": self._node}).encode() + b"\n"
+        head = json.dumps({"spool": 2, "segment": segment, "node": self._node}).encode() + b"\n"
         self._descriptor, self._size = _create(self._folder / f"{segment}{SUFFIX}", head), len(head)
 
     def _give_up_segment(self) -> None:
@@ -177,16 +178,40 @@ def is_being_written(path: Path) -> bool:
         os.close(descriptor)
 
 
-def read_records(path: Path) -> Iterator[AccessRecord]:
-    """Yield the intact records of a segment up to the first frame that is torn or damaged."""
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Which segment a file holds, who wrote it, and where its first frame begins."""
+
+    id: uuid.UUID
+    node: str
+    first: int
+
+
+def segment_of(path: Path) -> Segment | None:
+    """Return the segment of a file, or None if its head cannot be read. Raises OSError."""
     with path.open("rb") as file:
-        file.readline(4096)
-        while len(head := file.read(_FRAME.size)) == _FRAME.size:
-            length, checksum = _FRAME.unpack(head)
-            data = file.read(length) if length <= _MAX_RECORD_BYTES else b""
-            if not data or len(data) != length or zlib.crc32(data) != checksum:
-                return  # no record is empty: zeros are what a power failure leaves
-            try:
-                yield AccessRecord.from_bytes(data)
-            except RecordRefused as error:
-                logger.warning("access log: a record of %s is set aside: %s", path.name, error)
+        line = file.readline(4096)
+    try:
+        head = json.loads(line)
+        return Segment(uuid.UUID(head["segment"]), str(head["node"])[:100], len(line))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+def read_from(path: Path, position: int, limit: int) -> bytes:
+    """Return what a segment holds from a position on, at most ``limit`` bytes. Raises OSError."""
+    with path.open("rb") as file:
+        file.seek(position)
+        return file.read(limit)
+
+
+def read_records(path: Path) -> Iterator[AccessRecord]:
+    """Yield the intact records of a segment."""
+    segment = segment_of(path)
+    data = read_from(path, segment.first, 2 * _SEGMENT_BYTES) if segment else b""
+    for frame in frames(data, 0):
+        try:
+            if frame.record is not None and Gap.from_bytes(frame.record) is None:
+                yield AccessRecord.from_bytes(frame.record)
+        except RecordRefused as error:
+            logger.warning("access log: a record of %s is set aside: %s", path.name, error)

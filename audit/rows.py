@@ -1,0 +1,85 @@
+"""Records as rows. Pure: what does not fit is cut, what cannot be a row is refused."""
+
+import json
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+from audit.records import MAX_PATH, MAX_QUERY, MAX_TEXT, AccessRecord, RecordRefused
+from gatewall.engine.addresses import parse_address
+
+COLUMNS = (
+    "decision_id",
+    "at",
+    "node",
+    "client_ip",
+    "client_key",
+    "country_code",
+    "method",
+    "scheme",
+    "host",
+    "path",
+    "query",
+    "user_agent",
+    "status",
+    "outcome",
+    "reason",
+    "decided_by_kind",
+    "decided_by_id",
+    "rules",
+    "credential",
+    "visible",
+    "subject_kind",
+    "subject_id",
+    "subject_name",
+    "latency_us",
+    "policy_revision",
+)
+"""The columns of the access log, in the order of ``row_of``."""
+
+
+def row_of(record: AccessRecord, node: str) -> tuple[Any, ...]:
+    """Return the values of a row. Raises RecordRefused for a record that can be none."""
+    decided_by, subject = record.decided_by or {}, record.subject or {}
+    try:
+        return (
+            uuid.UUID(record.decision_id),
+            datetime.fromtimestamp(record.at, UTC),
+            node,
+            record.client_ip[:45],
+            client_key(record.client_ip),
+            _text(record.country_code, 2),
+            _text(record.method, 32),
+            _text(record.scheme, 16),
+            _text(record.host, 255),
+            _text(record.path, MAX_PATH),
+            _text(record.query, MAX_QUERY),
+            _text(record.user_agent, MAX_TEXT),
+            int(record.status),
+            _text(record.outcome, 16),
+            _text(record.reason, 64),
+            _text(decided_by.get("kind"), 64),
+            decided_by.get("id"),
+            json.dumps(record.rules),
+            None if record.credential is None else json.dumps(record.credential),
+            json.dumps(record.visible),
+            _text(subject.get("kind"), 16),
+            subject.get("id"),
+            _text(subject.get("name"), 100),
+            int(record.latency_us),
+            int(record.policy_revision),
+        )
+    except (ValueError, TypeError, AttributeError, OverflowError) as error:
+        raise RecordRefused(f"not a row ({type(error).__name__})") from None
+
+
+def client_key(address: str) -> str:
+    """Return an address as text that sorts like it. Raises ValueError."""
+    parsed = parse_address(address)
+    if parsed is None:
+        raise ValueError("not an address")
+    return f"4{int(parsed):08x}" if parsed.version == 4 else f"6{int(parsed):032x}"
+
+
+def _text(value: str | None, length: int) -> str | None:
+    return None if value is None else value[:length].replace("\0", "\ufffd")

@@ -1,0 +1,214 @@
+"""From the spool to the database: every record once, whatever happens in between."""
+
+import itertools
+import random
+from datetime import UTC, datetime
+
+import pytest
+from django.db import connection
+
+from audit import ingest, spool
+from audit.models import AccessLog, AccessLogRule, LogGap, MinuteCount, SpoolSegment, UseCount
+from audit.spool import SpoolWriter
+from tests.cast import NOW
+from tests.records import a_record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "spool"
+
+
+def spooled(folder, records, *, close=True, **options):
+    writer = SpoolWriter(folder, "node-1", **options)
+    for record in records:
+        writer.write(record)
+    if close:
+        writer.close()
+    return writer
+
+
+def records(count, **parts):
+    return [a_record(number, **parts) for number in range(count)]
+
+
+def ids():
+    return sorted(str(row) for row in AccessLog.objects.values_list("decision_id", flat=True))
+
+
+def test_every_record_is_a_row_and_the_file_is_gone(folder):
+    spooled(folder, records(300))
+
+    assert ingest.ship(folder) == 300
+    assert ids() == [record.decision_id for record in records(300)]
+    assert spool.segment_files(folder) == []
+
+
+def test_a_row_says_what_the_record_says(folder):
+    record = a_record(at=NOW + 0.25)
+    spooled(folder, [record])
+    ingest.ship(folder)
+
+    row = AccessLog.objects.get()
+
+    assert row.at == datetime.fromtimestamp(NOW + 0.25, UTC)
+    assert (row.node, row.client_ip, row.host, row.path) == ("node-1", record.client_ip, record.host, record.path)
+    assert (row.rules, row.credential, row.visible) == (record.rules, record.credential, record.visible)
+    assert {"kind": row.decided_by_kind, "id": row.decided_by_id} == record.decided_by
+    assert {"kind": row.subject_kind, "id": row.subject_id, "name": row.subject_name} == record.subject
+    assert AccessLogRule.objects.get().rule_id == 7
+
+
+def test_a_segment_that_is_being_written_is_shipped_as_far_as_it_goes(folder):
+    writer = spooled(folder, records(3), close=False)
+
+    assert ingest.ship(folder) == 3
+    writer.write(a_record(3))
+    assert (ingest.ship(folder), ingest.ship(folder)) == (1, 0)
+    assert len(spool.segment_files(folder)) == 1
+
+    writer.close()
+    assert ingest.ship(folder) == 0
+    assert spool.segment_files(folder) == []
+    assert AccessLog.objects.count() == 4
+
+
+def test_dying_between_commit_and_unlink_doubles_nothing(folder, monkeypatch):
+    spooled(folder, records(5))
+    (path,) = spool.segment_files(folder)
+    data = path.read_bytes()
+    ingest.ship(folder)
+    path.write_bytes(data)
+
+    assert ingest.ship(folder) == 0
+    assert AccessLog.objects.count() == 5
+    assert spool.segment_files(folder) == []
+
+
+@pytest.mark.parametrize("step", ["_insert", "add_counts"])
+def test_dying_within_the_transaction_loses_nothing(folder, monkeypatch, step):
+    spooled(folder, records(5))
+    with monkeypatch.context() as patch:
+        patch.setattr(ingest, step, lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            ingest.ship(folder)
+
+    assert (AccessLog.objects.count(), MinuteCount.objects.count(), SpoolSegment.objects.count()) == (0, 0, 0)
+    assert ingest.ship(folder) == 5
+    assert AccessLog.objects.count() == 5
+
+
+def test_a_flipped_bit_costs_one_record_and_is_told(folder):
+    spooled(folder, records(20))
+    (path,) = spool.segment_files(folder)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x10
+    path.write_bytes(data)
+
+    assert ingest.ship(folder) == 19
+    assert [(gap.kind, gap.count) for gap in LogGap.objects.all()] == [("damaged", 1)]
+
+
+def test_however_bits_flip_the_other_records_arrive(folder):
+    numbers = random.Random(11)  # noqa: S311 - examples, no secrets
+    for number in range(30):
+        AccessLog.objects.all().delete()
+        spooled(folder, records(10))
+        (path,) = spool.segment_files(folder)
+        data = bytearray(path.read_bytes())
+        first = data.index(b"\n") + 1
+        data[numbers.randrange(first, len(data))] ^= 1 << numbers.randrange(8)
+        path.write_bytes(data)
+
+        ingest.ship(folder)
+
+        assert AccessLog.objects.count() >= 9, number
+        assert spool.segment_files(folder) == []
+
+
+def test_a_record_that_is_no_row_is_told_and_holds_nothing_up(folder):
+    spooled(folder, [a_record(1), a_record(2, client_ip="nowhere"), a_record(3)])
+
+    assert ingest.ship(folder) == 2
+    assert LogGap.objects.get().kind == "damaged"
+
+
+def test_a_segment_without_a_head_is_set_aside(folder):
+    spooled(folder, records(2))
+    (path,) = spool.segment_files(folder)
+    path.write_bytes(b"\0" * 100)
+
+    assert ingest.ship(folder) == 0
+    assert path.with_suffix(".damaged").exists()
+    assert LogGap.objects.get().kind == "damaged"
+
+
+def test_what_was_lost_is_told_with_its_number(folder, monkeypatch):
+    writer = spooled(folder, records(2), close=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(writer, "_append", lambda _frame: (_ for _ in ()).throw(OSError("disk full")))
+        for number in range(7):
+            writer.write(a_record(100 + number))
+    writer.write(a_record(3))
+    writer.close()
+
+    ingest.ship(folder)
+
+    assert [(gap.kind, gap.count) for gap in LogGap.objects.all()] == [("dropped", 7)]
+    assert AccessLog.objects.count() == 3
+
+
+def test_counts_per_minute_equal_a_count_of_the_rows(folder):
+    hosts, reasons = ["a.example", "b.example", None], ["waf-rule", "session-valid", "credential-missing"]
+    numbers = random.Random(5)  # noqa: S311 - examples, no secrets
+    made = [
+        a_record(number, at=NOW + numbers.uniform(0, 300), host=numbers.choice(hosts), reason=numbers.choice(reasons))
+        for number in range(500)
+    ]
+    for batch in itertools.batched(made, 70) if hasattr(itertools, "batched") else [made[i : i + 70] for i in range(0, 500, 70)]:
+        spooled(folder, batch)
+        ingest.ship(folder)
+
+    for kind, field in (("host", "host"), ("reason", "reason")):
+        plain: dict = {}
+        for row in AccessLog.objects.all():
+            key = (row.at.replace(second=0, microsecond=0), getattr(row, field) or "")
+            plain[key] = plain.get(key, 0) + 1
+        counted = {(c.minute, c.key): c.count for c in MinuteCount.objects.filter(kind=kind)}
+        assert counted == plain
+
+
+def test_a_minute_holds_a_thousand_clients_and_counts_the_others_together(folder):
+    spooled(folder, [a_record(n, client_ip=f"10.0.{n // 250}.{n % 250}") for n in range(1500)])
+    ingest.ship(folder)
+
+    clients = MinuteCount.objects.filter(kind="client")
+
+    assert clients.count() == 1001
+    assert sum(clients.values_list("count", flat=True)) == 1500
+    assert clients.get(key="(other)").count == 500
+
+
+def test_rows_that_decide_are_counted_with_their_last_use(folder):
+    spooled(folder, [a_record(n, at=NOW + n) for n in range(4)])
+    ingest.ship(folder)
+    spooled(folder, [a_record(9, at=NOW - 50)])
+    ingest.ship(folder)
+
+    use = UseCount.objects.get(kind="waf-rules", row_id=7)
+
+    assert use.count == 5
+    assert use.last_at == datetime.fromtimestamp(NOW + 3, UTC)
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no partitions")
+def test_on_postgresql_rows_of_today_are_in_the_partition_of_today(folder):
+    now = datetime.now(UTC)
+    spooled(folder, [a_record(at=now.timestamp())])
+    ingest.ship(folder)
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT tableoid::regclass::text FROM audit_accesslog")
+        assert cursor.fetchone()[0] == f"audit_accesslog_{now:%Y%m%d}"
