@@ -2,6 +2,8 @@
 
 from django.db import models
 
+from audit import wildcards  # noqa: F401 - registers the lookup of the columns below
+
 
 class AccessLog(models.Model):
     """One answer of the gate. On PostgreSQL the table is partitioned by day.

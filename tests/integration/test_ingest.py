@@ -167,7 +167,9 @@ def test_counts_per_minute_equal_a_count_of_the_rows(folder):
         a_record(number, at=NOW + numbers.uniform(0, 300), host=numbers.choice(hosts), reason=numbers.choice(reasons))
         for number in range(500)
     ]
-    for batch in itertools.batched(made, 70) if hasattr(itertools, "batched") else [made[i : i + 70] for i in range(0, 500, 70)]:
+    for batch in (
+        itertools.batched(made, 70) if hasattr(itertools, "batched") else [made[i : i + 70] for i in range(0, 500, 70)]
+    ):
         spooled(folder, batch)
         ingest.ship(folder)
 
