@@ -39,10 +39,10 @@ class Users(Resource):
         return services.create_user(actor=self.actor, **values)
 
     def change_row(self, row: User, **values: Any) -> User:
-        return services.change_user(row, **values)
+        return services.change_user(row, actor=self.actor, **values)
 
     def delete_row(self, row: User) -> None:
-        services.delete_user(row)
+        services.delete_user(row, actor=self.actor)
 
 
 class Login(APIView):

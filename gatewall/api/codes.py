@@ -21,6 +21,7 @@ REFUSAL_CODES = frozenset(
     {
         "admin-required",
         "builtin-rule",
+        "cannot-restore",
         "cross-site",
         "domain-removed",
         "duplicate",
@@ -28,6 +29,7 @@ REFUSAL_CODES = frozenset(
         "last-admin",
         "network-too-large",
         "too-many-git-tokens",
+        "would-lock-you-out",
     }
 )
 """What services refuse; each is the ``code`` of a subclass of ``gatewall.refusals.Refusal``."""

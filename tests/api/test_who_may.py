@@ -27,6 +27,9 @@ WHO = {
     ("system-settings", "GET"): ADMIN,
     ("system-settings", "PUT"): ADMIN,
     ("system-reload", "POST"): ADMIN,
+    ("policy-revisions-list", "GET"): ADMIN,
+    ("policy-revisions-detail", "GET"): ADMIN,
+    ("policy-revisions-restore", "POST"): ADMIN,
     **{(f"{name}-list", verb): ADMIN for name in MANAGED for verb in ("GET", "POST")},
     **{(f"{name}-detail", verb): ADMIN for name in MANAGED for verb in ("GET", "DELETE")},
     **{(f"{name}-detail", "PUT"): ADMIN for name in MANAGED if name not in NO_PUT},
@@ -68,7 +71,7 @@ def path_of(name, user_id):
 
     pk = user_id if name == "users-detail" else 999_999
     arguments = {"git-tokens-list": {"user_id": user_id}, "git-tokens-detail": {"user_id": user_id, "pk": pk}}
-    usual = {"pk": pk} if name.endswith("-detail") else {}
+    usual = {"pk": pk} if name.endswith(("-detail", "-restore")) else {}
     return reverse(name, kwargs=arguments.get(name, usual)).removeprefix("/wall")
 
 

@@ -103,7 +103,7 @@ def test_the_rules_are_seeded_once(capsys):
 def test_seeding_leaves_what_operators_set(capsys):
     call_command("seed_waf_rules")
     rule = WafRule.objects.first()
-    services.change_waf_rule(rule, enabled=False, score=1, name="mine")
+    services.change_waf_rule(rule, enabled=False, score=1, name="mine", actor="alice")
 
     call_command("seed_waf_rules")
 
@@ -141,7 +141,7 @@ def test_a_person_who_registers_beside_the_seeds_turns_the_mode(admin):
 @pytest.mark.django_db
 def test_a_seed_that_was_removed_does_not_come_back():
     call_command("seed_domains")
-    services.remove_domain(AuthorizedDomain.objects.get(name="localhost"))
+    services.remove_domain(AuthorizedDomain.objects.get(name="localhost"), actor="alice")
 
     call_command("seed_domains")
 
