@@ -176,7 +176,7 @@ def test_no_recorded_field_opens_anything():
     named = {attribute for fields in changes.FIELDS.values() for attribute in fields.values()}
 
     assert named.isdisjoint({"password", "digest", "token", "session_version"})
-    assert not [name for name in system_settings.names() if any(word in name for word in ("secret", "key", "token"))]
+    assert not [name for name in system_settings.names() if any(word in name for word in ("secret", "_key", "token"))]
 
 
 def test_logins_make_no_revision(anonymous, bob):

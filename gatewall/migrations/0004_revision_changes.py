@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('gatewall', '0002_published_policy'),
+        ('gatewall', '0003_sign_in_settings'),
     ]
 
     operations = [
