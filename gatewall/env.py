@@ -14,8 +14,9 @@ from gatewall.credentials.keyring import KeyRing
 from gatewall.engine.hosts import Authority
 from gatewall.env_reader import ConfigError, Reader, refuse_shared
 
-__all__ = ["Config", "ConfigError", "read", "secret_file"]
+__all__ = ["LOOPBACK_PROXIES", "Config", "ConfigError", "read", "secret_file", "secret_files"]
 
+LOOPBACK_PROXIES = "127.0.0.0/8,::1"
 _SECRET_FILES = {
     "GATEWALL_SECRET_KEY": "secret-key",
     "GATEWALL_JWT_KEYS": "jwt-keys",
@@ -94,7 +95,7 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
         log_level=reader.choice("GATEWALL_LOG_LEVEL", default="INFO", choices=_LOG_LEVELS),
         demo=reader.boolean("GATEWALL_DEMO", default=True),
         demo_port=reader.integer("GATEWALL_DEMO_PORT", default=8080, minimum=1, maximum=65535),
-        trusted_proxies=_trusted_proxies(environ.get("GATEWALL_TRUSTED_PROXIES", "127.0.0.0/8,::1")),
+        trusted_proxies=_trusted_proxies(environ.get("GATEWALL_TRUSTED_PROXIES", LOOPBACK_PROXIES)),
         cookie_domain=_cookie_domain(environ.get("GATEWALL_COOKIE_DOMAIN", "")),
         public_url=_public_url(environ.get("GATEWALL_PUBLIC_URL", "")),
         database=_database(reader.secret("DATABASE_URL") or f"sqlite:///{home / 'gatewall.sqlite3'}"),
@@ -123,6 +124,12 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
 def secret_file(name: str, environ: Mapping[str, str], home: Path) -> Path | None:
     """Return the file that a secret is read from, or None for one that the environment itself holds."""
     return _reader(environ, home).file(name)
+
+
+def secret_files(environ: Mapping[str, str], home: Path) -> list[Path]:
+    """Return the files that secrets are read from, as far as they exist."""
+    reader = _reader(environ, home)
+    return [path for name in _SECRETS if (path := reader.file(name)) and path.exists()]
 
 
 def _reader(environ: Mapping[str, str], home: Path) -> Reader:
