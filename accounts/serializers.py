@@ -54,6 +54,32 @@ class LoginInput(StrictInput):
     password = TextField(max_length=1024, trim_whitespace=False)
 
 
+class WhoOutput(serializers.Serializer[Any]):
+    """Who somebody is, in short."""
+
+    id = serializers.IntegerField()
+    username = serializers.CharField()
+    is_admin = serializers.BooleanField()
+
+
+class SignedInOutput(serializers.Serializer[Any]):
+    """The answer to a completed sign-in."""
+
+    token = serializers.CharField()
+    token_type = serializers.ChoiceField(choices=["Bearer"])
+    expires_at = serializers.DateTimeField()
+    two_factor_required = serializers.BooleanField()
+    user = WhoOutput()
+
+
+class OwnSessionOutput(serializers.Serializer[Any]):
+    """The session that the caller's token stands for."""
+
+    user = WhoOutput()
+    expires_at = serializers.DateTimeField()
+    amr = serializers.ListField(child=serializers.CharField())
+
+
 def signed_in(result: SignedIn) -> dict[str, Any]:
     """Return the answer to a completed sign-in."""
     return {

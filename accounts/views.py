@@ -10,22 +10,35 @@ from rest_framework import status
 from rest_framework.permissions import AllowAny, IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from accounts import browser, login, selectors, services
 from accounts.authentication import SessionTokenAuthentication
+from accounts.filters import UserFilters
 from accounts.models import User
-from accounts.serializers import LoginInput, UserInput, UserOutput, moment, signed_in, who
+from accounts.serializers import (
+    LoginInput,
+    OwnSessionOutput,
+    SignedInOutput,
+    UserInput,
+    UserOutput,
+    moment,
+    signed_in,
+    who,
+)
 from accounts.tokens import API, GATE, SessionToken
 from gatewall.api.cross_site import refuse_cross_site
+from gatewall.api.operations import operation
 from gatewall.api.permissions import IsAdmin, IsAdminOrSelf
 from gatewall.api.resources import Resource
+from gatewall.api.views import ApiView
 
 
 class Users(Resource):
     """People who sign in. Anybody may look at himself."""
 
     input, output = UserInput, UserOutput
+    volatile = ("last_login_at", "session_count")
+    filterset_class = UserFilters
     ordering_fields = ("id", "created_at", "username", "last_login_at")
     search_fields = ("username", "email", "remark")
 
@@ -45,13 +58,14 @@ class Users(Resource):
         services.delete_user(row)
 
 
-class Login(APIView):
+class Login(ApiView):
     """Sign in with a name and a password."""
 
     authentication_classes: list[Any] = []
     permission_classes = [AllowAny]
     admins_only = False
 
+    @operation(body=LoginInput, answer=SignedInOutput, refuses=(401, 403))
     def post(self, request: Request) -> Response:
         refuse_cross_site(request)
         form = LoginInput(data=request.data)
@@ -68,24 +82,26 @@ class Login(APIView):
         return response
 
 
-class OwnSession(APIView):
+class OwnSession(ApiView):
     """The session that the caller's token stands for."""
 
     authentication_classes = [SessionTokenAuthentication]
     permission_classes = [IsAuthenticated]
 
+    @operation(answer=OwnSessionOutput)
     def get(self, request: Request) -> Response:
         token: SessionToken = request.auth
         expires_at = datetime.fromtimestamp(token["exp"], tz=UTC)
         return Response({"user": who(request.user), "expires_at": moment(expires_at), "amr": token["amr"]})
 
 
-class Logout(APIView):
+class Logout(ApiView):
     """End the session that the caller's token stands for."""
 
     authentication_classes = [SessionTokenAuthentication]
     permission_classes = [IsAuthenticated]
 
+    @operation()
     def post(self, request: Request) -> Response:
         services.revoke_session(uuid.UUID(request.auth["jti"]), at=timezone.now())
         response = Response(status=status.HTTP_204_NO_CONTENT)

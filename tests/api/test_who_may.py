@@ -27,6 +27,8 @@ WHO = {
     ("system-settings", "GET"): ADMIN,
     ("system-settings", "PUT"): ADMIN,
     ("system-reload", "POST"): ADMIN,
+    ("schema", "GET"): ADMIN,
+    ("docs", "GET"): ADMIN,
     **{(f"{name}-list", verb): ADMIN for name in MANAGED for verb in ("GET", "POST")},
     **{(f"{name}-detail", verb): ADMIN for name in MANAGED for verb in ("GET", "DELETE")},
     **{(f"{name}-detail", "PUT"): ADMIN for name in MANAGED if name not in NO_PUT},
