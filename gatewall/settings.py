@@ -147,7 +147,6 @@ SPECTACULAR_SETTINGS = {
     "SERVERS": [{"url": ROOT_PATH or "/"}],
     "SCHEMA_PATH_PREFIX": ROOT_PATH,
     "SCHEMA_PATH_PREFIX_TRIM": True,
-    "SCHEMA_COERCE_PATH_PK": False,
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["gatewall.api.permissions.IsAdmin"],
     "POSTPROCESSING_HOOKS": ["gatewall.api.schema.complete"],

@@ -96,10 +96,11 @@ class OperationSchema(AutoSchema):
 
     def _path_parameters(self) -> Iterator[Schema]:
         for name in re.findall(r"\{(\w+)\}", self.path):
-            schema: Schema = {"type": "string"}
-            if f"<uuid:{name}>" in self.path_regex or name == "jti":
+            # drf-spectacular writes {id} in the path where the route says pk.
+            regex, spelt, schema = self.path_regex, "pk" if name == "id" else name, {"type": "string"}
+            if f"<uuid:{name}>" in regex or name == "jti":
                 schema = {"type": "string", "format": "uuid"}
-            elif f"<int:{name}>" in self.path_regex or f"(?P<{name}>[0-9]" in self.path_regex:
+            elif any(f"<int:{each}>" in regex or f"(?P<{each}>[0-9]" in regex for each in (name, spelt)):
                 schema = {"type": "integer", "minimum": 1}
             yield {"in": "path", "name": name, "required": True, "schema": schema}
 
@@ -228,12 +229,7 @@ class OperationSchema(AutoSchema):
 
 
 def complete(result: Schema, generator: Any, request: Any, public: bool) -> Schema:  # noqa: FBT001 - drf-spectacular's
-    """Add what all operations share: problems, headers, the ways to sign in. Ids in paths are called ``id``."""
-    for path in list(result["paths"]):
-        operations = result["paths"].pop(path)
-        result["paths"][path.replace("{pk}", "{id}")] = operations
-        for each in (parameter for one in operations.values() for parameter in one.get("parameters", ())):
-            each["name"] = "id" if each["name"] == "pk" else each["name"]
+    """Add what all operations share: problems, headers, the ways to sign in."""
     components = result["components"]
     components["schemas"]["Problem"] = _problem_schema()
     components["responses"] = {f"Problem{status}": _problem(status) for status in sorted(CODES)}
