@@ -1,5 +1,6 @@
 """``/schema`` and ``/docs``: the OpenAPI document, and a page to read and try it. Nothing comes from another site."""
 
+from functools import cache
 from typing import Any
 
 from django.http import HttpResponse
@@ -18,6 +19,12 @@ _DOCUMENT = {"type": "object", "required": ["openapi", "info", "paths"]}
 _PAGE = {"type": "string"}
 
 
+@cache
+def _document() -> Any:
+    """Return the document, which is the same for the life of the process."""
+    return SchemaGenerator().get_schema(request=None, public=True)
+
+
 class Document(ApiView):
     """The OpenAPI 3.1 document of the API, as JSON or, where ``Accept`` asks for it, as YAML."""
 
@@ -25,7 +32,7 @@ class Document(ApiView):
 
     @operation(answer=_DOCUMENT)
     def get(self, request: Request) -> Response:
-        return Response(SchemaGenerator().get_schema(request=None, public=True))
+        return Response(_document())
 
 
 class Docs(ApiView):
