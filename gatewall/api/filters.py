@@ -116,14 +116,18 @@ def _moment(value: str) -> Any:
         raise ValidationError(str(words), "invalid") from None
 
 
-class ListFilters(django_filters.FilterSet):
-    """What the rows that people make can be filtered by."""
-
-    created_by = text("created_by", max_length=64)
-    created_at_after, created_at_before = at_or_after("created_at"), before("created_at")
+class Filters(django_filters.FilterSet):
+    """The filters of one list."""
 
     def chosen(self) -> QuerySet[Any]:
         """Return the rows that match every filter. Raises ValidationError that names the malformed ones."""
         if not self.is_valid():
             raise ValidationError(self.form.errors.as_data())
         return self.qs
+
+
+class ListFilters(Filters):
+    """What the rows that people make can be filtered by."""
+
+    created_by = text("created_by", max_length=64)
+    created_at_after, created_at_before = at_or_after("created_at"), before("created_at")

@@ -15,13 +15,15 @@ from typing import Any, TypeVar
 
 from rest_framework import serializers
 
-Output = type[serializers.BaseSerializer[Any]] | Mapping[str, Any] | None
+Serializer = type[serializers.BaseSerializer[Any]]
+Output = Serializer | tuple[Serializer, ...] | Mapping[str, Any] | None
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
 class Operation:
-    """``body``: the input serializer. ``answers``: by status, a serializer, a JSON schema, or None for no body.
+    """``body``: the input serializer. ``answers``: by status, a serializer, several of them, a JSON
+    schema, or None for no body.
 
     ``refuses``: the statuses of problems that the operation gives besides those that all give.
     """

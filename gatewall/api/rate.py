@@ -15,7 +15,6 @@ from gatewall import system_settings
 from gatewall.clientip import client_of_environ
 from gatewall.request_rate import RequestRateTable, network_of
 
-CALLS_PER_MINUTE = 1200
 SETTING_SECONDS = 1.0
 """How long the number in force is remembered, so that a call costs no statement for it."""
 _remembered: tuple[float, int] = (0.0, 0)
@@ -23,14 +22,11 @@ _remembered: tuple[float, int] = (0.0, 0)
 
 def count_call(request: Request, user_id: int | None) -> None:
     """Count a call of this user or, if he is nobody, of the client's network. Raises Throttled over the limit."""
-    limit = _limit()
-    if not limit:
-        return
     if user_id is None:
         subject = b"network " + network_of(client_of_environ(request.META, settings.GATEWALL_TRUSTED_PROXIES))
     else:
         subject = b"user %d" % user_id
-    if wait := _table(settings.GATEWALL_HOME).count(subject, limit, time.time()):
+    if wait := _table(settings.GATEWALL_HOME).count(subject, _limit(), time.time()):
         raise Throttled(wait=wait)
 
 
@@ -41,12 +37,12 @@ def forget_limit() -> None:
 
 
 def _limit() -> int:
-    """Return the calls a minute, 0 for no limit."""
+    """Return the calls a minute."""
     global _remembered  # noqa: PLW0603 - a memory of one value
     until, limit = _remembered
     now = time.monotonic()
     if now >= until:
-        limit = getattr(system_settings.current(), "api_requests_per_minute", CALLS_PER_MINUTE)
+        limit = system_settings.current().api_requests_per_minute
         _remembered = (now + SETTING_SECONDS, limit)
     return limit
 

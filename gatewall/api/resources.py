@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from gatewall import revisions
 from gatewall.api import etags
-from gatewall.api.filters import ListFilters
+from gatewall.api.filters import Filters, ListFilters
 from gatewall.api.pagination import everything, wants_everything
 from gatewall.api.queries import refuse_unknown_parameters, search_text
 from gatewall.api.serializers import StrictInput
@@ -36,7 +36,7 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
     input: type[StrictInput]
     volatile: tuple[str, ...] = ()
     """Fields that change by themselves, without anybody's write: a write never depends on them."""
-    filterset_class: type[ListFilters] = ListFilters
+    filterset_class: type[Filters] = ListFilters
     ordering_fields: tuple[str, ...] = ("id", "created_at")
     order_by: ClassVar[dict[str, Any]] = {}
     """The columns of ordering fields that are called otherwise."""
@@ -152,8 +152,8 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
             raise ValidationError({"ordering": [f"one of {', '.join(self.ordering_fields)}, or with - before it"]})
         column = self.order_by.get(name, F(name))
         if field.startswith("-"):
-            return rows.order_by(column.desc(nulls_first=True), "-id")
-        return rows.order_by(column.asc(nulls_last=True), "id")
+            return rows.order_by(column.desc(nulls_first=True), "-pk")
+        return rows.order_by(column.asc(nulls_last=True), "pk")
 
     def _filtered(self, rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
         return self.filterset_class(data=self.request.query_params, queryset=rows, request=self.request).chosen()

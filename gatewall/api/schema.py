@@ -117,14 +117,15 @@ class OperationSchema(AutoSchema):
         }
 
     def _get_request_body(self, direction: str = "request") -> Schema | None:
-        body = self.view.input if self._is_of_resource else self._operation and self._operation.body
-        if body is None or self.method not in {"POST", "PUT"}:
+        body = getattr(self.view, "input", None) if self._is_of_resource else self._operation and self._operation.body
+        if body is None or (self._is_of_resource and self.method not in {"POST", "PUT"}):
             return None
         is_partial = (
             self.method == "PUT" if self._is_of_resource else bool(self._operation and self._operation.is_partial)
         )
         schema = self._part_of(body) if is_partial else self.resolve_serializer(body, "request").ref
-        return {"required": True, "content": {"application/json": {"schema": schema}}}
+        required = not is_partial and any(field.required for field in body().fields.values())
+        return {"required": required, "content": {"application/json": {"schema": schema}}}
 
     def _part_of(self, body: type[serializers.Serializer[Any]]) -> Schema:
         """Return a body of any subset of the fields, in which read-only ones may be sent back."""
@@ -175,6 +176,8 @@ class OperationSchema(AutoSchema):
     def _shape_of(self, output: Any) -> Schema | None:
         if output is None or isinstance(output, Mapping):
             return None if output is None else dict(output)
+        if isinstance(output, tuple):
+            return {"oneOf": [self._shape_of(each) for each in output]}
         return self.resolve_serializer(output, "response").ref
 
     def _shape_of_resource(self) -> Schema | None:

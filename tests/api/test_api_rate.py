@@ -132,19 +132,13 @@ def test_a_call_costs_no_statement_for_it(alice, monkeypatch, django_assert_num_
     rate.forget_limit()
 
 
-def test_the_number_in_force_is_the_setting_and_zero_is_off(monkeypatch, alice):
+def test_the_number_in_force_is_the_setting(admin, monkeypatch):
     monkeypatch.undo()
-    client = Api(a_token(alice))
-    for number, expected in ((2, [200, 200, 429]), (0, [200] * 9)):
-        system = type("Settings", (), {"api_requests_per_minute": number})()
-        monkeypatch.setattr(rate.system_settings, "current", lambda system=system: system)
-        rate.forget_limit()
-        assert statuses(client, len(expected)) == expected
-    rate.forget_limit()
-
-
-def test_without_a_setting_it_is_what_the_contract_says(monkeypatch):
-    monkeypatch.undo()
+    monkeypatch.setattr(rate, "SETTING_SECONDS", 0)
     rate.forget_limit()
 
     assert rate._limit() == 1200
+    admin.put("/system/settings", {"api_requests_per_minute": 60})
+    assert rate._limit() == 60
+    assert statuses(admin, 60)[-3:] == [200, 200, 429]
+    rate.forget_limit()

@@ -83,6 +83,7 @@ FINDS = [
     ("/users", {"is_admin": "true"}, [0]),
     ("/users", {"is_active": "false"}, [2]),
     ("/users", {"all_domains": "false"}, [1]),
+    ("/users", {"totp_enabled": "true"}, []),
     ("/users", {"authorized_domain": "OFFICE.example"}, [2]),
     ("/users", {"last_login_at_after": "2090-01-01T00:00:00Z"}, []),
     ("/users", {"is_admin": "false", "is_active": "true"}, [1]),
@@ -268,3 +269,19 @@ def test_git_tokens_are_filtered_too(admin, alice):
 
     assert found(admin, path, name="two") == [ids[1]]
     assert fields_refused(admin.get(path, {"owner": "bob"})) == {"owner"}
+
+
+def test_sessions_are_a_list_like_any_other(admin, alice, bob):
+    path = f"/users/{bob.pk}/sessions"
+    a_token(bob)
+    a_token(bob)
+
+    every = admin.get(path, {"ordering": "-issued_at"}).json()
+    assert every["count"] == len(admin.get(path, {"all": "true"}).json()["results"]) == 2
+    assert admin.get(path, {"client_ip": every["results"][0]["client_ip"]}).json()["count"] == 2
+    assert admin.get(path, {"client_ip": "203.0.113.99"}).json()["count"] == 0
+    assert admin.get(path, {"issued_at_after": "2090-01-01T00:00:00Z"}).json()["count"] == 0
+    for name, value in (("client_ip", "10.0.0.0/8"), ("created_by", "bob"), ("ordering", "jti"), ("search", "a")):
+        assert fields_refused(admin.get(path, {name: value})) == {name}
+    one = admin.get(f"{path}/{every['results'][0]['jti']}")
+    assert admin.get(f"{path}/{one.json()['jti']}", headers={"If-None-Match": one.headers["ETag"]}).status_code == 304

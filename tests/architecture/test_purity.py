@@ -22,6 +22,7 @@ MODULES = sorted(
     }
     | {
         "gatewall.env",
+        "gatewall.env_reader",
         "gatewall.clientip",
         "gatewall.refusals",
         "gatewall.snapshot.assembly",
