@@ -25,6 +25,7 @@ MODULES = sorted(
         "gatewall.env_reader",
         "gatewall.clientip",
         "gatewall.refusals",
+        "gatewall.request_rate",
         "gatewall.snapshot.assembly",
         "gatewall.snapshot.codec",
         "gatewall.snapshot.files",
