@@ -5,6 +5,7 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils import translation
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer2, OpenApiYamlRenderer, OpenApiYamlRenderer2
 from rest_framework.renderers import StaticHTMLRenderer
@@ -22,7 +23,8 @@ _PAGE = {"type": "string"}
 @cache
 def _document() -> Any:
     """Return the document, which is the same for the life of the process."""
-    return SchemaGenerator().get_schema(request=None, public=True)
+    with translation.override("en"):  # not in the language of whoever asks first
+        return SchemaGenerator().get_schema(request=None, public=True)
 
 
 class Document(ApiView):

@@ -27,7 +27,7 @@ def count_call(request: Request, user_id: int | None) -> None:
     else:
         subject = b"user %d" % user_id
     if wait := _table(settings.GATEWALL_HOME).count(subject, _limit(), time.time()):
-        raise Throttled(wait=wait)
+        raise Throttled(wait=wait, detail="too many calls within a minute.")
 
 
 def forget_limit() -> None:

@@ -12,6 +12,7 @@ from drf_spectacular.validation import validate_schema
 
 from gatewall.api.codes import PROBLEM_CODES
 from gatewall.api.resources import Resource
+from gatewall.api.views import ApiView
 from tests.api.resources import CHANGEABLE, KINDS, make
 from tests.api.test_who_may import PAGES, WHO, patterns, verbs
 from tests.wall import PASSWORD, Api, a_token
@@ -100,6 +101,17 @@ def test_every_route_is_described():
 
     assert silent == set()
     assert len(operations()) == len(served)
+
+
+def test_every_view_of_the_api_is_counted_and_held_to_the_rules_of_all():
+    views = {
+        getattr(pattern.callback, "cls", None) or pattern.callback.view_class
+        for pattern in patterns()
+        if pattern.name not in PAGES
+    }
+
+    assert {view.__name__ for view in views if not issubclass(view, ApiView)} == set()
+    assert {view.__name__ for view in views if not view.is_rate_limited} == {"Live", "Ready"}
 
 
 def is_described(pattern, verb):
@@ -247,10 +259,11 @@ def test_what_other_operations_answer_is_what_the_document_says(admin, alice):
 @pytest.mark.django_db
 def test_the_document_is_served_as_json_and_as_yaml(admin):
     served = admin.get("/schema")
+    foreign = admin.get("/schema", headers={"Accept-Language": "zh-hans"})
     yaml = admin.get("/schema", headers={"Accept": "application/yaml, application/vnd.oai.openapi"})
 
     assert served.headers["Content-Type"] == "application/json"
-    assert served.json() == document()
+    assert served.json() == foreign.json() == document()
     assert yaml.headers["Content-Type"].startswith(("application/yaml", "application/vnd.oai.openapi"))
     assert yaml.content.startswith(b"openapi: 3.1")
 
