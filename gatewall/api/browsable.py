@@ -14,10 +14,10 @@ class Page(BrowsableAPIRenderer):
     """DRF's page. Its forms send JSON by script, so its scripts may call us; nothing else is loosened."""
 
     def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> str:
+        page: str = super().render(data, accepted_media_type, renderer_context)
         response = (renderer_context or {}).get("response")
         if response is not None:
             response["Content-Security-Policy"] = content_security_policy(scripts_call_us=True)
-        page: str = super().render(data, accepted_media_type, renderer_context)
         return page
 
     def get_context(self, data: Any, accepted_media_type: str, renderer_context: Any) -> dict[str, Any]:
