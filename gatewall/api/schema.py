@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
+from django.utils.module_loading import autodiscover_modules
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent, get_doc
 from rest_framework import serializers
@@ -233,6 +234,7 @@ class OperationSchema(AutoSchema):
 
 def complete(result: Schema, generator: Any, request: Any, public: bool) -> Schema:  # noqa: FBT001 - drf-spectacular's
     """Add what all operations share: problems, headers, the ways to sign in."""
+    autodiscover_modules("hashers")  # Django imports them with the first password; their refusals belong here too
     components = result["components"]
     components["schemas"]["Problem"] = _problem_schema()
     components["responses"] = {f"Problem{status}": _problem(status) for status in sorted(CODES)}
