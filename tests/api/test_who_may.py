@@ -24,6 +24,7 @@ WHO = {
     ("admin-login", "POST"): PUBLIC,
     ("session", "GET"): SIGNED_IN,
     ("logout", "POST"): SIGNED_IN,
+    ("policy-explain", "POST"): ADMIN,
     ("system-settings", "GET"): ADMIN,
     ("system-settings", "PUT"): ADMIN,
     ("system-reload", "POST"): ADMIN,
