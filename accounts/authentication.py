@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework_simplejwt.authentication import JWTAuthentication
 from rest_framework_simplejwt.exceptions import InvalidToken, TokenError
 
-from accounts import selectors
+from accounts import admin_session, selectors
 from accounts.models import User
 from accounts.tokens import API, SessionToken
 from gatewall.api.cross_site import refuse_cross_site
@@ -92,7 +92,11 @@ def holder_of(raw: str) -> tuple[User, SessionToken] | None:
 
 
 class AdminSessionAuthentication(SessionAuthentication):
-    """The browsable API under the Django admin's session, with its CSRF token."""
+    """The browsable API under the Django admin's session, with its CSRF token and its second factor."""
+
+    def authenticate(self, request: Any) -> Any:
+        found = super().authenticate(request)
+        return found if found is None or admin_session.is_enough(request._request, found[0]) else None  # noqa: SLF001
 
     def authenticate_header(self, request: Any) -> str:
         return 'Gatewall realm="Gatewall"'

@@ -13,12 +13,27 @@ from gatewall.engine.addresses import parse_address
 from gatewall.engine.hosts import Authority
 
 _LOOPBACK_NAMES = frozenset({"localhost", "[::1]"})
+_PROXY_HEADERS = frozenset({"HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP"})
 
 
 def visitor(request: HttpRequest | Request) -> Visitor:
     """Return where a sign-in comes from."""
     address = client_of_environ(request.META, settings.GATEWALL_TRUSTED_PROXIES)
     return Visitor(client_ip=str(address), user_agent=request.headers.get("User-Agent", ""))
+
+
+def is_at_this_machine(request: HttpRequest | Request) -> bool:
+    """True for a caller who came straight from this machine: over loopback TCP, by a loopback name, through no proxy.
+
+    A proxy on this machine is a loopback peer too, and the headers that it adds give it away.
+    """
+    peer = parse_address(str(request.META.get("REMOTE_ADDR", "")))
+    through_a_proxy = any(name in _PROXY_HEADERS or name.startswith("HTTP_X_FORWARDED_") for name in request.META)
+    return peer is not None and peer.is_loopback and not through_a_proxy and is_loopback_name(_host(request))
+
+
+def _host(request: HttpRequest | Request) -> str:
+    return str(request.META.get("HTTP_HOST", ""))
 
 
 def set_session(response: HttpResponse, request: HttpRequest | Request, token: str, *, expires_at: datetime) -> None:

@@ -1,11 +1,51 @@
 """Password hashes: Argon2id at the cost that OWASP gives as the floor (cheat sheet, 2026-08)."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import BoundedSemaphore
+
 from django.contrib.auth.hashers import Argon2PasswordHasher
+
+from gatewall.refusals import TooMany
+
+AT_ONCE = 2
+"""Hashes that one process computes at a time: memory and cores stay bounded, however many sign in."""
+PATIENCE_SECONDS = 5.0
+_turn = BoundedSemaphore(AT_ONCE)
+
+
+class TooBusy(TooMany):
+    """So many passwords are being checked that this one would wait too long."""
+
+    code = "too-busy"
 
 
 class Argon2idHasher(Argon2PasswordHasher):
-    """19 MiB, two passes, one lane; Django's own default takes 100 MiB a login."""
+    """19 MiB, two passes, one lane; Django's own default takes 100 MiB a login.
+
+    ``encode`` and ``verify`` wait for their turn and raise TooBusy where it does not come.
+    """
 
     memory_cost = 19 * 1024
     time_cost = 2
     parallelism = 1
+
+    def encode(self, password: str, salt: str) -> str:
+        with _own_turn():
+            encoded: str = super().encode(password, salt)
+        return encoded
+
+    def verify(self, password: str, encoded: str) -> bool:
+        with _own_turn():
+            matches: bool = super().verify(password, encoded)
+        return matches
+
+
+@contextmanager
+def _own_turn() -> Iterator[None]:
+    if not _turn.acquire(timeout=PATIENCE_SECONDS):
+        raise TooBusy("many people are signing in: try again in a moment", retry_after_seconds=5)
+    try:
+        yield
+    finally:
+        _turn.release()

@@ -1,4 +1,4 @@
-"""Signing in: from a name and a password to a session."""
+"""Signing in: from a name and a password, and a code where one is asked for, to a session."""
 
 import re
 from dataclasses import dataclass
@@ -7,15 +7,16 @@ from datetime import datetime, timedelta
 from django.contrib.auth.hashers import check_password, make_password
 from django.utils.functional import SimpleLazyObject
 
-from accounts import selectors, services, tokens
+from accounts import challenges, second_factor, selectors, services, throttling, tokens
+from accounts.challenges import Challenged
 from accounts.models import USERNAME_PATTERN, User
-from accounts.tokens import IssuedToken
+from accounts.tokens import API, GATE, IssuedToken
 from accounts.validators import MAX_LENGTH
 from gatewall import system_settings
 from gatewall.refusals import Forbidden, Gone, Refusal
 
 _WRONG = "the user name or the password is wrong"
-_PASSWORD = "pwd"  # RFC 8176
+PASSWORD_METHOD = "pwd"
 _NOBODY = SimpleLazyObject(lambda: make_password("the password of nobody"))
 
 
@@ -25,10 +26,32 @@ class InvalidCredentials(Refusal):
     code = "invalid-credentials"
 
 
+class InvalidCode(Refusal):
+    """The second factor is wrong, or was used already."""
+
+    code = "invalid-code"
+
+
 class AdminRequired(Forbidden):
     """The password is right, but only admins may sign in here."""
 
     code = "admin-required"
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A way in: its name, for whom it is, and what its sessions open."""
+
+    name: str
+    audiences: tuple[str, ...]
+    admins_only: bool = False
+
+
+LOGIN = Flow("login", (GATE, API))
+ADMIN_LOGIN = Flow("admin-login", (GATE, API), admins_only=True)
+GUARD = Flow("guard", (GATE,))
+ADMIN_SITE = Flow("admin-site", (), admins_only=True)
+"""The Django admin, which opens a session of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,40 +71,77 @@ class SignedIn:
     amr: tuple[str, ...]
 
 
-def verify_password(username: str, password: str) -> User | None:
-    """Return the active user whose password this is, or None after equal work.
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """A user who has proved to be one, by these methods (RFC 8176)."""
 
-    A password that no account can have is not hashed at its full length.
+    user: User
+    amr: tuple[str, ...]
+
+
+def sign_in(username: str, password: str, *, flow: Flow, visitor: Visitor, at: datetime) -> SignedIn | Challenged:
+    """Open a session for the user whose password this is, or ask for the second factor that he has.
+
+    Raises InvalidCredentials, AdminRequired, TooManyAttempts, TooBusy.
     """
-    user = selectors.user_by_name(username) if re.match(USERNAME_PATTERN, username) else None
-    known = user is not None and user.is_active
-    encoded = user.password if user is not None and known else str(_NOBODY)
-    matches = check_password(password[:MAX_LENGTH], encoded)
-    return user if matches and known and len(password) <= MAX_LENGTH else None
+    proof = prove_password(username, password, flow=flow, visitor=visitor, at=at)
+    return proof if isinstance(proof, Challenged) else open_session(proof, flow=flow, visitor=visitor, at=at)
 
 
-def sign_in(
-    username: str,
-    password: str,
-    *,
-    audiences: tuple[str, ...],
-    visitor: Visitor,
-    at: datetime,
-    admins_only: bool = False,
-) -> SignedIn:
-    """Open a session for the user whose password this is. Raises InvalidCredentials, AdminRequired."""
+def finish_sign_in(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datetime) -> SignedIn:
+    """Open a session for the user who answers his challenge with a code of his second factor.
+
+    Raises InvalidChallenge, InvalidCode, AdminRequired, TooManyAttempts.
+    """
+    return open_session(prove_code(token, code, flow=flow, visitor=visitor, at=at), flow=flow, visitor=visitor, at=at)
+
+
+def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor, at: datetime) -> Proven | Challenged:
+    """Check the first factor, as ``sign_in()`` does, and open nothing."""
+    attempt = throttling.attempt(username, visitor.client_ip, at)
     user = verify_password(username, password)
     if user is None:
         raise InvalidCredentials(_WRONG)
-    if admins_only and not user.is_admin:
+    if flow.admins_only and not user.is_admin:
+        attempt.was_no_failure()
         raise AdminRequired("only admins may sign in here")
-    return open_session(user, audiences=audiences, amr=(_PASSWORD,), visitor=visitor, at=at)
+    if selectors.has_second_factor(user):
+        attempt.was_no_failure()
+        return challenges.begin(user, flow.name, at=at)
+    attempt.succeeded()
+    return Proven(user, (PASSWORD_METHOD,))
 
 
-def open_session(
+def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datetime) -> Proven:
+    """Check the second factor, as ``finish_sign_in()`` does, and open nothing."""
+    challenge = challenges.find(token, flow.name, at=at)
+    user = challenge.user
+    attempt = throttling.attempt(user.username, visitor.client_ip, at)
+    challenges.take_a_try(challenge, at=at)
+    method = second_factor.use_code(user, code, at=at)
+    if method is None:
+        raise InvalidCode("the code is wrong, or was used already")
+    challenges.spend(challenge, at=at)
+    if flow.admins_only and not user.is_admin:
+        attempt.was_no_failure()
+        raise AdminRequired("only admins may sign in here")
+    attempt.succeeded()
+    return Proven(user, (PASSWORD_METHOD, method))
+
+
+def open_session(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -> SignedIn:
+    """Issue a token to a user who has proved to be one, and record its session. Raises InvalidCredentials."""
+    try:
+        token = start_session(proof.user, audiences=flow.audiences, amr=proof.amr, visitor=visitor, at=at)
+    except Gone:
+        raise InvalidCredentials(_WRONG) from None
+    return SignedIn(proof.user, token, proof.amr)
+
+
+def start_session(
     user: User, *, audiences: tuple[str, ...], amr: tuple[str, ...], visitor: Visitor, at: datetime
-) -> SignedIn:
-    """Issue a token to a user who has proved to be one, and record its session."""
+) -> IssuedToken:
+    """Issue a token and record its session. Raises Gone."""
     token = tokens.issue(
         user_id=user.pk,
         session_version=user.session_version,
@@ -90,8 +150,18 @@ def open_session(
         at=at,
         lifetime=timedelta(hours=system_settings.current().session_hours),
     )
-    try:
-        services.open_session(user, token, at=at, client_ip=visitor.client_ip, user_agent=visitor.user_agent, amr=amr)
-    except Gone:
-        raise InvalidCredentials(_WRONG) from None
-    return SignedIn(user, token, amr)
+    services.open_session(user, token, at=at, client_ip=visitor.client_ip, user_agent=visitor.user_agent, amr=amr)
+    return token
+
+
+def verify_password(username: str, password: str) -> User | None:
+    """Return the active user whose password this is, or None after equal work.
+
+    A password that no account can have is not hashed at its full length. Attempts are not counted
+    here: a caller who lets strangers try counts them first.
+    """
+    user = selectors.user_by_name(username) if re.match(USERNAME_PATTERN, username) else None
+    known = user is not None and user.is_active
+    encoded = user.password if user is not None and known else str(_NOBODY)
+    matches = check_password(password[:MAX_LENGTH], encoded)
+    return user if matches and known and len(password) <= MAX_LENGTH else None

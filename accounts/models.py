@@ -86,3 +86,52 @@ class Session(models.Model):
     def is_live(self, at: datetime) -> bool:
         """True while the session opens anything."""
         return self.revoked_at is None and at < self.expires_at and self.session_version == self.user.session_version
+
+
+class TotpDevice(models.Model):
+    """The authenticator app of a user; the second factor is on once it was confirmed.
+
+    ``last_step`` is the time step of the last code that was accepted: none is accepted twice.
+    """
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, primary_key=True, related_name="totp")
+    sealed_secret = models.CharField(max_length=255)
+    created_at = models.DateTimeField()
+    confirmed_at = models.DateTimeField(null=True)
+    last_step = models.BigIntegerField(default=0)
+
+
+class RecoveryCode(models.Model):
+    """A code for once, by its digest. A used code has no row."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="recovery_codes")
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "digest"], name="recovery_code_is_unique_per_user")]
+
+
+class Challenge(models.Model):
+    """A sign-in whose password was right and whose second factor is awaited, by the ``jti`` of its token."""
+
+    jti = models.UUIDField(primary_key=True, editable=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="challenges")
+    flow = models.CharField(max_length=16)
+    session_version = models.PositiveIntegerField()
+    expires_at = models.DateTimeField(db_index=True)
+    tries = models.PositiveSmallIntegerField(default=0)
+    spent_at = models.DateTimeField(null=True)
+
+
+class FailureCount(models.Model):
+    """How often sign-in failed for a key: an account, a network, or both. The key is a digest."""
+
+    scope = models.CharField(max_length=16)
+    key = models.CharField(max_length=64)
+    failures = models.PositiveIntegerField(default=0)
+    began_at = models.DateTimeField()
+    blocked_until = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["scope", "key"], name="failures_are_counted_once_per_key")]
+        indexes = [models.Index(fields=["began_at"], name="failures_by_age")]

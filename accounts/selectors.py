@@ -1,21 +1,24 @@
 """What the account rows say. Reads only."""
 
 import uuid
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
-from accounts.models import Session, User
+from accounts.models import Session, TotpDevice, User
+
+_AT_HOME_DAYS = 30
 
 
 def users(at: datetime) -> QuerySet[User]:
-    """Return the users with their domains and, as ``session_count``, their live sessions."""
+    """Return the users with their domains, ``session_count`` (live sessions) and ``totp_enabled``."""
     live = Q(
         sessions__revoked_at__isnull=True,
         sessions__expires_at__gt=at,
         sessions__session_version=F("session_version"),
     )
-    counted = User.objects.annotate(session_count=Count("sessions", filter=live))
+    confirmed = TotpDevice.objects.filter(user=OuterRef("pk"), confirmed_at__isnull=False)
+    counted = User.objects.annotate(session_count=Count("sessions", filter=live), totp_enabled=Exists(confirmed))
     return counted.prefetch_related("authorized_domains").order_by("id")
 
 
@@ -42,6 +45,23 @@ def live_session(jti: str, at: datetime) -> Session | None:
         return None
     session = Session.objects.select_related("user").filter(pk=key, user__is_active=True).first()
     return session if session and session.is_live(at) else None
+
+
+def live_sessions(user_id: int, at: datetime) -> QuerySet[Session]:
+    """Return the sessions of a user that open anything."""
+    live = Session.objects.filter(user_id=user_id, revoked_at__isnull=True, expires_at__gt=at)
+    return live.filter(session_version=F("user__session_version"), user__is_active=True)
+
+
+def has_second_factor(user: User) -> bool:
+    """True if the user has confirmed an authenticator app."""
+    return TotpDevice.objects.filter(user=user, confirmed_at__isnull=False).exists()
+
+
+def is_at_home(username: str, client_ip: str, at: datetime) -> bool:
+    """True if the user has signed in from this address within the last 30 days."""
+    lately = at - timedelta(days=_AT_HOME_DAYS)
+    return Session.objects.filter(user__username__iexact=username, client_ip=client_ip, issued_at__gte=lately).exists()
 
 
 def revoked_sessions(at: datetime) -> QuerySet[Session]:

@@ -4,17 +4,22 @@ from typing import Any
 
 from rest_framework import serializers
 
+from accounts.challenges import Challenged
 from accounts.login import SignedIn
-from accounts.models import User, plain_email
+from accounts.models import Session, User, plain_email
 from gatewall.api.serializers import FlagField, StrictInput, TextField
 from policies.serializers import RegisteredDomainField
+
+
+def _password(**options: Any) -> TextField:
+    return TextField(max_length=1024, trim_whitespace=False, write_only=True, **options)
 
 
 class UserInput(StrictInput):
     """A user as sent."""
 
     username = TextField(max_length=64)
-    password = TextField(max_length=1024, trim_whitespace=False, write_only=True)
+    password = _password()
     email = serializers.EmailField(allow_blank=True, required=False, validators=[plain_email])
     is_admin = FlagField(required=False)
     is_active = FlagField(required=False)
@@ -27,6 +32,7 @@ class UserOutput(serializers.ModelSerializer[User]):
     """A user as shown: nothing that opens anything."""
 
     authorized_domains = serializers.SlugRelatedField[Any](slug_field="name", many=True, read_only=True)
+    totp_enabled = serializers.BooleanField()
     session_count = serializers.IntegerField()
 
     class Meta:
@@ -42,16 +48,71 @@ class UserOutput(serializers.ModelSerializer[User]):
             "all_domains",
             "authorized_domains",
             "remark",
+            "totp_enabled",
             "last_login_at",
             "session_count",
         )
+
+
+class SessionOutput(serializers.ModelSerializer[Session]):
+    """A live session as shown. Its ``jti`` names the token and opens nothing."""
+
+    current = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Session
+        fields = ("jti", "issued_at", "expires_at", "client_ip", "user_agent", "amr", "current")
+
+    def get_current(self, session: Session) -> bool:
+        """Return whether the caller's own token is the one of this session."""
+        return str(session.pk) == self.context["current_jti"]
 
 
 class LoginInput(StrictInput):
     """A name and a password as sent."""
 
     username = TextField(max_length=256)
-    password = TextField(max_length=1024, trim_whitespace=False)
+    password = _password()
+
+
+class SecondFactorInput(StrictInput):
+    """The answer to a challenge as sent."""
+
+    challenge_token = TextField(max_length=4096)
+    code = TextField(max_length=64)
+
+
+class RecoveryInput(StrictInput):
+    """What an admin sends who has lost the second factor."""
+
+    username = TextField(max_length=256)
+    password = _password()
+    recovery_key = TextField(max_length=1024, write_only=True)
+
+
+class ConfirmInput(StrictInput):
+    """The first code of an authenticator app."""
+
+    code = TextField(max_length=64)
+
+
+class ReauthenticationInput(StrictInput):
+    """The password again, where it is asked for."""
+
+    password = _password(required=False)
+
+
+class SwitchOffInput(ReauthenticationInput):
+    """The password or a code, where one is asked for."""
+
+    code = TextField(max_length=64, required=False)
+
+
+class PasswordInput(StrictInput):
+    """A new password and, from its owner, the old one."""
+
+    current_password = _password(required=False)
+    new_password = _password()
 
 
 def signed_in(result: SignedIn) -> dict[str, Any]:
@@ -62,6 +123,16 @@ def signed_in(result: SignedIn) -> dict[str, Any]:
         "expires_at": moment(result.token.expires_at),
         "two_factor_required": False,
         "user": who(result.user),
+    }
+
+
+def challenged(challenge: Challenged) -> dict[str, Any]:
+    """Return the answer to a right password whose owner has a second factor."""
+    return {
+        "two_factor_required": True,
+        "challenge_token": challenge.token,
+        "expires_at": moment(challenge.expires_at),
+        "methods": ["totp", "recovery-code"],
     }
 
 

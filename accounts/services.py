@@ -115,6 +115,14 @@ def revoke_session(jti: uuid.UUID, *, at: datetime) -> None:
         revisions.advance_revocations()
 
 
+@revisions.one_at_a_time
+def end_all_sessions(user: User) -> None:
+    """End every session of a user for good. Raises Gone."""
+    user = revisions.as_it_is_now(user)
+    User.objects.filter(pk=user.pk).update(session_version=F("session_version") + 1)
+    revisions.advance(Segment.USERS)
+
+
 def _refuse_last_admin(user: User) -> None:
     if not selectors.has_active_admin_besides(user):
         raise LastAdmin(f"{user.username} is the last active admin")

@@ -50,6 +50,11 @@ class KeyRingBackend:
         return timedelta(0)
 
 
+def backend() -> KeyRingBackend:
+    """Return what signs with the key ring in force."""
+    return KeyRingBackend(settings.GATEWALL_JWT_KEYS, ISSUER)
+
+
 def _is_audience(value: object) -> bool:
     """True for what our tokens say that they open, in each form of RFC 7519 section 4.1.3."""
     names = value if isinstance(value, list) else [value]
@@ -63,7 +68,7 @@ class SessionToken(Token):
     lifetime = timedelta(hours=24)
 
     def get_token_backend(self) -> KeyRingBackend:
-        return KeyRingBackend(settings.GATEWALL_JWT_KEYS, ISSUER)
+        return backend()
 
     @property
     def audiences(self) -> frozenset[str]:

@@ -1,17 +1,28 @@
 """The paths of users and sign-in."""
 
-from django.urls import path
+from django.urls import path, re_path
 from rest_framework.routers import SimpleRouter
 
-from accounts import views
+from accounts import sign_in_views, views
+from accounts.login import ADMIN_LOGIN
 
+_USER = r"users/(?P<user_id>[0-9]{1,18})"
 router = SimpleRouter(trailing_slash=False)
 router.register("users", views.Users, basename="users")
+router.register(rf"{_USER}/sessions", views.Sessions, basename="sessions")
 
 urlpatterns = [
-    path("login", views.Login.as_view(), name="login"),
-    path("admin-login", views.Login.as_view(admins_only=True), name="admin-login"),
-    path("logout", views.Logout.as_view(), name="logout"),
-    path("session", views.OwnSession.as_view(), name="session"),
+    path("login", sign_in_views.Login.as_view(), name="login"),
+    path("login/2fa", sign_in_views.LoginSecondFactor.as_view(), name="login-2fa"),
+    path("admin-login", sign_in_views.Login.as_view(flow=ADMIN_LOGIN), name="admin-login"),
+    path("admin-login/2fa", sign_in_views.LoginSecondFactor.as_view(flow=ADMIN_LOGIN), name="admin-login-2fa"),
+    path("admin-recover-2fa", sign_in_views.RecoverSecondFactor.as_view(), name="admin-recover-2fa"),
+    path("logout", sign_in_views.Logout.as_view(), name="logout"),
+    path("session", sign_in_views.OwnSession.as_view(), name="session"),
+    re_path(rf"^{_USER}/totp/setup\Z", views.TotpSetup.as_view(), name="totp-setup"),
+    re_path(rf"^{_USER}/totp/confirm\Z", views.TotpConfirm.as_view(), name="totp-confirm"),
+    re_path(rf"^{_USER}/totp/disable\Z", views.TotpDisable.as_view(), name="totp-disable"),
+    re_path(rf"^{_USER}/totp\Z", views.Totp.as_view(), name="totp"),
+    re_path(rf"^{_USER}/password\Z", views.Password.as_view(), name="password"),
     *router.urls,
 ]

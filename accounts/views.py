@@ -1,23 +1,30 @@
-"""Users and sign-in over HTTP: parse, one call, answer."""
+"""Users and their own accounts over HTTP: parse, one call, answer."""
 
 import uuid
 from datetime import UTC, datetime
 from typing import Any
 
+from django.contrib.auth import update_session_auth_hash
 from django.db.models import Model, QuerySet
+from django.http import Http404
 from django.utils import timezone
-from rest_framework import status
-from rest_framework.permissions import AllowAny, IsAuthenticated
+from rest_framework import status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import browser, login, selectors, services
-from accounts.authentication import SessionTokenAuthentication
-from accounts.models import User
-from accounts.serializers import LoginInput, UserInput, UserOutput, moment, signed_in, who
-from accounts.tokens import API, GATE, SessionToken
-from gatewall.api.cross_site import refuse_cross_site
+from accounts import browser, login, reauthentication, second_factor, selectors, services, totp
+from accounts.models import Session, User
+from accounts.serializers import (
+    ConfirmInput,
+    PasswordInput,
+    ReauthenticationInput,
+    SessionOutput,
+    SwitchOffInput,
+    UserInput,
+    UserOutput,
+    signed_in,
+)
 from gatewall.api.permissions import IsAdmin, IsAdminOrSelf
 from gatewall.api.resources import Resource
 
@@ -45,49 +52,136 @@ class Users(Resource):
         services.delete_user(row)
 
 
-class Login(APIView):
-    """Sign in with a name and a password."""
+class _OfOneUser(APIView):
+    """A view of what belongs to one user: for admins, and for the user himself."""
 
-    authentication_classes: list[Any] = []
-    permission_classes = [AllowAny]
-    admins_only = False
+    permission_classes = [IsAdminOrSelf]
 
-    def post(self, request: Request) -> Response:
-        refuse_cross_site(request)
-        form = LoginInput(data=request.data)
+    @property
+    def user(self) -> User:
+        """The user of the path. Raises Http404."""
+        user = User.objects.filter(pk=self.kwargs["user_id"]).first()
+        if user is None:
+            raise Http404
+        return user
+
+    @property
+    def is_own(self) -> bool:
+        """True if the caller is the user of the path."""
+        return int(self.kwargs["user_id"]) == self.request.user.pk
+
+    @property
+    def is_fresh(self) -> bool:
+        """True if the caller need not say again who he is; the Django admin's session does not say how old it is."""
+        began = datetime.fromtimestamp(self.request.auth["iat"], tz=UTC) if self.request.auth else None
+        return reauthentication.is_fresh(began, timezone.now())
+
+
+class TotpSetup(_OfOneUser):
+    """Make a secret and its QR code. It is no factor until a code confirms it."""
+
+    def post(self, request: Request, user_id: str) -> Response:
+        form = ReauthenticationInput(data=request.data)
         form.is_valid(raise_exception=True)
-        result = login.sign_in(
-            **form.validated_data,
-            audiences=(GATE, API),
-            visitor=browser.visitor(request),
-            at=timezone.now(),
-            admins_only=self.admins_only,
-        )
-        response = Response(signed_in(result))
-        browser.set_session(response, request, result.token.text, expires_at=result.token.expires_at)
+        user, now = self.user, timezone.now()
+        if self.is_own and not self.is_fresh:
+            password = form.validated_data.get("password")
+            reauthentication.require_password(user, password, visitor=browser.visitor(request), at=now)
+        setup = second_factor.begin_setup(user, at=now)
+        uri = setup.otpauth_uri
+        images = {"qr_code": totp.qr_png(uri), "qr_svg": totp.qr_svg(uri)}
+        return Response({"secret": setup.secret, "otpauth_uri": uri, **images})
+
+
+class TotpConfirm(_OfOneUser):
+    """Switch the second factor on with its first code; the answer has the recovery codes, this once."""
+
+    def post(self, request: Request, user_id: str) -> Response:
+        form = ConfirmInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        codes = second_factor.confirm_setup(self.user, form.validated_data["code"], at=timezone.now())
+        return Response({"recovery_codes": codes})
+
+
+class Totp(_OfOneUser):
+    """Switch the second factor off."""
+
+    http_method_names = ["delete", "options"]
+
+    def delete(self, request: Request, user_id: str) -> Response:
+        form = SwitchOffInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        user = self.user
+        if self.is_own and not self.is_fresh:
+            sent = {name: form.validated_data.get(name) for name in ("password", "code")}
+            visitor = browser.visitor(request)
+            reauthentication.require_password_or_code(user, **sent, visitor=visitor, at=timezone.now())
+        second_factor.switch_off(user)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class TotpDisable(Totp):
+    """The same by POST, for proxies that drop the body of a DELETE."""
+
+    http_method_names = ["post", "options"]
+
+    def post(self, request: Request, user_id: str) -> Response:
+        return self.delete(request, user_id)
+
+
+class Password(_OfOneUser):
+    """Change a password: every other session of the user ends, and the owner goes on with a fresh one."""
+
+    def put(self, request: Request, user_id: str) -> Response:
+        form = PasswordInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        user, visitor, now = self.user, browser.visitor(request), timezone.now()
+        if self.is_own:
+            current = form.validated_data.get("current_password")
+            reauthentication.require_password(user, current, visitor=visitor, at=now)
+        user = services.change_user(user, password=form.validated_data["new_password"])
+        if not self.is_own:
+            return Response(UserOutput(selectors.users(now).get(pk=user.pk)).data)
+        return self._go_on(request, user, visitor, now)
+
+    def _go_on(self, request: Request, user: User, visitor: login.Visitor, now: datetime) -> Response:
+        if request.auth is None:
+            update_session_auth_hash(request._request, user)  # noqa: SLF001 - the Django admin's own session stays
+            audiences, amr = login.LOGIN.audiences, (login.PASSWORD_METHOD,)
+        else:
+            audiences, amr = tuple(sorted(request.auth.audiences)), tuple(request.auth["amr"])
+        token = login.start_session(user, audiences=audiences, amr=amr, visitor=visitor, at=now)
+        response = Response(signed_in(login.SignedIn(user, token, amr)))
+        browser.set_session(response, request, token.text, expires_at=token.expires_at)
         return response
 
 
-class OwnSession(APIView):
-    """The session that the caller's token stands for."""
+class Sessions(viewsets.GenericViewSet[Session]):
+    """The live sessions of a user; deleting one ends it."""
 
-    authentication_classes = [SessionTokenAuthentication]
-    permission_classes = [IsAuthenticated]
+    permission_classes = [IsAdminOrSelf]
+    serializer_class = SessionOutput
+    lookup_field = "jti"
+    lookup_value_regex = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+    http_method_names = ["get", "head", "options", "delete"]
 
-    def get(self, request: Request) -> Response:
-        token: SessionToken = request.auth
-        expires_at = datetime.fromtimestamp(token["exp"], tz=UTC)
-        return Response({"user": who(request.user), "expires_at": moment(expires_at), "amr": token["amr"]})
+    def get_queryset(self) -> QuerySet[Session]:
+        if not User.objects.filter(pk=self.kwargs["user_id"]).exists():
+            raise Http404
+        return selectors.live_sessions(int(self.kwargs["user_id"]), timezone.now())
 
+    def get_serializer_context(self) -> dict[str, Any]:
+        current = self.request.auth["jti"] if self.request.auth else ""
+        return {**super().get_serializer_context(), "current_jti": current}
 
-class Logout(APIView):
-    """End the session that the caller's token stands for."""
+    def list(self, request: Request, user_id: str) -> Response:
+        rows = self.paginate_queryset(self.get_queryset())
+        return self.get_paginated_response(self.get_serializer(rows, many=True).data)
 
-    authentication_classes = [SessionTokenAuthentication]
-    permission_classes = [IsAuthenticated]
+    def retrieve(self, request: Request, user_id: str, jti: str) -> Response:
+        return Response(self.get_serializer(self.get_object()).data)
 
-    def post(self, request: Request) -> Response:
-        services.revoke_session(uuid.UUID(request.auth["jti"]), at=timezone.now())
-        response = Response(status=status.HTTP_204_NO_CONTENT)
-        browser.clear_session(response)
-        return response
+    def destroy(self, request: Request, user_id: str, jti: str) -> Response:
+        self.get_object()
+        services.revoke_session(uuid.UUID(jti), at=timezone.now())
+        return Response(status=status.HTTP_204_NO_CONTENT)

@@ -21,7 +21,7 @@ for n in range(1, 200):
 for code in ("KP", "IR", "SY"):
     policies.block_country(actor="bench", country_code=code)
 visitor = Visitor("192.0.2.7", "bench")
-print(login.open_session(admin, audiences=("gate",), amr=("pwd",), visitor=visitor, at=timezone.now()).token.text)
+print(login.start_session(admin, audiences=("gate",), amr=("pwd",), visitor=visitor, at=timezone.now()).text)
 """
 
 

@@ -1,7 +1,6 @@
 """The environment, read once into typed values. Pure: standard library only.
 
-Every problem is one line that names the variable. A secret ``NAME`` can also be read from the file
-that ``NAME_FILE`` names, or from its file under ``GATEWALL_HOME/secrets``, where ``bin/up`` puts it.
+Every problem is one line that names the variable.
 """
 
 from collections.abc import Mapping
@@ -14,11 +13,14 @@ from gatewall import geo_file
 from gatewall.clientip import TrustedProxies, TrustRefused
 from gatewall.credentials.keyring import KeyRing, KeyRingRefused
 from gatewall.engine.hosts import Authority
+from gatewall.env_reader import ConfigError, Reader
 
-MIN_SECRET_LENGTH = 32
+__all__ = ["Config", "ConfigError", "read"]
+
 _SECRET_FILES = {
     "GATEWALL_SECRET_KEY": "secret-key",
     "GATEWALL_JWT_KEYS": "jwt-keys",
+    "GATEWALL_DATA_KEYS": "data-keys",
     "GATEWALL_ADMIN_RECOVERY_KEY": "admin-recovery-key",
 }
 _SECRETS = (*_SECRET_FILES, "GATEWALL_ADMIN_PASSWORD", "GATEWALL_METRICS_TOKEN", "DATABASE_URL", "CACHE_URL")
@@ -45,10 +47,6 @@ _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _PATH_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./")
 
 
-class ConfigError(Exception):
-    """A variable has a value that cannot be used; the message is the one line to show."""
-
-
 @dataclass(frozen=True, slots=True)
 class Config:
     """Everything that the environment says, with its defaults filled in."""
@@ -71,6 +69,7 @@ class Config:
     geoip_database: Path | None
     secret_key: str = field(repr=False)
     jwt_keys: KeyRing
+    data_keys: KeyRing
     admin_password: str | None = field(repr=False)
     admin_recovery_key: str | None = field(repr=False)
     metrics_token: str | None = field(repr=False)
@@ -88,7 +87,7 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
     """
     _refuse_unknown(environ)
     home = base / (environ.get("GATEWALL_HOME") or "var")
-    reader = _Reader(environ, home)
+    reader = Reader(environ, {name: home / "secrets" / file for name, file in _SECRET_FILES.items()})
     config = Config(
         root_path=_root_path(environ.get("ROOT_PATH", "/wall")),
         home=home,
@@ -107,72 +106,14 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
         cache_url=_cache_url(reader.secret("CACHE_URL")),
         geoip_database=_geo_database(environ.get("GEOIP_DATABASE", ""), base, home),
         secret_key=reader.key("GATEWALL_SECRET_KEY"),
-        jwt_keys=_key_ring(reader.key("GATEWALL_JWT_KEYS")),
+        jwt_keys=_key_ring("GATEWALL_JWT_KEYS", reader),
+        data_keys=_key_ring("GATEWALL_DATA_KEYS", reader),
         admin_password=reader.secret("GATEWALL_ADMIN_PASSWORD"),
         admin_recovery_key=reader.secret("GATEWALL_ADMIN_RECOVERY_KEY"),
         metrics_token=reader.secret("GATEWALL_METRICS_TOKEN"),
     )
     _refuse_shared_ports(config)
     return config
-
-
-class _Reader:
-    """Reads single variables."""
-
-    def __init__(self, environ: Mapping[str, str], home: Path) -> None:
-        self._environ = environ
-        self._home = home
-
-    def integer(self, name: str, *, default: int, minimum: int, maximum: int) -> int:
-        text = self._environ.get(name, str(default))
-        if not (text.isascii() and text.isdigit() and len(text) < 10 and minimum <= int(text) <= maximum):
-            raise ConfigError(f"{name} must be a whole number from {minimum} to {maximum}, not {text!r}")
-        return int(text)
-
-    def boolean(self, name: str, *, default: bool) -> bool:
-        text = self._environ.get(name, "1" if default else "0")
-        if text not in {"0", "1"}:
-            raise ConfigError(f"{name} must be 0 or 1, not {text!r}")
-        return text == "1"
-
-    def choice(self, name: str, *, default: str, choices: tuple[str, ...]) -> str:
-        text = self._environ.get(name, default).upper()
-        if text not in choices:
-            raise ConfigError(f"{name} must be one of {', '.join(choices)}, not {text!r}")
-        return text
-
-    def secret(self, name: str) -> str | None:
-        """Return a secret from NAME, from the file NAME_FILE, or from its file under the state folder."""
-        value, file = self._environ.get(name), self._environ.get(f"{name}_FILE")
-        if value and file:
-            raise ConfigError(f"{name} and {name}_FILE are both set: set one")
-        if value:
-            return value
-        if file:
-            return _read_secret(f"{name}_FILE", Path(file))
-        default = self._home / "secrets" / _SECRET_FILES[name] if name in _SECRET_FILES else None
-        return _read_secret(name, default) if default and default.exists() else None
-
-    def key(self, name: str) -> str:
-        """Return a secret that nothing works without."""
-        value = self.secret(name)
-        if value is None:
-            raise ConfigError(
-                f"{name} is not set: `python -m gatewall.credentials.keyfiles` makes one in {self._home / 'secrets'}"
-            )
-        if len(value) < MIN_SECRET_LENGTH or len(set(value)) < MIN_SECRET_LENGTH // 4:
-            raise ConfigError(f"{name} is too short or not random: at least {MIN_SECRET_LENGTH} characters are needed")
-        return value
-
-
-def _read_secret(name: str, path: Path) -> str:
-    try:
-        text = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        raise ConfigError(f"{name} names {str(path)!r}, which cannot be read") from None
-    if not text:
-        raise ConfigError(f"{name} names {str(path)!r}, which is empty")
-    return text
 
 
 def _refuse_unknown(environ: Mapping[str, str]) -> None:
@@ -245,11 +186,11 @@ def _has_more_than_host(parts: SplitResult) -> bool:
     return bool(parts.path.strip("/") or parts.query or parts.fragment)
 
 
-def _key_ring(text: str) -> KeyRing:
+def _key_ring(name: str, reader: Reader) -> KeyRing:
     try:
-        return KeyRing.parse(text)
+        return KeyRing.parse(reader.key(name))
     except KeyRingRefused as error:
-        raise ConfigError(f"GATEWALL_JWT_KEYS: {error}") from None
+        raise ConfigError(f"{name}: {error}") from None
 
 
 def _database(url: str) -> Mapping[str, object]:

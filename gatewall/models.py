@@ -102,6 +102,27 @@ class SystemSettings(models.Model):
     session_hours = models.PositiveSmallIntegerField(
         default=24, validators=[MinValueValidator(1), MaxValueValidator(8760)]
     )
+    login_failures_per_account_and_network = models.PositiveIntegerField(
+        default=10, validators=[MinValueValidator(1), MaxValueValidator(1_000)]
+    )
+    login_failures_per_network = models.PositiveIntegerField(
+        default=100, validators=[MinValueValidator(1), MaxValueValidator(100_000)]
+    )
+    login_failures_per_account = models.PositiveIntegerField(
+        default=1000, validators=[MinValueValidator(1), MaxValueValidator(100_000)]
+    )
+    login_failure_window_minutes = models.PositiveSmallIntegerField(
+        default=15, validators=[MinValueValidator(1), MaxValueValidator(1440)]
+    )
+    login_delay_seconds = models.PositiveSmallIntegerField(
+        default=30, validators=[MinValueValidator(1), MaxValueValidator(3600)], help_text="doubles with each failure"
+    )
+    api_requests_per_minute = models.PositiveIntegerField(
+        default=1200, validators=[MinValueValidator(60), MaxValueValidator(1_000_000)]
+    )
+    recovery_local_only = models.BooleanField(
+        default=True, help_text="/admin-recover-2fa answers callers on this machine alone"
+    )
     guard_message = models.CharField(max_length=500, blank=True, help_text="shown on the sign-in page")
     contact = models.CharField(max_length=200, blank=True, help_text="whom a refused visitor may ask")
 

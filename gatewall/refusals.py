@@ -31,3 +31,11 @@ class Gone(Refusal):
 
 class Forbidden(Refusal):
     """Not for this caller."""
+
+
+class TooMany(Refusal):
+    """Not so often; ``retry_after_seconds`` says when again."""
+
+    def __init__(self, words: str, *, retry_after_seconds: int) -> None:
+        super().__init__(words)
+        self.retry_after_seconds = retry_after_seconds

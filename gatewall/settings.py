@@ -23,7 +23,9 @@ GATEWALL_COOKIE_DOMAIN = CONFIG.cookie_domain
 GATEWALL_PUBLIC_URL = CONFIG.public_url
 GATEWALL_GEOIP_DATABASE = CONFIG.geoip_database
 GATEWALL_ADMIN_PASSWORD = CONFIG.admin_password
+GATEWALL_ADMIN_RECOVERY_KEY = CONFIG.admin_recovery_key
 GATEWALL_JWT_KEYS = CONFIG.jwt_keys
+GATEWALL_DATA_KEYS = CONFIG.data_keys
 
 SECRET_KEY = CONFIG.secret_key
 DEBUG = False
@@ -61,7 +63,7 @@ MIDDLEWARE = [
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "gatewall" / "portal" / "templates"],
+        "DIRS": [BASE_DIR / "gatewall" / part / "templates" for part in ("portal", "operations")],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [

@@ -17,7 +17,8 @@ for _name in [name for name in os.environ if name.startswith(_OURS)]:
     del os.environ[_name]
 os.environ["GATEWALL_HOME"] = str(_FOLDER)
 os.environ["GATEWALL_SECRET_KEY"] = secrets.token_urlsafe(48)
-os.environ["GATEWALL_JWT_KEYS"] = f"tests:{urlsafe_b64encode(secrets.token_bytes(32)).rstrip(b'=').decode()}"
+for _name in ("GATEWALL_JWT_KEYS", "GATEWALL_DATA_KEYS"):
+    os.environ[_name] = f"tests:{urlsafe_b64encode(secrets.token_bytes(32)).rstrip(b'=').decode()}"
 os.environ["GATEWALL_LOG_LEVEL"] = "WARNING"
 
 from gatewall.settings import *  # noqa: E402, F403 - the environment first

@@ -35,8 +35,8 @@ def a_user(username: str, **values: Any) -> User:
 def a_token(user: User, *, audiences: Iterable[str] = (GATE, API), amr: tuple[str, ...] = ("pwd",), at=None) -> str:
     """Open a session for the user and return its token."""
     visitor = login.Visitor(client_ip=CLIENT, user_agent="tests")
-    signed_in = login.open_session(user, audiences=tuple(audiences), amr=amr, visitor=visitor, at=at or timezone.now())
-    return signed_in.token.text
+    token = login.start_session(user, audiences=tuple(audiences), amr=amr, visitor=visitor, at=at or timezone.now())
+    return token.text
 
 
 def a_git_token(user: User, name: str = "laptop", **values: Any) -> str:

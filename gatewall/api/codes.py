@@ -24,10 +24,20 @@ REFUSAL_CODES = frozenset(
         "cross-site",
         "domain-removed",
         "duplicate",
+        "invalid-challenge",
+        "invalid-code",
         "invalid-credentials",
         "last-admin",
         "network-too-large",
+        "reauthentication-failed",
+        "reauthentication-required",
+        "recovery-local-only",
+        "recovery-refused",
+        "too-busy",
+        "too-many-attempts",
         "too-many-git-tokens",
+        "totp-enabled",
+        "totp-not-set-up",
     }
 )
 """What services refuse; each is the ``code`` of a subclass of ``gatewall.refusals.Refusal``."""

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from gatewall.api.codes import CODES
-from gatewall.refusals import Conflict, Forbidden, Gone, Invalid, Refusal
+from gatewall.refusals import Conflict, Forbidden, Gone, Invalid, Refusal, TooMany
 
 MEDIA_TYPE = "application/problem+json"
 _TOO_DEEP = 20
@@ -72,6 +72,8 @@ def _refusal(refusal: Refusal) -> Response:
     response = problem(status, refusal.code, str(refusal), **_refused_field(refusal))
     if status == HTTPStatus.UNAUTHORIZED:
         response["WWW-Authenticate"] = _CHALLENGE
+    if isinstance(refusal, TooMany):
+        response["Retry-After"] = str(refusal.retry_after_seconds)
     return response
 
 
@@ -85,6 +87,8 @@ def _status(refusal: Refusal) -> int:
             return 404
         case Invalid():
             return 400
+        case TooMany():
+            return 429
         case _:
             return 401
 

@@ -3,13 +3,15 @@
 Run as ``python -m gatewall.credentials.keyfiles``; ``bin/up`` does. Needs the standard library only.
 """
 
-import base64
 import os
 import secrets
 import sys
 import tempfile
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
+
+from gatewall.credentials.rotation import new_ring
 
 
 def _random_text() -> str:
@@ -17,13 +19,13 @@ def _random_text() -> str:
 
 
 def _random_key_ring() -> str:
-    kid = secrets.token_hex(4)
-    return f"{kid}:{base64.urlsafe_b64encode(secrets.token_bytes(32)).rstrip(b'=').decode()}"
+    return new_ring(datetime.now(UTC)).text()
 
 
 KEY_FILES: dict[str, Callable[[], str]] = {
     "secret-key": _random_text,
     "jwt-keys": _random_key_ring,
+    "data-keys": _random_key_ring,
     "admin-recovery-key": _random_text,
 }
 """File name under ``GATEWALL_HOME/secrets``, and how its content is made."""

@@ -1,9 +1,11 @@
-"""The keys that sign session tokens: the first signs, all of them verify. No I/O."""
+"""The keys that sign session tokens or seal secrets: the first signs, all of them verify. No I/O."""
 
 import base64
 import binascii
 import string
 from dataclasses import dataclass
+
+from gatewall.credentials import base64url
 
 MIN_KEY_BYTES = 32  # RFC 7518 section 3.2: as long as the hash output
 _KID = frozenset(string.ascii_letters + string.digits + "-_.")
@@ -15,7 +17,7 @@ class KeyRingRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """One HS256 key and the name it goes by in a token's ``kid``."""
+    """One key and the name it goes by: the ``kid`` of a token or of a sealed text."""
 
     kid: str
     secret: bytes
@@ -46,7 +48,12 @@ class KeyRing:
 
     @property
     def signing(self) -> SigningKey:
+        """Return the first key: the one that signs sessions, and seals secrets."""
         return self.keys[0]
+
+    def text(self) -> str:
+        """Return the text, keys and all, that ``parse`` reads."""
+        return ",".join(f"{key.kid}:{base64url.encode(key.secret)}" for key in self.keys)
 
     def find(self, kid: str) -> SigningKey | None:
         """Return the key of this name, or None."""

@@ -4,7 +4,6 @@ The profile is narrower than PyJWT's: only what we issue passes (RFC 8725 sectio
 three header fields, no unknown type, canonical base64url, so that one token has one spelling.
 """
 
-import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any, TypeGuard
 
 import jwt
 
+from gatewall.credentials import base64url
 from gatewall.credentials.keyring import KeyRing
 
 ALGORITHM = "HS256"
@@ -22,7 +22,6 @@ GATE_AUDIENCE = "gate"
 CLOCK_SKEW_SECONDS = 60
 _MAX_TOKEN = 4096
 _HEADER_FIELDS = frozenset({"alg", "kid", "typ"})
-_BASE64URL = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 _REQUIRED = ["iss", "aud", "sub", "iat", "nbf", "exp", "jti", "typ", "sv"]
 
 
@@ -111,24 +110,16 @@ def _key_name(token: str) -> str | None:
     if not 0 < len(token) <= _MAX_TOKEN:
         return None
     segments = token.split(".")
-    if len(segments) != 3 or not all(_is_canonical(segment) for segment in segments):
+    if len(segments) != 3:
+        return None
+    decoded = [base64url.decode(segment) for segment in segments]
+    if not all(decoded):
         return None
     try:
-        header = json.loads(_decode(segments[0]))
+        header = json.loads(decoded[0] or b"")
     except (ValueError, RecursionError):
         return None
     if not isinstance(header, dict) or not _HEADER_FIELDS.issuperset(header) or header.get("alg") != ALGORITHM:
         return None
     kid = header.get("kid")
     return kid if isinstance(kid, str) else None
-
-
-def _is_canonical(segment: str) -> bool:
-    """True for base64url without padding whose unused last bits are zero (RFC 4648 section 3.5)."""
-    if not segment or not _BASE64URL.issuperset(segment) or len(segment) % 4 == 1:
-        return False
-    return len(segment) % 4 == 0 or base64.urlsafe_b64encode(_decode(segment)).rstrip(b"=").decode() == segment
-
-
-def _decode(segment: str) -> bytes:
-    return base64.urlsafe_b64decode(segment + "=" * (-len(segment) % 4))

@@ -32,6 +32,25 @@ class GatewallAdminSite(admin.AdminSite):
     site_header = site_title = "Gatewall"
     index_title = "Policy and accounts"
     site_url = None
+    login_template = "operations/login.html"
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Sign in as everywhere, and note in the session whether the second factor was shown."""
+        # Models are not there when this module is loaded.
+        from accounts import admin_session  # noqa: PLC0415
+        from gatewall.operations.admin_login import AdminLoginForm  # noqa: PLC0415
+
+        self.login_form = AdminLoginForm
+        response = super().login(request, extra_context)
+        if proof := getattr(request, "proof", None):
+            admin_session.remember(request, proof.amr)
+        return response
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """Admins, who have shown their second factor if they have one."""
+        from accounts import admin_session  # noqa: PLC0415
+
+        return super().has_permission(request) and admin_session.is_enough(request, request.user)
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Lead to the own user, whose form calls the service: Django's page would write past it."""

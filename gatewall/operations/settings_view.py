@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from gatewall import revisions, system_settings
-from gatewall.api.serializers import StrictInput, TextField, WholeNumberField
+from gatewall.api.serializers import FlagField, StrictInput, TextField, WholeNumberField
 from gatewall.engine.snapshot import DomainsMode, EnforcementMode, UnknownCountry
 from gatewall.models import SystemSettings
 
@@ -27,6 +27,13 @@ class SettingsInput(StrictInput):
     unknown_country = _one_of(UnknownCountry)
     request_rate_per_minute = WholeNumberField(min_value=0, max_value=1_000_000, required=False)
     session_hours = WholeNumberField(min_value=1, max_value=8760, required=False)
+    login_failures_per_account_and_network = WholeNumberField(min_value=1, max_value=1_000, required=False)
+    login_failures_per_network = WholeNumberField(min_value=1, max_value=100_000, required=False)
+    login_failures_per_account = WholeNumberField(min_value=1, max_value=100_000, required=False)
+    login_failure_window_minutes = WholeNumberField(min_value=1, max_value=1440, required=False)
+    login_delay_seconds = WholeNumberField(min_value=1, max_value=3600, required=False)
+    api_requests_per_minute = WholeNumberField(min_value=60, max_value=1_000_000, required=False)
+    recovery_local_only = FlagField(required=False)
     guard_message = TextField(max_length=500, allow_blank=True, required=False)
     contact = TextField(max_length=200, allow_blank=True, required=False)
 

@@ -6,5 +6,6 @@ from gatewall.portal import views
 
 urlpatterns = [
     path("", views.Guard.as_view(), name="guard"),
+    path("second-factor", views.SecondFactor.as_view(), name="second-factor"),
     path("sign-out", views.SignOut.as_view(), name="sign-out"),
 ]

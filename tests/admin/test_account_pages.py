@@ -1,12 +1,14 @@
 """Users, licenses and git tokens through the real admin pages."""
 
 import re
+from base64 import b32decode
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
+from django_otp.oath import totp
 
-from accounts import login, services
+from accounts import login, second_factor, selectors, services
 from accounts.models import Session, User
 from gatewall import revisions
 from gatewall.engine.model import CredentialKind, Reason
@@ -22,7 +24,7 @@ OTHER_PASSWORD = "staple battery horse correct"
 def session_of(user, **parts):
     """The token of a session that is opened now."""
     visitor = login.Visitor(client_ip="198.51.100.7", user_agent="browser of bob")
-    return login.open_session(user, audiences=("gate",), amr=("pwd",), visitor=visitor, at=timezone.now()).token.text
+    return login.start_session(user, audiences=("gate",), amr=("pwd",), visitor=visitor, at=timezone.now()).text
 
 
 def a_session(token):
@@ -153,7 +155,7 @@ def test_of_chosen_rows_all_are_deleted_or_none(pages, alice, bob):
 
 def test_live_sessions_are_shown_and_cannot_be_edited(pages, bob):
     token = session_of(bob)
-    ended = login.open_session(
+    ended = login.start_session(
         bob,
         audiences=("gate",),
         amr=("pwd",),
@@ -166,7 +168,7 @@ def test_live_sessions_are_shown_and_cannot_be_edited(pages, bob):
     assert "browser of bob" in page
     assert "of yesterday" not in page
     assert token not in page
-    assert str(ended.token.jti) not in page
+    assert str(ended.jti) not in page
 
 
 def test_a_license_shows_its_token_once_and_opens_until_deleted(pages, decide):
@@ -266,3 +268,19 @@ def test_the_session_of_a_disabled_admin_stays_dead_when_he_is_enabled_again(pag
     services.change_user(bob, is_active=True)
 
     assert browser.get("/").status_code == 302
+
+
+def test_an_admin_takes_a_lost_second_factor_from_a_user(pages, bob):
+    setup = second_factor.begin_setup(bob, at=timezone.now())
+    code = f"{totp(b32decode(setup.secret)):06d}"
+    second_factor.confirm_setup(bob, code, at=timezone.now())
+    session_of(bob)
+    page = f"/accounts/user/{bob.pk}/change/"
+
+    response = pages.submit(page, forget_second_factor="on")
+
+    assert response.status_code == 302
+    assert not selectors.has_second_factor(bob)
+    assert not selectors.live_sessions(bob.pk, timezone.now())
+    assert "forget_second_factor" not in pages.get(page).content.decode()
+    assert setup.secret not in pages.get(page).content.decode()

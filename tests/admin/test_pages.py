@@ -23,7 +23,7 @@ OUTSIDE = re.compile(r"""(?:src|href|action)=["'](?:https?:)?//""", re.IGNORECAS
 def rows(alice, bob):
     """One row of every kind, and everything about them that nobody may read."""
     visitor = login.Visitor(client_ip="198.51.100.7", user_agent="browser")
-    session = login.sign_in("bob", PASSWORD, audiences=("gate",), visitor=visitor, at=bob.created_at)
+    session = login.sign_in("bob", PASSWORD, flow=login.GUARD, visitor=visitor, at=bob.created_at)
     domain = policies.register_domain(actor="test", name="office.example", access="authenticated")
     license_, license_token = licensing.issue_license(actor="test", name="robot", authorized_domains=[domain])
     git_token, git_text = licensing.issue_git_token(actor="test", user_id=bob.pk, name="laptop")

@@ -16,6 +16,13 @@ DEFAULTS = {
     "unknown_country": "allow",
     "request_rate_per_minute": 0,
     "session_hours": 24,
+    "login_failures_per_account_and_network": 10,
+    "login_failures_per_network": 100,
+    "login_failures_per_account": 1000,
+    "login_failure_window_minutes": 15,
+    "login_delay_seconds": 30,
+    "api_requests_per_minute": 1200,
+    "recovery_local_only": True,
     "guard_message": "",
     "contact": "",
 }

@@ -9,7 +9,7 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
-from accounts import services
+from accounts import challenges, services
 from accounts.models import Session
 from tests.wall import Api, a_license, a_token
 
@@ -17,11 +17,14 @@ PUBLIC, SIGNED_IN, SELF, ADMIN = "public", "signed in", "self", "admin"
 HEALTH = {("health", "GET"), ("health-live", "GET"), ("health-ready", "GET")}
 MANAGED = ("ip-black-list", "ip-white-list", "waf-rules", "authorized-domains", "geo-block-rules", "licenses", "users")
 NO_PUT = {"geo-block-rules"}
+DOORS = ("login", "login-2fa", "admin-login", "admin-login-2fa", "admin-recover-2fa")
+TOTP = ("totp-setup", "totp-confirm", "totp-disable")
 
 WHO = {
     **dict.fromkeys(HEALTH, PUBLIC),
-    ("login", "POST"): PUBLIC,
-    ("admin-login", "POST"): PUBLIC,
+    **{
+        (name, "POST"): PUBLIC for name in ("login", "login-2fa", "admin-login", "admin-login-2fa", "admin-recover-2fa")
+    },
     ("session", "GET"): SIGNED_IN,
     ("logout", "POST"): SIGNED_IN,
     ("policy-explain", "POST"): ADMIN,
@@ -34,8 +37,13 @@ WHO = {
     ("users-detail", "GET"): SELF,
     **{("git-tokens-list", verb): SELF for verb in ("GET", "POST")},
     **{("git-tokens-detail", verb): SELF for verb in ("GET", "DELETE")},
+    ("sessions-list", "GET"): SELF,
+    **{("sessions-detail", verb): SELF for verb in ("GET", "DELETE")},
+    **{(name, "POST"): SELF for name in TOTP},
+    ("totp", "DELETE"): SELF,
+    ("password", "PUT"): SELF,
 }
-PAGES = {"guard", "guard-without-slash", "sign-out"}
+PAGES = {"guard", "guard-without-slash", "second-factor", "sign-out"}
 """Pages for visitors: tests/integration/test_guard_page.py."""
 
 
@@ -67,9 +75,14 @@ def test_the_table_names_every_route_and_no_other():
 def path_of(name, user_id):
     from django.urls import reverse  # noqa: PLC0415
 
-    pk = user_id if name == "users-detail" else 999_999
-    arguments = {"git-tokens-list": {"user_id": user_id}, "git-tokens-detail": {"user_id": user_id, "pk": pk}}
-    usual = {"pk": pk} if name.endswith("-detail") else {}
+    of_a_user = {"user_id": user_id}
+    arguments = {
+        "users-detail": {"pk": user_id},
+        "git-tokens-detail": {**of_a_user, "pk": 999_999},
+        "sessions-detail": {**of_a_user, "jti": "00000000-0000-4000-8000-000000000000"},
+        **dict.fromkeys(("git-tokens-list", "sessions-list", "password", "totp", *TOTP), of_a_user),
+    }
+    usual = {"pk": 999_999} if name.endswith("-detail") else {}
     return reverse(name, kwargs=arguments.get(name, usual)).removeprefix("/wall")
 
 
@@ -84,6 +97,7 @@ NOBODY = {
     "license": lambda _: a_license(),
     "expired": lambda admin: a_token(admin, at=timezone.now() - timedelta(days=2)),
     "revoked": revoked,
+    "challenged": lambda admin: challenges.begin(admin, "login", at=timezone.now()).token,
     "garbage": lambda _: "no.good.token",
 }
 
@@ -152,7 +166,11 @@ def test_a_signed_in_user_may(bob, route):
 @pytest.mark.django_db
 @routes(PUBLIC)
 def test_what_is_public_asks_for_nothing(anonymous, alice, route):
-    assert status(anonymous, route, alice.pk) in {200, 400}
+    name, verb = route
+
+    response = anonymous.send(verb, path_of(name, alice.pk), b"{}" if verb == "POST" else b"")
+
+    assert response.status_code in {200, 400} or response.json()["code"] == "recovery-local-only"
 
 
 @pytest.mark.django_db

@@ -19,6 +19,7 @@ from policies.models import AuthorizedDomain, WafRule
 from tests.wall import PASSWORD
 
 BASE = Path(__file__).resolve().parents[2]
+KEYS = ("GATEWALL_SECRET_KEY", "GATEWALL_JWT_KEYS", "GATEWALL_DATA_KEYS")
 
 
 @pytest.fixture
@@ -210,9 +211,9 @@ def test_a_bad_environment_is_one_line_and_exit_code_2(tmp_path, variables, comm
 
 
 def test_a_good_environment_passes_the_checks(tmp_path):
-    keys = [os.environ[name] for name in ("GATEWALL_SECRET_KEY", "GATEWALL_JWT_KEYS")]
+    keys = {name: os.environ[name] for name in KEYS}
 
-    result = manage("check", GATEWALL_HOME=str(tmp_path), GATEWALL_SECRET_KEY=keys[0], GATEWALL_JWT_KEYS=keys[1])
+    result = manage("check", GATEWALL_HOME=str(tmp_path), **keys)
 
     assert (result.returncode, result.stderr) == (0, "")
 
@@ -224,7 +225,7 @@ def test_a_good_environment_passes_the_checks(tmp_path):
     ids=["refused", "no password", "no such folder"],
 )
 def test_a_database_that_cannot_be_reached_is_one_line_and_exit_code_2(tmp_path, free_ports, command, url):
-    keys = {name: os.environ[name] for name in ("GATEWALL_SECRET_KEY", "GATEWALL_JWT_KEYS")}
+    keys = {name: os.environ[name] for name in KEYS}
 
     result = manage(command, GATEWALL_HOME=str(tmp_path), DATABASE_URL=url, **keys, **free_ports)
 

@@ -10,10 +10,12 @@ from tests.mmdb import write_mmdb
 
 SECRET = "Yx3vQm8Lr0Tn5Kb2Wd7Hc4Jf9Pg6Zs1A"
 KEYS = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
-ENOUGH = {"GATEWALL_SECRET_KEY": SECRET, "GATEWALL_JWT_KEYS": KEYS}
+DATA_KEYS = "d1:ZGVmZ2hpamtsbW5vcHFyc3R1dnd4eXp7fH1-f4CBgoM"
+ENOUGH = {"GATEWALL_SECRET_KEY": SECRET, "GATEWALL_JWT_KEYS": KEYS, "GATEWALL_DATA_KEYS": DATA_KEYS}
 SECRETS = {
     "GATEWALL_SECRET_KEY": ("secret_key", SECRET[::-1]),
     "GATEWALL_JWT_KEYS": ("jwt_keys", KEYS.replace("k1", "k2")),
+    "GATEWALL_DATA_KEYS": ("data_keys", DATA_KEYS.replace("d1", "d2")),
     "GATEWALL_ADMIN_PASSWORD": ("admin_password", "a good password"),
     "GATEWALL_ADMIN_RECOVERY_KEY": ("admin_recovery_key", "a recovery key"),
     "GATEWALL_METRICS_TOKEN": ("metrics_token", "a token"),
@@ -141,6 +143,8 @@ BAD = [
     ("GATEWALL_JWT_KEYS", "hunter2" * 8),
     ("GATEWALL_JWT_KEYS", f"{KEYS},{KEYS}"),
     ("GATEWALL_JWT_KEYS", "k1:AAECAwQFBgcICQoLDA0ODw,k2:AAECAwQFBgcICQoLDA0ODw"),
+    ("GATEWALL_DATA_KEYS", "hunter2" * 8),
+    ("GATEWALL_DATA_KEYS", f"{DATA_KEYS},{DATA_KEYS}"),
     ("GATEWALL_COLOUR", "red"),
     ("GATEWALL_", "red"),
     ("GATEWALL_PORTS", "80"),
@@ -156,7 +160,7 @@ def test_a_bad_value_is_one_line_that_names_the_variable(tmp_path, name, text):
     assert "hunter2" not in words
 
 
-@pytest.mark.parametrize("name", ["GATEWALL_SECRET_KEY", "GATEWALL_JWT_KEYS"])
+@pytest.mark.parametrize("name", ENOUGH)
 def test_without_a_key_the_line_says_how_to_make_one(tmp_path, name):
     with pytest.raises(env.ConfigError, match=f"{name} is not set: .*keyfiles"):
         env.read({key: value for key, value in ENOUGH.items() if key != name}, tmp_path)
@@ -199,10 +203,11 @@ def test_keys_are_found_in_the_state_folder(tmp_path):
     folder.mkdir(parents=True)
     (folder / "secret-key").write_text(SECRET)
     (folder / "jwt-keys").write_text(KEYS)
+    (folder / "data-keys").write_text(DATA_KEYS)
 
     config = env.read({}, tmp_path)
 
-    assert (config.secret_key, config.jwt_keys.signing.kid) == (SECRET, "k1")
+    assert (config.secret_key, config.jwt_keys.signing.kid, config.data_keys.signing.kid) == (SECRET, "k1", "d1")
 
 
 def test_the_made_keys_are_good_and_private(tmp_path):

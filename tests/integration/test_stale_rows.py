@@ -147,7 +147,10 @@ def test_user_who_was_deleted_while_signing_in_is_not_signed_in(bob):
 
     with pytest.raises(login.InvalidCredentials):
         login.open_session(
-            bob, audiences=("gate",), amr=("pwd",), visitor=login.Visitor("192.0.2.1", ""), at=timezone.now()
+            login.Proven(bob, ("pwd",)),
+            flow=login.GUARD,
+            visitor=login.Visitor("192.0.2.1", ""),
+            at=timezone.now(),
         )
 
     assert not Session.objects.exists()

@@ -17,6 +17,7 @@ from policies import geo, services
 from tests.mmdb import write_mmdb
 
 pytestmark = pytest.mark.django_db
+KEYS = ("GATEWALL_SECRET_KEY", "GATEWALL_JWT_KEYS", "GATEWALL_DATA_KEYS")
 COUNTRIES = {"198.51.100.0/24": {"country": {"iso_code": "NZ"}}, "2001:db8::/32": {"country": {"iso_code": "DE"}}}
 
 
@@ -102,7 +103,7 @@ def test_health_and_geo_rules_know_it_without_a_restart(admin, database):
 
 def test_it_is_the_default_where_the_environment_names_none(database, target, settings, tmp_path):
     call_command("update_geoip", str(database))
-    keys = {name: os.environ[name] for name in ("GATEWALL_SECRET_KEY", "GATEWALL_JWT_KEYS")}
+    keys = {name: os.environ[name] for name in KEYS}
 
     config = env.read({**keys, "GATEWALL_HOME": str(tmp_path)}, tmp_path)
     named = env.read({**keys, "GATEWALL_HOME": str(tmp_path), "GEOIP_DATABASE": "new.mmdb"}, tmp_path)
@@ -114,7 +115,7 @@ def test_it_is_the_default_where_the_environment_names_none(database, target, se
 def test_a_default_that_is_no_database_stops_the_start(target, tmp_path):
     target.parent.mkdir()
     target.write_bytes(b"nothing")
-    keys = {name: os.environ[name] for name in ("GATEWALL_SECRET_KEY", "GATEWALL_JWT_KEYS")}
+    keys = {name: os.environ[name] for name in KEYS}
 
     with pytest.raises(env.ConfigError, match=r"^GEOIP_DATABASE names .* not an MMDB file$"):
         env.read({**keys, "GATEWALL_HOME": str(tmp_path)}, tmp_path)

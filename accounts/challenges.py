@@ -1,0 +1,95 @@
+"""Challenge tokens: between the right password and the second factor. They open nothing.
+
+A token of its own kind (RFC 8725 section 3.12) names a row, which ends with one success or five
+wrong codes, whichever process or host they reach.
+"""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db.models import F
+
+from accounts import tokens
+from accounts.models import Challenge, User
+from gatewall.credentials.sessions import ISSUER, verify_payload
+from gatewall.refusals import Refusal
+
+LIFETIME = timedelta(minutes=5)
+MAX_TRIES = 5
+TYPE = "challenge"
+
+
+class InvalidChallenge(Refusal):
+    """The challenge is over, of another flow, or none of ours: sign in from the beginning."""
+
+    code = "invalid-challenge"
+
+
+@dataclass(frozen=True, slots=True)
+class Challenged:
+    """A right password that needs a second factor."""
+
+    token: str = field(repr=False)
+    expires_at: datetime
+
+
+def begin(user: User, flow: str, *, at: datetime) -> Challenged:
+    """Return a new challenge for the user in this flow."""
+    jti, expires_at = uuid.uuid4(), at.replace(microsecond=0) + LIFETIME
+    Challenge.objects.create(jti=jti, user=user, flow=flow, session_version=user.session_version, expires_at=expires_at)
+    begun = int(at.timestamp())
+    claims: dict[str, Any] = {
+        "aud": flow,
+        "sub": str(user.pk),
+        "iat": begun,
+        "nbf": begun,
+        "exp": int(expires_at.timestamp()),
+        "jti": str(jti),
+        "typ": TYPE,
+        "sv": user.session_version,
+    }
+    return Challenged(tokens.backend().encode(claims), expires_at)
+
+
+def find(token: str, flow: str, *, at: datetime) -> Challenge:
+    """Return the live challenge of this flow that the token names, with its user. Raises InvalidChallenge."""
+    payload = verify_payload(token, settings.GATEWALL_JWT_KEYS, issuer=ISSUER, audience=flow)
+    jti = _id(payload) if payload is not None else None
+    row = _open(jti, at).select_related("user").filter(flow=flow).first() if jti else None
+    if row is None or not row.user.is_active or row.user.session_version != row.session_version:
+        raise InvalidChallenge("this sign-in is over: begin again")
+    return row
+
+
+def take_a_try(challenge: Challenge, *, at: datetime) -> None:
+    """Use up one of the five tries before its code is looked at. Raises InvalidChallenge when none is left."""
+    if not _open(challenge.pk, at).update(tries=F("tries") + 1):
+        raise InvalidChallenge("this sign-in is over: begin again")
+
+
+def spend(challenge: Challenge, *, at: datetime) -> None:
+    """End the challenge with its one success. Raises InvalidChallenge if it had one already."""
+    if not Challenge.objects.filter(pk=challenge.pk, spent_at__isnull=True).update(spent_at=at):
+        raise InvalidChallenge("this sign-in is over: begin again")
+
+
+def prune(at: datetime) -> int:
+    """Delete the challenges that are over; return how many."""
+    return Challenge.objects.filter(expires_at__lte=at).delete()[0]
+
+
+def _open(jti: uuid.UUID, at: datetime) -> Any:
+    return Challenge.objects.filter(pk=jti, spent_at__isnull=True, expires_at__gt=at, tries__lt=MAX_TRIES)
+
+
+def _id(payload: Mapping[str, Any]) -> uuid.UUID | None:
+    if payload.get("typ") != TYPE:
+        return None
+    try:
+        return uuid.UUID(payload["jti"])
+    except (ValueError, TypeError, AttributeError):
+        return None

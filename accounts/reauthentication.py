@@ -1,0 +1,56 @@
+"""Asks signed-in users once more who they are, before what a stolen session must not do."""
+
+from datetime import datetime, timedelta
+
+from django.contrib.auth.hashers import check_password
+
+from accounts import second_factor, throttling
+from accounts.login import Visitor
+from accounts.models import User
+from accounts.validators import MAX_LENGTH
+from gatewall.refusals import Forbidden
+
+FRESH = timedelta(minutes=10)
+"""How long after signing in nobody is asked again."""
+
+
+class ReauthenticationRequired(Forbidden):
+    """The session is not fresh: the password (or, where it says so, a code) must come along."""
+
+    code = "reauthentication-required"
+
+
+class ReauthenticationFailed(Forbidden):
+    """The password or code that came along is wrong."""
+
+    code = "reauthentication-failed"
+
+
+def is_fresh(signed_in_at: datetime | None, at: datetime) -> bool:
+    """True for a session that began so lately that nobody need be asked again."""
+    return signed_in_at is not None and at - signed_in_at < FRESH
+
+
+def require_password(user: User, password: str | None, *, visitor: Visitor, at: datetime) -> None:
+    """Raise unless this is the user's password: ReauthenticationRequired, ReauthenticationFailed, TooManyAttempts."""
+    if password is None:
+        raise ReauthenticationRequired("send your password along")
+    attempt = throttling.attempt(user.username, visitor.client_ip, at)
+    if len(password) > MAX_LENGTH or not check_password(password, user.password):
+        raise ReauthenticationFailed("the password is wrong")
+    attempt.was_no_failure()
+
+
+def require_password_or_code(
+    user: User, *, password: str | None, code: str | None, visitor: Visitor, at: datetime
+) -> None:
+    """Raise unless one of them is right, as ``require_password()`` does. A code is used up."""
+    if code is None:
+        if password is None:
+            raise ReauthenticationRequired("send your password or a code along")
+        require_password(user, password, visitor=visitor, at=at)
+        return
+    attempt = throttling.attempt(user.username, visitor.client_ip, at)
+    if second_factor.use_code(user, code, at=at) is None:
+        raise ReauthenticationFailed("the code is wrong, or was used already")
+    attempt.was_no_failure()

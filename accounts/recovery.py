@@ -1,0 +1,46 @@
+"""For the admin who has lost the second factor: back to a password alone."""
+
+import secrets
+from datetime import datetime
+
+from django.conf import settings
+from django.db import transaction
+
+from accounts import login, second_factor, services, throttling
+from accounts.login import Visitor
+from accounts.models import User
+from gatewall.refusals import Forbidden
+
+
+class RecoveryRefused(Forbidden):
+    """Wrong key, wrong password, no admin, or no key set: the caller is not told which."""
+
+    code = "recovery-refused"
+
+
+def recover(username: str, password: str, recovery_key: str, *, visitor: Visitor, at: datetime) -> None:
+    """Take second factor, recovery codes and sessions from the admin whose password this is.
+
+    The key is checked before the password. Raises RecoveryRefused, TooManyAttempts.
+    """
+    attempt = throttling.attempt(username, visitor.client_ip, at)
+    if not _is_key(recovery_key):
+        raise RecoveryRefused("this is refused")
+    user = login.verify_password(username, password)
+    if user is None or not user.is_admin:
+        raise RecoveryRefused("this is refused")
+    attempt.was_no_failure()
+    reset(user)
+
+
+@transaction.atomic
+def reset(user: User) -> None:
+    """Take second factor, recovery codes and sessions from a user. Raises Gone."""
+    services.end_all_sessions(user)
+    second_factor.forget(user)
+
+
+def _is_key(text: str) -> bool:
+    """True for the recovery key of this installation; without one, nothing is."""
+    key = settings.GATEWALL_ADMIN_RECOVERY_KEY
+    return bool(key) and secrets.compare_digest(text.encode("utf-8", "replace"), key.encode())

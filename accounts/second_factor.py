@@ -1,0 +1,150 @@
+"""The second factor of an account: an authenticator app, and recovery codes for the day it is lost."""
+
+import hashlib
+import secrets
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.conf import settings
+from django.db import transaction
+
+from accounts import selectors, totp
+from accounts.models import RecoveryCode, TotpDevice, User
+from gatewall.credentials.sealing import Sealer
+from gatewall.refusals import Conflict, Gone, Invalid
+
+TOTP_METHOD, RECOVERY_METHOD = "otp", "mfa"
+"""What the session says of each kind of code (RFC 8176)."""
+CODES = 10
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
+_LENGTH, _GROUP = 16, 4  # 80 random bits, so a fast hash keeps them
+
+
+class TotpEnabled(Conflict):
+    """The second factor is on: it must be switched off before another app is set up."""
+
+    code = "totp-enabled"
+
+
+class TotpNotSetUp(Conflict):
+    """No secret waits to be confirmed."""
+
+    code = "totp-not-set-up"
+
+
+class WrongSetupCode(Invalid):
+    """The code is not one of the secret that was just set up."""
+
+    code = "invalid-code"
+    field = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A secret that waits for its first code."""
+
+    secret: str = field(repr=False)
+    otpauth_uri: str = field(repr=False)
+
+
+def begin_setup(user: User, *, at: datetime) -> Setup:
+    """Give the user a new secret, which is no factor until a code confirms it. Raises TotpEnabled, Gone."""
+    secret = totp.new_secret()
+    with transaction.atomic():
+        device = _locked_device(user)
+        if device is not None and device.confirmed_at is not None:
+            raise TotpEnabled("the second factor is on: switch it off first")
+        TotpDevice.objects.filter(user=user).delete()
+        TotpDevice.objects.create(user=user, sealed_secret=_seal(user, secret), created_at=at)
+    return Setup(totp.base32(secret), totp.otpauth_uri(secret, user.username))
+
+
+@transaction.atomic
+def confirm_setup(user: User, code: str, *, at: datetime) -> list[str]:
+    """Switch the second factor on and return its recovery codes, which are shown this once.
+
+    Raises TotpEnabled, TotpNotSetUp, WrongSetupCode, Gone.
+    """
+    device = _locked_device(user)
+    if device is None:
+        raise TotpNotSetUp("set an authenticator app up first")
+    if device.confirmed_at is not None:
+        raise TotpEnabled("the second factor is on already")
+    step = totp.matching_step(_secret(device), _plain(code), at=at.timestamp(), after=device.last_step)
+    if step is None:
+        raise WrongSetupCode("this is not the code that the app shows now")
+    TotpDevice.objects.filter(user=user).update(confirmed_at=at, last_step=step)
+    return _new_recovery_codes(user)
+
+
+def switch_off(user: User) -> None:
+    """Forget the secret and the recovery codes. Raises Gone if there is no second factor to switch off."""
+    with transaction.atomic():
+        RecoveryCode.objects.filter(user=user).delete()
+        if not TotpDevice.objects.filter(user=user, confirmed_at__isnull=False).delete()[0]:
+            raise Gone("the second factor is not on")
+
+
+def forget(user: User) -> None:
+    """Forget whatever the user has of a second factor, also one that was never confirmed."""
+    RecoveryCode.objects.filter(user=user).delete()
+    TotpDevice.objects.filter(user=user).delete()
+
+
+def use_code(user: User, code: str, *, at: datetime) -> str | None:
+    """Use a code up and return its method (``otp``, or ``mfa`` for a recovery code), or None for a wrong one.
+
+    Of any number of uses of one code at once, on any number of hosts, one succeeds.
+    """
+    text = _plain(code)
+    if totp.is_code(text):
+        return TOTP_METHOD if _use_totp(user, text, at) else None
+    used = RecoveryCode.objects.filter(user=user, digest=_digest(user, text)).delete()[0]
+    return RECOVERY_METHOD if used and selectors.has_second_factor(user) else None
+
+
+def _use_totp(user: User, code: str, at: datetime) -> bool:
+    device = TotpDevice.objects.filter(user=user, confirmed_at__isnull=False).first()
+    if device is None:
+        return False
+    step = totp.matching_step(_secret(device), code, at=at.timestamp(), after=device.last_step)
+    if step is None:
+        return False
+    unused = TotpDevice.objects.filter(user=user, last_step__lt=step, sealed_secret=device.sealed_secret)
+    return bool(unused.update(last_step=step))
+
+
+def _new_recovery_codes(user: User) -> list[str]:
+    codes = ["".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH)) for _ in range(CODES)]
+    RecoveryCode.objects.filter(user=user).delete()
+    RecoveryCode.objects.bulk_create(RecoveryCode(user=user, digest=_digest(user, code)) for code in codes)
+    return ["-".join(code[start : start + _GROUP] for start in range(0, _LENGTH, _GROUP)) for code in codes]
+
+
+def _plain(code: str) -> str:
+    """Return a code without what people put between its characters."""
+    return "".join(code.split()).replace("-", "").lower()
+
+
+def _digest(user: User, code: str) -> str:
+    return hashlib.sha256(f"recovery-code:{user.pk}:{code}".encode("utf-8", "replace")).hexdigest()
+
+
+def _locked_device(user: User) -> TotpDevice | None:
+    """Return the device while nobody else changes it. Raises Gone if the user was deleted."""
+    if not User.objects.select_for_update().filter(pk=user.pk).exists():
+        raise Gone("the user was deleted in the meantime")
+    return TotpDevice.objects.filter(user=user).first()
+
+
+def _seal(user: User, secret: bytes) -> str:
+    return Sealer(settings.GATEWALL_DATA_KEYS).seal(secret, context=sealing_context(user.pk))
+
+
+def _secret(device: TotpDevice) -> bytes:
+    return Sealer(settings.GATEWALL_DATA_KEYS).open(device.sealed_secret, context=sealing_context(device.user_id))
+
+
+def sealing_context(user_id: int) -> str:
+    """Return what a secret is bound to: moved to another user's row, it does not open."""
+    return f"totp:{user_id}"

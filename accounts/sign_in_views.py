@@ -1,0 +1,106 @@
+"""Signing in and out over HTTP: parse, one call, answer."""
+
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import status
+from rest_framework.permissions import AllowAny, IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts import browser, login, recovery, services
+from accounts.authentication import SessionTokenAuthentication
+from accounts.challenges import Challenged
+from accounts.login import LOGIN, Flow, SignedIn
+from accounts.serializers import LoginInput, RecoveryInput, SecondFactorInput, challenged, moment, signed_in, who
+from accounts.tokens import SessionToken
+from gatewall import system_settings
+from gatewall.api.cross_site import refuse_cross_site
+from gatewall.refusals import Forbidden
+
+
+class RecoveryLocalOnly(Forbidden):
+    """Recovery is for whoever sits at this machine."""
+
+    code = "recovery-local-only"
+
+
+class _Door(APIView):
+    """A view for whoever is not signed in yet."""
+
+    authentication_classes: list[Any] = []
+    permission_classes = [AllowAny]
+    flow: Flow = LOGIN
+
+    def initial(self, request: Request, *args: Any, **path: Any) -> None:
+        super().initial(request, *args, **path)
+        refuse_cross_site(request)
+
+    def _signed_in(self, request: Request, result: SignedIn) -> Response:
+        response = Response(signed_in(result))
+        browser.set_session(response, request, result.token.text, expires_at=result.token.expires_at)
+        return response
+
+
+class Login(_Door):
+    """Sign in with a name and a password; whoever has a second factor gets a challenge token."""
+
+    def post(self, request: Request) -> Response:
+        form = LoginInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        visitor = browser.visitor(request)
+        result = login.sign_in(**form.validated_data, flow=self.flow, visitor=visitor, at=timezone.now())
+        return Response(challenged(result)) if isinstance(result, Challenged) else self._signed_in(request, result)
+
+
+class LoginSecondFactor(_Door):
+    """Complete a sign-in with a code of the authenticator app, or a recovery code."""
+
+    def post(self, request: Request) -> Response:
+        form = SecondFactorInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        token, code = form.validated_data["challenge_token"], form.validated_data["code"]
+        visitor = browser.visitor(request)
+        return self._signed_in(
+            request, login.finish_sign_in(token, code, flow=self.flow, visitor=visitor, at=timezone.now())
+        )
+
+
+class RecoverSecondFactor(_Door):
+    """Take the second factor from an admin who has lost it, by the recovery key of the installation."""
+
+    def post(self, request: Request) -> Response:
+        if system_settings.current().recovery_local_only and not browser.is_at_this_machine(request):
+            raise RecoveryLocalOnly("only whoever is at this machine may do this (recovery_local_only)")
+        form = RecoveryInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        recovery.recover(**form.validated_data, visitor=browser.visitor(request), at=timezone.now())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class OwnSession(APIView):
+    """The session that the caller's token stands for."""
+
+    authentication_classes = [SessionTokenAuthentication]
+    permission_classes = [IsAuthenticated]
+
+    def get(self, request: Request) -> Response:
+        token: SessionToken = request.auth
+        expires_at = datetime.fromtimestamp(token["exp"], tz=UTC)
+        return Response({"user": who(request.user), "expires_at": moment(expires_at), "amr": token["amr"]})
+
+
+class Logout(APIView):
+    """End the session that the caller's token stands for."""
+
+    authentication_classes = [SessionTokenAuthentication]
+    permission_classes = [IsAuthenticated]
+
+    def post(self, request: Request) -> Response:
+        services.revoke_session(uuid.UUID(request.auth["jti"]), at=timezone.now())
+        response = Response(status=status.HTTP_204_NO_CONTENT)
+        browser.clear_session(response)
+        return response

@@ -1,0 +1,184 @@
+"""Slows down whoever guesses passwords and codes (RFC 4226 section 7.3, NIST SP 800-63B section 5.2.2).
+
+Failures are counted in the database, which all processes and hosts share and no reload forgets, for
+three keys: the account from one network, the network, and the account from anywhere. An attempt is
+counted before it is looked at and given back if it was none, so that a thousand at once get no more
+tries than one after the other.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q
+
+from accounts import selectors
+from accounts.models import FailureCount
+from gatewall import system_settings
+from gatewall.engine.addresses import parse_address
+from gatewall.models import SystemSettings
+from gatewall.refusals import TooMany
+
+LONGEST_DELAY = timedelta(hours=1)
+_ACCOUNT, _PAIR, _NETWORK = "account", "pair", "network"
+
+
+class TooManyAttempts(TooMany):
+    """Sign-in failed too often here."""
+
+    code = "too-many-attempts"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How many failures within a window pass without delay, and the first delay, which then doubles."""
+
+    failures: int
+    window: timedelta
+    first_delay: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The failures of one key, and until when it has to wait."""
+
+    failures: int
+    began_at: datetime
+    blocked_until: datetime | None = None
+
+    def seconds_to_wait(self, at: datetime) -> int:
+        """Return the whole seconds, rounded up, until the next attempt; 0 if it may be made now."""
+        return max(0, math.ceil((self.blocked_until - at).total_seconds())) if self.blocked_until else 0
+
+    def with_one_more(self, limit: Limit, at: datetime) -> "Count":
+        """Return the count after an attempt at this moment, which begins a new window where the old one is over."""
+        over = (self.blocked_until or self.began_at) + limit.window <= at
+        failures, began_at = (1, at) if over else (self.failures + 1, self.began_at)
+        return Count(failures, began_at, _blocked_until(failures, limit, at))
+
+    def with_one_less(self, limit: Limit) -> "Count":
+        """Return the count without an attempt that was no failure."""
+        failures = max(0, self.failures - 1)
+        return replace(
+            self, failures=failures, blocked_until=self.blocked_until if failures >= limit.failures else None
+        )
+
+
+def _blocked_until(failures: int, limit: Limit, at: datetime) -> datetime | None:
+    if failures < limit.failures:
+        return None
+    doublings = min(failures - limit.failures, 32)
+    return at + min(LONGEST_DELAY, limit.first_delay * 2**doublings)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An attempt that was counted as a failure, until somebody says that it was none."""
+
+    keys: dict[str, str]
+
+    def was_no_failure(self) -> None:
+        """Take it back: the password was right, and the sign-in goes on."""
+        _take_back(self.keys)
+
+    def succeeded(self) -> None:
+        """Take it back and forget the failures of this account from this network."""
+        forgotten = {_PAIR: self.keys[_PAIR]}
+        FailureCount.objects.filter(_which(forgotten)).delete()
+        _take_back({scope: key for scope, key in self.keys.items() if scope not in forgotten})
+
+
+def attempt(username: str, client_ip: str, at: datetime) -> Attempt:
+    """Count an attempt to sign in before it is looked at. Raises TooManyAttempts, and counts nothing then.
+
+    Too many failures from all over the world do not keep an account's owner out of a network where
+    he has signed in within the last 30 days.
+    """
+    keys, limits = _keys(username, client_ip), _limits()
+
+    def count(rows: dict[str, FailureCount]) -> None:
+        waits = {scope: _value(row).seconds_to_wait(at) for scope, row in rows.items()}
+        if waits[_ACCOUNT] and not (waits[_PAIR] or waits[_NETWORK]) and selectors.is_at_home(username, client_ip, at):
+            waits[_ACCOUNT] = 0
+        if longest := max(waits.values()):
+            raise TooManyAttempts("too many failed attempts: wait before the next", retry_after_seconds=longest)
+        for scope, row in rows.items():
+            _set(row, _value(row).with_one_more(limits[scope], at))
+
+    _change(keys, count, at=at)
+    return Attempt(keys)
+
+
+def prune(at: datetime) -> int:
+    """Delete the counts that mean nothing any more; return how many."""
+    window = _limits()[_PAIR].window
+    old = FailureCount.objects.filter(began_at__lte=at - window)
+    return old.filter(Q(blocked_until=None) | Q(blocked_until__lte=at - window)).delete()[0]
+
+
+def _take_back(keys: dict[str, str]) -> None:
+    limits = _limits()
+
+    def give_back(rows: dict[str, FailureCount]) -> None:
+        for scope, row in rows.items():
+            _set(row, _value(row).with_one_less(limits[scope]))
+
+    _change(keys, give_back)
+
+
+@transaction.atomic
+def _change(
+    keys: dict[str, str], change: Callable[[dict[str, FailureCount]], None], *, at: datetime | None = None
+) -> None:
+    """Change the rows of these keys while nobody else does. Rows that are not there are made at ``at``."""
+    if at is not None:
+        rows = [FailureCount(scope=scope, key=key, began_at=at) for scope, key in keys.items()]
+        FailureCount.objects.bulk_create(rows, ignore_conflicts=True)
+    # Always in one order, so that two who need the same rows never wait for each other.
+    locked = FailureCount.objects.select_for_update().filter(_which(keys)).order_by("scope", "key")
+    found = {row.scope: row for row in locked}
+    change(found)
+    FailureCount.objects.bulk_update(found.values(), ["failures", "began_at", "blocked_until"])
+
+
+def _which(keys: dict[str, str]) -> Q:
+    chosen = Q()
+    for scope, key in keys.items():
+        chosen |= Q(scope=scope, key=key)
+    return chosen
+
+
+def _keys(username: str, client_ip: str) -> dict[str, str]:
+    """Return the digests to count under: what people type into a name field is not kept."""
+    account, network = username.casefold(), _network(client_ip)
+    texts = {_ACCOUNT: account, _PAIR: f"{network} {account}", _NETWORK: network}
+    return {scope: hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for scope, text in texts.items()}
+
+
+def _network(client_ip: str) -> str:
+    """Return what one attacker holds: an IPv4 address, or the /64 of an IPv6 one."""
+    address = parse_address(client_ip)
+    return client_ip if address is None or address.version == 4 else f"{int(address) >> 64:x}"
+
+
+def _limits() -> dict[str, Limit]:
+    settings: SystemSettings = system_settings.current()
+    window = timedelta(minutes=settings.login_failure_window_minutes)
+    delay = timedelta(seconds=settings.login_delay_seconds)
+    failures = {
+        _ACCOUNT: settings.login_failures_per_account,
+        _PAIR: settings.login_failures_per_account_and_network,
+        _NETWORK: settings.login_failures_per_network,
+    }
+    return {scope: Limit(number, window, delay) for scope, number in failures.items()}
+
+
+def _value(row: FailureCount) -> Count:
+    return Count(row.failures, row.began_at, row.blocked_until)
+
+
+def _set(row: FailureCount, count: Count) -> None:
+    row.failures, row.began_at, row.blocked_until = count.failures, count.began_at, count.blocked_until

@@ -1,0 +1,20 @@
+"""Base64url without padding, in its one canonical spelling (RFC 4648 section 3.5 and section 5)."""
+
+import base64
+import string
+
+_ALPHABET = frozenset(string.ascii_letters + string.digits + "-_")
+
+
+def encode(content: bytes) -> str:
+    """Return the text of some bytes."""
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+def decode(text: str) -> bytes | None:
+    """Return the bytes of a text, or None for one that ``encode`` would not write."""
+    if not _ALPHABET.issuperset(text) or len(text) % 4 == 1:
+        return None
+    content = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    canonical = len(text) % 4 == 0 or encode(content) == text  # unused last bits are zero
+    return content if canonical else None
