@@ -11,6 +11,8 @@ Row = tuple[int, str, int | None, str]
 """The same with the id of its row in front."""
 
 _TABLES = """
+PRAGMA journal_mode = OFF; -- nobody needs it after a crash
+PRAGMA cache_size = -65536; -- 64 MiB: networks come in any order
 CREATE TABLE wanted (network TEXT PRIMARY KEY, expires INTEGER, remark TEXT) WITHOUT ROWID;
 CREATE TABLE present (id INTEGER, network TEXT PRIMARY KEY, expires INTEGER, remark TEXT) WITHOUT ROWID;
 """

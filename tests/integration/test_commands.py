@@ -181,13 +181,14 @@ def test_the_real_hasher_lets_in_whom_it_should(settings, anonymous, wall):
     assert statuses == [200, 401, 401]
 
 
-def manage(*arguments, **variables):
+def manage(*arguments, stdin=None, **variables):
     """Run manage.py with nothing in its environment but these variables."""
     kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LANG") if name in os.environ}
     return subprocess.run(
         [sys.executable, "manage.py", *arguments],
         cwd=BASE,
         env={**kept, **variables},
+        input=stdin,
         capture_output=True,
         text=True,
         timeout=60,
@@ -239,3 +240,57 @@ def test_a_database_that_cannot_be_reached_is_one_line_and_exit_code_2(tmp_path,
 @pytest.fixture
 def free_ports():
     return {name: str(free_port()) for name in ("GATEWALL_PORT", "GATEWALL_AUTH_PORT", "GATEWALL_DEMO_PORT")}
+
+
+@pytest.mark.django_db
+def test_a_password_that_cannot_be_written_down_is_shown(home, capsys):
+    (home / "secrets").write_text("no folder")
+
+    with pytest.raises(CommandError) as caught:
+        call_command("create_admin")
+
+    assert (caught.value.returncode, len(str(caught.value).splitlines())) == (2, 1)
+    assert "password" in capsys.readouterr().out
+    assert User.objects.filter(username="admin").exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("arguments", [(), ("--confirm-restored-database",)], ids=["publish", "confirm"])
+def test_a_policy_that_cannot_be_published_is_exit_code_2(home, arguments):
+    (home / "policy").write_text("no folder")
+
+    with pytest.raises(CommandError) as caught:
+        call_command("publish_policy", *arguments)
+
+    assert (caught.value.returncode, len(str(caught.value).splitlines())) == (2, 1)
+
+
+COMMANDS = [
+    ("explain", "--client-ip", "192.0.2.1", "--host", "a.example", "--uri", "/"),
+    ("import_list", "/dev/stdin", "--name", "drop"),
+    ("unban", "192.0.2.1"),
+    ("reload",),
+    ("publish_policy",),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_a_database_without_its_tables_is_one_line_and_exit_code_2(tmp_path, command):
+    keys = {name: os.environ[name] for name in ("GATEWALL_SECRET_KEY", "GATEWALL_JWT_KEYS", "GATEWALL_DATA_KEYS")}
+
+    result = manage(*command, GATEWALL_HOME=str(tmp_path), stdin="192.0.2.1\n", **keys)
+
+    if command[0] == "explain":  # as the gate: without a policy there is an answer, and it is no
+        assert (result.returncode, result.stdout.splitlines()[0]) == (0, "503 cannot-decide (error)")
+    else:
+        assert result.returncode == 2, result
+        assert len(result.stderr.splitlines()) == 1
+
+
+def test_what_argparse_does_not_understand_is_exit_code_2(tmp_path):
+    keys = {name: os.environ[name] for name in ("GATEWALL_SECRET_KEY", "GATEWALL_JWT_KEYS", "GATEWALL_DATA_KEYS")}
+
+    result = manage("explain", "--uri", "/", GATEWALL_HOME=str(tmp_path), **keys)
+
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr
