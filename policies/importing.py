@@ -5,22 +5,25 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any, BinaryIO
 
 from django.db import connection
 from django.utils import timezone
 
 from gatewall import revisions
+from gatewall.changes import MAX_CHANGES, Action, Change, Described, Resource, difference
 from gatewall.clientip import TrustedProxies
 from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.segments import blocked_networks_of
+from policies import rows
 from policies.block_lists import Format, Listed, ListRefused, Ranges, read_list
 from policies.list_diff import Entry, ListDiff, Row
 from policies.models import BlocklistEntry
 
 MAX_ENTRIES = 1_000_000
-_ACTOR = "import"
+ACTOR = "import"
+"""Who made the entries and the revision."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}", re.ASCII)
 _SHORTEST_PREFIX = {4: 8, 6: 19}
 _BATCH = 500
@@ -86,9 +89,13 @@ def import_list(
 def remove_list(name: str) -> int:
     """Take everything of this name off the blocklist; return how many entries there were. Raises ListRefused."""
     source = source_named(name)
-    count, _ = BlocklistEntry.objects.filter(source=source).delete()
+    entries = BlocklistEntry.objects.filter(source=source)
+    count = entries.count()
     if count:
-        revisions.advance(blocked_networks_of(source))
+        whole = count <= MAX_CHANGES
+        gone = [rows.deletion(entry) for entry in entries] if whole else _counted_only(source, Action.DELETED, count)
+        entries.delete()
+        revisions.advance(blocked_networks_of(source), actor=ACTOR, changes=gone)
     return count
 
 
@@ -142,16 +149,57 @@ def _replace(source: str, diff: ListDiff, dropped: dict[str, int]) -> Imported:
     diff.there_is(_rows_of(source))
     outcome = _outcome(diff, dropped)
     if outcome.changes:
+        recorded = _Recorded(source, diff, outcome)
         _delete(id_ for id_, _ in diff.removed())
         _change(diff.changed())
         _insert(source, diff.added())
-        revisions.advance(blocked_networks_of(source))
+        revisions.advance(blocked_networks_of(source), actor=ACTOR, changes=recorded.changes())
     return outcome
 
 
+class _Recorded:
+    """What the revision says of an import: each entry as it was and is, or numbers where they are too many."""
+
+    def __init__(self, source: str, diff: ListDiff, outcome: Imported) -> None:
+        """Made before the rows are written."""
+        self._source = source
+        self._outcome = outcome
+        self._networks: list[str] = []
+        if outcome.added + outcome.removed + outcome.changed <= MAX_CHANGES:
+            self._networks = [network for network, *_ in diff.added()]
+            self._networks += [network for _, network in diff.removed()]
+            self._networks += [network for _, network, *_ in diff.changed()]
+        self._before = self._described()
+
+    def changes(self) -> Iterator[Change | None]:
+        """Yield what became of each entry, once the rows are written."""
+        if not self._networks:
+            yield from _counted_only(self._source, Action.CREATED, self._outcome.added)
+            yield from _counted_only(self._source, Action.CHANGED, self._outcome.changed)
+            yield from _counted_only(self._source, Action.DELETED, self._outcome.removed)
+            return
+        after = self._described()
+        for id_ in sorted({*self._before, *after}):
+            yield difference(self._before.get(id_), after.get(id_))
+
+    def _described(self) -> dict[int, Described]:
+        networks = iter(self._networks)
+        found: dict[int, Described] = {}
+        while batch := list(islice(networks, _BATCH)):
+            entries = BlocklistEntry.objects.filter(source=self._source, network__in=batch)
+            found |= {entry.pk: rows.described(entry) for entry in entries}
+        return found
+
+
+def _counted_only(source: str, action: Action, count: int) -> Iterator[Change]:
+    """Yield that many changes that say no more than their source: a revision of so many keeps numbers alone."""
+    named = {} if action is Action.CHANGED else {"source": source}
+    return repeat(Change(Resource.BLOCKLIST, 0, "", action, {}, named), count)
+
+
 def _rows_of(source: str) -> Iterator[Row]:
-    rows = BlocklistEntry.objects.filter(source=source).values_list("id", "network", "expires_at", "remark")
-    for id_, network, expires_at, remark in rows.iterator():
+    found = BlocklistEntry.objects.filter(source=source).values_list("id", "network", "expires_at", "remark")
+    for id_, network, expires_at, remark in found.iterator():
         yield id_, network, None if expires_at is None else int(expires_at.timestamp()), remark
 
 
@@ -173,8 +221,8 @@ def _delete(ids: Iterator[int]) -> None:
         BlocklistEntry.objects.filter(pk__in=batch).delete()
 
 
-def _change(rows: Iterator[Row]) -> None:
-    while batch := list(islice(rows, _BATCH)):
+def _change(changed: Iterator[Row]) -> None:
+    while batch := list(islice(changed, _BATCH)):
         entries = [
             BlocklistEntry(pk=id_, expires_at=_moment(expires_at), remark=remark)
             for id_, _, expires_at, remark in batch
@@ -190,16 +238,16 @@ def _insert(source: str, entries: Iterable[Entry]) -> None:
     columns = ", ".join(quote(each.column) for each in fields)
     table = quote(BlocklistEntry._meta.db_table)  # noqa: SLF001 - the same
     now = timezone.now()
-    rows = (
+    values = (
         [
             each.get_db_prep_save(value, connection)
-            for each, value in zip(fields, (now, _ACTOR, network, remark, _moment(expires_at), source), strict=True)
+            for each, value in zip(fields, (now, ACTOR, network, remark, _moment(expires_at), source), strict=True)
         ]
         for network, expires_at, remark in entries
     )
     with connection.cursor() as cursor:
         sql = f"INSERT INTO {table} ({columns}) VALUES ({', '.join(['%s'] * len(names))})"  # noqa: S608 - our own names
-        cursor.executemany(sql, rows)
+        cursor.executemany(sql, values)
 
 
 def _moment(seconds: int | None) -> datetime | None:

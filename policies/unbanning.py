@@ -3,15 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from ipaddress import ip_network
+
+from django.db import transaction
 
 from gatewall import revisions
-from gatewall.engine.addresses import IPAddress, NetworkTable, canonical_text, parse_network
-from gatewall.engine.lists import AllowedNetwork, BlockedNetwork, IPLists
+from gatewall.engine.addresses import IPAddress, canonical_text, networks_of
 from gatewall.engine.segments import blocked_networks_of
-from policies.models import MANUAL, AllowlistEntry, BlocklistEntry
-
-AUTOMATIC = "auto-ban"
+from policies import policy_source, rows
+from policies.models import AUTO_BAN, BlocklistEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,45 +23,30 @@ class Unbanned:
 
 @revisions.one_at_a_time
 def unban(
-    addresses: Iterable[IPAddress], *, at: datetime, all_automatic: bool = False, dry_run: bool = False
+    addresses: Iterable[IPAddress], *, actor: str, at: datetime, all_automatic: bool = False, dry_run: bool = False
 ) -> Unbanned:
     """Remove the automatic entries that contain one of the addresses, or all of them, in one revision.
 
-    Nothing to remove is no revision.
+    Nothing to remove is no revision. What a dry run returns is what would be.
     """
     named = list(addresses)
-    automatic = BlocklistEntry.objects.filter(source=AUTOMATIC)
+    automatic = BlocklistEntry.objects.filter(source=AUTO_BAN)
     if not all_automatic:
-        automatic = automatic.filter(network__in={text for address in named for text in _networks_around(address)})
+        around = {canonical_text(network) for address in named for network in networks_of(address)}
+        automatic = automatic.filter(network__in=around)
     lifted = list(automatic)
-    if lifted and not dry_run:
-        BlocklistEntry.objects.filter(pk__in=[entry.pk for entry in lifted]).delete()
-        revisions.advance(blocked_networks_of(AUTOMATIC))
-    blocking = {address: _blocking(address, at) for address in named}
-    return Unbanned(lifted, {address: entry for address, entry in blocking.items() if entry is not None})
-
-
-def _networks_around(address: IPAddress) -> list[str]:
-    """Return every network that contains the address, as it would be stored."""
-    host = ip_network(address)
-    return [canonical_text(host.supernet(new_prefix=length)) for length in range(host.max_prefixlen + 1)]
+    with transaction.atomic():
+        gone = [rows.deletion(entry) for entry in lifted]
+        automatic.delete()
+        still_blocked = {address: entry for address in named if (entry := _blocking(address, at)) is not None}
+        if dry_run:
+            transaction.set_rollback(True)
+        elif lifted:
+            revisions.advance(blocked_networks_of(AUTO_BAN), actor=actor, changes=gone)
+    return Unbanned(lifted, still_blocked)
 
 
 def _blocking(address: IPAddress, at: datetime) -> BlocklistEntry | None:
-    """Return the entry, no automatic one, by which the gate refuses the address on a host without a domain."""
-    around = _networks_around(address)
-    rows = {row.pk: row for row in BlocklistEntry.objects.filter(network__in=around).exclude(source=AUTOMATIC)}
-    blocked = NetworkTable(
-        BlockedNetwork(row.pk, parse_network(row.network), row.source == MANUAL, _seconds(row.expires_at))
-        for row in rows.values()
-    )
-    allowed = NetworkTable(
-        AllowedNetwork(row.pk, parse_network(row.network), None, row.inspect, _seconds(row.expires_at))
-        for row in AllowlistEntry.objects.filter(network__in=around, domain__isnull=True)
-    )
-    standing = IPLists([blocked], allowed).standing(address, None, at.timestamp(), allowlist_applies=True)
-    return rows[standing.blocked.id] if standing.blocked else None
-
-
-def _seconds(moment: datetime | None) -> float | None:
-    return None if moment is None else moment.timestamp()
+    """Return the entry by which the gate refuses the address on a host that belongs to no domain."""
+    standing = policy_source.lists_about(address).standing(address, None, at.timestamp(), allowlist_applies=True)
+    return BlocklistEntry.objects.get(pk=standing.blocked.id) if standing.blocked else None

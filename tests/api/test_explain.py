@@ -76,7 +76,7 @@ def _country(tmp_path, **_):
 
 
 def _rate(auth, **_):
-    system_settings.change(request_rate_per_minute=1)
+    system_settings.change(actor="alice", request_rate_per_minute=1)
     auth()
 
 
@@ -161,7 +161,7 @@ def test_the_rate_names_the_seconds_as_the_gate_does(explain, auth):
 
 
 def test_an_explained_request_is_not_counted(explain, auth):
-    system_settings.change(request_rate_per_minute=2)
+    system_settings.change(actor="alice", request_rate_per_minute=2)
     auth()
 
     reasons = {told(explain())[1] for _ in range(5)}
@@ -295,6 +295,6 @@ def test_a_user_who_was_disabled_a_moment_ago_proves_nobody(explain, bob):
     credential = session(bob)
     assert told(explain(**credential))[1] == "session-valid"
 
-    accounts.change_user(bob, is_active=False)
+    accounts.change_user(bob, actor="alice", is_active=False)
 
     assert told(explain(**credential))[1] == "credential-invalid"

@@ -25,6 +25,7 @@ MODULES = sorted(
         "gatewall.geo_file",
         "gatewall.env_reader",
         "gatewall.clientip",
+        "gatewall.changes",
         "gatewall.refusals",
         "gatewall.snapshot.assembly",
         "gatewall.snapshot.codec",

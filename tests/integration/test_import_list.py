@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from gatewall import revisions
 from gatewall.clientip import TrustedProxies
+from gatewall.models import PolicyRevision
 from policies import importing, services
 from policies.models import BlocklistEntry
 from tests.lists import networks, refusal
@@ -229,9 +230,51 @@ def test_a_list_is_taken_away_by_its_name_alone(import_list, capsys):
 def test_nothing_is_left_half_written(import_list, monkeypatch):
     import_list("1.1.1.1\n2.2.2.2")
     before = revisions.current()
-    monkeypatch.setattr(importing.revisions, "advance", lambda *_: 1 / 0)
+    monkeypatch.setattr(importing.revisions, "advance", lambda *_, **__: 1 / 0)
 
     with pytest.raises(ZeroDivisionError):
         import_list("3.3.3.3")
 
     assert (networks(), revisions.current()) == (["1.1.1.1", "2.2.2.2"], before)
+
+
+def changes():
+    revision = PolicyRevision.objects.latest("number")
+    assert revision.actor == "import"
+    return revision
+
+
+def test_the_revision_says_what_became_of_each_entry(import_list):
+    import_list("1.1.1.1 # a\n2.2.2.2\n3.3.3.3")
+    import_list("1.1.1.1 # b\n2.2.2.2\n4.4.4.4")
+
+    told = {change["name"]: (change["action"], change["before"], change["after"]) for change in changes().changes}
+
+    assert told["1.1.1.1"] == ("changed", {"remark": "a"}, {"remark": "b"})
+    assert (told["3.3.3.3"][0], told["3.3.3.3"][1]["source"]) == ("deleted", "import:drop")
+    assert (told["4.4.4.4"][0], told["4.4.4.4"][2]["source"]) == ("created", "import:drop")
+    assert set(told) == {"1.1.1.1", "3.3.3.3", "4.4.4.4"}
+
+
+def test_a_revision_of_very_many_entries_keeps_numbers_and_source(import_list):
+    import_list("9.9.9.9 # a\n8.8.8.8")
+    import_list("9.9.9.9 # b\n" + "".join(f"1.2.{number // 200}.{number % 200}\n" for number in range(1500)))
+
+    assert changes().changes is None
+    counted = {(count["action"], count.get("source")): count["count"] for count in changes().counts}
+    assert counted == {("created", "import:drop"): 1500, ("deleted", "import:drop"): 1, ("changed", None): 1}
+
+    call_command("import_list", "--remove", "--name", "drop")
+
+    assert [(count["action"], count["count"]) for count in changes().counts] == [("deleted", 1501)]
+
+
+def test_an_import_can_be_undone_by_restoring_the_revision_before(import_list, admin):
+    import_list("1.1.1.1")
+    before = revisions.current().revision
+    import_list("2.2.2.2")
+
+    response = admin.post(f"/policy/revisions/{before}/restore", {})
+
+    assert response.status_code == 200, response.json()
+    assert networks() == ["1.1.1.1"]

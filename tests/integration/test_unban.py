@@ -7,6 +7,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from gatewall import revisions
+from gatewall.models import PolicyRevision
 from policies import services
 from policies.models import BlocklistEntry
 from tests.cast import CLIENT
@@ -117,12 +118,24 @@ def test_nothing_to_remove_is_no_revision(capsys):
 
 def test_a_dry_run_removes_nothing(capsys):
     ban(CLIENT)
+    block("198.51.100.0/24")
     before = revisions.current()
 
-    call_command("unban", CLIENT, "--dry-run")
+    still_blocked(CLIENT, "--dry-run")
 
     assert f"would remove {CLIENT}" in capsys.readouterr().out
-    assert (left(), revisions.current()) == ([(CLIENT, "auto-ban")], before)
+    assert revisions.current() == before
+    assert left() == [("198.51.100.0/24", "manual"), (CLIENT, "auto-ban")]
+
+
+def test_the_revision_says_what_was_lifted(capsys):
+    entry = ban(CLIENT)
+
+    call_command("unban", CLIENT)
+
+    revision = PolicyRevision.objects.latest("number")
+    (change,) = revision.changes
+    assert (revision.actor, change["action"], change["id"], change["name"]) == ("unban", "deleted", entry.pk, CLIENT)
 
 
 @pytest.mark.parametrize("arguments", [(), ("198.51.100.0/24",), ("example.com",), (CLIENT, "010.0.0.1"), ("",)])

@@ -27,7 +27,7 @@ class Command(BaseCommand):
             if address is None:
                 raise CommandError(f"{text[:64]!r} is not an IP address", returncode=2)
         known = [address for address in addresses if address is not None]
-        unbanned = unban(known, at=timezone.now(), all_automatic=everything, dry_run=dry_run)
+        unbanned = unban(known, actor="unban", at=timezone.now(), all_automatic=everything, dry_run=dry_run)
         for entry in unbanned.lifted:
             self.stdout.write(f"{'would remove' if dry_run else 'removed'} {entry.network} (entry {entry.pk})")
         if not unbanned.lifted:
