@@ -27,6 +27,11 @@ def user_by_name(username: str) -> User | None:
     return User.objects.filter(username__iexact=username).first()
 
 
+def users_named(*, id: int | None = None, name: str = "") -> QuerySet[User]:  # noqa: A002 - the field's name
+    """Return the user of this id, or of this name, case ignored; none if there is none."""
+    return User.objects.filter(pk=id) if id is not None else User.objects.filter(username__iexact=name)
+
+
 def active_user(user_id: int) -> User | None:
     """Return the user if there is one and he may sign in."""
     return User.objects.filter(pk=user_id, is_active=True).first()
