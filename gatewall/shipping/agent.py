@@ -55,9 +55,7 @@ class Agent:
             if timezone.now() - self._reported_at >= _REPORT_EVERY:
                 report_node(self._node, self._files, self._run, self._problem)
                 self._reported_at = timezone.now()
-            if timezone.now() - self._tidied_at >= housekeeping.EVERY:
-                self._tidied_at = timezone.now()  # first: what fails now is tried again in ten minutes
-                housekeeping.tidy(self._tidied_at)
+            self._tidy()
         except Error as error:
             self._say(f"the database cannot be used ({type(error).__name__})")
             close_old_connections()
@@ -72,6 +70,15 @@ class Agent:
             self._say("")
         except (ValueError, OSError) as error:
             self._say(f"policy.rejected: {error}")
+
+    def _tidy(self) -> None:
+        """Delete a part of what is old; where there was something, the next turn goes on, for it publishes first."""
+        now = timezone.now()
+        if now - self._tidied_at < housekeeping.EVERY:
+            return
+        more_since, self._tidied_at = self._tidied_at, now  # what fails is tried again in ten minutes
+        if housekeeping.tidy(now):
+            self._tidied_at = more_since
 
     def _say(self, problem: str) -> None:
         """Log a problem once, and its end."""

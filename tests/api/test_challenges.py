@@ -8,7 +8,7 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from accounts import challenges, second_factor, services
+from accounts import challenges, second_factor, services, throttling
 from accounts.models import RecoveryCode
 from gatewall.credentials.sessions import ISSUER
 from tests.factors import an_app
@@ -178,15 +178,17 @@ def test_what_ends_a_user_ends_sessions_of_two_factors_at_the_gate(app, alice, a
     assert Api(token).get("/session").status_code == 401
 
 
-def test_a_user_who_is_deleted_after_his_code_was_right_gets_no_session(app, alice, monkeypatch):
-    challenge, real = begin(), second_factor.use_code
+@pytest.mark.parametrize("moment", ["use_code", "succeeded"])
+def test_a_user_who_is_deleted_after_his_code_was_right_gets_no_session(app, alice, monkeypatch, moment):
+    challenge, place = begin(), second_factor if moment == "use_code" else throttling.Attempt
+    real = getattr(place, moment)
 
-    def delete_then(user, code, *, at):
-        method = real(user, code, at=at)
-        _delete(user)
-        return method
+    def delete_then(*arguments, **more):
+        result = real(*arguments, **more)
+        _delete(alice)
+        return result
 
-    monkeypatch.setattr(second_factor, "use_code", delete_then)
+    monkeypatch.setattr(place, moment, delete_then)
 
     assert code_of(finish(challenge, app.code())) == (401, "invalid-challenge")
 

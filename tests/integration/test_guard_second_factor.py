@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts import challenges, second_factor, services
+from accounts import challenges, services, throttling
 from accounts.models import Challenge, Session
 from gatewall import system_settings
 from tests.factors import an_app
@@ -184,14 +184,8 @@ def test_who_must_wait_is_told_how_long_on_both_steps(browser, app, office, dela
 
 
 def test_a_user_who_is_deleted_after_his_code_was_right_begins_again(browser, app, bob, monkeypatch):
-    page, real = begin(browser), second_factor.use_code
-
-    def delete_then(user, code, *, at):
-        method = real(user, code, at=at)
-        services.delete_user(user)
-        return method
-
-    monkeypatch.setattr(second_factor, "use_code", delete_then)
+    page = begin(browser)
+    monkeypatch.setattr(throttling.Attempt, "succeeded", lambda _: services.delete_user(bob))
 
     response = finish(browser, page, app.code())
 

@@ -122,6 +122,15 @@ def test_of_two_hundred_names_from_one_network_a_hundred_are_looked_at(alice, ch
     assert checks() == 100
 
 
+def test_of_guesses_from_all_over_the_world_as_many_are_looked_at_as_is_set(alice, checks):
+    system_settings.change(login_failures_per_account=20)
+
+    got = outcomes(lambda number: call("/login", username="alice", password="wrong", at=f"192.0.2.{number}"), ONCE)
+
+    assert got == {WRONG_PASSWORD: 20, WAIT: ONCE - 20}
+    assert checks() == 20
+
+
 def test_the_right_password_in_a_crowd_of_wrong_ones_is_tried_within_the_limit(alice, checks):
     passwords = ["wrong"] * 99 + [PASSWORD]
 
