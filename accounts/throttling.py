@@ -106,8 +106,7 @@ class Attempt:
 
     def succeeded(self) -> None:
         """Take it back and forget the failures of this account from this network."""
-        FailureCount.objects.filter(scope=_PAIR, key=self.counted[_PAIR].key).delete()
-        _take_back({scope: counted for scope, counted in self.counted.items() if scope != _PAIR})
+        _take_back(self.counted, forgotten=_PAIR)
 
 
 def attempt(username: str, client_ip: str, at: datetime) -> Attempt:
@@ -153,12 +152,13 @@ def _follow_the_clock(at: datetime) -> None:
     FailureCount.objects.filter(began_at__gt=at).update(began_at=at)
 
 
-def _take_back(counted: dict[str, Counted]) -> None:
+def _take_back(counted: dict[str, Counted], *, forgotten: str = "") -> None:
     limits = _limits()
 
     def give_back(rows: dict[str, FailureCount]) -> None:
         for scope, row in rows.items():
-            _set(row, _value(row).without(counted[scope], limits[scope]))
+            count = _value(row).without(counted[scope], limits[scope])
+            _set(row, replace(count, failures=0, blocked_until=None) if scope == forgotten else count)
 
     _change({scope: each.key for scope, each in counted.items()}, give_back)
 

@@ -246,25 +246,45 @@ def test_a_refused_attempt_costs_no_hash(monkeypatch):
     assert sign_in().status_code == 429
 
 
-def test_a_row_that_a_success_deletes_meanwhile_is_missed_by_nobody():
+def test_what_a_success_has_forgotten_is_taken_back_by_nobody():
     first, second = (throttling.attempt("alice", HERE, timezone.now()) for _ in range(2))
     first.succeeded()
 
     second.was_no_failure()
 
-    assert counts() == {"account": 0, "network": 0}
+    assert counts() == {"account": 0, "network": 0, "pair": 0}
 
 
-def test_a_database_that_cannot_count_lets_nobody_in(monkeypatch):
-    def broken(*_, **__):
-        raise OperationalError("disk I/O error")
+@pytest.fixture
+def no_database(monkeypatch):
+    """Counting fails as SQLite fails where others hold the lock for too long."""
 
-    monkeypatch.setattr("accounts.throttling.FailureCount.objects.bulk_create", broken)
+    def locked(*_, **__):
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr("accounts.throttling.FailureCount.objects.bulk_create", locked)
+
+
+@pytest.mark.parametrize("path", ["/login", "/admin-login"])
+def test_a_database_that_cannot_count_lets_nobody_in(no_database, path):
     client = Api()
     client._client.raise_request_exception = False
 
-    response = client.post("/login", {"username": "alice", "password": PASSWORD})
+    response = client.post(path, {"username": "alice", "password": PASSWORD})
 
-    assert response.status_code >= 500
+    assert (response.status_code, response.json()["code"]) == (503, "unavailable")
+    assert int(response.headers["Retry-After"]) > 0
+    assert not response.cookies
+    assert not Session.objects.exists()
+
+
+def test_a_database_that_cannot_count_lets_nobody_in_at_the_page(no_database, client):
+    client.raise_request_exception = False
+    form = f"username=alice&password={PASSWORD}"
+
+    response = client.post("/wall/", form, content_type="application/x-www-form-urlencoded")
+
+    assert response.status_code == 503
+    assert int(response.headers["Retry-After"]) > 0
     assert not response.cookies
     assert not Session.objects.exists()
