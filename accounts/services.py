@@ -15,10 +15,11 @@ from accounts import selectors
 from accounts.models import Session, User
 from accounts.tokens import IssuedToken
 from gatewall import revisions
+from gatewall.changes import Resource, describe, difference
 from gatewall.engine.segments import Segment
 from gatewall.refusals import Conflict, Gone
 from policies.models import AuthorizedDomain
-from policies.services import still_registered
+from policies.rows import still_registered
 
 _PRUNED_AT_ONCE = 1000
 
@@ -45,20 +46,21 @@ def create_user(
 ) -> User:
     """Create a user. Raises ValidationError, UsernameTaken, DomainRemoved."""
     user = User(username=username, created_by=actor, password=_hashed(password), **values)
-    return _create(user, authorized_domains)
+    return _create(user, authorized_domains, actor=actor)
 
 
 @revisions.one_at_a_time
-def _create(user: User, authorized_domains: Iterable[AuthorizedDomain]) -> User:
+def _create(user: User, authorized_domains: Iterable[AuthorizedDomain], *, actor: str) -> User:
     _save(user)
     user.authorized_domains.set(still_registered(authorized_domains))
-    revisions.advance(Segment.USERS)
+    revisions.advance(Segment.USERS, actor=actor, changes=[difference(None, describe(Resource.USERS, user))])
     return user
 
 
 def change_user(
     user: User,
     *,
+    actor: str,
     password: str | None = None,
     authorized_domains: Iterable[AuthorizedDomain] | None = None,
     **values: Any,
@@ -67,14 +69,21 @@ def change_user(
 
     Raises ValidationError, UsernameTaken, LastAdmin, DomainRemoved, Gone.
     """
-    return _change(user, _hashed(password) if password is not None else None, authorized_domains, values)
+    encoded = _hashed(password) if password is not None else None
+    return _change(user, values, actor=actor, password=encoded, authorized_domains=authorized_domains)
 
 
 @revisions.one_at_a_time
 def _change(
-    user: User, password: str | None, authorized_domains: Iterable[AuthorizedDomain] | None, values: Mapping[str, Any]
+    user: User,
+    values: Mapping[str, Any],
+    *,
+    actor: str,
+    password: str | None,
+    authorized_domains: Iterable[AuthorizedDomain] | None,
 ) -> User:
     user = revisions.as_it_is_now(user)
+    before = describe(Resource.USERS, user)
     was_admin, was_active = user.is_admin, user.is_active
     for name, value in values.items():
         setattr(user, name, value)
@@ -87,18 +96,23 @@ def _change(
     _save(user)
     if authorized_domains is not None:
         user.authorized_domains.set(still_registered(authorized_domains))
-    revisions.advance(Segment.USERS)
-    return User.objects.get(pk=user.pk)
+    user = User.objects.get(pk=user.pk)
+    noted = {} if password is None else {"password": "changed"}
+    changed = difference(before, describe(Resource.USERS, user), noted=noted)
+    revisions.advance(Segment.USERS, actor=actor, changes=[changed])
+    return user
 
 
 @revisions.one_at_a_time
-def delete_user(user: User) -> None:
+def delete_user(user: User, *, actor: str) -> None:
     """Delete a user with sessions and git tokens. Raises LastAdmin, Gone."""
     user = revisions.as_it_is_now(user)
     if user.is_staff:
         _refuse_last_admin(user)
+    tokens = [describe(Resource.GIT_TOKENS, token) for token in user.git_tokens.all()]
+    gone = [difference(found, None) for found in (*tokens, describe(Resource.USERS, user))]
     user.delete()
-    revisions.advance(Segment.USERS, Segment.GIT_TOKENS)
+    revisions.advance(Segment.USERS, Segment.GIT_TOKENS, actor=actor, changes=gone)
 
 
 @transaction.atomic
@@ -138,11 +152,13 @@ def prune_sessions(at: datetime) -> int:
 
 
 @revisions.one_at_a_time
-def end_all_sessions(user: User) -> None:
+def end_all_sessions(user: User, *, actor: str) -> None:
     """End every session of a user for good. Raises Gone."""
     user = revisions.as_it_is_now(user)
     User.objects.filter(pk=user.pk).update(session_version=F("session_version") + 1)
-    revisions.advance(Segment.USERS)
+    found = describe(Resource.USERS, user)
+    ended = difference(found, found, noted={"sessions": "ended"})
+    revisions.advance(Segment.USERS, actor=actor, changes=[ended])
 
 
 def _refuse_last_admin(user: User) -> None:

@@ -22,6 +22,7 @@ REFUSAL_CODES = frozenset(
     {
         "admin-required",
         "builtin-rule",
+        "cannot-restore",
         "cross-site",
         "domain-removed",
         "duplicate",
@@ -39,6 +40,7 @@ REFUSAL_CODES = frozenset(
         "too-many-git-tokens",
         "totp-enabled",
         "totp-not-set-up",
+        "would-lock-you-out",
     }
 )
 """What services refuse; each is the ``code`` of a subclass of ``gatewall.refusals.Refusal``."""

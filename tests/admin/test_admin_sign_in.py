@@ -164,14 +164,14 @@ def test_the_session_key_changes_at_sign_in(stranger):
 
 
 ENDS = {
-    "password": lambda user: services.change_user(user, password=PASSWORD + " new"),
-    "demotion": lambda user: services.change_user(user, is_admin=False),
-    "disabling": lambda user: services.change_user(user, is_active=False),
+    "password": lambda user: services.change_user(user, actor="cast", password=PASSWORD + " new"),
+    "demotion": lambda user: services.change_user(user, actor="cast", is_admin=False),
+    "disabling": lambda user: services.change_user(user, actor="cast", is_active=False),
     "disabling for a moment": lambda user: services.change_user(
-        services.change_user(user, is_active=False), is_active=True
+        services.change_user(user, actor="cast", is_active=False), is_active=True, actor="cast"
     ),
-    "deletion": services.delete_user,
-    "recovery": services.end_all_sessions,
+    "deletion": lambda user: services.delete_user(user, actor="cast"),
+    "recovery": lambda user: services.end_all_sessions(user, actor="cast"),
 }
 
 
@@ -204,7 +204,7 @@ def test_djangos_own_sign_in_signs_nobody_in(alice):
 
 @pytest.mark.parametrize("disabled", [True, False])
 def test_the_backend_finds_active_users_alone(bob, disabled):
-    services.change_user(bob, is_active=not disabled)
+    services.change_user(bob, actor="cast", is_active=not disabled)
 
     assert (AccountsBackend().get_user(bob.pk) is None) is disabled
     assert AccountsBackend().get_user(999_999) is None

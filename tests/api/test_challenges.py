@@ -138,24 +138,24 @@ def test_a_challenge_of_another_algorithm_is_refused(app, settings, algorithm):
 
 def _delete(user):
     services.create_user(actor="", username="dora", password=PASSWORD, is_admin=True)
-    services.delete_user(user)
+    services.delete_user(user, actor="cast")
 
 
 ENDS = {
-    "password": lambda user: services.change_user(user, password=PASSWORD + " new"),
+    "password": lambda user: services.change_user(user, actor="cast", password=PASSWORD + " new"),
     "disabling": lambda user: _with_another_admin(user, is_active=False),
     "demotion": lambda user: _with_another_admin(user, is_admin=False),
     "disabling for a moment": lambda user: services.change_user(
-        _with_another_admin(user, is_active=False), is_active=True
+        _with_another_admin(user, is_active=False), is_active=True, actor="cast"
     ),
     "deletion": _delete,
-    "recovery": services.end_all_sessions,
+    "recovery": lambda user: services.end_all_sessions(user, actor="cast"),
 }
 
 
 def _with_another_admin(user, **values):
     services.create_user(actor="", username="dora", password=PASSWORD, is_admin=True)
-    return services.change_user(user, **values)
+    return services.change_user(user, actor="cast", **values)
 
 
 @pytest.mark.parametrize("end", ENDS)

@@ -128,7 +128,7 @@ def test_a_hash_is_made_before_others_must_wait_for_the_change(bob, monkeypatch)
         lambda password: inside.append(len(connection.savepoint_ids) - depth) or real(password),
     )
 
-    services.change_user(bob, password=NEW)
+    services.change_user(bob, actor="cast", password=NEW)
     services.create_user(actor="", username="dora", password=NEW)
 
     assert inside == [0, 0]

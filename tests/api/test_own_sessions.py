@@ -55,9 +55,9 @@ def test_what_opens_nothing_is_not_listed(admin, bob, end):
     if end == "revoked":
         services.revoke_session(session.pk, at=at)
     elif end == "old version":
-        services.end_all_sessions(bob)
+        services.end_all_sessions(bob, actor="cast")
     elif end == "disabled":
-        services.change_user(bob, is_active=False)
+        services.change_user(bob, actor="cast", is_active=False)
 
     assert listed(admin, bob) == []
     assert admin.get(f"{of(bob)}/{session.pk}").status_code == 404

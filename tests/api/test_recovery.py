@@ -158,7 +158,7 @@ def test_who_is_elsewhere_counts_as_nobodys_failure(app):
 
 
 def test_a_setting_opens_it_to_other_machines_and_the_key_is_still_needed(app):
-    system_settings.change(recovery_local_only=False)
+    system_settings.change(actor="cast", recovery_local_only=False)
     elsewhere = {"peer": "203.0.113.7", "host": "wall.example", "headers": {"Via": "1.1 proxy"}}
 
     assert code_of(recover(**elsewhere, recovery_key="wrong")) == (403, "recovery-refused")

@@ -33,7 +33,7 @@ def _people(clock, alice, bob):
 
 @pytest.mark.parametrize("username", ["alice", "nobody", "no name at all; --", "Bob"])
 def test_ten_failures_pass_and_then_one_waits(username):
-    services.change_user(services.User.objects.get(username="Bob"), is_active=False)
+    services.change_user(services.User.objects.get(username="Bob"), actor="cast", is_active=False)
 
     assert fail(10, username) == 401
     assert waits(sign_in(username)) == FIRST_DELAY
@@ -131,7 +131,7 @@ def test_the_right_password_of_who_is_no_admin_is_no_failure():
 
 def test_the_settings_change_the_numbers(clock):
     system_settings.change(
-        login_failures_per_account_and_network=2, login_failure_window_minutes=1, login_delay_seconds=7
+        actor="cast", login_failures_per_account_and_network=2, login_failure_window_minutes=1, login_delay_seconds=7
     )
 
     assert fail(3) == 429
@@ -141,7 +141,7 @@ def test_the_settings_change_the_numbers(clock):
 
 
 def test_a_limit_of_one_lets_the_right_password_in(clock):
-    system_settings.change(login_failures_per_account_and_network=1)
+    system_settings.change(actor="cast", login_failures_per_account_and_network=1)
 
     assert sign_in(password=PASSWORD).status_code == 200
     assert fail(2) == 429

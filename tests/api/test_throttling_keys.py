@@ -39,7 +39,7 @@ def _people(clock, alice, bob):
 def test_an_owner_is_not_locked_out_of_a_network_of_his(clock, seen_at, days, at, status):
     with time_machine.travel(NOW - timedelta(days=days), tick=False):
         assert sign_in(password=PASSWORD, at=seen_at).status_code == 200
-    system_settings.change(login_failures_per_account=20)
+    system_settings.change(actor="cast", login_failures_per_account=20)
     for number in range(20):
         fail(1, at=f"192.0.2.{number}")
 
@@ -48,7 +48,7 @@ def test_an_owner_is_not_locked_out_of_a_network_of_his(clock, seen_at, days, at
 
 def test_at_home_the_limit_of_account_and_network_still_holds(clock):
     assert sign_in(password=PASSWORD).status_code == 200
-    system_settings.change(login_failures_per_account=10)
+    system_settings.change(actor="cast", login_failures_per_account=10)
     for number in range(10):
         fail(1, at=f"192.0.2.{number}")
 
@@ -58,7 +58,7 @@ def test_at_home_the_limit_of_account_and_network_still_holds(clock):
 
 @pytest.mark.parametrize("username", ["a\0b", "x" * 100_000, "\u0130" * 50, "a b", "%", "\ud7ff"], ids=ascii)
 def test_a_name_that_cannot_be_one_waits_like_every_other(client, username):
-    system_settings.change(login_failures_per_account=1)
+    system_settings.change(actor="cast", login_failures_per_account=1)
     form = urlencode({"username": username, "password": "wrong"})
 
     pages = [client.post("/wall/", form, content_type="application/x-www-form-urlencoded") for _ in range(2)]
@@ -106,7 +106,7 @@ def test_what_was_typed_is_in_no_row():
 
 
 def test_the_whole_world_may_fail_at_an_account_as_often_as_is_set():
-    system_settings.change(login_failures_per_account=20)
+    system_settings.change(actor="cast", login_failures_per_account=20)
     for number in range(20):
         fail(1, at=f"203.0.113.{number}")
 

@@ -171,7 +171,7 @@ def test_the_second_step_is_a_post(browser, app, verb):
 
 @pytest.mark.parametrize(("delay", "words"), [(30, "wait a minute"), (61, "wait 2 minutes"), (3600, "wait 60 minutes")])
 def test_who_must_wait_is_told_how_long_on_both_steps(browser, app, office, delay, words):
-    system_settings.change(login_delay_seconds=delay, login_failures_per_account_and_network=1)
+    system_settings.change(actor="cast", login_delay_seconds=delay, login_failures_per_account_and_network=1)
     page = begin(browser, OFFICE)
     assert finish(browser, page, app.wrong).status_code == 401
 
@@ -185,7 +185,7 @@ def test_who_must_wait_is_told_how_long_on_both_steps(browser, app, office, dela
 
 def test_a_user_who_is_deleted_after_his_code_was_right_begins_again(browser, app, bob, monkeypatch):
     page = begin(browser)
-    monkeypatch.setattr(throttling.Attempt, "succeeded", lambda _: services.delete_user(bob))
+    monkeypatch.setattr(throttling.Attempt, "succeeded", lambda _: services.delete_user(bob, actor="cast"))
 
     response = finish(browser, page, app.code())
 
@@ -198,7 +198,7 @@ def test_a_user_who_is_deleted_after_his_password_was_right_is_nobody(browser, a
     real = challenges.begin
 
     def delete_then(user, flow, *, at):
-        services.delete_user(services.User.objects.get(pk=user.pk))
+        services.delete_user(services.User.objects.get(pk=user.pk), actor="cast")
         return real(user, flow, at=at)
 
     monkeypatch.setattr(challenges, "begin", delete_then)

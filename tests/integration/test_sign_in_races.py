@@ -42,7 +42,7 @@ def a_challenge(at=HERE):
 def unlimited():
     """Let only the rules about codes decide, not those about guessing."""
     numbers = ("per_account_and_network", "per_network", "per_account")
-    system_settings.change(**{f"login_failures_{name}": 1000 for name in numbers})
+    system_settings.change(actor="cast", **{f"login_failures_{name}": 1000 for name in numbers})
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_of_two_hundred_names_from_one_network_a_hundred_are_looked_at(alice, ch
 
 
 def test_of_guesses_from_all_over_the_world_as_many_are_looked_at_as_is_set(alice, checks):
-    system_settings.change(login_failures_per_account=20)
+    system_settings.change(actor="cast", login_failures_per_account=20)
 
     got = outcomes(lambda number: call("/login", username="alice", password="wrong", at=f"192.0.2.{number}"), ONCE)
 
