@@ -1,0 +1,29 @@
+"""Fixtures of the commands."""
+
+from importlib import import_module
+
+import pytest
+import time_machine
+
+
+@pytest.fixture
+def installation(tmp_path, monkeypatch):
+    """Return the key files of an installation, two keys each, on 1 March 2026."""
+    key_files = import_module("tests.key_files")  # needs Django
+    for name in key_files.NAMES:
+        monkeypatch.delenv(name, raising=False)
+    with time_machine.travel(key_files.START, tick=False) as clock:
+        yield key_files.Installation(tmp_path / "secrets", clock)
+
+
+@pytest.fixture
+def import_list(tmp_path, capsys):
+    """Return a function that imports a text and returns what the command said."""
+
+    def run(text, *arguments, name="drop"):
+        path = tmp_path / "list"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        import_module("django.core.management").call_command("import_list", str(path), "--name", name, *arguments)
+        return capsys.readouterr().out
+
+    return run
