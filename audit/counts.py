@@ -11,7 +11,7 @@ MAX_KEYS = 1000
 """How many keys of an open-ended kind a minute holds; what comes on top is counted under ``OTHER``."""
 OTHER = "(other)"
 _MAX_KEY = 255
-_LATENCY_BOUNDS_US = (50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 1_000_000)
+LATENCY_BOUNDS_US = (50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 1_000_000)
 EXACT = frozenset({"outcome", "reason", "status", "latency"})
 """Kinds whose keys are few and fixed: they are never put under ``OTHER``."""
 
@@ -55,7 +55,7 @@ def counted(records: Iterable[AccessRecord]) -> Counts:
 
 def latency_bound(microseconds: int) -> int:
     """Return the upper bound of the latency class, in microseconds; the last class has that of a minute."""
-    return next((bound for bound in _LATENCY_BOUNDS_US if microseconds <= bound), 60_000_000)
+    return next((bound for bound in LATENCY_BOUNDS_US if microseconds <= bound), 60_000_000)
 
 
 def _keys(record: AccessRecord) -> list[tuple[str, str]]:
