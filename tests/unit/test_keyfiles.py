@@ -1,5 +1,7 @@
 """The secrets that an installation makes for itself."""
 
+import os
+
 import pytest
 
 from gatewall.credentials.keyfiles import KEY_FILES, main, make_missing
@@ -111,3 +113,35 @@ def test_state_folder_of_somebody_else_is_a_line_and_no_error(tmp_path, monkeypa
 
 def _of_somebody_else(home):
     raise PermissionError(1, "Operation not permitted", str(home))
+
+
+def test_every_folder_on_the_way_is_made(tmp_path):
+    make_missing(tmp_path / "srv" / "home" / "secrets")
+
+    assert (tmp_path / "srv" / "home").stat().st_mode & 0o777 == 0o700
+
+
+def test_secret_text_has_48_random_bytes(tmp_path):
+    make_missing(tmp_path)
+
+    assert len(contents(tmp_path)["secret-key"].strip()) == 64
+
+
+def test_file_is_on_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr("os.fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_size))
+
+    make_missing(tmp_path)
+
+    assert sorted(synced) == sorted(len(text) for text in contents(tmp_path).values())
+
+
+def test_file_that_another_run_has_just_made_is_left_alone(tmp_path, monkeypatch):
+    def make():
+        (tmp_path / "secret-key").write_text("theirs")
+        return "ours"
+
+    monkeypatch.setattr("gatewall.credentials.keyfiles.KEY_FILES", {"secret-key": make})
+
+    assert make_missing(tmp_path) == []
+    assert contents(tmp_path) == {"secret-key": "theirs"}
