@@ -1,9 +1,11 @@
 """The secrets that an installation makes for itself."""
 
 import os
+import runpy
 
 import pytest
 
+from gatewall.credentials import keyfiles
 from gatewall.credentials.keyfiles import KEY_FILES, main, make_missing
 from gatewall.credentials.keyring import KeyRing
 
@@ -84,6 +86,14 @@ def test_command_makes_the_files_of_the_installation(tmp_path, monkeypatch, caps
 
     assert set(contents(tmp_path / "secrets")) == set(KEY_FILES)
     assert all(text.strip() not in capsys.readouterr().out for text in contents(tmp_path / "secrets").values())
+
+
+def test_module_is_the_command(tmp_path, monkeypatch):
+    monkeypatch.setenv("GATEWALL_HOME", str(tmp_path))
+
+    runpy.run_path(keyfiles.__file__, run_name="__main__")
+
+    assert set(contents(tmp_path / "secrets")) == set(KEY_FILES)
 
 
 def test_state_folder_and_database_of_an_older_mode_are_closed(tmp_path, monkeypatch):
