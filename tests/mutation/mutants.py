@@ -8,6 +8,7 @@ errors, ``__repr__``, and what runs only as a command.
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,12 +53,14 @@ class Mutant:
     lines: tuple[int, int]
     function: tuple[str, int] | None
     change: str
+    occurrence: int
 
     @property
     def name(self) -> str:
-        """Name the mutant without the line, which moves."""
+        """Name the mutant without the line, which moves; the same change again has a number behind it."""
         where = self.function[0] if self.function else "(module)"
-        return f"{self.path} {where}: {self.change}"
+        again = f" #{self.occurrence}" if self.occurrence > 1 else ""
+        return f"{self.path} {where}: {self.change}{again}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +97,14 @@ def code_of(mutant: Mutant) -> CodeType:
 
 def _all(tree: ast.Module, path: str) -> Iterator[tuple[Mutant, _Site, ast.AST]]:
     number = 0
+    seen: Counter[tuple[object, str]] = Counter()
     for site in _sites(tree, "", None, (1, 1)):
         for replacement in _variants(site):
             change = f"{_short(site.node)} -> {_short(replacement)}"
             line = getattr(site.node, "lineno", site.lines[0])
-            yield Mutant(path, number, line, site.lines, site.function, change), site, replacement
+            seen[site.function, change] += 1
+            occurrence = seen[site.function, change]
+            yield Mutant(path, number, line, site.lines, site.function, change, occurrence), site, replacement
             number += 1
 
 
