@@ -14,10 +14,11 @@ from accounts import selectors
 from accounts.models import Session, User
 from accounts.tokens import IssuedToken
 from gatewall import revisions
+from gatewall.changes import Resource, describe, difference
 from gatewall.engine.segments import Segment
 from gatewall.refusals import Conflict, Gone
 from policies.models import AuthorizedDomain
-from policies.services import still_registered
+from policies.rows import still_registered
 
 
 class UsernameTaken(Conflict):
@@ -46,7 +47,7 @@ def create_user(
     _set_password(user, password)
     _save(user)
     user.authorized_domains.set(still_registered(authorized_domains))
-    revisions.advance(Segment.USERS)
+    revisions.advance(Segment.USERS, actor=actor, changes=[difference(None, describe(Resource.USERS, user))])
     return user
 
 
@@ -54,6 +55,7 @@ def create_user(
 def change_user(
     user: User,
     *,
+    actor: str,
     password: str | None = None,
     authorized_domains: Iterable[AuthorizedDomain] | None = None,
     **values: Any,
@@ -63,6 +65,7 @@ def change_user(
     Raises ValidationError, UsernameTaken, LastAdmin, DomainRemoved, Gone.
     """
     user = revisions.as_it_is_now(user)
+    before = describe(Resource.USERS, user)
     was_admin, was_active = user.is_admin, user.is_active
     for name, value in values.items():
         setattr(user, name, value)
@@ -75,18 +78,23 @@ def change_user(
     _save(user)
     if authorized_domains is not None:
         user.authorized_domains.set(still_registered(authorized_domains))
-    revisions.advance(Segment.USERS)
-    return User.objects.get(pk=user.pk)
+    user = User.objects.get(pk=user.pk)
+    noted = {} if password is None else {"password": "changed"}
+    changed = difference(before, describe(Resource.USERS, user), noted=noted)
+    revisions.advance(Segment.USERS, actor=actor, changes=[changed])
+    return user
 
 
 @revisions.one_at_a_time
-def delete_user(user: User) -> None:
+def delete_user(user: User, *, actor: str) -> None:
     """Delete a user with sessions and git tokens. Raises LastAdmin, Gone."""
     user = revisions.as_it_is_now(user)
     if user.is_staff:
         _refuse_last_admin(user)
+    tokens = [describe(Resource.GIT_TOKENS, token) for token in user.git_tokens.all()]
+    gone = [difference(found, None) for found in (*tokens, describe(Resource.USERS, user))]
     user.delete()
-    revisions.advance(Segment.USERS, Segment.GIT_TOKENS)
+    revisions.advance(Segment.USERS, Segment.GIT_TOKENS, actor=actor, changes=gone)
 
 
 @transaction.atomic
@@ -116,11 +124,13 @@ def revoke_session(jti: uuid.UUID, *, at: datetime) -> None:
 
 
 @revisions.one_at_a_time
-def end_all_sessions(user: User) -> None:
+def end_all_sessions(user: User, *, actor: str) -> None:
     """End every session of a user for good. Raises Gone."""
     user = revisions.as_it_is_now(user)
     User.objects.filter(pk=user.pk).update(session_version=F("session_version") + 1)
-    revisions.advance(Segment.USERS)
+    found = describe(Resource.USERS, user)
+    ended = difference(found, found, noted={"sessions": "ended"})
+    revisions.advance(Segment.USERS, actor=actor, changes=[ended])
 
 
 def _refuse_last_admin(user: User) -> None:

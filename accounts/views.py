@@ -46,10 +46,10 @@ class Users(Resource):
         return services.create_user(actor=self.actor, **values)
 
     def change_row(self, row: User, **values: Any) -> User:
-        return services.change_user(row, **values)
+        return services.change_user(row, actor=self.actor, **values)
 
     def delete_row(self, row: User) -> None:
-        services.delete_user(row)
+        services.delete_user(row, actor=self.actor)
 
 
 class _OfOneUser(APIView):
@@ -139,7 +139,7 @@ class Password(_OfOneUser):
         if self.is_own:
             current = form.validated_data.get("current_password")
             reauthentication.require_password(user, current, visitor=visitor, at=now)
-        user = services.change_user(user, password=form.validated_data["new_password"])
+        user = services.change_user(user, actor=str(request.user), password=form.validated_data["new_password"])
         if not self.is_own:
             return Response(UserOutput(selectors.users(now).get(pk=user.pk)).data)
         return self._go_on(request, user, visitor, now)

@@ -30,10 +30,10 @@ class Licenses(Resource):
         return {**super().created(row), "token": self._token.text}
 
     def change_row(self, row: License, **values: Any) -> License:
-        return services.change_license(row, **values)
+        return services.change_license(row, actor=self.actor, **values)
 
     def delete_row(self, row: License) -> None:
-        services.revoke_license(row)
+        services.revoke_license(row, actor=self.actor)
 
 
 class GitTokens(Resource):
@@ -58,7 +58,7 @@ class GitTokens(Resource):
         return {**super().created(row), "token": self._token.text}
 
     def delete_row(self, row: GitToken) -> None:
-        services.revoke_git_token(row)
+        services.revoke_git_token(row, actor=self.actor)
 
     @property
     def _user_id(self) -> int:

@@ -75,6 +75,7 @@ class AllowlistEntryInput(StrictInput):
     inspect = FlagField(required=False)
     remark = TextField(max_length=500, allow_blank=True, required=False)
     expires_at = MomentField(allow_null=True, required=False)
+    force = FlagField(required=False)
 
 
 class AllowlistEntryOutput(serializers.ModelSerializer[AllowlistEntry]):
@@ -94,6 +95,7 @@ class AuthorizedDomainInput(StrictInput):
     name = TextField(max_length=255)
     access = serializers.ChoiceField(choices=[access.value for access in Access], required=False)
     remark = TextField(max_length=500, allow_blank=True, required=False)
+    force = FlagField(required=False)
 
     def validate_name(self, name: str) -> str:
         """Return the one spelling of the name."""

@@ -36,13 +36,13 @@ class Blocklist(Resource):
         return selectors.blocked_networks()
 
     def create_row(self, **values: Any) -> BlocklistEntry:
-        return services.block_network(actor=self.actor, **values)
+        return services.block_network(actor=self.actor, caller=self.caller, **values)
 
     def change_row(self, row: BlocklistEntry, **values: Any) -> BlocklistEntry:
-        return services.change_blocked_network(row, **values)
+        return services.change_blocked_network(row, actor=self.actor, caller=self.caller, **values)
 
     def delete_row(self, row: BlocklistEntry) -> None:
-        services.unblock_network(row)
+        services.unblock_network(row, actor=self.actor)
 
 
 class Allowlist(Resource):
@@ -55,14 +55,14 @@ class Allowlist(Resource):
     def get_queryset(self) -> QuerySet[AllowlistEntry]:
         return selectors.allowed_networks()
 
-    def create_row(self, **values: Any) -> AllowlistEntry:
-        return services.allow_network(actor=self.actor, **values)
+    def create_row(self, *, force: bool = False, **values: Any) -> AllowlistEntry:
+        return services.allow_network(actor=self.actor, **values)  # shuts nobody out, so nothing is forced
 
     def change_row(self, row: AllowlistEntry, **values: Any) -> AllowlistEntry:
-        return services.change_allowed_network(row, **values)
+        return services.change_allowed_network(row, actor=self.actor, caller=self.caller, **values)
 
     def delete_row(self, row: AllowlistEntry) -> None:
-        services.disallow_network(row)
+        services.disallow_network(row, actor=self.actor, caller=self.caller, force=self.force)
 
 
 class AuthorizedDomains(Resource):
@@ -77,7 +77,8 @@ class AuthorizedDomains(Resource):
 
     def create_row(self, **values: Any) -> AuthorizedDomain:
         self._mode_before = system_settings.current().authorized_domains_mode
-        return services.register_domain(actor=self.actor, **{"access": Access.AUTHENTICATED.value, **values})
+        values = {"access": Access.AUTHENTICATED.value, **values}
+        return services.register_domain(actor=self.actor, caller=self.caller, **values)
 
     def created(self, row: Model) -> dict[str, Any]:
         mode = system_settings.current().authorized_domains_mode
@@ -87,10 +88,10 @@ class AuthorizedDomains(Resource):
         return {**super().created(row), "warnings": [warning]}
 
     def change_row(self, row: AuthorizedDomain, **values: Any) -> AuthorizedDomain:
-        return services.change_domain(row, **values)
+        return services.change_domain(row, actor=self.actor, caller=self.caller, **values)
 
     def delete_row(self, row: AuthorizedDomain) -> None:
-        services.remove_domain(row)
+        services.remove_domain(row, actor=self.actor, caller=self.caller, force=self.force)
 
 
 class GeoBlockRules(Resource):
@@ -113,7 +114,7 @@ class GeoBlockRules(Resource):
         return {**super().created(row), "warnings": ["there is no geo database: no country is known (GEOIP_DATABASE)"]}
 
     def delete_row(self, row: GeoBlockRule) -> None:
-        services.unblock_country(row)
+        services.unblock_country(row, actor=self.actor)
 
 
 class WafRules(Resource):
@@ -130,7 +131,7 @@ class WafRules(Resource):
         return services.create_waf_rule(actor=self.actor, **values)
 
     def change_row(self, row: WafRule, **values: Any) -> WafRule:
-        return services.change_waf_rule(row, **values)
+        return services.change_waf_rule(row, actor=self.actor, **values)
 
     def delete_row(self, row: WafRule) -> None:
-        services.delete_waf_rule(row)
+        services.delete_waf_rule(row, actor=self.actor)

@@ -21,6 +21,7 @@ REFUSAL_CODES = frozenset(
     {
         "admin-required",
         "builtin-rule",
+        "cannot-restore",
         "cross-site",
         "domain-removed",
         "duplicate",
@@ -38,6 +39,7 @@ REFUSAL_CODES = frozenset(
         "too-many-git-tokens",
         "totp-enabled",
         "totp-not-set-up",
+        "would-lock-you-out",
     }
 )
 """What services refuse; each is the ``code`` of a subclass of ``gatewall.refusals.Refusal``."""

@@ -9,7 +9,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gatewall import revisions
+from gatewall.api.caller import caller_of
 from gatewall.api.serializers import StrictInput
+from gatewall.clientip import Caller
 from gatewall.refusals import Gone
 
 _LIST_PARAMETERS = frozenset({"page", "page_size", "all", "ordering", "search", "format"})
@@ -25,6 +27,8 @@ class Resource(viewsets.GenericViewSet[Any]):
     input: type[StrictInput]
     ordering_fields: tuple[str, ...] = ("id", "created_at")
     search_fields: tuple[str, ...] = ()
+    parameters: frozenset[str] = frozenset()
+    """What a list is asked by besides what every list is."""
     lookup_value_regex = r"[0-9]{1,18}"
     http_method_names = ["get", "head", "options", "post", "put", "delete"]
 
@@ -83,8 +87,21 @@ class Resource(viewsets.GenericViewSet[Any]):
 
     @property
     def actor(self) -> str:
-        """The name of the caller, for ``created_by``."""
+        """The name of the caller, for ``created_by`` and the revision."""
         return str(self.request.user)
+
+    @property
+    def caller(self) -> Caller | None:
+        """From where the caller calls, for the services that must not shut him out."""
+        return caller_of(self.request)
+
+    @property
+    def force(self) -> bool:
+        """The parameter ``force`` of a ``DELETE``, which has no body. Raises ValidationError."""
+        text = self.request.query_params.get("force", "false")
+        if text not in {"true", "false"}:
+            raise ValidationError({"force": ["true or false"]})
+        return text == "true"
 
     def _with_pending(self, shown: dict[str, Any]) -> dict[str, Any]:
         return {**shown, "policy_pending": True} if revisions.publication_is_pending() else shown
@@ -99,7 +116,7 @@ class Resource(viewsets.GenericViewSet[Any]):
             return rows
         if field.removeprefix("-") not in self.ordering_fields:
             raise ValidationError({"ordering": [f"one of {', '.join(self.ordering_fields)}, or with - before it"]})
-        return rows.order_by(field, "id")
+        return rows.order_by(field, "pk")
 
     def _searched(self, rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
         text = self.request.query_params.get("search", "").replace("\0", "")
@@ -113,7 +130,8 @@ class Resource(viewsets.GenericViewSet[Any]):
         return rows.filter(matches)
 
     def _refuse_unknown_parameters(self) -> None:
-        known = _LIST_PARAMETERS | set(getattr(getattr(self, "filterset_class", None), "base_filters", ()))
+        known = _LIST_PARAMETERS | self.parameters
+        known |= set(getattr(getattr(self, "filterset_class", None), "base_filters", ()))
         unknown = sorted(set(self.request.query_params) - known)
         if unknown:
             raise ValidationError({name: ["there is no such parameter"] for name in unknown})

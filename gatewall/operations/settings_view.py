@@ -55,5 +55,5 @@ class Settings(APIView):
     def put(self, request: Request) -> Response:
         form = SettingsInput(data=request.data)
         form.is_valid(raise_exception=True)
-        shown = dict(SettingsOutput(system_settings.change(**form.validated_data)).data)
+        shown = dict(SettingsOutput(system_settings.change(actor=str(request.user), **form.validated_data)).data)
         return Response({**shown, "policy_pending": True} if revisions.publication_is_pending() else shown)

@@ -1,8 +1,11 @@
 """The paths of operation."""
 
-from django.urls import path
+from django.urls import path, re_path
 
 from gatewall.operations import health, reload_view, settings_view
+from gatewall.operations.revisions_view import PolicyRevisions
+
+_REVISION = rf"^policy/revisions/(?P<pk>{PolicyRevisions.lookup_value_regex})"
 
 urlpatterns = [
     path("health", health.Ready.as_view(), name="health"),
@@ -10,4 +13,7 @@ urlpatterns = [
     path("health/ready", health.Ready.as_view(), name="health-ready"),
     path("system/settings", settings_view.Settings.as_view(), name="system-settings"),
     path("system/reload", reload_view.Reload.as_view(), name="system-reload"),
+    path("policy/revisions", PolicyRevisions.as_view({"get": "list"}), name="policy-revisions-list"),
+    re_path(rf"{_REVISION}$", PolicyRevisions.as_view({"get": "retrieve"}), name="policy-revisions-detail"),
+    re_path(rf"{_REVISION}/restore$", PolicyRevisions.as_view({"post": "restore"}), name="policy-revisions-restore"),
 ]

@@ -1,12 +1,14 @@
 """Users, licenses and git tokens through the real admin pages."""
 
 import re
+from base64 import b32decode
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
+from django_otp.oath import totp
 
-from accounts import login, services
+from accounts import login, second_factor, selectors, services
 from accounts.models import Session, User
 from gatewall import revisions
 from gatewall.engine.model import CredentialKind, Reason
@@ -257,12 +259,28 @@ def test_an_admin_signs_in_with_his_password_and_nobody_else(alice, bob):
 
 
 def test_the_session_of_a_disabled_admin_stays_dead_when_he_is_enabled_again(pages, bob):
-    services.change_user(bob, is_admin=True)
+    services.change_user(bob, is_admin=True, actor="alice")
     browser = Pages()
     browser.client.force_login(bob)
     assert browser.get("/").status_code == 200
 
-    services.change_user(bob, is_active=False)
-    services.change_user(bob, is_active=True)
+    services.change_user(bob, is_active=False, actor="alice")
+    services.change_user(bob, is_active=True, actor="alice")
 
     assert browser.get("/").status_code == 302
+
+
+def test_an_admin_takes_a_lost_second_factor_from_a_user(pages, bob):
+    setup = second_factor.begin_setup(bob, at=timezone.now())
+    code = f"{totp(b32decode(setup.secret)):06d}"
+    second_factor.confirm_setup(bob, code, at=timezone.now())
+    session_of(bob)
+    page = f"/accounts/user/{bob.pk}/change/"
+
+    response = pages.submit(page, forget_second_factor="on")
+
+    assert response.status_code == 302
+    assert not selectors.has_second_factor(bob)
+    assert not selectors.live_sessions(bob.pk, timezone.now())
+    assert "forget_second_factor" not in pages.get(page).content.decode()
+    assert setup.secret not in pages.get(page).content.decode()

@@ -24,6 +24,7 @@ MODULES = sorted(
         "gatewall.env",
         "gatewall.env_reader",
         "gatewall.clientip",
+        "gatewall.changes",
         "gatewall.refusals",
         "gatewall.snapshot.assembly",
         "gatewall.snapshot.codec",
