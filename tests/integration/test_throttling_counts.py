@@ -42,6 +42,7 @@ def limits(db):
 
     def new(pair=3, network=100, account=1_000):
         system_settings.change(
+            actor="alice",
             login_failures_per_account_and_network=pair,
             login_failures_per_network=network,
             login_failures_per_account=account,
