@@ -182,6 +182,16 @@ def test_owner_at_home_waits_for_failures_from_home(limits, alice, numbers):
     assert wait(where=THERE) == 10
 
 
+def test_owner_at_home_who_has_to_wait_is_told_the_longest_wait(limits, alice):
+    a_token(alice, at=NOW)
+    limits(pair=2, account=4)
+    for number in range(4):
+        fail(1, where=f"203.0.113.{number}")
+    fail(2, where=THERE)
+
+    assert wait(where=THERE) == 40
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [

@@ -36,5 +36,8 @@ EQUIVALENT: dict[str, str] = {
     "gatewall/credentials/sealing.py _parts: '' -> 'XX'": "what stands for a text that is too long is refused as well",
     "gatewall/credentials/sealing.py _parts: '' -> 'XX' #2": "the middle part is not read",
     "gatewall/credentials/sealing.py _parts: '' -> 'XX' #3": "the version is refused before the body is read",
+    "accounts/throttling.py _blocked_until: 32 -> 33": (
+        "2 ** 32 of the smallest delay, a microsecond, is more than the longest: the bound keeps numbers small"
+    ),
     "gatewall/credentials/sessions.py _json_object: b'' -> b'XX'": "neither is JSON",
 }
