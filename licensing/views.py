@@ -7,7 +7,9 @@ from django.http import Http404
 
 from gatewall.api.permissions import IsAdminOrSelf
 from gatewall.api.resources import Resource
+from gatewall.api.serializers import ShownOnce
 from licensing import selectors, services
+from licensing.filters import GitTokenFilters, LicenseFilters
 from licensing.models import GitToken, License
 from licensing.serializers import GitTokenInput, GitTokenOutput, LicenseInput, LicenseOutput
 
@@ -16,6 +18,8 @@ class Licenses(Resource):
     """Tokens that let machines in. The token is shown when it is created and never again."""
 
     input, output = LicenseInput, LicenseOutput
+    output_on_create = ShownOnce
+    filterset_class = LicenseFilters
     ordering_fields = ("id", "created_at", "name", "expires_at")
     search_fields = ("name", "prefix", "remark")
 
@@ -40,6 +44,8 @@ class GitTokens(Resource):
     """Tokens that stand for a user where git asks for a password."""
 
     input, output = GitTokenInput, GitTokenOutput
+    output_on_create = ShownOnce
+    filterset_class = GitTokenFilters
     permission_classes = [IsAdminOrSelf]
     http_method_names = ["get", "head", "options", "post", "delete"]
 

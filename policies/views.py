@@ -3,13 +3,22 @@
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Model, QuerySet
+from django.db.models import Case, F, IntegerField, Model, QuerySet, Value, When
 
 from gatewall import system_settings
 from gatewall.api.resources import Resource
+from gatewall.api.serializers import Warned
 from gatewall.engine.hosts import Access
 from gatewall.engine.snapshot import DomainsMode
+from gatewall.engine.waf.rules import Severity
 from policies import geo, selectors, services
+from policies.filters import (
+    AllowlistFilters,
+    AuthorizedDomainFilters,
+    BlocklistFilters,
+    GeoBlockRuleFilters,
+    WafRuleFilters,
+)
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
 from policies.serializers import (
     AllowlistEntryInput,
@@ -24,12 +33,17 @@ from policies.serializers import (
     WafRuleOutput,
 )
 
+_FORCE = {"force": {"type": "boolean", "default": False}}
+_SEVERITY_RANKS = [When(severity=each.value, then=Value(rank)) for rank, each in enumerate(Severity)]
+
 
 class Blocklist(Resource):
     """Networks that are refused."""
 
     input, output = BlocklistEntryInput, BlocklistEntryOutput
-    ordering_fields = ("id", "created_at", "expires_at", "network")
+    filterset_class = BlocklistFilters
+    ordering_fields = ("id", "created_at", "expires_at", "ip")
+    order_by = {"ip": F("network")}
     search_fields = ("network", "remark")
 
     def get_queryset(self) -> QuerySet[BlocklistEntry]:
@@ -48,8 +62,11 @@ class Blocklist(Resource):
 class Allowlist(Resource):
     """Networks that need no credential."""
 
+    delete_parameters = _FORCE
     input, output = AllowlistEntryInput, AllowlistEntryOutput
-    ordering_fields = ("id", "created_at", "expires_at", "network")
+    filterset_class = AllowlistFilters
+    ordering_fields = ("id", "created_at", "expires_at", "ip")
+    order_by = {"ip": F("network")}
     search_fields = ("network", "remark", "domain__name")
 
     def get_queryset(self) -> QuerySet[AllowlistEntry]:
@@ -68,7 +85,10 @@ class Allowlist(Resource):
 class AuthorizedDomains(Resource):
     """Hosts that visitors may ask for."""
 
+    delete_parameters = _FORCE
     input, output = AuthorizedDomainInput, AuthorizedDomainOutput
+    output_on_create = Warned
+    filterset_class = AuthorizedDomainFilters
     ordering_fields = ("id", "created_at", "name")
     search_fields = ("name", "remark")
 
@@ -98,6 +118,8 @@ class GeoBlockRules(Resource):
     """Countries that are refused."""
 
     input, output = GeoBlockRuleInput, GeoBlockRuleOutput
+    output_on_create = Warned
+    filterset_class = GeoBlockRuleFilters
     ordering_fields = ("id", "created_at", "country_code")
     search_fields = ("country_code", "remark")
     http_method_names = ["get", "head", "options", "post", "delete"]
@@ -121,7 +143,9 @@ class WafRules(Resource):
     """Patterns that are looked for in requests."""
 
     input, output = WafRuleInput, WafRuleOutput
+    filterset_class = WafRuleFilters
     ordering_fields = ("id", "created_at", "priority", "name", "category", "severity", "score")
+    order_by = {"severity": Case(*_SEVERITY_RANKS, output_field=IntegerField())}
     search_fields = ("name", "pattern", "description")
 
     def get_queryset(self) -> QuerySet[WafRule]:

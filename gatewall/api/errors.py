@@ -38,6 +38,13 @@ def unsupported_media_type(request: HttpRequest) -> JsonResponse:
     return _error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "this form is sent as application/x-www-form-urlencoded")
 
 
+def method_not_allowed(request: HttpRequest, allowed: str) -> JsonResponse:
+    """Answer a method that the page does not have, and say which it has."""
+    response = _error(HTTPStatus.METHOD_NOT_ALLOWED, f"{request.method} is not among {allowed}")
+    response["Allow"] = allowed
+    return response
+
+
 def forbidden(request: HttpRequest, exception: Exception) -> JsonResponse:
     """Answer a request that is not allowed."""
     return _error(HTTPStatus.FORBIDDEN, "you may not do this")

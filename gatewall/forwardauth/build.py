@@ -9,8 +9,8 @@ from gatewall.engine.ports import Ports
 from gatewall.env import Config
 from gatewall.forwardauth.countries import Countries
 from gatewall.forwardauth.gate import Gate, Policies
-from gatewall.forwardauth.request_rate import SharedRequestRate
 from gatewall.forwardauth.responses import GuardPage
+from gatewall.request_rate import SharedRequestRate
 from gatewall.snapshot.places import node_name, run_folder
 
 

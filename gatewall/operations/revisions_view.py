@@ -2,19 +2,26 @@
 
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gatewall import changes
+from gatewall.api import etags
+from gatewall.api.filters import Filters, text
+from gatewall.api.operations import operation
 from gatewall.api.resources import Resource
 from gatewall.api.serializers import FlagField, StrictInput
 from gatewall.models import PolicyRevision
 from policies.restore import restore
 
-_FILTERS = frozenset({"actor", "resource"})
+
+def _as_listed(value: str) -> str:
+    if value not in set(changes.Resource):
+        raise ValidationError(f"one of {', '.join(changes.Resource)}", "invalid-choice")
+    return f" {value} "
 
 
 class RestoreInput(StrictInput):
@@ -38,36 +45,44 @@ class RevisionWithChangesOutput(RevisionOutput):
         fields = (*RevisionOutput.Meta.fields, "changes")
 
 
+class RevisionRestored(RevisionWithChangesOutput):
+    """The revision of a restore, and whether this host decides by it already."""
+
+    policy_pending = serializers.BooleanField(required=False)
+
+    class Meta(RevisionWithChangesOutput.Meta):
+        fields = (*RevisionWithChangesOutput.Meta.fields, "policy_pending")
+
+
+class RevisionFilters(Filters):
+    """Filters of the revisions."""
+
+    actor = text("actor", max_length=64)
+    resource = text("resources", max_length=32, lookup="contains", parse=_as_listed)
+
+
 class PolicyRevisions(Resource):
     """The revisions of the policy, the newest first."""
 
     input, output = RestoreInput, RevisionOutput
+    filterset_class = RevisionFilters
     ordering_fields = ("number",)
-    parameters = _FILTERS
+    http_method_names = ["get", "head", "options", "post"]
 
     def get_queryset(self) -> QuerySet[PolicyRevision]:
-        return PolicyRevision.objects.order_by("-number")
+        rows = PolicyRevision.objects.order_by("-number")
+        return rows.defer("changes") if self.action == "list" else rows
 
-    def list(self, request: Request, **path: Any) -> Response:
-        rows = self._filtered(self._searched(self._ordered(self.get_queryset().defer("changes"))))
-        return self.get_paginated_response(self.show(self.paginate_queryset(rows), many=True))
-
+    @operation(answer=RevisionWithChangesOutput, is_tagged=True)
     def retrieve(self, request: Request, **path: Any) -> Response:
-        return Response(RevisionWithChangesOutput(self.get_object()).data)
+        """Show a revision and what it changed."""
+        shown = dict(RevisionWithChangesOutput(self.get_object()).data)
+        return etags.shown_if_changed(request, shown, etags.tag_of(shown))
 
+    @operation(body=RestoreInput, answer=RevisionRestored, refuses={404, 409})
     def restore(self, request: Request, **path: Any) -> Response:
-        number = self.get_object().pk
+        """Bring the policy back to what it was right after a revision."""
         form = self.input(data=request.data)
         form.is_valid(raise_exception=True)
-        row = restore(number, actor=self.actor, caller=self.caller, **form.validated_data)
+        row = restore(self.get_object().pk, actor=self.actor, caller=self.caller, **form.validated_data)
         return Response(self._with_pending(dict(RevisionWithChangesOutput(row).data)))
-
-    def _filtered(self, rows: QuerySet[PolicyRevision]) -> QuerySet[PolicyRevision]:
-        parameters = self.request.query_params
-        if "actor" in parameters:
-            rows = rows.filter(actor=parameters["actor"].replace("\0", ""))
-        if "resource" in parameters:
-            if parameters["resource"] not in set(changes.Resource):
-                raise ValidationError({"resource": [f"one of {', '.join(changes.Resource)}"]})
-            rows = rows.filter(resources__contains=f" {parameters['resource']} ")
-        return rows

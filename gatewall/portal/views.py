@@ -19,8 +19,8 @@ from accounts.authentication import holders
 from accounts.challenges import Challenged, InvalidChallenge
 from gatewall import system_settings
 from gatewall.api import errors
+from gatewall.api.content_policy import content_security_policy
 from gatewall.api.cross_site import CrossSite, refuse_cross_site
-from gatewall.api.response_headers import content_security_policy
 from gatewall.engine.hosts import DomainTable
 from gatewall.portal.return_url import origin_of, parse_return_url
 from gatewall.refusals import TooMany

@@ -33,6 +33,8 @@ WHO = {
     ("policy-revisions-list", "GET"): ADMIN,
     ("policy-revisions-detail", "GET"): ADMIN,
     ("policy-revisions-restore", "POST"): ADMIN,
+    ("schema", "GET"): ADMIN,
+    ("docs", "GET"): ADMIN,
     **{(f"{name}-list", verb): ADMIN for name in MANAGED for verb in ("GET", "POST")},
     **{(f"{name}-detail", verb): ADMIN for name in MANAGED for verb in ("GET", "DELETE")},
     **{(f"{name}-detail", "PUT"): ADMIN for name in MANAGED if name not in NO_PUT},

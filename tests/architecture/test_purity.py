@@ -26,6 +26,7 @@ MODULES = sorted(
         "gatewall.clientip",
         "gatewall.changes",
         "gatewall.refusals",
+        "gatewall.request_rate",
         "gatewall.snapshot.assembly",
         "gatewall.snapshot.codec",
         "gatewall.snapshot.files",

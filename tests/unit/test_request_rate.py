@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gatewall.forwardauth.request_rate import SharedRequestRate
+from gatewall.request_rate import SharedRequestRate
 from tests.cast import NOW, an_address
 
 MINUTE = NOW // 60 * 60

@@ -1,9 +1,9 @@
-"""Counts requests a client and minute, shared by all processes of a host: the engine's rate port.
+"""Counts requests a subject and minute, shared by all processes of a host. Pure.
 
-One file of fixed size is mapped by every process. A client (an IPv4 address, or the /64 of an IPv6
-one) hashes to a bucket of a few slots; the slot that was idle longest gives way. Updates are not
-locked: two processes that count at the same instant may count once. The limit is a brake, not a
-ledger, and a lock here would be a queue in front of everything.
+One file of fixed size is mapped by every process. A subject hashes to a bucket of a few slots; the
+slot that was idle longest gives way. Updates are not locked: two processes that count at the same
+instant may count once. The limit is a brake, not a ledger, and a lock here would be a queue in
+front of everything.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gatewall.engine.addresses import IPAddress
 
-_SLOT = struct.Struct("<QIII")  # client, minute, requests in it, requests in the minute before
+_SLOT = struct.Struct("<QIII")  # subject, minute, requests in it, requests in the minute before
 _SLOTS_PER_BUCKET = 4
 _BUCKETS = 1 << 14
 _SIZE = _SLOT.size * _SLOTS_PER_BUCKET * _BUCKETS
@@ -23,11 +23,11 @@ _WINDOW = 60
 _MAX_COUNT = 0xFFFF_FFFF
 
 
-class SharedRequestRate:
-    """A sliding window of one minute for each client."""
+class RequestRateTable:
+    """A sliding window of one minute for each subject, whatever its bytes stand for."""
 
     def __init__(self, path: Path) -> None:
-        """Map the table in this file, made if missing (mode 0600)."""
+        """Map the table in this file, made if missing (mode 0600). Raises OSError."""
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             if os.fstat(descriptor).st_size < _SIZE:
@@ -36,19 +36,20 @@ class SharedRequestRate:
         finally:
             os.close(descriptor)
 
-    def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float) -> int:
+    def count(self, subject: bytes, limit_per_minute: int, at: float) -> int:
         """Count this request; return 0 within the limit, else the seconds until it is met again."""
+        key = int.from_bytes(hashlib.blake2b(subject, digest_size=8).digest(), "little") or 1
         minute, second = divmod(at, _WINDOW)
-        offset, current, previous = self._find(_key(client), int(minute))
+        offset, current, previous = self._find(key, int(minute))
         current = min(current + 1, _MAX_COUNT)
-        _SLOT.pack_into(self._table, offset, _key(client), int(minute), current, previous)
+        _SLOT.pack_into(self._table, offset, key, int(minute), current, previous)
         # The minute before counts by the share of it that the sliding window still covers.
         if current + previous * (1 - second / _WINDOW) <= limit_per_minute:
             return 0
         return _seconds_until_met(limit_per_minute, current, previous, second)
 
     def _find(self, key: int, minute: int) -> tuple[int, int, int]:
-        """Return the offset of the client's slot, and its counts for this minute and the one before."""
+        """Return the offset of the subject's slot, and its counts for this minute and the one before."""
         start = key % _BUCKETS * _SLOTS_PER_BUCKET * _SLOT.size
         idle_longest, idle_minute = start, minute + 1
         for offset in range(start, start + _SLOTS_PER_BUCKET * _SLOT.size, _SLOT.size):
@@ -62,15 +63,23 @@ class SharedRequestRate:
         return idle_longest, 0, 0
 
 
+class SharedRequestRate(RequestRateTable):
+    """The engine's rate port: the subject is the client."""
+
+    def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float) -> int:
+        """Count this request; return 0 within the limit, else the seconds until it is met again."""
+        return self.count(network_of(client), limit_per_minute, at)
+
+
+def network_of(client: IPAddress) -> bytes:
+    """Return what a client is counted by: an IPv4 address, or the /64 of an IPv6 one."""
+    number = int(client) if client.version == 4 else int(client) >> 64
+    return number.to_bytes(8, "big") + bytes([client.version])
+
+
 def _seconds_until_met(limit: int, current: int, previous: int, second: float) -> int:
     """Return the whole seconds, rounded up, until a window has room for one more request."""
     room = limit - 1
     if current <= room:
         return max(1, math.ceil(_WINDOW * (1 - (room - current) / previous) - second))
     return max(1, math.ceil(_WINDOW - second + _WINDOW * (1 - room / current)))
-
-
-def _key(client: IPAddress) -> int:
-    number = int(client) if client.version == 4 else int(client) >> 64
-    digest = hashlib.blake2b(number.to_bytes(8, "big") + bytes([client.version]), digest_size=8).digest()
-    return int.from_bytes(digest, "little") or 1
