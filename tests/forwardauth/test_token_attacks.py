@@ -34,9 +34,9 @@ def forger_of(db):
         others = {
             "admin": claims(admin),
             "deleted": claims(deleted),
-            "disabled": claims(services.change_user(disabled, is_active=False)),
+            "disabled": claims(services.change_user(disabled, actor="alice", is_active=False)),
         }
-        services.delete_user(deleted)
+        services.delete_user(deleted, actor="alice")
         return Forger(settings.GATEWALL_JWT_KEYS.signing, claims_of(a_token(user)), int(NOW), **others)
 
     def claims(user):

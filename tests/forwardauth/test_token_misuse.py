@@ -69,10 +69,12 @@ def rotate(settings):
 
 REPLAYS = {
     "J-17 after logout": lambda token, **_: Api(token).post("/logout"),
-    "J-17 after a password change": lambda user, **_: services.change_user(user, password=f"{PASSWORD} 2"),
-    "J-17 after the user was deleted": lambda user, **_: services.delete_user(user),
+    "J-17 after a password change": lambda user, **_: services.change_user(
+        user, actor="alice", password=f"{PASSWORD} 2"
+    ),
+    "J-17 after the user was deleted": lambda user, **_: services.delete_user(user, actor="alice"),
     "J-17 after the key left the ring": lambda settings, **_: rotate(settings),
-    "J-17 after the second factor was taken away": lambda user, **_: recovery.reset(user),
+    "J-17 after the second factor was taken away": lambda user, **_: recovery.reset(user, actor="alice"),
 }
 
 

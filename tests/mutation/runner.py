@@ -23,8 +23,9 @@ import pytest
 
 from tests.mutation.mutants import Mutant, code_of
 
-SECONDS_A_TEST = 20
-SECONDS_AN_IMPORT = 180
+CPU_SECONDS_A_TEST = 20
+SECONDS_A_TEST = 300
+SECONDS_AN_IMPORT = 900
 MEMORY_BYTES = 6 << 30
 KILLED, SURVIVED = 1, 0
 USUAL = ["-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider"]
@@ -80,7 +81,8 @@ class Trial:
 
     def _notices_nothing_wrong(self, session: Any) -> bool:
         """The control: True if the tests fail in a fork though nothing was changed."""
-        _, status = os.waitpid(_fork(lambda: self._fails(session, session.items)), 0)
+        reaching = [session.items[number] for number in sorted(self._breadth)]
+        _, status = os.waitpid(_fork(lambda: self._fails(session, reaching)), 0)
         return status != SURVIVED
 
     def _kills(self, session: Any, mutant: Mutant, chosen: list[Any]) -> bool:
@@ -92,6 +94,7 @@ class Trial:
         if chosen:
             session._setupstate.teardown_exact(chosen[0])
         for item, following in zip(chosen, [*chosen[1:], None], strict=True):
+            signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS_A_TEST)
             signal.alarm(SECONDS_A_TEST)
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if self._failed:
@@ -163,7 +166,8 @@ def _fork(trial: Callable[[], bool]) -> int:
     code = KILLED
     try:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        for alarm in (signal.SIGALRM, signal.SIGPROF):
+            signal.signal(alarm, signal.SIG_DFL)
         silence = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silence, 1)
         os.dup2(silence, 2)
