@@ -107,7 +107,8 @@ class TotpConfirm(_OfOneUser):
     def post(self, request: Request, user_id: str) -> Response:
         form = ConfirmInput(data=request.data)
         form.is_valid(raise_exception=True)
-        codes = second_factor.confirm_setup(self.user, form.validated_data["code"], at=timezone.now())
+        code, visitor = form.validated_data["code"], browser.visitor(request)
+        codes = reauthentication.confirm_second_factor(self.user, code, visitor=visitor, at=timezone.now())
         return Response({"recovery_codes": codes})
 
 

@@ -11,6 +11,7 @@ import math
 import mmap
 import os
 import struct
+from contextlib import closing
 from pathlib import Path
 
 from gatewall.engine.addresses import IPAddress
@@ -38,29 +39,12 @@ class RequestRateTable:
 
     def count(self, subject: bytes, limit_per_minute: int, at: float) -> int:
         """Count this request; return 0 within the limit, else the seconds until it is met again."""
-        key = int.from_bytes(hashlib.blake2b(subject, digest_size=8).digest(), "little") or 1
+        key = _key(subject)
         minute, second = divmod(at, _WINDOW)
-        offset, current, previous = self._find(key, int(minute))
+        offset, current, previous = _find(self._table, key, int(minute))
         current = min(current + 1, _MAX_COUNT)
         _SLOT.pack_into(self._table, offset, key, int(minute), current, previous)
-        # The minute before counts by the share of it that the sliding window still covers.
-        if current + previous * (1 - second / _WINDOW) <= limit_per_minute:
-            return 0
-        return _seconds_until_met(limit_per_minute, current, previous, second)
-
-    def _find(self, key: int, minute: int) -> tuple[int, int, int]:
-        """Return the offset of the subject's slot, and its counts for this minute and the one before."""
-        start = key % _BUCKETS * _SLOTS_PER_BUCKET * _SLOT.size
-        idle_longest, idle_minute = start, minute + 1
-        for offset in range(start, start + _SLOTS_PER_BUCKET * _SLOT.size, _SLOT.size):
-            slot_key, slot_minute, current, previous = _SLOT.unpack_from(self._table, offset)
-            if slot_key == key:
-                if slot_minute == minute:
-                    return offset, current, previous
-                return offset, 0, current if slot_minute == minute - 1 else 0
-            if slot_minute < idle_minute:
-                idle_longest, idle_minute = offset, slot_minute
-        return idle_longest, 0, 0
+        return _seconds_over(limit_per_minute, current, previous, second)
 
 
 class SharedRequestRate(RequestRateTable):
@@ -75,6 +59,58 @@ def network_of(client: IPAddress) -> bytes:
     """Return what a client is counted by: an IPv4 address, or the /64 of an IPv6 one."""
     number = int(client) if client.version == 4 else int(client) >> 64
     return number.to_bytes(8, "big") + bytes([client.version])
+
+
+class LookedAtRequestRate:
+    """The same table for requests that nobody made: it is read when asked, and never written or made."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float) -> int:
+        """Return what the next request of the client would be told if it came now; count nothing."""
+        minute, second = divmod(at, _WINDOW)
+        with closing(self._open()) as table:
+            _, current, previous = _find(table, _key(network_of(client)), int(minute))
+        return _seconds_over(limit_per_minute, min(current + 1, _MAX_COUNT), previous, second)
+
+    def _open(self) -> mmap.mmap:
+        try:
+            descriptor = os.open(self._path, os.O_RDONLY)
+        except FileNotFoundError:
+            return mmap.mmap(-1, _SIZE)  # nobody has counted yet
+        try:
+            if os.fstat(descriptor).st_size < _SIZE:  # somebody is about to make it
+                return mmap.mmap(-1, _SIZE)
+            return mmap.mmap(descriptor, _SIZE, access=mmap.ACCESS_READ)
+        finally:
+            os.close(descriptor)
+
+
+def _find(table: mmap.mmap, key: int, minute: int) -> tuple[int, int, int]:
+    """Return the offset of the subject's slot, and its counts for this minute and the one before."""
+    start = key % _BUCKETS * _SLOTS_PER_BUCKET * _SLOT.size
+    idle_longest, idle_minute = start, minute + 1
+    for offset in range(start, start + _SLOTS_PER_BUCKET * _SLOT.size, _SLOT.size):
+        slot_key, slot_minute, current, previous = _SLOT.unpack_from(table, offset)
+        if slot_key == key:
+            if slot_minute == minute:
+                return offset, current, previous
+            return offset, 0, current if slot_minute == minute - 1 else 0
+        if slot_minute < idle_minute:
+            idle_longest, idle_minute = offset, slot_minute
+    return idle_longest, 0, 0
+
+
+def _key(subject: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(subject, digest_size=8).digest(), "little") or 1
+
+
+def _seconds_over(limit: int, current: int, previous: int, second: float) -> int:
+    # The minute before counts by the share of it that the sliding window still covers.
+    if current + previous * (1 - second / _WINDOW) <= limit:
+        return 0
+    return _seconds_until_met(limit, current, previous, second)
 
 
 def _seconds_until_met(limit: int, current: int, previous: int, second: float) -> int:

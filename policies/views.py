@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Case, F, IntegerField, Model, QuerySet, Value, When
 
 from gatewall import system_settings
@@ -131,7 +130,7 @@ class GeoBlockRules(Resource):
         return services.block_country(actor=self.actor, **values)
 
     def created(self, row: Model) -> dict[str, Any]:
-        if geo.describe(settings.GATEWALL_GEOIP_DATABASE):
+        if geo.describe(geo.in_use()):
             return super().created(row)
         return {**super().created(row), "warnings": ["there is no geo database: no country is known (GEOIP_DATABASE)"]}
 

@@ -14,6 +14,7 @@ CODES = {
     415: "unsupported-media-type",
     429: "too-many-requests",
     500: "internal-error",
+    503: "unavailable",
 }
 """The code of a status, where no refusal says it better."""
 

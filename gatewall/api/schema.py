@@ -22,7 +22,7 @@ from gatewall.api.pagination import MAX_PAGE_SIZE, PAGE_SIZE
 from gatewall.api.problems import MEDIA_TYPE, status_of
 from gatewall.api.queries import MAX_SEARCH
 from gatewall.api.resources import Resource
-from gatewall.api.serializers import ShapedField, StrictInput
+from gatewall.api.serializers import StrictInput
 from gatewall.refusals import Refusal
 
 Schema = dict[str, Any]
@@ -157,8 +157,8 @@ class OperationSchema(AutoSchema):
         return schema
 
     def _map_serializer_field(self, field: Any, direction: str, bypass_extensions: bool = False) -> Any:  # noqa: FBT001, FBT002 - as in the base class
-        if isinstance(field, ShapedField):
-            return dict(field.shape)
+        if shape := getattr(field, "shape", None):
+            return dict(shape)
         return super()._map_serializer_field(field, direction, bypass_extensions)
 
     def _get_response_bodies(self, direction: str = "response") -> Schema:

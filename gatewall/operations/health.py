@@ -52,9 +52,10 @@ def _spool() -> str:
 
 def geo_state() -> str:
     """Return ``ok``, or why no country is known."""
-    if settings.GATEWALL_GEOIP_DATABASE is None:
+    path = geo.in_use()
+    if path is None:
         return "no geo database: no country is known"
-    return "ok" if geo.describe(settings.GATEWALL_GEOIP_DATABASE) else "cannot be read"
+    return "ok" if geo.describe(path) else "cannot be read"
 
 
 class _JsonToAll(DefaultContentNegotiation):

@@ -27,6 +27,7 @@ WHO = {
     },
     ("session", "GET"): SIGNED_IN,
     ("logout", "POST"): SIGNED_IN,
+    ("policy-explain", "POST"): ADMIN,
     ("system-settings", "GET"): ADMIN,
     ("system-settings", "PUT"): ADMIN,
     ("system-reload", "POST"): ADMIN,

@@ -22,6 +22,7 @@ MODULES = sorted(
     }
     | {
         "gatewall.env",
+        "gatewall.geo_file",
         "gatewall.env_reader",
         "gatewall.clientip",
         "gatewall.changes",
@@ -38,6 +39,8 @@ MODULES = sorted(
         "gatewall.snapshot.worker_report",
         "audit.records",
         "audit.spool",
+        "policies.block_lists",
+        "policies.list_diff",
     }
 )
 PROBE = "import importlib, json, sys; importlib.import_module(sys.argv[1]); print(json.dumps(sorted(sys.modules)))"
