@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from accounts import throttling
+from accounts.hashers import TooBusy
 from accounts.models import FailureCount
-from accounts.throttling import Count, Limit, TooManyAttempts
+from accounts.throttling import Count, Counted, Limit, TooManyAttempts
 from gatewall import system_settings
 from tests.wall import a_token
 
@@ -97,11 +98,25 @@ def test_window_of_a_delay_begins_at_its_end(seconds, failures):
     assert counted(6).with_one_more(SIX, later(seconds)).failures == failures
 
 
-@pytest.mark.parametrize(("failures", "left", "waits"), [(8, 7, True), (7, 6, True), (6, 5, False), (0, 0, False)])
-def test_attempt_that_is_taken_back_ends_the_delay_that_it_made(failures, left, waits):
-    count = counted(failures).with_one_less(SIX)
+@pytest.mark.parametrize(("failures", "left", "seconds"), [(8, 7, 20), (7, 6, 10), (6, 5, 0), (5, 4, 0), (1, 0, 0)])
+def test_attempt_that_is_taken_back_ends_the_delay_that_it_made(failures, left, seconds):
+    before, after = counted(failures - 1), counted(failures)
 
-    assert (count.failures, count.blocked_until is not None) == (left, waits)
+    count = after.without(Counted("key", before.blocked_until, after.blocked_until), SIX)
+
+    assert (count.failures, count.seconds_to_wait(NOW), count.began_at) == (left, seconds, NOW)
+
+
+def test_attempt_that_is_taken_back_leaves_the_delay_of_a_later_one():
+    first, second = counted(6), counted(6).with_one_more(SIX, later(1))
+
+    count = second.without(Counted("key", None, first.blocked_until), SIX)
+
+    assert (count.failures, count.blocked_until) == (6, second.blocked_until)
+
+
+def test_count_that_was_forgotten_meanwhile_stays_at_nothing():
+    assert Count(0, NOW).without(Counted("key", later(9), later(9)), SIX) == Count(0, NOW)
 
 
 # Attempts.
@@ -224,7 +239,57 @@ def test_success_forgets_the_account_at_its_network_and_nothing_else(limits):
     throttling.attempt("alice", HERE, NOW).succeeded()
 
     left = dict(FailureCount.objects.values_list("scope", "failures"))
-    assert left == {"account": 2, "network": 2}
+    assert left == {"account": 2, "network": 2, "pair": 0}
+
+
+def test_success_ends_the_delay_of_the_account_at_its_network(limits):
+    fail(2)
+    slow = throttling.attempt("alice", HERE, NOW)
+    assert wait() == 10
+
+    slow.succeeded()
+
+    assert wait() == 0
+    assert set(FailureCount.objects.values_list("blocked_until", flat=True)) == {None}
+
+
+def test_attempt_that_nobody_looked_at_is_taken_back(limits):
+    with pytest.raises(TooBusy), throttling.attempt("alice", HERE, NOW).unless_too_busy():
+        raise TooBusy("later", retry_after_seconds=1)
+
+    assert set(FailureCount.objects.values_list("failures", flat=True)) == {0}
+
+
+def test_attempt_that_ended_otherwise_stays_counted(limits):
+    with throttling.attempt("alice", HERE, NOW).unless_too_busy():
+        pass
+
+    assert set(FailureCount.objects.values_list("failures", flat=True)) == {1}
+
+
+def test_counts_of_a_clock_that_was_put_back_end_within_their_time(limits):
+    fail(3, at=later(86_400))
+
+    assert throttling.prune(NOW) == 0
+
+    assert wait() == 3600
+    assert set(FailureCount.objects.values_list("began_at", flat=True)) == {NOW}
+
+
+def test_clock_that_was_not_put_back_changes_nothing(limits):
+    fail(3)
+    rows = sorted(FailureCount.objects.values_list())
+
+    throttling.prune(NOW)
+
+    assert sorted(FailureCount.objects.values_list()) == rows
+
+
+def test_a_thousand_counts_are_pruned_at_once(limits):
+    rows = [FailureCount(scope="network", key=str(number), failures=1, began_at=NOW) for number in range(1_001)]
+    FailureCount.objects.bulk_create(rows)
+
+    assert [throttling.prune(later(900)) for _ in range(3)] == [1_000, 1, 0]
 
 
 def test_attempt_is_taken_back_though_the_counts_are_gone(limits):
