@@ -11,6 +11,7 @@ import os
 import resource
 import signal
 import sys
+import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from importlib.machinery import SourceFileLoader
@@ -133,6 +134,12 @@ def _find(code: CodeType, name: str, line: int) -> CodeType:
     raise LookupError(name)
 
 
+def fail_alone(files: Iterable[str], options: list[str]) -> bool:
+    """The control: True if the tests of these files fail in a fork that imports everything as it is."""
+    _, status = os.waitpid(_fork(lambda: pytest.main([*USUAL, *options, *files]) != pytest.ExitCode.OK), 0)
+    return status != SURVIVED
+
+
 def dies_at_import(mutant: Mutant, files: list[str], options: list[str]) -> bool:
     """Say whether the tests of these files fail on modules that were imported with the mutant in one of them."""
     code, path = code_of(mutant), str(Path(mutant.path).resolve())
@@ -191,6 +198,8 @@ def collect_and_try(
             trial = Trial(mutants, jobs, lambda mutant, killed: append(results, mutant, killed=killed))
             code = int(pytest.main([*USUAL, "-s", *options, *tests], plugins=[trial]))
             reached.write_text(json.dumps(trial.files))
+        except Exception:  # noqa: BLE001 - whatever it was, nothing may be tried after it
+            traceback.print_exc()
         finally:
             os._exit(code)
     _, status = os.waitpid(pid, 0)
