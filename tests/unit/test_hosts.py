@@ -37,6 +37,7 @@ NO_HOST = [
     "a-.de",
     "a" * 64 + ".de",
     ".".join(["a" * 50] * 5) + ".de",
+    ".".join(["a" * 49] * 3 + ["a" * 50] * 2) + ".de",
     "xn--a.de",
     "xn--.de",
     "xn--bcher-kva\u0308.de",
