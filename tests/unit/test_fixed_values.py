@@ -31,7 +31,8 @@ WORDS = {
     rules.Operator: "regex contains equals starts-with ends-with",
     rules.Target: "uri path query args arg-names headers user-agent cookies referer method host body",
     rules.Transform: (
-        "lowercase url-decode html-decode base64-decode compress-whitespace remove-whitespace remove-nuls normalize-path"
+        "lowercase url-decode html-decode base64-decode compress-whitespace remove-whitespace remove-nuls "
+        "normalize-path"
     ),
     rules.Category: "sqli xss traversal rce injection ssrf scanner protocol custom",
     rules.Severity: "low medium high critical",
