@@ -56,7 +56,13 @@ def begin_setup(user: User, *, at: datetime) -> Setup:
             raise TotpEnabled("the second factor is on: switch it off first")
         TotpDevice.objects.filter(user=user).delete()
         TotpDevice.objects.create(user=user, sealed_secret=_seal(user, secret), created_at=at)
-    return Setup(totp.base32(secret), totp.otpauth_uri(secret, user.username))
+    return _setup(user, secret)
+
+
+def pending_setup(user: User) -> Setup | None:
+    """Return the secret that waits to be confirmed, to show it once more; None if none does."""
+    device = TotpDevice.objects.filter(user=user, confirmed_at__isnull=True).first()
+    return None if device is None else _setup(user, _secret(device))
 
 
 @transaction.atomic
@@ -101,6 +107,10 @@ def use_code(user: User, code: str, *, at: datetime) -> str | None:
         return TOTP_METHOD if _use_totp(user, text, at) else None
     used = RecoveryCode.objects.filter(user=user, digest=_digest(user, text)).delete()[0]
     return RECOVERY_METHOD if used and selectors.has_second_factor(user) else None
+
+
+def _setup(user: User, secret: bytes) -> Setup:
+    return Setup(totp.base32(secret), totp.otpauth_uri(secret, user.username))
 
 
 def _use_totp(user: User, code: str, at: datetime) -> bool:

@@ -32,6 +32,20 @@ class LastAdmin(Conflict):
     code = "last-admin"
 
 
+class AdminExists(Conflict):
+    """There is an administrator already, so this is not the first."""
+
+    code = "admin-exists"
+
+
+@revisions.one_at_a_time
+def create_first_admin(*, username: str, password: str) -> User:
+    """Create an admin where there is none. Raises ValidationError, UsernameTaken, AdminExists."""
+    if selectors.has_admin():
+        raise AdminExists("there is an administrator already")
+    return create_user(actor="setup", username=username, password=password, is_admin=True)
+
+
 @revisions.one_at_a_time
 def create_user(
     *,

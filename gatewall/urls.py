@@ -4,7 +4,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 
-from gatewall.portal.views import ToTheSlash
+from gatewall.portal.guard_views import ToTheSlash
 
 _PATHS = [
     path("", include("gatewall.portal.urls")),

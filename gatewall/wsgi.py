@@ -15,6 +15,7 @@ from gatewall.forwardauth.build import build_gate  # noqa: E402
 from gatewall.forwardauth.countries import Countries  # noqa: E402
 from gatewall.forwardauth.gate import Gate  # noqa: E402
 from gatewall.forwardauth.wsgi import AuthShim  # noqa: E402
+from gatewall.portal import first_run  # noqa: E402
 from gatewall.snapshot.holder import PolicyHolder  # noqa: E402
 from gatewall.snapshot.places import policy_files  # noqa: E402
 from gatewall.snapshot.published import PublishedPolicies  # noqa: E402
@@ -38,3 +39,4 @@ def build_control_plane_gate(config: Config) -> Gate:
 application = AuthShim(
     django_application, build_control_plane_gate(settings.CONFIG), settings.ROOT_PATH, close_old_connections
 )
+first_run.announce()

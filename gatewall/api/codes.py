@@ -19,6 +19,7 @@ CODES = {
 
 REFUSAL_CODES = frozenset(
     {
+        "admin-exists",
         "admin-required",
         "builtin-rule",
         "cross-site",
