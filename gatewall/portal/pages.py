@@ -142,7 +142,7 @@ class Form(View):
     http_method_names = ["post"]
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        if request.content_type not in {_FORM, ""}:  # an empty form may come without a type
+        if request.content_type != _FORM and request.body:
             return errors.unsupported_media_type(request)
         try:
             refuse_cross_site(request)
