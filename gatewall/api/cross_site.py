@@ -24,12 +24,21 @@ def refuse_cross_site(request: HttpRequest | Request) -> None:
     """
     site = request.headers.get("Sec-Fetch-Site")
     if site is not None:
-        if site not in _OURS:
+        if site not in _OURS or _is_protected_site(site, request):
             raise CrossSite("this request was sent by another site")
         return
     origin = request.headers.get("Origin")
     if origin is not None and not _is_own_origin(origin, request):
         raise CrossSite("this request was sent by another site")
+
+
+def _is_protected_site(site: str, request: HttpRequest | Request) -> bool:
+    """True if our paths under the host of a protected site were used, though we have a host of our own."""
+    return bool(
+        settings.GATEWALL_PUBLIC_URL
+        and site == "same-origin"
+        and request.headers.get("Origin") != settings.GATEWALL_PUBLIC_URL
+    )
 
 
 def _is_own_origin(origin: str, request: HttpRequest | Request) -> bool:

@@ -68,7 +68,7 @@ def _response(error: Exception) -> Response | None:
 
 
 def _refusal(refusal: Refusal) -> Response:
-    status = _status(refusal)
+    status = status_of(refusal)
     response = problem(status, refusal.code, str(refusal), **_refused_field(refusal))
     if status == HTTPStatus.UNAUTHORIZED:
         response["WWW-Authenticate"] = _CHALLENGE
@@ -77,7 +77,8 @@ def _refusal(refusal: Refusal) -> Response:
     return response
 
 
-def _status(refusal: Refusal) -> int:
+def status_of(refusal: Refusal) -> int:
+    """Return the HTTP status of a refusal."""
     match refusal:
         case Conflict():
             return 409

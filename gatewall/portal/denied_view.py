@@ -26,17 +26,18 @@ _OTHERWISE = _("You may not enter this site.")
 
 
 class Denied(View):
-    """Says the class of a refusal and never the rule. Reason and number are believed from a trusted proxy alone."""
+    """Says the class of a refusal and never the rule. What it is told is believed from a trusted proxy alone."""
 
     http_method_names = ["get", "head"]
 
     def get(self, request: HttpRequest) -> HttpResponse:
         trusted = settings.GATEWALL_TRUSTED_PROXIES.trusts_peer(request.META.get("REMOTE_ADDR", ""))
-        reason = request.headers.get("X-Gatewall-Reason", "") if trusted else ""
-        decision_id = request.headers.get("X-Gatewall-Decision-Id", "") if trusted else ""
+        told = request.headers if trusted else {}
+        reason, decision_id = told.get("X-Gatewall-Reason", ""), told.get("X-Gatewall-Decision-Id", "")
+        wanted = "{}://{}{}".format(*(told.get(f"X-Forwarded-{part}", "") for part in ("Proto", "Host", "Uri")))
         words = {
             "words": _WORDS.get(reason, _OTHERWISE),
             "decision_id": decision_id if _DECISION_ID.fullmatch(decision_id) else "",
             "other_account": reason == Reason.HOST_NOT_IN_SCOPE.value,
         }
-        return pages.page(request, "denied", words, status=403)
+        return pages.page(request, "denied", words, return_url=pages.safe_return_url(request, wanted), status=403)

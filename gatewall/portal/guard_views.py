@@ -5,7 +5,6 @@ import uuid
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import method_decorator
-from django.utils.translation import gettext as _
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
@@ -15,6 +14,7 @@ from accounts.challenges import Challenged, InvalidChallenge
 from gatewall import system_settings
 from gatewall.portal import pages, step_up_views
 from gatewall.portal.pages import Form, see_other
+from gatewall.portal.words import in_words
 
 
 class Guard(Form):
@@ -32,14 +32,10 @@ class Guard(Form):
 
     def send(self, request: HttpRequest) -> HttpResponse:
         name, password = request.POST.get("username", ""), request.POST.get("password", "")
-        visitor = browser.visitor(request)
-        try:
-            result = login.sign_in(name, password, flow=login.GUARD, visitor=visitor, at=pages.now())
-        except login.InvalidCredentials as refusal:
-            return _sign_in(request, pages.in_words(refusal), 401)
+        result = login.sign_in(name, password, flow=login.GUARD, visitor=browser.visitor(request), at=pages.now())
         if isinstance(result, Challenged):
             return _second_factor(request, result.token)
-        return pages.enter(request, result, pages.return_url_of(request))
+        return pages.enter(request, result.token, pages.return_url_of(request))
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
         return _sign_in(request, error, status)
@@ -53,28 +49,25 @@ class SecondFactor(Form):
         visitor = browser.visitor(request)
         try:
             result = login.finish_sign_in(challenge, code, flow=login.GUARD, visitor=visitor, at=pages.now())
-        except login.InvalidCode as refusal:
-            return _second_factor(request, challenge, pages.in_words(refusal), 401)
         except InvalidChallenge as refusal:
-            return _sign_in(request, pages.in_words(refusal), 401)
-        return pages.enter(request, result, pages.return_url_of(request))
+            return _sign_in(request, in_words(refusal), 401)
+        return pages.enter(request, result.token, pages.return_url_of(request))
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
-        return _sign_in(request, error, status)
+        return _second_factor(request, request.POST.get("challenge", ""), error, status)
 
 
 class SignOut(Form):
     """End every session that this browser has a cookie of."""
 
+    http_method_names = ["post"]
+
     def send(self, request: HttpRequest) -> HttpResponse:
         for _user, token in holders(request):
             services.revoke_session(uuid.UUID(token["jti"]), at=pages.now())
-        response = see_other(f"{settings.ROOT_PATH}/")
+        response = see_other(pages.guard_url(pages.return_url_of(request)))
         browser.clear_session(response)
         return response
-
-    def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
-        return pages.page(request, "message", {"title": _("Sign out"), "error": error}, status=status)
 
 
 @method_decorator(csrf_exempt, name="dispatch")

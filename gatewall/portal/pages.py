@@ -1,9 +1,10 @@
 """What all visitor pages share: a page, a form that only our own pages send, and who sends it."""
 
+import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -12,21 +13,22 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts import browser, login
+from accounts import browser, login, services
 from accounts.authentication import holders
 from accounts.models import User
-from accounts.tokens import SessionToken
+from accounts.tokens import IssuedToken, SessionToken
 from gatewall import system_settings
 from gatewall.api import errors
 from gatewall.api.cross_site import CrossSite, refuse_cross_site
+from gatewall.api.problems import status_of
 from gatewall.api.response_headers import content_security_policy
 from gatewall.engine.hosts import DomainTable
 from gatewall.engine.model import SECOND_FACTORS
 from gatewall.portal.return_url import origin_of, parse_return_url
+from gatewall.portal.words import in_words
 from gatewall.refusals import Refusal, TooMany
 from policies import policy_source
 
@@ -51,15 +53,10 @@ class Caller:
         return datetime.fromtimestamp(self.token["iat"], tz=UTC)
 
 
-def callers(request: HttpRequest) -> list[Caller]:
-    """Return who the cookies stand for; a session with a second factor comes before one without."""
-    found = [Caller(user, token) for user, token in holders(request)]
-    return sorted(found, key=lambda caller: not caller.has_shown_second_factor)
-
-
 def caller(request: HttpRequest) -> Caller | None:
-    """Return who is signed in, or None."""
-    return next(iter(callers(request)), None)
+    """Return who is signed in, or None. Of several cookies, a session with a second factor comes first."""
+    found = [Caller(user, token) for user, token in holders(request)]
+    return next((each for each in found if each.has_shown_second_factor), found[0] if found else None)
 
 
 def page(
@@ -76,6 +73,7 @@ def page(
         "site": urlsplit(return_url).netloc if return_url else "",
         "contact": system_settings.current().contact,
         "root": settings.ROOT_PATH,
+        "guard": guard_url(return_url),
     }
     response = render(request, f"portal/{template}.html", {**shared, **(context or {})}, status=status)
     # Browsers hold a form's redirect against form-action as well, so the way back must be named.
@@ -86,12 +84,24 @@ def page(
 
 def return_url_of(request: HttpRequest) -> str | None:
     """Return the way back that the request names (``rd``), if it is safe to go there."""
-    text = (request.POST if request.method == "POST" else request.GET).get("rd", "")
-    return parse_return_url(text, own_authority=_own_authority(request), domains=DomainTable(policy_source.domains()))
+    return safe_return_url(request, (request.POST if request.method == "POST" else request.GET).get("rd", ""))
 
 
-def _own_authority(request: HttpRequest) -> str:
-    return urlsplit(settings.GATEWALL_PUBLIC_URL).netloc if settings.GATEWALL_PUBLIC_URL else request.get_host()
+def safe_return_url(request: HttpRequest, text: str) -> str | None:
+    """Return the URL if a visitor of ours may be led there, else None."""
+    own = urlsplit(settings.GATEWALL_PUBLIC_URL).netloc if settings.GATEWALL_PUBLIC_URL else request.get_host()
+    return parse_return_url(text, own_authority=own, domains=DomainTable(policy_source.domains()))
+
+
+def guard_url(return_url: str | None = None) -> str:
+    """Return where visitors sign in, on the host that is ours, with the way back."""
+    query = f"?{urlencode({'rd': return_url})}" if return_url else ""
+    return f"{settings.GATEWALL_PUBLIC_URL or ''}{settings.ROOT_PATH}/{query}"
+
+
+def account_url(**query: str) -> str:
+    """Return where the own account is."""
+    return f"{settings.ROOT_PATH}/account{'?' if query else ''}{urlencode(query)}"
 
 
 def see_other(url: str) -> HttpResponseRedirect:
@@ -101,45 +111,31 @@ def see_other(url: str) -> HttpResponseRedirect:
     return response
 
 
-def enter(request: HttpRequest, result: login.SignedIn, return_url: str | None) -> HttpResponse:
+def enter(request: HttpRequest, token: IssuedToken, return_url: str | None) -> HttpResponse:
     """Give the browser its session and send it where it wanted to go."""
     response = see_other(return_url or f"{settings.ROOT_PATH}/")
-    browser.set_session(response, request, result.token.text, expires_at=result.token.expires_at)
+    browser.set_session(response, request, token.text, expires_at=token.expires_at)
     return response
 
 
-def in_words(error: Refusal | ValidationError) -> str:
-    """Return what a refusal says to a visitor, in his language where we have it."""
-    if isinstance(error, TooMany):
-        minutes = -(-error.retry_after_seconds // 60)
-        words = ngettext(
-            "Too many attempts. Please wait a minute.", "Too many attempts. Please wait %(n)d minutes.", minutes
-        )
-        return words % {"n": minutes}
-    if isinstance(error, ValidationError):
-        return " ".join(error.messages)
-    known = {
-        "invalid-credentials": _("The user name or the password is wrong."),
-        "invalid-code": _("The code is wrong, or was used already."),
-        "invalid-challenge": _("This took too long, or too many tries. Please sign in again."),
-        "reauthentication-required": _("Please enter your password."),
-        "reauthentication-failed": _("The password or code is wrong."),
-        "totp-enabled": _("The second factor is on already."),
-        "totp-not-set-up": _("Please begin the set-up again."),
-        "admin-exists": _("There is an administrator already."),
-        "duplicate": _("There is one of this name already."),
-        "too-many-git-tokens": _("You have as many git tokens as anybody may have. Delete one first."),
-        "cross-site": _("Another site sent this form. Please start here."),
-        "not-found": _("This is not there any more."),
-    }
-    return known.get(error.code, str(error))
+def replace_session(request: HttpRequest, caller: Caller, *, amr: tuple[str, ...]) -> IssuedToken:
+    """Open a session of the same reach, begun now and with these methods, and end the caller's. Raises Gone."""
+    audiences, at = tuple(sorted(caller.token.audiences)), now()
+    visitor = browser.visitor(request)
+    token = login.start_session(caller.user, audiences=audiences, amr=amr, visitor=visitor, at=at)
+    services.revoke_session(uuid.UUID(caller.token["jti"]), at=at)
+    return token
 
 
 @method_decorator(csrf_exempt, name="dispatch")  # refuse_cross_site() guards the forms, without a cookie of its own
 class Form(View):
     """A form of a visitor page. What a service refuses is said on ``again()``, and nothing has changed."""
 
-    http_method_names = ["post"]
+    http_method_names = ["get", "head", "post"]
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Lead whoever reloads the answer to a form back to its beginning."""
+        return see_other(guard_url(return_url_of(request)))
 
     def post(self, request: HttpRequest) -> HttpResponse:
         if request.content_type != _FORM and request.body:
@@ -148,13 +144,14 @@ class Form(View):
             refuse_cross_site(request)
             return self.send(request)
         except CrossSite as refusal:
-            return page(request, "message", {"title": _("Refused"), "error": in_words(refusal)}, status=403)
-        except TooMany as refusal:
-            response = self.again(request, in_words(refusal), 429)
-            response["Retry-After"] = str(refusal.retry_after_seconds)
+            return Form.again(self, request, in_words(refusal), 403)
+        except ValidationError as error:
+            return self.again(request, in_words(error), 400)
+        except Refusal as refusal:
+            response = self.again(request, in_words(refusal), status_of(refusal))
+            if isinstance(refusal, TooMany):
+                response["Retry-After"] = str(refusal.retry_after_seconds)
             return response
-        except (Refusal, ValidationError) as refusal:
-            return self.again(request, in_words(refusal), 400)
 
     def send(self, request: HttpRequest) -> HttpResponse:
         """Do what the form asks for. Raises Refusal, ValidationError."""
@@ -162,7 +159,7 @@ class Form(View):
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
         """Return the page of the form once more, with the words of the refusal."""
-        raise NotImplementedError
+        return page(request, "message", {"title": _("Refused"), "error": error}, status=status)
 
 
 class OwnForm(Form):
@@ -173,7 +170,7 @@ class OwnForm(Form):
     def post(self, request: HttpRequest) -> HttpResponse:
         found = caller(request)
         if found is None:
-            return see_other(f"{settings.ROOT_PATH}/")
+            return see_other(guard_url(return_url_of(request)))
         self.caller = found
         return super().post(request)
 

@@ -15,6 +15,7 @@ urlpatterns = [
     path("account/password", account_views.ChangePassword.as_view(), name="account-password"),
     path("account/second-factor/off", account_views.SwitchOff.as_view(), name="account-second-factor-off"),
     path("account/sessions/end", account_views.EndSession.as_view(), name="account-session-end"),
+    path("account/sessions/end-all", account_views.EndAllSessions.as_view(), name="account-session-end-all"),
     path("account/git-tokens", account_views.IssueGitToken.as_view(), name="account-git-token"),
     path("account/git-tokens/delete", account_views.RevokeGitToken.as_view(), name="account-git-token-delete"),
     path("setup", first_run.FirstAdmin.as_view(), name="first-admin"),
