@@ -120,7 +120,8 @@ def _use_totp(user: User, code: str, at: datetime) -> bool:
     step = totp.matching_step(_secret(device), code, at=at.timestamp(), after=device.last_step)
     if step is None:
         return False
-    unused = TotpDevice.objects.filter(user=user, last_step__lt=step, sealed_secret=device.sealed_secret)
+    # Not by its sealed text: a rotation of keys seals the same secret anew.
+    unused = TotpDevice.objects.filter(user=user, last_step__lt=step, created_at=device.created_at)
     return bool(unused.update(last_step=step))
 
 

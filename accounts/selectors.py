@@ -3,7 +3,7 @@
 import uuid
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet
 
 from accounts.models import Session, TotpDevice, User
 
@@ -46,6 +46,12 @@ def live_sessions(user_id: int, at: datetime) -> QuerySet[Session]:
     """Return the sessions of a user that open anything."""
     live = Session.objects.filter(user_id=user_id, revoked_at__isnull=True, expires_at__gt=at)
     return live.filter(session_version=F("user__session_version"), user__is_active=True)
+
+
+def longest_session_life(at: datetime) -> timedelta:
+    """Return for how long that live session was opened which was opened for longest; zero without any."""
+    lives = Session.objects.filter(revoked_at__isnull=True, expires_at__gt=at)
+    return lives.aggregate(longest=Max(F("expires_at") - F("issued_at")))["longest"] or timedelta()
 
 
 def has_second_factor(user: User) -> bool:

@@ -5,10 +5,12 @@ from django.utils.module_loading import import_string
 class GatewallConfig(AppConfig):
     name = "gatewall"
     verbose_name = "System"
+    checks = "gatewall.checks.register_all"
     after_commit = "gatewall.snapshot.announcement.announce"
 
     def ready(self) -> None:
-        """Tell the revisions whom to call; by name, because they must not know snapshots."""
+        """Register the checks, and tell the revisions whom to call; by name, because they must not know snapshots."""
         from gatewall import revisions  # noqa: PLC0415 - its models are not loaded before
 
         revisions.call_after_commit(import_string(self.after_commit))
+        import_string(self.checks)()

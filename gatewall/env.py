@@ -10,12 +10,13 @@ from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from gatewall.clientip import TrustedProxies, TrustRefused
-from gatewall.credentials.keyring import KeyRing, KeyRingRefused
+from gatewall.credentials.keyring import KeyRing
 from gatewall.engine.hosts import Authority
-from gatewall.env_reader import ConfigError, Reader
+from gatewall.env_reader import ConfigError, Reader, refuse_shared
 
-__all__ = ["Config", "ConfigError", "read"]
+__all__ = ["LOOPBACK_PROXIES", "Config", "ConfigError", "read", "secret_file", "secret_files"]
 
+LOOPBACK_PROXIES = "127.0.0.0/8,::1"
 _SECRET_FILES = {
     "GATEWALL_SECRET_KEY": "secret-key",
     "GATEWALL_JWT_KEYS": "jwt-keys",
@@ -82,7 +83,7 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
     """
     _refuse_unknown(environ)
     home = base / (environ.get("GATEWALL_HOME") or "var")
-    reader = Reader(environ, {name: home / "secrets" / file for name, file in _SECRET_FILES.items()})
+    reader = _reader(environ, home)
     config = Config(
         root_path=_root_path(environ.get("ROOT_PATH", "/wall")),
         home=home,
@@ -94,21 +95,45 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
         log_level=reader.choice("GATEWALL_LOG_LEVEL", default="INFO", choices=_LOG_LEVELS),
         demo=reader.boolean("GATEWALL_DEMO", default=True),
         demo_port=reader.integer("GATEWALL_DEMO_PORT", default=8080, minimum=1, maximum=65535),
-        trusted_proxies=_trusted_proxies(environ.get("GATEWALL_TRUSTED_PROXIES", "127.0.0.0/8,::1")),
+        trusted_proxies=_trusted_proxies(environ.get("GATEWALL_TRUSTED_PROXIES", LOOPBACK_PROXIES)),
         cookie_domain=_cookie_domain(environ.get("GATEWALL_COOKIE_DOMAIN", "")),
         public_url=_public_url(environ.get("GATEWALL_PUBLIC_URL", "")),
         database=_database(reader.secret("DATABASE_URL") or f"sqlite:///{home / 'gatewall.sqlite3'}"),
         cache_url=_cache_url(reader.secret("CACHE_URL")),
         geoip_database=_geo_database("GEOIP_DATABASE", environ.get("GEOIP_DATABASE", ""), base),
         secret_key=reader.key("GATEWALL_SECRET_KEY"),
-        jwt_keys=_key_ring("GATEWALL_JWT_KEYS", reader),
-        data_keys=_key_ring("GATEWALL_DATA_KEYS", reader),
+        jwt_keys=reader.key_ring("GATEWALL_JWT_KEYS"),
+        data_keys=reader.key_ring("GATEWALL_DATA_KEYS"),
         admin_password=reader.secret("GATEWALL_ADMIN_PASSWORD"),
-        admin_recovery_key=reader.secret("GATEWALL_ADMIN_RECOVERY_KEY"),
-        metrics_token=reader.secret("GATEWALL_METRICS_TOKEN"),
+        admin_recovery_key=reader.token("GATEWALL_ADMIN_RECOVERY_KEY"),
+        metrics_token=reader.token("GATEWALL_METRICS_TOKEN"),
     )
     _refuse_shared_ports(config)
+    refuse_shared(
+        {
+            "GATEWALL_SECRET_KEY": config.secret_key,
+            "GATEWALL_JWT_KEYS": config.jwt_keys,
+            "GATEWALL_DATA_KEYS": config.data_keys,
+            "GATEWALL_ADMIN_RECOVERY_KEY": config.admin_recovery_key,
+            "GATEWALL_METRICS_TOKEN": config.metrics_token,
+        }
+    )
     return config
+
+
+def secret_file(name: str, environ: Mapping[str, str], home: Path) -> Path | None:
+    """Return the file that a secret is read from, or None for one that the environment itself holds."""
+    return _reader(environ, home).file(name)
+
+
+def secret_files(environ: Mapping[str, str], home: Path) -> list[Path]:
+    """Return the files that secrets are read from, as far as they exist."""
+    reader = _reader(environ, home)
+    return [path for name in _SECRETS if (path := reader.file(name)) and path.exists()]
+
+
+def _reader(environ: Mapping[str, str], home: Path) -> Reader:
+    return Reader(environ, {name: home / "secrets" / file for name, file in _SECRET_FILES.items()})
 
 
 def _refuse_unknown(environ: Mapping[str, str]) -> None:
@@ -179,13 +204,6 @@ def _split_url(text: str) -> SplitResult | None:
 
 def _has_more_than_host(parts: SplitResult) -> bool:
     return bool(parts.path.strip("/") or parts.query or parts.fragment)
-
-
-def _key_ring(name: str, reader: Reader) -> KeyRing:
-    try:
-        return KeyRing.parse(reader.key(name))
-    except KeyRingRefused as error:
-        raise ConfigError(f"{name}: {error}") from None
 
 
 def _database(url: str) -> Mapping[str, object]:

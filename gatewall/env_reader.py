@@ -7,6 +7,10 @@ A secret ``NAME`` can also be read from the file that ``NAME_FILE`` names, or fr
 from collections.abc import Mapping
 from pathlib import Path
 
+from gatewall.credentials import base64url
+from gatewall.credentials.keyring import KeyRing, KeyRingRefused
+from gatewall.credentials.weak import why_weak
+
 MIN_SECRET_LENGTH = 32
 
 
@@ -44,23 +48,78 @@ class Reader:
         value, file = self._environ.get(name), self._environ.get(f"{name}_FILE")
         if value and file:
             raise ConfigError(f"{name} and {name}_FILE are both set: set one")
-        if value:
-            return value
-        if file:
-            return _read_secret(f"{name}_FILE", Path(file))
-        default = self._files.get(name)
-        return _read_secret(name, default) if default and default.exists() else None
+        path = self.file(name)
+        if path is None:
+            return value or None
+        return _read_secret(f"{name}_FILE" if file else name, path) if file or path.exists() else None
+
+    def file(self, name: str) -> Path | None:
+        """Return the file that a secret is read from, or None for one that has none."""
+        if self._environ.get(name):
+            return None
+        file = self._environ.get(f"{name}_FILE")
+        return Path(file) if file else self._files.get(name)
 
     def key(self, name: str) -> str:
         """Return a secret that nothing works without."""
+        return _strong(name, self._required(name))
+
+    def _required(self, name: str) -> str:
         value = self.secret(name)
         if value is None:
             raise ConfigError(
                 f"{name} is not set: `python -m gatewall.credentials.keyfiles` makes one in {self._files[name].parent}"
             )
-        if len(value) < MIN_SECRET_LENGTH or len(set(value)) < MIN_SECRET_LENGTH // 4:
-            raise ConfigError(f"{name} is too short or not random: at least {MIN_SECRET_LENGTH} characters are needed")
         return value
+
+    def token(self, name: str) -> str | None:
+        """Return a secret that may be missing, but not be weak."""
+        value = self.secret(name)
+        return _strong(name, value) if value else None
+
+    def key_ring(self, name: str) -> KeyRing:
+        """Return a key ring; every key in it is as good as a key must be."""
+        try:
+            ring = KeyRing.parse(self._required(name))
+        except KeyRingRefused as error:
+            raise ConfigError(f"{name}: {error}") from None
+        for key in ring.keys:
+            why = why_weak(key.secret.decode("latin-1"))
+            if why:
+                raise ConfigError(f"{name}: the key {key.kid!r} {why}: make a random one")
+        return ring
+
+
+def _strong(name: str, value: str) -> str:
+    if len(value) < MIN_SECRET_LENGTH or len(set(value)) < MIN_SECRET_LENGTH // 4:
+        raise ConfigError(f"{name} is too short or not random: at least {MIN_SECRET_LENGTH} characters are needed")
+    why = why_weak(value)
+    if why:
+        raise ConfigError(f"{name} {why}: make a random one")
+    return value
+
+
+def refuse_shared(secrets: Mapping[str, str | KeyRing | None]) -> None:
+    """Raise ConfigError if one secret serves two purposes, or stands in a ring twice."""
+    seen: dict[bytes, str] = {}
+    for name, secret in secrets.items():
+        spellings = _spellings(secret)
+        for one in spellings:
+            other = seen.get(one)
+            if other is not None:
+                two = f"{name} has a key twice" if other == name else f"{name} and {other} share a secret"
+                raise ConfigError(f"{two}: each needs one of its own")
+            seen[one] = name
+
+
+def _spellings(secret: str | KeyRing | None) -> list[bytes]:
+    """Return a secret as text and as the bytes that the text stands for, where the two differ."""
+    if secret is None:
+        return []
+    if isinstance(secret, KeyRing):
+        return [spelling for key in secret.keys for spelling in (key.secret, base64url.encode(key.secret).encode())]
+    decoded = base64url.decode(secret.rstrip("="))
+    return [secret.encode(), *([decoded] if decoded else [])]
 
 
 def _read_secret(name: str, path: Path) -> str:

@@ -109,8 +109,13 @@ CACHES = {
     else {"BACKEND": "gatewall.caches.LocalCache", "LOCATION": "gatewall"},
 }
 
-# The name is unique ignoring case, which Django does not recognise as unique.
-SILENCED_SYSTEM_CHECKS = ["auth.W004"]
+SILENCED_SYSTEM_CHECKS = [
+    "auth.W004",  # the name is unique ignoring case, which Django does not recognise as unique
+    "security.W004",  # HSTS is for whoever ends TLS: the proxy
+    "security.W008",  # so is the redirect to https
+    "security.W012",  # gatewall.W002 says it for both cookies, and what to set
+    "security.W016",  # the same
+]
 AUTH_USER_MODEL = "accounts.User"
 LOGIN_REDIRECT_URL = "admin:index"
 AUTHENTICATION_BACKENDS = ["accounts.backends.AccountsBackend"]

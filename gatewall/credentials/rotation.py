@@ -5,10 +5,13 @@ knows the key in use, because it was the next one there.
 """
 
 import secrets
-from datetime import datetime
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
 
 from gatewall.credentials.keyring import KeyRing, SigningKey
 
+RESTART_GRACE = timedelta(days=1)
+"""How long after a rotation the last process may go on with the ring of before."""
 _KEY_BYTES = 32
 _KID_TIME = "%Y%m%dT%H%M%SZ"
 
@@ -21,3 +24,59 @@ def new_key(at: datetime) -> SigningKey:
 def new_ring(at: datetime) -> KeyRing:
     """Return a ring of two new keys."""
     return KeyRing((new_key(at), new_key(at)))
+
+
+def made_at(key: SigningKey) -> datetime | None:
+    """Return when a key was made, or None for one whose name was chosen by hand."""
+    try:
+        return datetime.strptime(key.kid.partition("-")[0], _KID_TIME).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def next_key(ring: KeyRing) -> SigningKey | None:
+    """Return the key that every process knows and none signs with yet: the second, if it was made as such."""
+    if len(ring.keys) < 2:
+        return None
+    made, current_made = made_at(ring.keys[1]), made_at(ring.signing)
+    announced = made is not None and (current_made is None or made >= current_made)
+    return ring.keys[1] if announced else None
+
+
+def rotated(ring: KeyRing, at: datetime) -> KeyRing:
+    """Return the ring in which the next key is in use and a new one is next.
+
+    A ring without a next key only gets one: a key that no running process knows must not sign.
+    """
+    if next_key(ring) is None:
+        return KeyRing((ring.signing, new_key(at), *ring.keys[1:]))
+    current, following, *retired = ring.keys
+    return KeyRing((following, new_key(at), current, *retired))
+
+
+def replaced(ring: KeyRing, at: datetime) -> KeyRing:
+    """Return a ring in which two new keys stand before all the old ones, which are retired at once."""
+    following = next_key(ring)
+    newest_first = [following] if following else []
+    return KeyRing((*new_ring(at).keys, *newest_first, *(key for key in ring.keys if key is not following)))
+
+
+def is_announced(ring: KeyRing, at: datetime) -> bool:
+    """True if every process that started within the last RESTART_GRACE knows the key that would sign next."""
+    following = next_key(ring)
+    made = made_at(following) if following else None
+    return made is None or made + RESTART_GRACE <= at
+
+
+def pruned(ring: KeyRing, retired_before: datetime, needed: Collection[str] = ()) -> KeyRing:
+    """Return the ring without keys that were retired before a moment and whose name nobody needs."""
+    if next_key(ring) is None:
+        return ring  # in the order of somebody's hand: when a key was retired is not known
+    current, following, *retired = ring.keys
+    newest_first = [following, current, *retired]
+    kept = [current, following]
+    for key, replacement in zip(retired, newest_first, strict=False):  # the key two places newer: ADR 0015
+        retired_at = made_at(replacement)
+        if retired_at is None or retired_at > retired_before or key.kid in needed:
+            kept.append(key)
+    return KeyRing(tuple(kept))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from accounts import hashers, sign_in_views, views  # noqa: F401 - so that their refusals are known
-from gatewall import env
+from gatewall import checks, env
 from gatewall.api import cross_site  # noqa: F401
 from gatewall.api.codes import CODES, PROBLEM_CODES, REFUSAL_CODES
 from gatewall.engine.evaluate import STEPS
@@ -109,3 +109,9 @@ def test_every_field_of_a_resource_is_documented(admin, kind):
 
     missing = set(shown) - {"id", "created_at", "created_by"} - set(words(row[1]))
     assert missing <= {"warnings"}
+
+
+def test_every_deploy_check_is_documented_and_no_other():
+    named = re.findall(r'id="(gatewall\.\w+)"', Path(checks.__file__).read_text())
+
+    assert [words(row[0])[0] for row in rows("operations.md", "## Before production")] == sorted(named)

@@ -9,16 +9,16 @@ from gatewall.clientip import TrustedProxies
 from tests.mmdb import write_mmdb
 
 SECRET = "Yx3vQm8Lr0Tn5Kb2Wd7Hc4Jf9Pg6Zs1A"
-KEYS = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
-DATA_KEYS = "d1:ZGVmZ2hpamtsbW5vcHFyc3R1dnd4eXp7fH1-f4CBgoM"
+KEYS = "k1:sfIGTqFk88MQGpuVcKQshQKGRBF3JVUXe8o0VhDfjeo"
+DATA_KEYS = "d1:wSZzEX4tz0JpdiOc3fy-Kjt63KqL3UdR1igB34bUHZY"
 ENOUGH = {"GATEWALL_SECRET_KEY": SECRET, "GATEWALL_JWT_KEYS": KEYS, "GATEWALL_DATA_KEYS": DATA_KEYS}
 SECRETS = {
     "GATEWALL_SECRET_KEY": ("secret_key", SECRET[::-1]),
     "GATEWALL_JWT_KEYS": ("jwt_keys", KEYS.replace("k1", "k2")),
     "GATEWALL_DATA_KEYS": ("data_keys", DATA_KEYS.replace("d1", "d2")),
     "GATEWALL_ADMIN_PASSWORD": ("admin_password", "a good password"),
-    "GATEWALL_ADMIN_RECOVERY_KEY": ("admin_recovery_key", "a recovery key"),
-    "GATEWALL_METRICS_TOKEN": ("metrics_token", "a token"),
+    "GATEWALL_ADMIN_RECOVERY_KEY": ("admin_recovery_key", "Rk7pX2mQ9vT4zB6nW1yH8cJ3fL5gD0sA"),
+    "GATEWALL_METRICS_TOKEN": ("metrics_token", "Mt4bN8qZ1xV6rC3kP9wJ2hF7dS5gL0yT"),
     "DATABASE_URL": ("database", "postgresql://u:p@db.example/gate"),
     "CACHE_URL": ("cache_url", "redis://cache.example/0"),
 }
@@ -143,6 +143,8 @@ BAD = [
     ("GATEWALL_JWT_KEYS", "hunter2" * 8),
     ("GATEWALL_JWT_KEYS", f"{KEYS},{KEYS}"),
     ("GATEWALL_JWT_KEYS", "k1:AAECAwQFBgcICQoLDA0ODw,k2:AAECAwQFBgcICQoLDA0ODw"),
+    ("GATEWALL_ADMIN_RECOVERY_KEY", "hunter2"),
+    ("GATEWALL_METRICS_TOKEN", "hunter2"),
     ("GATEWALL_DATA_KEYS", "hunter2" * 8),
     ("GATEWALL_DATA_KEYS", f"{DATA_KEYS},{DATA_KEYS}"),
     ("GATEWALL_COLOUR", "red"),
@@ -246,7 +248,7 @@ def test_no_secret_is_in_the_text_of_the_configuration(tmp_path):
     variables = {name: text for name, (_, text) in SECRETS.items()}
     text = repr(env.read(variables, tmp_path))
 
-    assert not [secret for secret in (*variables.values(), "AAECAwQFBg", "u:p@", "'p'") if secret in text]
+    assert not [secret for secret in (*variables.values(), KEYS[3:], DATA_KEYS[3:], "u:p@", "'p'") if secret in text]
 
 
 @pytest.mark.parametrize(

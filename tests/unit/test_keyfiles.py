@@ -4,6 +4,7 @@ import pytest
 
 from gatewall.credentials.keyfiles import KEY_FILES, main, make_missing
 from gatewall.credentials.keyring import KeyRing
+from gatewall.credentials.rotation import next_key
 
 
 def contents(folder):
@@ -51,10 +52,13 @@ def test_secrets_are_random_and_long(tmp_path):
     assert all(len(text.strip()) >= 43 for text in contents(tmp_path / "a").values())
 
 
-def test_key_ring_is_usable(tmp_path):
+@pytest.mark.parametrize("name", ["jwt-keys", "data-keys"])
+def test_key_ring_is_usable_and_has_its_next_key(tmp_path, name):
     make_missing(tmp_path)
+    ring = KeyRing.parse((tmp_path / name).read_text())
 
-    assert len(KeyRing.parse((tmp_path / "jwt-keys").read_text()).signing.secret) == 32
+    assert [len(key.secret) for key in ring.keys] == [32, 32]
+    assert next_key(ring) == ring.keys[1]
 
 
 def test_what_a_killed_run_left_behind_does_not_stop_the_next(tmp_path, monkeypatch):

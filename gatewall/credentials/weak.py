@@ -1,0 +1,58 @@
+"""Secrets that somebody could guess: known defaults, repetitions, runs along the keyboard. Pure."""
+
+import re
+from itertools import pairwise
+
+_KNOWN = (
+    "changeme",
+    "changethis",
+    "changeit",
+    "replaceme",
+    "replacethis",
+    "insecure",
+    "notsecure",
+    "supersecret",
+    "topsecret",
+    "yoursecret",
+    "mysecret",
+    "secretkey",
+    "keepitsecret",
+    "keepsecret",
+    "notasecret",
+    "notsosecret",
+    "thisisa",
+    "password",
+    "passphrase",
+    "letmein",
+    "iloveyou",
+    "correcthorse",
+    "deadbeef",
+    "cafebabe",
+    "placeholder",
+    "examplekey",
+    "generateone",
+    "yourkeyhere",
+    "randomstring",
+    "development",
+    "productionsecret",
+    "donotuse",
+    "gatewall",
+)
+"""Words of tutorials and compose files, as they read without punctuation. Seven letters at least:
+a shorter one would stand in a random secret by accident."""
+_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "azertyuiop", "1234567890")
+_NEIGHBOURS = frozenset(pair for row in _ROWS for pair in (*pairwise(row), *pairwise(row[::-1])))
+
+
+def why_weak(secret: str) -> str | None:
+    """Return what is wrong with a secret, as the end of a sentence that does not show it, or None."""
+    lower = secret.lower()
+    if any(word in re.sub(r"[^a-z]", "", lower) for word in _KNOWN):
+        return "is a known default"
+    if any(secret == (secret[:period] * len(secret))[: len(secret)] for period in range(1, len(secret) // 2 + 1)):
+        return "repeats itself"
+    steps = list(pairwise(lower))
+    runs = sum(abs(ord(one) - ord(other)) <= 1 or (one, other) in _NEIGHBOURS for one, other in steps)
+    if 2 * runs > len(steps):
+        return "runs along the alphabet or the keyboard"
+    return None

@@ -1,0 +1,47 @@
+"""Rotates the keys of sessions and of sealed secrets."""
+
+import os
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from gatewall import env
+from gatewall.operations import key_rotation
+from gatewall.operations.key_rotation import DATA, SESSIONS, RotationRefused
+
+_PROCESSES = "bin/up, or the control plane, manage.py data_plane and manage.py agent"
+_ROTATED = f"nothing has ended. Restart every process within a day ({_PROCESSES}), on every host with these files"
+_COMPROMISED = (
+    f"restart every process now ({_PROCESSES}): all sessions end then, and not before. "
+    "Until then second factors are refused"
+)
+
+
+class Command(BaseCommand):
+    help = "Puts the next session and data keys in use, makes new next ones, and re-seals secrets at rest."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        how = parser.add_mutually_exclusive_group()
+        how.add_argument("--restarted", action="store_true", help="every process was restarted since the last rotation")
+        how.add_argument("--finish", action="store_true", help="re-seal and drop what is left, but make no key")
+        how.add_argument("--compromised", action="store_true", help="drop every old key at once: all sessions end")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        files = {name: env.secret_file(name, os.environ, settings.CONFIG.home) for name in (SESSIONS, DATA)}
+        try:
+            lines = self._rotate(files, options)
+        except RotationRefused as error:
+            raise CommandError(str(error), returncode=2) from None
+        for line in lines:
+            self.stdout.write(line)
+
+    @staticmethod
+    def _rotate(files: Any, options: dict[str, Any]) -> list[str]:
+        at = timezone.now()
+        if options["finish"]:
+            return key_rotation.finish(files, at)
+        if options["compromised"]:
+            return [*key_rotation.replace_compromised(files, at), _COMPROMISED]
+        return [*key_rotation.rotate(files, at, restarted=options["restarted"]), _ROTATED]

@@ -1,0 +1,16 @@
+"""Fixtures of the rotation of keys."""
+
+from importlib import import_module
+
+import pytest
+import time_machine
+
+
+@pytest.fixture
+def installation(tmp_path, monkeypatch):
+    """Return the key files of an installation, two keys each, on 1 March 2026."""
+    key_files = import_module("tests.key_files")  # needs Django
+    for name in key_files.NAMES:
+        monkeypatch.delenv(name, raising=False)
+    with time_machine.travel(key_files.START, tick=False) as clock:
+        yield key_files.Installation(tmp_path / "secrets", clock)

@@ -1,0 +1,64 @@
+"""An installation of key files alone, with a clock that is moved by hand."""
+
+import pkgutil
+from datetime import UTC, datetime, timedelta
+
+from django.core.management import call_command
+
+from gatewall.credentials import ringfile
+from gatewall.credentials.keyring import KeyRing
+from gatewall.credentials.rotation import new_ring
+from gatewall.credentials.sessions import SessionVerifier
+from tests.cast import AUDIENCE, ISSUER, a_session_token
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+NAMES = {"GATEWALL_JWT_KEYS": "jwt-keys", "GATEWALL_DATA_KEYS": "data-keys"}
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class Installation:
+    """The key files of an installation, and its clock."""
+
+    def __init__(self, folder, clock):
+        self.folder = folder
+        self.clock = clock
+        folder.mkdir()
+        for file in NAMES.values():
+            (folder / file).write_text(new_ring(START).text())
+
+    @property
+    def sessions(self) -> KeyRing:
+        return ringfile.read(self.folder / "jwt-keys")
+
+    @property
+    def data(self) -> KeyRing:
+        return ringfile.read(self.folder / "data-keys")
+
+    def rotate(self, *options, days=0):
+        self.clock.shift(days * DAY)
+        call_command("rotate_keys", *options)
+
+
+def signed(ring):
+    return a_session_token(key=ring.signing)
+
+
+def accepted(token, ring):
+    return SessionVerifier(ring, issuer=ISSUER, audience=AUDIENCE).verify(token) is not None
+
+
+def kill_at_call(monkeypatch, target, at):
+    """End the process at the n-th call of a function or method."""
+    original, calls = pkgutil.resolve_name(target), []
+
+    def call(*args, **kwargs):
+        calls.append(target)
+        if len(calls) == at:
+            raise Killed
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(target, call)

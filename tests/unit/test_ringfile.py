@@ -1,0 +1,95 @@
+"""A key ring in its file: whole at every moment, private, and changed by one at a time."""
+
+import os
+
+import pytest
+
+from gatewall.credentials import ringfile
+from gatewall.credentials.keyring import KeyRing, KeyRingRefused, SigningKey
+
+OLD = KeyRing((SigningKey("old", bytes(range(32))),))
+NEW = KeyRing((SigningKey("new", bytes(range(100, 132))), *OLD.keys))
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "jwt-keys"
+    path.write_text(OLD.text() + "\n")
+    return path
+
+
+def test_ring_is_replaced_and_private(file):
+    file.chmod(0o644)
+
+    ringfile.write(file, NEW)
+
+    assert ringfile.read(file) == NEW
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert os.listdir(file.parent) == ["jwt-keys"]  # noqa: PTH208 - the names alone
+
+
+def test_link_stays_a_link(file, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(file)
+
+    ringfile.write(link, NEW)
+
+    assert link.is_symlink()
+    assert ringfile.read(file) == NEW
+
+
+@pytest.mark.parametrize("call", ["os.fsync", "pathlib.Path.replace", "tempfile.mkstemp", "os.fdopen"])
+def test_file_is_whole_wherever_a_writer_is_killed(file, monkeypatch, call):
+    def killed(*_, **__):
+        raise Killed
+
+    monkeypatch.setattr(call, killed)
+    with pytest.raises(Killed):
+        ringfile.write(file, NEW)
+    monkeypatch.undo()
+
+    assert ringfile.read(file) == OLD
+    ringfile.write(file, NEW)
+    assert os.listdir(file.parent) == ["jwt-keys"]  # noqa: PTH208 - the names alone
+
+
+def test_what_cannot_be_written_leaves_the_old_ring_and_no_copy(file, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        ringfile.write(file, NEW)
+
+    assert ringfile.read(file) == OLD
+    assert os.listdir(file.parent) == ["jwt-keys"]  # noqa: PTH208 - the names alone
+
+
+def test_second_rotation_is_refused_while_one_runs(file):
+    with ringfile.held([file, file]):  # noqa: SIM117 - one inside the other is what is tested
+        with pytest.raises(ringfile.RotationRunning), ringfile.held([file]):
+            pass
+
+    with ringfile.held([file]):
+        pass
+
+
+@pytest.mark.parametrize("text", ["", "nothing", "a:AAAA"])
+def test_file_without_a_ring_is_refused(file, text):
+    file.write_text(text)
+
+    with pytest.raises(KeyRingRefused):
+        ringfile.read(file)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
+def test_owner_is_kept_when_root_rotates(file):
+    os.chown(file, 12345, 12345)
+
+    ringfile.write(file, NEW)
+
+    assert (file.stat().st_uid, file.stat().st_gid) == (12345, 12345)

@@ -1,0 +1,44 @@
+"""Which secrets somebody could guess."""
+
+import secrets
+
+import pytest
+
+from gatewall.credentials.weak import why_weak
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "changeme-changeme-changeme-1234567",
+        "Please-Change_Me.before.you.go.live!",
+        "CHANGE-ME-0f8a7b6c5d4e3f2a1b0c9d8e7f6a5b",
+        "django-insecure-4$k8q!z1w9x2c7v5b3n6m0a",
+        "super-secret-key-for-production-2024",
+        "this_is_a_very_long_secret_for_hs256",
+        "your-256-bit-secret-your-key-here-ok",
+        "my-S3cret my secret my password 998877",
+        "hunter2" * 8,
+        "0123456789abcdef" * 2,
+        "0123456789abcdefghijklmnopqrstuvwxyz",
+        "qwertyuiopasdfghjklzxcvbnm1234567890",
+        "poiuytrewqlkjhgfdsamnbvcxz0987654321",
+        "a" * 64,
+        bytes(range(32)).decode("latin-1"),
+        bytes(range(90, 58, -1)).decode("latin-1"),
+        (b"\xde\xad\xbe\xef" * 8).decode("latin-1"),
+        "gatewall-gatewall-secret-0192837465",
+    ],
+)
+def test_guessable_secret_is_told_without_being_shown(secret):
+    why = why_weak(secret)
+
+    assert why
+    assert secret not in why
+
+
+@pytest.mark.parametrize("make", [secrets.token_urlsafe, secrets.token_hex, secrets.token_bytes])
+def test_random_secret_is_not_guessable(make):
+    made = [make(32) for _ in range(2000)]
+
+    assert not [why for each in made if (why := why_weak(each if isinstance(each, str) else each.decode("latin-1")))]
