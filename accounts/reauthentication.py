@@ -8,7 +8,7 @@ from accounts import second_factor, throttling
 from accounts.login import Visitor
 from accounts.models import User
 from accounts.validators import MAX_LENGTH
-from gatewall.refusals import Forbidden
+from gatewall.refusals import Conflict, Forbidden, Gone
 
 FRESH = timedelta(minutes=10)
 """How long after signing in nobody is asked again."""
@@ -54,3 +54,18 @@ def require_password_or_code(
     if second_factor.use_code(user, code, at=at) is None:
         raise ReauthenticationFailed("the code is wrong, or was used already")
     attempt.was_no_failure()
+
+
+def confirm_second_factor(user: User, code: str, *, visitor: Visitor, at: datetime) -> list[str]:
+    """Switch the second factor on and return its recovery codes; a wrong code counts as it does at sign-in.
+
+    Raises what ``second_factor.confirm_setup()`` raises, and TooManyAttempts.
+    """
+    attempt = throttling.attempt(user.username, visitor.client_ip, at)
+    try:
+        codes = second_factor.confirm_setup(user, code, at=at)
+    except (Conflict, Gone):
+        attempt.was_no_failure()
+        raise
+    attempt.was_no_failure()
+    return codes

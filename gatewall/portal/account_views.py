@@ -3,6 +3,7 @@
 import uuid
 from datetime import timedelta
 
+from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
@@ -96,12 +97,12 @@ class IssueGitToken(AccountForm):
     """Make a git token; its text is on the answer, this once."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
-        days = request.POST.get("days", "")
+        name, days = request.POST.get("name", "").strip(), request.POST.get("days", "")
+        if not name.isprintable():
+            raise ValidationError(str(_("A name has no control characters.")))
         expires_at = pages.now() + timedelta(days=int(days)) if days in map(str, _TOKEN_DAYS) else None
         user = self.caller.user
-        _row, token = licensing.issue_git_token(
-            actor=user.username, user_id=user.pk, name=request.POST.get("name", "").strip(), expires_at=expires_at
-        )
+        _row, token = licensing.issue_git_token(actor=user.username, user_id=user.pk, name=name, expires_at=expires_at)
         return overview(request, self.caller, 201, new_token=token.text)
 
 

@@ -4,8 +4,10 @@ import re
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.utils.decorators import method_decorator
 from django.utils.translation import gettext_lazy as _
 from django.views import View
+from django.views.decorators.csrf import csrf_exempt
 
 from gatewall.engine.model import Reason
 from gatewall.portal import pages
@@ -25,6 +27,7 @@ _WORDS = {
 _OTHERWISE = _("You may not enter this site.")
 
 
+@method_decorator(csrf_exempt, name="dispatch")  # a method that it does not have is 405
 class Denied(View):
     """Says the class of a refusal and never the rule. What it is told is believed from a trusted proxy alone."""
 

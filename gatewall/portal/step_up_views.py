@@ -73,9 +73,8 @@ class ConfirmEnrolment(OwnForm):
         user, at = self.caller.user, pages.now()
         if not reauthentication.is_fresh(self.caller.signed_in_at, at):
             raise reauthentication.ReauthenticationRequired("begin again, with your password")
-        attempt = throttling.attempt(user.username, browser.visitor(request).client_ip, at)
-        codes = second_factor.confirm_setup(user, request.POST.get("code", ""), at=at)
-        attempt.was_no_failure()
+        code = request.POST.get("code", "")
+        codes = reauthentication.confirm_second_factor(user, code, visitor=browser.visitor(request), at=at)
         amr = (login.PASSWORD_METHOD, second_factor.TOTP_METHOD)
         token = pages.replace_session(request, self.caller, amr=amr)
         words = {"codes": codes, "username": user.username}

@@ -47,7 +47,7 @@ PAGES = {
     *("account", "account-password", "account-second-factor-off", "account-session-end", "account-session-end-all"),
     *("account-git-token", "account-git-token-delete", "first-admin", "denied"),
 }
-"""Pages for visitors: tests/integration/test_portal_access.py says who may use them."""
+"""Pages for visitors: tests/integration/test_account_page.py and test_step_up.py say who may use them."""
 
 
 def patterns(resolver=None):

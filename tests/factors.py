@@ -1,0 +1,53 @@
+"""Second factors for tests: an authenticator app that was written from RFC 6238 and not from our code."""
+
+import hashlib
+import hmac
+import time
+from base64 import b32decode
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from importlib import import_module
+
+STEP = 30
+
+
+def code_of_step(secret: bytes, step: int) -> str:
+    """HOTP (RFC 4226 section 5.3), 6 digits."""
+    digest = hmac.new(secret, step.to_bytes(8, "big"), hashlib.sha1).digest()
+    start = digest[-1] & 0xF
+    return f"{(int.from_bytes(digest[start : start + 4], 'big') & 0x7FFF_FFFF) % 1_000_000:06d}"
+
+
+@dataclass
+class App:
+    """The authenticator app of a user, and the recovery codes that he has written down."""
+
+    secret: bytes
+    recovery_codes: list[str] = field(default_factory=list)
+
+    def code(self, *, steps: int = 0, at: float | None = None) -> str:
+        """What the app shows now, or some steps of 30 seconds later."""
+        return code_of_step(self.secret, int((time.time() if at is None else at) // STEP) + steps)
+
+    def wrong_codes(self, count: int) -> list[str]:
+        """Codes that the app shows at no moment of this hour."""
+        shown = {self.code(steps=steps) for steps in range(-60, 120)}
+        return [code for number in range(count * 2 + 400) if (code := f"{number:06d}") not in shown][:count]
+
+    @property
+    def wrong(self) -> str:
+        return self.wrong_codes(1)[0]
+
+
+def an_app(user) -> App:
+    """Switch the second factor of a user on, long enough ago that the code of this minute was not used."""
+    second_factor, timezone = import_module("accounts.second_factor"), import_module("django.utils.timezone")
+    at: datetime = timezone.now() - timedelta(minutes=5)
+    app = App(secret_of(second_factor.begin_setup(user, at=at).secret))
+    app.recovery_codes = second_factor.confirm_setup(user, app.code(at=at.timestamp()), at=at)
+    return app
+
+
+def secret_of(base32: str) -> bytes:
+    """What an app makes of the secret that is shown."""
+    return b32decode(base32 + "=" * (-len(base32) % 8))
