@@ -5,6 +5,7 @@ import uuid
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
@@ -61,11 +62,12 @@ class SignOut(Form):
     """End every session that this browser has a cookie of."""
 
     http_method_names = ["post"]
+    from_protected_sites = True  # a site may have a button for it; its scripts gain nothing
 
     def send(self, request: HttpRequest) -> HttpResponse:
         for _user, token in holders(request):
             services.revoke_session(uuid.UUID(token["jti"]), at=pages.now())
-        response = see_other(pages.guard_url(pages.return_url_of(request)))
+        response = _signed_out(request)
         browser.clear_session(response)
         return response
 
@@ -81,6 +83,14 @@ class ToTheSlash(View):
         response = see_other(f"{settings.ROOT_PATH}/{'?' if query else ''}{query}")
         response.status_code = 308
         return response
+
+
+def _signed_out(request: HttpRequest) -> HttpResponse:
+    return_url, own = pages.return_url_of(request), settings.GATEWALL_PUBLIC_URL
+    if own and request.headers.get("Origin", own) != own:
+        # The form was on a page of a protected site, whose policy may forbid to lead it to our host.
+        return pages.page(request, "message", {"title": _("Signed out")}, return_url=return_url)
+    return see_other(pages.guard_url(return_url))
 
 
 def _sign_in(request: HttpRequest, error: str = "", status: int = 200) -> HttpResponse:

@@ -132,6 +132,8 @@ class Form(View):
     """A form of a visitor page. What a service refuses is said on ``again()``, and nothing has changed."""
 
     http_method_names = ["get", "head", "post"]
+    from_protected_sites = False
+    """Whether a protected site may have this form on its own pages."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Lead whoever reloads the answer to a form back to its beginning."""
@@ -141,7 +143,7 @@ class Form(View):
         if request.content_type != _FORM and request.body:
             return errors.unsupported_media_type(request)
         try:
-            refuse_cross_site(request)
+            refuse_cross_site(request, from_protected_sites=self.from_protected_sites)
             return self.send(request)
         except CrossSite as refusal:
             return Form.again(self, request, in_words(refusal), 403)

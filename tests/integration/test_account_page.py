@@ -170,10 +170,6 @@ def test_only_our_own_words_say_what_was_done(visitor, done):
     assert "<b>" not in text
 
 
-def test_a_refused_user_name_in_the_page_is_ones_own(visitor, alice):
-    assert "alice" not in visitor.get("/account").text
-
-
 # Password
 
 

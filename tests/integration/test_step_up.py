@@ -149,3 +149,26 @@ def test_no_page_leads_to_where_a_stranger_wants(signed_in, office, path, rd):
         assert "evil" not in answer.headers.get("Content-Security-Policy", "")
         assert "evil" not in answer.text
         assert "javascript:" not in answer.text
+
+
+@pytest.mark.parametrize("fetch_site", [{"Sec-Fetch-Site": "same-origin"}, {}], ids=["with TLS", "without"])
+def test_a_protected_site_may_have_a_button_for_signing_out(signed_in, office, settings, auth, fetch_site):
+    settings.GATEWALL_PUBLIC_URL = "https://wall.example"
+    signed_in.client.defaults["HTTP_HOST"] = OFFICE
+    token = signed_in.token
+
+    page = signed_in.send("/sign-out", {**fetch_site, "Origin": f"https://{OFFICE}"}, rd=BACK)
+
+    assert (page.status_code, "Signed out" in words(page)) == (200, True)
+    assert 'href="https://wall.example/wall/?rd=' in page.text
+    assert auth(cookie=f"service.token={token}").status == 401
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Sec-Fetch-Site": "same-site"}, {"Origin": "null"}, {"Origin": "https://evil.example"}]
+)
+def test_no_other_site_signs_anybody_out(signed_in, settings, auth, headers):
+    settings.GATEWALL_PUBLIC_URL = "https://wall.example"
+
+    assert signed_in.send("/sign-out", headers).status_code == 403
+    assert auth(cookie=f"service.token={signed_in.token}").status == 200
