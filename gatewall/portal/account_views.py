@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import browser, reauthentication, second_factor, selectors, services
 from gatewall.portal import pages
+from gatewall.portal.devices import name_of
 from gatewall.portal.pages import Caller, OwnForm, see_other
 from gatewall.refusals import Gone
 from licensing import selectors as licensing_selectors
@@ -124,11 +125,12 @@ def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: o
     user, at = caller.user, pages.now()
     sessions = selectors.live_sessions(user.pk, at).order_by("-issued_at", "jti")
     git_tokens = licensing_selectors.git_tokens_of(user.pk).order_by("-pk")
+    shown = Paginator(sessions, _ROWS).get_page(request.GET.get("sessions"))
     context = {
         "user": user,
         "has_second_factor": selectors.has_second_factor(user),
-        "sessions": Paginator(sessions, _ROWS).get_page(request.GET.get("sessions")),
-        "current": caller.token["jti"],
+        "sessions": shown,
+        "devices": [(row, name_of(row.user_agent), str(row.pk) == caller.token["jti"]) for row in shown],
         "git_tokens": Paginator(git_tokens, _ROWS).get_page(request.GET.get("tokens")),
         "token_days": _TOKEN_DAYS,
         "ask_password": not reauthentication.is_fresh(caller.signed_in_at, at),
