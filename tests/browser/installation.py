@@ -4,10 +4,11 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import sys
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -15,7 +16,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright
 
 from gatewall.operations.launcher import free_port
-from tests.processes import PASSWORD, api, control_plane, environment, make_keys, manage, prepare, running, wait_until
+from tests.processes import PASSWORD, api, control_plane, environment, prepare, running, wait_until
 
 SUFFIX = "gate.test"
 _EXPECTED = (
@@ -76,8 +77,10 @@ def installation(home: Path) -> Iterator[Wall]:
 @contextmanager
 def without_admin(home: Path) -> Iterator[str]:
     """Yield the one-time link that an installation without an administrator prints."""
-    make_keys(home)
-    manage(home, "migrate", "--verbosity=0")
+    prepare(home)
+    (database,) = home.glob("*.sqlite3")
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("DELETE FROM accounts_user")
     with control_plane(home, free_port(), path="/health/live", GATEWALL_WORKERS="1"):
         yield re.search(r"make the first at (\S+)", (home / "control.log").read_text())[1]
 
