@@ -5,7 +5,7 @@ import os
 import sys
 
 from django.core.management import execute_from_command_line
-from django.db import OperationalError
+from django.db import OperationalError, ProgrammingError
 
 from gatewall.env import ConfigError
 
@@ -18,7 +18,7 @@ def main() -> None:
     except ConfigError as error:
         print(f"gatewall: {error}", file=sys.stderr)
         sys.exit(2)
-    except OperationalError as error:
+    except (OperationalError, ProgrammingError) as error:  # the second: PostgreSQL before `migrate`
         print(f"gatewall: DATABASE_URL: the database cannot be used: {_without_password(error)}", file=sys.stderr)
         sys.exit(2)
 

@@ -99,12 +99,12 @@ class UserAdmin(ServiceAdmin):
     def change_row(self, request: HttpRequest, row: User, **values: Any) -> None:
         password = values.pop("new_password", None)
         if values.pop("forget_second_factor", False):
-            recovery.reset(row)
+            recovery.reset(row, actor=actor(request))
         if password is None and not values:
             return
-        user = services.change_user(row, password=password, **values)
+        user = services.change_user(row, actor=actor(request), password=password, **values)
         if user == request.user:
             update_session_auth_hash(request, user)  # whoever changes his own password stays here
 
-    def delete_row(self, row: User) -> None:
-        services.delete_user(row)
+    def delete_row(self, request: HttpRequest, row: User) -> None:
+        services.delete_user(row, actor=actor(request))

@@ -28,7 +28,7 @@ def is_at_this_machine(request: HttpRequest | Request) -> bool:
     A proxy on this machine is a loopback peer too, and the headers that it adds give it away.
     """
     peer = parse_address(str(request.META.get("REMOTE_ADDR", "")))
-    through_a_proxy = any(name in _PROXY_HEADERS or name.startswith("HTTP_X_FORWARDED_") for name in request.META)
+    through_a_proxy = any(name in _PROXY_HEADERS or name.startswith("HTTP_X_FORWARDED") for name in request.META)
     return peer is not None and peer.is_loopback and not through_a_proxy and is_loopback_name(_host(request))
 
 

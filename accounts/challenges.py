@@ -11,16 +11,18 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.db import IntegrityError, transaction
 from django.db.models import F
 
 from accounts import tokens
 from accounts.models import Challenge, User
 from gatewall.credentials.sessions import ISSUER, verify_payload
-from gatewall.refusals import Refusal
+from gatewall.refusals import Gone, Refusal
 
 LIFETIME = timedelta(minutes=5)
 MAX_TRIES = 5
 TYPE = "challenge"
+_PRUNED_AT_ONCE = 1000
 
 
 class InvalidChallenge(Refusal):
@@ -38,9 +40,14 @@ class Challenged:
 
 
 def begin(user: User, flow: str, *, at: datetime) -> Challenged:
-    """Return a new challenge for the user in this flow."""
+    """Return a new challenge for the user in this flow. Raises Gone."""
     jti, expires_at = uuid.uuid4(), at.replace(microsecond=0) + LIFETIME
-    Challenge.objects.create(jti=jti, user=user, flow=flow, session_version=user.session_version, expires_at=expires_at)
+    row = Challenge(jti=jti, user=user, flow=flow, session_version=user.session_version, expires_at=expires_at)
+    try:
+        with transaction.atomic():
+            row.save(force_insert=True)
+    except IntegrityError:
+        raise Gone("the user was deleted in the meantime") from None
     begun = int(at.timestamp())
     claims: dict[str, Any] = {
         "aud": flow,
@@ -78,8 +85,9 @@ def spend(challenge: Challenge, *, at: datetime) -> None:
 
 
 def prune(at: datetime) -> int:
-    """Delete the challenges that are over; return how many."""
-    return Challenge.objects.filter(expires_at__lte=at).delete()[0]
+    """Delete challenges that are over, at most 1,000 of them; return how many."""
+    over = Challenge.objects.filter(expires_at__lte=at).order_by("expires_at").values_list("pk", flat=True)
+    return Challenge.objects.filter(pk__in=list(over[:_PRUNED_AT_ONCE])).delete()[0]
 
 
 def _open(jti: uuid.UUID, at: datetime) -> Any:

@@ -1,6 +1,5 @@
 """Signing in: from a name and a password, and a code where one is asked for, to a session."""
 
-import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -8,8 +7,8 @@ from django.contrib.auth.hashers import check_password, make_password
 from django.utils.functional import SimpleLazyObject
 
 from accounts import challenges, second_factor, selectors, services, throttling, tokens
-from accounts.challenges import Challenged
-from accounts.models import USERNAME_PATTERN, User
+from accounts.challenges import Challenged, InvalidChallenge
+from accounts.models import User
 from accounts.tokens import API, GATE, IssuedToken
 from accounts.validators import MAX_LENGTH
 from gatewall import system_settings
@@ -93,13 +92,18 @@ def finish_sign_in(token: str, code: str, *, flow: Flow, visitor: Visitor, at: d
 
     Raises InvalidChallenge, InvalidCode, AdminRequired, TooManyAttempts.
     """
-    return open_session(prove_code(token, code, flow=flow, visitor=visitor, at=at), flow=flow, visitor=visitor, at=at)
+    proof = prove_code(token, code, flow=flow, visitor=visitor, at=at)
+    try:
+        return open_session(proof, flow=flow, visitor=visitor, at=at)
+    except InvalidCredentials:
+        raise InvalidChallenge("this sign-in is over: begin again") from None
 
 
 def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor, at: datetime) -> Proven | Challenged:
     """Check the first factor, as ``sign_in()`` does, and open nothing."""
     attempt = throttling.attempt(username, visitor.client_ip, at)
-    user = verify_password(username, password)
+    with attempt.unless_too_busy():
+        user = verify_password(username, password)
     if user is None:
         raise InvalidCredentials(_WRONG)
     if flow.admins_only and not user.is_admin:
@@ -107,9 +111,16 @@ def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor
         raise AdminRequired("only admins may sign in here")
     if selectors.has_second_factor(user):
         attempt.was_no_failure()
-        return challenges.begin(user, flow.name, at=at)
+        return _challenge(user, flow, at)
     attempt.succeeded()
     return Proven(user, (PASSWORD_METHOD,))
+
+
+def _challenge(user: User, flow: Flow, at: datetime) -> Challenged:
+    try:
+        return challenges.begin(user, flow.name, at=at)
+    except Gone:
+        raise InvalidCredentials(_WRONG) from None
 
 
 def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datetime) -> Proven:
@@ -160,8 +171,9 @@ def verify_password(username: str, password: str) -> User | None:
     A password that no account can have is not hashed at its full length. Attempts are not counted
     here: a caller who lets strangers try counts them first.
     """
-    user = selectors.user_by_name(username) if re.match(USERNAME_PATTERN, username) else None
+    nobody = str(_NOBODY)  # made once in a process, for whoever comes first: known or not
+    user = selectors.user_by_name(username)
     known = user is not None and user.is_active
-    encoded = user.password if user is not None and known else str(_NOBODY)
+    encoded = user.password if user is not None and known else nobody
     matches = check_password(password[:MAX_LENGTH], encoded)
     return user if matches and known and len(password) <= MAX_LENGTH else None

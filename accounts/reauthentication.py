@@ -36,7 +36,9 @@ def require_password(user: User, password: str | None, *, visitor: Visitor, at: 
     if password is None:
         raise ReauthenticationRequired("send your password along")
     attempt = throttling.attempt(user.username, visitor.client_ip, at)
-    if len(password) > MAX_LENGTH or not check_password(password, user.password):
+    with attempt.unless_too_busy():
+        is_right = len(password) <= MAX_LENGTH and check_password(password, user.password)
+    if not is_right:
         raise ReauthenticationFailed("the password is wrong")
     attempt.was_no_failure()
 

@@ -26,17 +26,18 @@ def recover(username: str, password: str, recovery_key: str, *, visitor: Visitor
     attempt = throttling.attempt(username, visitor.client_ip, at)
     if not _is_key(recovery_key):
         raise RecoveryRefused("this is refused")
-    user = login.verify_password(username, password)
+    with attempt.unless_too_busy():
+        user = login.verify_password(username, password)
     if user is None or not user.is_admin:
         raise RecoveryRefused("this is refused")
     attempt.was_no_failure()
-    reset(user)
+    reset(user, actor=user.username)
 
 
 @transaction.atomic
-def reset(user: User) -> None:
+def reset(user: User, *, actor: str) -> None:
     """Take second factor, recovery codes and sessions from a user. Raises Gone."""
-    services.end_all_sessions(user)
+    services.end_all_sessions(user, actor=actor)
     second_factor.forget(user)
 
 

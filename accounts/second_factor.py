@@ -1,6 +1,7 @@
 """The second factor of an account: an authenticator app, and recovery codes for the day it is lost."""
 
 import hashlib
+import logging
 import secrets
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,8 +11,10 @@ from django.db import transaction
 
 from accounts import selectors, totp
 from accounts.models import RecoveryCode, TotpDevice, User
-from gatewall.credentials.sealing import Sealer
+from gatewall.credentials.sealing import SealBroken, Sealer
 from gatewall.refusals import Conflict, Gone, Invalid
+
+logger = logging.getLogger(__name__)
 
 TOTP_METHOD, RECOVERY_METHOD = "otp", "mfa"
 """What the session says of each kind of code (RFC 8176)."""
@@ -60,9 +63,10 @@ def begin_setup(user: User, *, at: datetime) -> Setup:
 
 
 def pending_setup(user: User) -> Setup | None:
-    """Return the secret that waits to be confirmed, to show it once more; None if none does."""
+    """Return the secret that waits to be confirmed, to show it once more; None if none does, or can be opened."""
     device = TotpDevice.objects.filter(user=user, confirmed_at__isnull=True).first()
-    return None if device is None else _setup(user, _secret(device))
+    secret = _secret(device) if device is not None else None
+    return None if secret is None else _setup(user, secret)
 
 
 @transaction.atomic
@@ -76,7 +80,7 @@ def confirm_setup(user: User, code: str, *, at: datetime) -> list[str]:
         raise TotpNotSetUp("set an authenticator app up first")
     if device.confirmed_at is not None:
         raise TotpEnabled("the second factor is on already")
-    step = totp.matching_step(_secret(device), _plain(code), at=at.timestamp(), after=device.last_step)
+    step = _matching_step(device, _plain(code), at)
     if step is None:
         raise WrongSetupCode("this is not the code that the app shows now")
     TotpDevice.objects.filter(user=user).update(confirmed_at=at, last_step=step)
@@ -117,7 +121,7 @@ def _use_totp(user: User, code: str, at: datetime) -> bool:
     device = TotpDevice.objects.filter(user=user, confirmed_at__isnull=False).first()
     if device is None:
         return False
-    step = totp.matching_step(_secret(device), code, at=at.timestamp(), after=device.last_step)
+    step = _matching_step(device, code, at)
     if step is None:
         return False
     # Not by its sealed text: a rotation of keys seals the same secret anew.
@@ -152,8 +156,19 @@ def _seal(user: User, secret: bytes) -> str:
     return Sealer(settings.GATEWALL_DATA_KEYS).seal(secret, context=sealing_context(user.pk))
 
 
-def _secret(device: TotpDevice) -> bytes:
-    return Sealer(settings.GATEWALL_DATA_KEYS).open(device.sealed_secret, context=sealing_context(device.user_id))
+def _matching_step(device: TotpDevice, code: str, at: datetime) -> int | None:
+    """Return the step of a right code. While the secret cannot be opened none is right."""
+    secret = _secret(device)
+    return totp.matching_step(secret, code, at=at.timestamp(), after=device.last_step) if secret is not None else None
+
+
+def _secret(device: TotpDevice) -> bytes | None:
+    """Return the secret, or None while it cannot be opened; the log says why."""
+    try:
+        return Sealer(settings.GATEWALL_DATA_KEYS).open(device.sealed_secret, context=sealing_context(device.user_id))
+    except SealBroken:
+        logger.error("the second factor of user %d cannot be opened: GATEWALL_DATA_KEYS lacks its key", device.user_id)  # noqa: TRY400 - nothing more to say
+        return None
 
 
 def sealing_context(user_id: int) -> str:

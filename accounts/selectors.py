@@ -1,13 +1,15 @@
 """What the account rows say. Reads only."""
 
+import re
 import uuid
 from datetime import datetime, timedelta
 
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet
 
-from accounts.models import Session, TotpDevice, User
+from accounts.models import USERNAME_PATTERN, Session, TotpDevice, User
 
-_AT_HOME_DAYS = 30
+AT_HOME = timedelta(days=30)
+_SESSIONS_LOOKED_AT = 1000
 
 
 def users(at: datetime) -> QuerySet[User]:
@@ -23,8 +25,15 @@ def users(at: datetime) -> QuerySet[User]:
 
 
 def user_by_name(username: str) -> User | None:
-    """Return the user of this name, case ignored, or None."""
+    """Return the user of this name, case ignored, or None. No database is asked about what cannot be a name."""
+    if not re.match(USERNAME_PATTERN, username):
+        return None
     return User.objects.filter(username__iexact=username).first()
+
+
+def users_named(*, id: int | None = None, name: str = "") -> QuerySet[User]:  # noqa: A002 - the field's name
+    """Return the user of this id, or of this name, case ignored; none if there is none."""
+    return User.objects.filter(pk=id) if id is not None else User.objects.filter(username__iexact=name)
 
 
 def active_user(user_id: int) -> User | None:
@@ -59,10 +68,11 @@ def has_second_factor(user: User) -> bool:
     return TotpDevice.objects.filter(user=user, confirmed_at__isnull=False).exists()
 
 
-def is_at_home(username: str, client_ip: str, at: datetime) -> bool:
-    """True if the user has signed in from this address within the last 30 days."""
-    lately = at - timedelta(days=_AT_HOME_DAYS)
-    return Session.objects.filter(user__username__iexact=username, client_ip=client_ip, issued_at__gte=lately).exists()
+def recent_addresses(username: str, at: datetime) -> set[str]:
+    """Return from where the user has signed in within the last 30 days."""
+    user = user_by_name(username)
+    lately = Session.objects.filter(user=user, issued_at__gte=at - AT_HOME).order_by("-issued_at")
+    return set(lately.values_list("client_ip", flat=True)[:_SESSIONS_LOOKED_AT]) if user is not None else set()
 
 
 def revoked_sessions(at: datetime) -> QuerySet[Session]:

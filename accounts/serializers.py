@@ -115,6 +115,56 @@ class PasswordInput(StrictInput):
     new_password = _password()
 
 
+class WhoOutput(serializers.Serializer[Any]):
+    """Who somebody is, in short."""
+
+    id = serializers.IntegerField()
+    username = serializers.CharField()
+    is_admin = serializers.BooleanField()
+
+
+class ChallengedOutput(serializers.Serializer[Any]):
+    """The answer to a right password whose owner has a second factor."""
+
+    two_factor_required = serializers.BooleanField()
+    challenge_token = serializers.CharField()
+    expires_at = serializers.DateTimeField()
+    methods = serializers.ListField(child=serializers.CharField())
+
+
+class TotpSetupOutput(serializers.Serializer[Any]):
+    """A secret that is no factor yet, for an authenticator app."""
+
+    secret = serializers.CharField()
+    otpauth_uri = serializers.CharField()
+    qr_code = serializers.CharField()
+    qr_svg = serializers.CharField()
+
+
+class RecoveryCodesOutput(serializers.Serializer[Any]):
+    """The recovery codes, shown once."""
+
+    recovery_codes = serializers.ListField(child=serializers.CharField())
+
+
+class SignedInOutput(serializers.Serializer[Any]):
+    """The answer to a completed sign-in."""
+
+    token = serializers.CharField()
+    token_type = serializers.ChoiceField(choices=["Bearer"])
+    expires_at = serializers.DateTimeField()
+    two_factor_required = serializers.BooleanField()
+    user = WhoOutput()
+
+
+class OwnSessionOutput(serializers.Serializer[Any]):
+    """The session that the caller's token stands for."""
+
+    user = WhoOutput()
+    expires_at = serializers.DateTimeField()
+    amr = serializers.ListField(child=serializers.CharField())
+
+
 def signed_in(result: SignedIn) -> dict[str, Any]:
     """Return the answer to a completed sign-in."""
     return {

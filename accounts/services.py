@@ -1,10 +1,11 @@
 """Changes to users and sessions. What changes who may pass advances the revision in the same transaction."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
@@ -14,10 +15,13 @@ from accounts import selectors
 from accounts.models import Session, User
 from accounts.tokens import IssuedToken
 from gatewall import revisions
+from gatewall.changes import Resource, describe, difference
 from gatewall.engine.segments import Segment
 from gatewall.refusals import Conflict, Gone
 from policies.models import AuthorizedDomain
-from policies.services import still_registered
+from policies.rows import still_registered
+
+_PRUNED_AT_ONCE = 1000
 
 
 class UsernameTaken(Conflict):
@@ -38,15 +42,19 @@ class AdminExists(Conflict):
     code = "admin-exists"
 
 
-@revisions.one_at_a_time
 def create_first_admin(*, username: str, password: str) -> User:
     """Create an admin where there is none. Raises ValidationError, UsernameTaken, AdminExists."""
-    if selectors.has_admin():
-        raise AdminExists("there is an administrator already")
-    return create_user(actor="setup", username=username, password=password, is_admin=True)
+    actor = "setup"
+    return _create_first(User(username=username, created_by=actor, password=_hashed(password), is_admin=True), actor)
 
 
 @revisions.one_at_a_time
+def _create_first(admin: User, actor: str) -> User:
+    if selectors.has_admin():
+        raise AdminExists("there is an administrator already")
+    return _create(admin, (), actor=actor)
+
+
 def create_user(
     *,
     actor: str,
@@ -56,18 +64,22 @@ def create_user(
     **values: Any,
 ) -> User:
     """Create a user. Raises ValidationError, UsernameTaken, DomainRemoved."""
-    user = User(username=username, created_by=actor, **values)
-    _set_password(user, password)
-    _save(user)
-    user.authorized_domains.set(still_registered(authorized_domains))
-    revisions.advance(Segment.USERS)
-    return user
+    user = User(username=username, created_by=actor, password=_hashed(password), **values)
+    return _create(user, authorized_domains, actor=actor)
 
 
 @revisions.one_at_a_time
+def _create(user: User, authorized_domains: Iterable[AuthorizedDomain], *, actor: str) -> User:
+    _save(user)
+    user.authorized_domains.set(still_registered(authorized_domains))
+    revisions.advance(Segment.USERS, actor=actor, changes=[difference(None, describe(Resource.USERS, user))])
+    return user
+
+
 def change_user(
     user: User,
     *,
+    actor: str,
     password: str | None = None,
     authorized_domains: Iterable[AuthorizedDomain] | None = None,
     **values: Any,
@@ -76,31 +88,50 @@ def change_user(
 
     Raises ValidationError, UsernameTaken, LastAdmin, DomainRemoved, Gone.
     """
+    encoded = _hashed(password) if password is not None else None
+    return _change(user, values, actor=actor, password=encoded, authorized_domains=authorized_domains)
+
+
+@revisions.one_at_a_time
+def _change(
+    user: User,
+    values: Mapping[str, Any],
+    *,
+    actor: str,
+    password: str | None,
+    authorized_domains: Iterable[AuthorizedDomain] | None,
+) -> User:
     user = revisions.as_it_is_now(user)
+    before = describe(Resource.USERS, user)
     was_admin, was_active = user.is_admin, user.is_active
     for name, value in values.items():
         setattr(user, name, value)
     if was_admin and was_active and not (user.is_admin and user.is_active):
         _refuse_last_admin(user)
     if password is not None:
-        _set_password(user, password)
+        user.password = password
     if password is not None or (was_admin and not user.is_admin) or (was_active and not user.is_active):
         user.session_version = F("session_version") + 1  # type: ignore[assignment]
     _save(user)
     if authorized_domains is not None:
         user.authorized_domains.set(still_registered(authorized_domains))
-    revisions.advance(Segment.USERS)
-    return User.objects.get(pk=user.pk)
+    user = User.objects.get(pk=user.pk)
+    noted = {} if password is None else {"password": "changed"}
+    changed = difference(before, describe(Resource.USERS, user), noted=noted)
+    revisions.advance(Segment.USERS, actor=actor, changes=[changed])
+    return user
 
 
 @revisions.one_at_a_time
-def delete_user(user: User) -> None:
+def delete_user(user: User, *, actor: str) -> None:
     """Delete a user with sessions and git tokens. Raises LastAdmin, Gone."""
     user = revisions.as_it_is_now(user)
     if user.is_staff:
         _refuse_last_admin(user)
+    tokens = [describe(Resource.GIT_TOKENS, token) for token in user.git_tokens.all()]
+    gone = [difference(found, None) for found in (*tokens, describe(Resource.USERS, user))]
     user.delete()
-    revisions.advance(Segment.USERS, Segment.GIT_TOKENS)
+    revisions.advance(Segment.USERS, Segment.GIT_TOKENS, actor=actor, changes=gone)
 
 
 @transaction.atomic
@@ -129,12 +160,24 @@ def revoke_session(jti: uuid.UUID, *, at: datetime) -> None:
         revisions.advance_revocations()
 
 
+def prune_sessions(at: datetime) -> int:
+    """Delete sessions that ended so long ago that nothing asks for them, at most 1,000 of them; return how many.
+
+    A session that was revoked stays as long as its token could open anything.
+    """
+    old = Session.objects.filter(expires_at__lte=at - selectors.AT_HOME).order_by("expires_at")
+    chosen = list(old.values_list("pk", flat=True)[:_PRUNED_AT_ONCE])
+    return Session.objects.filter(pk__in=chosen).delete()[0]
+
+
 @revisions.one_at_a_time
-def end_all_sessions(user: User) -> None:
+def end_all_sessions(user: User, *, actor: str) -> None:
     """End every session of a user for good. Raises Gone."""
     user = revisions.as_it_is_now(user)
     User.objects.filter(pk=user.pk).update(session_version=F("session_version") + 1)
-    revisions.advance(Segment.USERS)
+    found = describe(Resource.USERS, user)
+    ended = difference(found, found, noted={"sessions": "ended"})
+    revisions.advance(Segment.USERS, actor=actor, changes=[ended])
 
 
 def _refuse_last_admin(user: User) -> None:
@@ -142,12 +185,16 @@ def _refuse_last_admin(user: User) -> None:
         raise LastAdmin(f"{user.username} is the last active admin")
 
 
-def _set_password(user: User, password: str) -> None:
+def _hashed(password: str) -> str:
+    """Return the hash of a new password, made before the head is held: a hash waits for its turn.
+
+    Raises ValidationError.
+    """
     try:
-        validate_password(password, user)
+        validate_password(password)
     except ValidationError as error:
         raise ValidationError({"password": error}) from None
-    user.set_password(password)
+    return make_password(password)
 
 
 def _save(user: User) -> None:

@@ -9,16 +9,28 @@ from rest_framework import status
 from rest_framework.permissions import AllowAny, IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from accounts import browser, login, recovery, services
 from accounts.authentication import SessionTokenAuthentication
 from accounts.challenges import Challenged
 from accounts.login import LOGIN, Flow, SignedIn
-from accounts.serializers import LoginInput, RecoveryInput, SecondFactorInput, challenged, moment, signed_in, who
+from accounts.serializers import (
+    ChallengedOutput,
+    LoginInput,
+    OwnSessionOutput,
+    RecoveryInput,
+    SecondFactorInput,
+    SignedInOutput,
+    challenged,
+    moment,
+    signed_in,
+    who,
+)
 from accounts.tokens import SessionToken
 from gatewall import system_settings
 from gatewall.api.cross_site import refuse_cross_site
+from gatewall.api.operations import operation
+from gatewall.api.views import ApiView
 from gatewall.refusals import Forbidden
 
 
@@ -28,7 +40,7 @@ class RecoveryLocalOnly(Forbidden):
     code = "recovery-local-only"
 
 
-class _Door(APIView):
+class _Door(ApiView):
     """A view for whoever is not signed in yet."""
 
     authentication_classes: list[Any] = []
@@ -48,6 +60,7 @@ class _Door(APIView):
 class Login(_Door):
     """Sign in with a name and a password; whoever has a second factor gets a challenge token."""
 
+    @operation(body=LoginInput, answer=(SignedInOutput, ChallengedOutput), refuses=(401, 403))
     def post(self, request: Request) -> Response:
         form = LoginInput(data=request.data)
         form.is_valid(raise_exception=True)
@@ -59,6 +72,7 @@ class Login(_Door):
 class LoginSecondFactor(_Door):
     """Complete a sign-in with a code of the authenticator app, or a recovery code."""
 
+    @operation(body=SecondFactorInput, answer=SignedInOutput, refuses=(401, 403))
     def post(self, request: Request) -> Response:
         form = SecondFactorInput(data=request.data)
         form.is_valid(raise_exception=True)
@@ -72,6 +86,7 @@ class LoginSecondFactor(_Door):
 class RecoverSecondFactor(_Door):
     """Take the second factor from an admin who has lost it, by the recovery key of the installation."""
 
+    @operation(body=RecoveryInput, refuses=(403,))
     def post(self, request: Request) -> Response:
         if system_settings.current().recovery_local_only and not browser.is_at_this_machine(request):
             raise RecoveryLocalOnly("only whoever is at this machine may do this (recovery_local_only)")
@@ -81,24 +96,26 @@ class RecoverSecondFactor(_Door):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class OwnSession(APIView):
+class OwnSession(ApiView):
     """The session that the caller's token stands for."""
 
     authentication_classes = [SessionTokenAuthentication]
     permission_classes = [IsAuthenticated]
 
+    @operation(answer=OwnSessionOutput)
     def get(self, request: Request) -> Response:
         token: SessionToken = request.auth
         expires_at = datetime.fromtimestamp(token["exp"], tz=UTC)
         return Response({"user": who(request.user), "expires_at": moment(expires_at), "amr": token["amr"]})
 
 
-class Logout(APIView):
+class Logout(ApiView):
     """End the session that the caller's token stands for."""
 
     authentication_classes = [SessionTokenAuthentication]
     permission_classes = [IsAuthenticated]
 
+    @operation()
     def post(self, request: Request) -> Response:
         services.revoke_session(uuid.UUID(request.auth["jti"]), at=timezone.now())
         response = Response(status=status.HTTP_204_NO_CONTENT)

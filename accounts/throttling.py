@@ -8,7 +8,8 @@ tries than one after the other.
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -16,6 +17,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from accounts import selectors
+from accounts.hashers import TooBusy
 from accounts.models import FailureCount
 from gatewall import system_settings
 from gatewall.engine.addresses import parse_address
@@ -24,6 +26,7 @@ from gatewall.refusals import TooMany
 
 LONGEST_DELAY = timedelta(hours=1)
 _ACCOUNT, _PAIR, _NETWORK = "account", "pair", "network"
+_PRUNED_AT_ONCE = 1000
 
 
 class TooManyAttempts(TooMany):
@@ -59,12 +62,20 @@ class Count:
         failures, began_at = (1, at) if over else (self.failures + 1, self.began_at)
         return Count(failures, began_at, _blocked_until(failures, limit, at))
 
-    def with_one_less(self, limit: Limit) -> "Count":
-        """Return the count without an attempt that was no failure."""
+    def without(self, attempt: "Counted", limit: Limit) -> "Count":
+        """Return the count without an attempt that was no failure, and without the delay that it began."""
         failures = max(0, self.failures - 1)
-        return replace(
-            self, failures=failures, blocked_until=self.blocked_until if failures >= limit.failures else None
-        )
+        blocked_until = attempt.before if self.blocked_until == attempt.blocked_until else self.blocked_until
+        return replace(self, failures=failures, blocked_until=blocked_until if failures >= limit.failures else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What an attempt changed under one key: until when it was blocked before, and until when since."""
+
+    key: str
+    before: datetime | None
+    blocked_until: datetime | None
 
 
 def _blocked_until(failures: int, limit: Limit, at: datetime) -> datetime | None:
@@ -78,17 +89,24 @@ def _blocked_until(failures: int, limit: Limit, at: datetime) -> datetime | None
 class Attempt:
     """An attempt that was counted as a failure, until somebody says that it was none."""
 
-    keys: dict[str, str]
+    counted: dict[str, Counted]
 
     def was_no_failure(self) -> None:
         """Take it back: the password was right, and the sign-in goes on."""
-        _take_back(self.keys)
+        _take_back(self.counted)
+
+    @contextmanager
+    def unless_too_busy(self) -> Iterator[None]:
+        """Take it back where TooBusy is raised: nobody has looked at the password."""
+        try:
+            yield
+        except TooBusy:
+            self.was_no_failure()
+            raise
 
     def succeeded(self) -> None:
         """Take it back and forget the failures of this account from this network."""
-        forgotten = {_PAIR: self.keys[_PAIR]}
-        FailureCount.objects.filter(_which(forgotten)).delete()
-        _take_back({scope: key for scope, key in self.keys.items() if scope not in forgotten})
+        _take_back(self.counted, forgotten=_PAIR)
 
 
 def attempt(username: str, client_ip: str, at: datetime) -> Attempt:
@@ -98,35 +116,57 @@ def attempt(username: str, client_ip: str, at: datetime) -> Attempt:
     he has signed in within the last 30 days.
     """
     keys, limits = _keys(username, client_ip), _limits()
+    counted: dict[str, Counted] = {}
 
     def count(rows: dict[str, FailureCount]) -> None:
         waits = {scope: _value(row).seconds_to_wait(at) for scope, row in rows.items()}
-        if waits[_ACCOUNT] and not (waits[_PAIR] or waits[_NETWORK]) and selectors.is_at_home(username, client_ip, at):
+        if waits[_ACCOUNT] and not (waits[_PAIR] or waits[_NETWORK]) and _is_at_home(username, client_ip, at):
             waits[_ACCOUNT] = 0
         if longest := max(waits.values()):
             raise TooManyAttempts("too many failed attempts: wait before the next", retry_after_seconds=longest)
         for scope, row in rows.items():
-            _set(row, _value(row).with_one_more(limits[scope], at))
+            before, after = _value(row), _value(row).with_one_more(limits[scope], at)
+            counted[scope] = Counted(row.key, before.blocked_until, after.blocked_until)
+            _set(row, after)
 
     _change(keys, count, at=at)
-    return Attempt(keys)
+    return Attempt(counted)
 
 
 def prune(at: datetime) -> int:
-    """Delete the counts that mean nothing any more; return how many."""
+    """Delete counts that mean nothing any more, at most 1,000 of them; return how many."""
+    _follow_the_clock(at)
     window = _limits()[_PAIR].window
     old = FailureCount.objects.filter(began_at__lte=at - window)
-    return old.filter(Q(blocked_until=None) | Q(blocked_until__lte=at - window)).delete()[0]
+    old = old.filter(Q(blocked_until=None) | Q(blocked_until__lte=at - window))
+    with transaction.atomic():
+        # A row that somebody is counting in is not waited for: he may wait for one that is held here.
+        free = old.select_for_update(skip_locked=True).order_by("pk").values_list("pk", flat=True)
+        return FailureCount.objects.filter(pk__in=list(free[:_PRUNED_AT_ONCE])).delete()[0]
 
 
-def _take_back(keys: dict[str, str]) -> None:
+def _follow_the_clock(at: datetime) -> None:
+    """End the counts within their time also where they were begun by a clock that was put back since."""
+    longest = at + LONGEST_DELAY
+    FailureCount.objects.filter(blocked_until__gt=longest).update(blocked_until=longest)
+    FailureCount.objects.filter(began_at__gt=at).update(began_at=at)
+
+
+def _take_back(counted: dict[str, Counted], *, forgotten: str = "") -> None:
     limits = _limits()
 
     def give_back(rows: dict[str, FailureCount]) -> None:
         for scope, row in rows.items():
-            _set(row, _value(row).with_one_less(limits[scope]))
+            count = _value(row).without(counted[scope], limits[scope])
+            _set(row, replace(count, failures=0, blocked_until=None) if scope == forgotten else count)
 
-    _change(keys, give_back)
+    _change({scope: each.key for scope, each in counted.items()}, give_back)
+
+
+def _is_at_home(username: str, client_ip: str, at: datetime) -> bool:
+    """True if the user of this name has signed in from this network lately."""
+    network = _network(client_ip)
+    return any(_network(address) == network for address in selectors.recent_addresses(username, at))
 
 
 @transaction.atomic
@@ -135,9 +175,12 @@ def _change(
 ) -> None:
     """Change the rows of these keys while nobody else does. Rows that are not there are made at ``at``."""
     if at is not None:
-        rows = [FailureCount(scope=scope, key=key, began_at=at) for scope, key in keys.items()]
-        FailureCount.objects.bulk_create(rows, ignore_conflicts=True)
-    # Always in one order, so that two who need the same rows never wait for each other.
+        # The update changes nothing and holds the row that is there, which somebody else could delete.
+        # Always in one order, here and below, so that two who need the same rows never wait for each other.
+        rows = [FailureCount(scope=scope, key=key, began_at=at) for scope, key in sorted(keys.items())]
+        FailureCount.objects.bulk_create(
+            rows, update_conflicts=True, unique_fields=["scope", "key"], update_fields=["scope"]
+        )
     locked = FailureCount.objects.select_for_update().filter(_which(keys)).order_by("scope", "key")
     found = {row.scope: row for row in locked}
     change(found)

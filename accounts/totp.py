@@ -40,6 +40,8 @@ def matching_step(secret: bytes, code: str, *, at: float, after: int) -> int | N
     found = None
     for drift in range(-_TOLERANCE, _TOLERANCE + 1):
         totp.drift = drift
+        if totp.t() < 0:
+            continue  # a clock that was never set stands at the beginning of the epoch
         if secrets.compare_digest(f"{totp.token():0{_DIGITS}d}", code) and totp.t() > after:
             found = totp.t()
     return found

@@ -1,6 +1,5 @@
 """Users and their own accounts over HTTP: parse, one call, answer."""
 
-import uuid
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,31 +7,38 @@ from django.contrib.auth import update_session_auth_hash
 from django.db.models import Model, QuerySet
 from django.http import Http404
 from django.utils import timezone
-from rest_framework import status, viewsets
+from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from accounts import browser, login, reauthentication, second_factor, selectors, services, totp
+from accounts.filters import SessionFilters, UserFilters
 from accounts.models import Session, User
 from accounts.serializers import (
     ConfirmInput,
     PasswordInput,
     ReauthenticationInput,
+    RecoveryCodesOutput,
     SessionOutput,
+    SignedInOutput,
     SwitchOffInput,
+    TotpSetupOutput,
     UserInput,
     UserOutput,
     signed_in,
 )
+from gatewall.api.operations import operation
 from gatewall.api.permissions import IsAdmin, IsAdminOrSelf
 from gatewall.api.resources import Resource
+from gatewall.api.views import ApiView
 
 
 class Users(Resource):
     """People who sign in. Anybody may look at himself."""
 
     input, output = UserInput, UserOutput
+    volatile = ("last_login_at", "session_count")
+    filterset_class = UserFilters
     ordering_fields = ("id", "created_at", "username", "last_login_at")
     search_fields = ("username", "email", "remark")
 
@@ -46,13 +52,13 @@ class Users(Resource):
         return services.create_user(actor=self.actor, **values)
 
     def change_row(self, row: User, **values: Any) -> User:
-        return services.change_user(row, **values)
+        return services.change_user(row, actor=self.actor, **values)
 
     def delete_row(self, row: User) -> None:
-        services.delete_user(row)
+        services.delete_user(row, actor=self.actor)
 
 
-class _OfOneUser(APIView):
+class _OfOneUser(ApiView):
     """A view of what belongs to one user: for admins, and for the user himself."""
 
     permission_classes = [IsAdminOrSelf]
@@ -80,6 +86,7 @@ class _OfOneUser(APIView):
 class TotpSetup(_OfOneUser):
     """Make a secret and its QR code. It is no factor until a code confirms it."""
 
+    @operation(body=ReauthenticationInput, answer=TotpSetupOutput, refuses=(409,))
     def post(self, request: Request, user_id: str) -> Response:
         form = ReauthenticationInput(data=request.data)
         form.is_valid(raise_exception=True)
@@ -96,10 +103,12 @@ class TotpSetup(_OfOneUser):
 class TotpConfirm(_OfOneUser):
     """Switch the second factor on with its first code; the answer has the recovery codes, this once."""
 
+    @operation(body=ConfirmInput, answer=RecoveryCodesOutput, refuses=(409,))
     def post(self, request: Request, user_id: str) -> Response:
         form = ConfirmInput(data=request.data)
         form.is_valid(raise_exception=True)
-        codes = second_factor.confirm_setup(self.user, form.validated_data["code"], at=timezone.now())
+        code, visitor = form.validated_data["code"], browser.visitor(request)
+        codes = reauthentication.confirm_second_factor(self.user, code, visitor=visitor, at=timezone.now())
         return Response({"recovery_codes": codes})
 
 
@@ -108,6 +117,7 @@ class Totp(_OfOneUser):
 
     http_method_names = ["delete", "options"]
 
+    @operation(body=SwitchOffInput)
     def delete(self, request: Request, user_id: str) -> Response:
         form = SwitchOffInput(data=request.data)
         form.is_valid(raise_exception=True)
@@ -125,6 +135,7 @@ class TotpDisable(Totp):
 
     http_method_names = ["post", "options"]
 
+    @operation(body=SwitchOffInput)
     def post(self, request: Request, user_id: str) -> Response:
         return self.delete(request, user_id)
 
@@ -132,6 +143,7 @@ class TotpDisable(Totp):
 class Password(_OfOneUser):
     """Change a password: every other session of the user ends, and the owner goes on with a fresh one."""
 
+    @operation(body=PasswordInput, answer=(SignedInOutput, UserOutput))
     def put(self, request: Request, user_id: str) -> Response:
         form = PasswordInput(data=request.data)
         form.is_valid(raise_exception=True)
@@ -139,7 +151,7 @@ class Password(_OfOneUser):
         if self.is_own:
             current = form.validated_data.get("current_password")
             reauthentication.require_password(user, current, visitor=visitor, at=now)
-        user = services.change_user(user, password=form.validated_data["new_password"])
+        user = services.change_user(user, actor=str(request.user), password=form.validated_data["new_password"])
         if not self.is_own:
             return Response(UserOutput(selectors.users(now).get(pk=user.pk)).data)
         return self._go_on(request, user, visitor, now)
@@ -156,11 +168,13 @@ class Password(_OfOneUser):
         return response
 
 
-class Sessions(viewsets.GenericViewSet[Session]):
+class Sessions(Resource):
     """The live sessions of a user; deleting one ends it."""
 
     permission_classes = [IsAdminOrSelf]
-    serializer_class = SessionOutput
+    output = SessionOutput
+    filterset_class = SessionFilters
+    ordering_fields = ("issued_at", "expires_at")
     lookup_field = "jti"
     lookup_value_regex = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
     http_method_names = ["get", "head", "options", "delete"]
@@ -174,14 +188,5 @@ class Sessions(viewsets.GenericViewSet[Session]):
         current = self.request.auth["jti"] if self.request.auth else ""
         return {**super().get_serializer_context(), "current_jti": current}
 
-    def list(self, request: Request, user_id: str) -> Response:
-        rows = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(self.get_serializer(rows, many=True).data)
-
-    def retrieve(self, request: Request, user_id: str, jti: str) -> Response:
-        return Response(self.get_serializer(self.get_object()).data)
-
-    def destroy(self, request: Request, user_id: str, jti: str) -> Response:
-        self.get_object()
-        services.revoke_session(uuid.UUID(jti), at=timezone.now())
-        return Response(status=status.HTTP_204_NO_CONTENT)
+    def delete_row(self, row: Session) -> None:
+        services.revoke_session(row.pk, at=timezone.now())

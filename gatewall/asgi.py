@@ -53,7 +53,7 @@ def _build() -> AuthApplication:
     os.umask(0o077)  # what workers write is for the owner alone; granian sets the mode of a socket itself
     logging.basicConfig(level=config.log_level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     _die_with_parent()
-    countries = Countries(config.geoip_database)
+    countries = Countries(config.geo_database)
     report = WorkerReport(run_folder(config.home) / "workers")
     policies = PublishedPolicies(policy_files(config), _Observer(report, countries))
     policies.watch()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 
 from gatewall.engine.addresses import IPAddress, IPNetwork, parse_address, parse_hop, parse_network
+from gatewall.engine.hosts import Host
 
 _LOOPBACK = IPv4Address("127.0.0.1")
 UNKNOWN_CLIENT = IPv4Address("0.0.0.0")  # noqa: S104 - no address to bind, but none at all
@@ -23,6 +24,18 @@ class TrustRefused(ValueError):
 
 class ForwardedForMalformed(ValueError):
     """A hop that had to be read is not an address, or the chain is too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """From where somebody changes policy, for a service that must not shut him out.
+
+    ``allowlist_applies`` as in the decision: not to a proxy that forwards no client address.
+    """
+
+    address: IPAddress
+    host: Host | None
+    allowlist_applies: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from gatewall import geo_file
 from gatewall.clientip import TrustedProxies, TrustRefused
 from gatewall.credentials.keyring import KeyRing
 from gatewall.engine.hosts import Authority
@@ -45,7 +46,6 @@ _NAMES = frozenset(
 _INJECTED_BY_KUBERNETES = ("GATEWALL_SERVICE_", "GATEWALL_PORT_")
 _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _PATH_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./")
-_MMDB_MARKER, _MMDB_METADATA_BYTES = b"\xab\xcd\xefMaxMind.com", 128 * 1024  # the format's own limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,11 @@ class Config:
     admin_recovery_key: str | None = field(repr=False)
     metrics_token: str | None = field(repr=False)
 
+    @property
+    def geo_database(self) -> Path:
+        """The geo database in use or, while there is none, where ``manage.py update_geoip`` puts it."""
+        return self.geoip_database or geo_file.installed(self.home)
+
 
 def read(environ: Mapping[str, str], base: Path) -> Config:
     """Return the configuration; relative paths are below ``base``.
@@ -100,7 +105,7 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
         public_url=_public_url(environ.get("GATEWALL_PUBLIC_URL", "")),
         database=_database(reader.secret("DATABASE_URL") or f"sqlite:///{home / 'gatewall.sqlite3'}"),
         cache_url=_cache_url(reader.secret("CACHE_URL")),
-        geoip_database=_geo_database("GEOIP_DATABASE", environ.get("GEOIP_DATABASE", ""), base),
+        geoip_database=_geo_database(environ.get("GEOIP_DATABASE", ""), base, home),
         secret_key=reader.key("GATEWALL_SECRET_KEY"),
         jwt_keys=reader.key_ring("GATEWALL_JWT_KEYS"),
         data_keys=reader.key_ring("GATEWALL_DATA_KEYS"),
@@ -241,16 +246,12 @@ def _cache_url(url: str | None) -> str | None:
     return f"{scheme.replace('valkey', 'redis')}://{rest}"
 
 
-def _geo_database(name: str, text: str, base: Path) -> Path | None:
-    if not text:
+def _geo_database(text: str, base: Path, home: Path) -> Path | None:
+    path = base / text if text else geo_file.installed(home)
+    if not (text or path.exists()):
         return None
-    path = base / text
     try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - _MMDB_METADATA_BYTES))
-            end = file.read(_MMDB_METADATA_BYTES)
-    except OSError:
-        raise ConfigError(f"{name} names {text!r}, which is not a readable file") from None
-    if _MMDB_MARKER not in end:
-        raise ConfigError(f"{name} names {text!r}, which is not an MMDB file")
+        geo_file.refuse_other_files(path, text or str(path))
+    except ValueError as error:
+        raise ConfigError(f"GEOIP_DATABASE names {error}") from None
     return path

@@ -54,11 +54,19 @@ class PolicySegment(models.Model):
 
 
 class PolicyRevision(models.Model):
-    """A revision that was committed. ``lineage`` tells it from one of the same number after a restore."""
+    """A revision that was committed. ``lineage`` tells it from one of the same number after a restore.
+
+    ``changes`` is null where there are too many of them, ``counts`` too where none were recorded.
+    ``resources`` has each resource between spaces, to look for one.
+    """
 
     number = models.PositiveBigIntegerField(primary_key=True)
     lineage = models.UUIDField(default=uuid.uuid4, editable=False)
     committed_at = models.DateTimeField(default=timezone.now)
+    actor = models.CharField(max_length=64, blank=True)
+    changes = models.JSONField(null=True)
+    counts = models.JSONField(null=True)
+    resources = models.CharField(max_length=200, blank=True)
 
 
 class PolicyRevocation(models.Model):
@@ -151,3 +159,6 @@ class SystemSettings(models.Model):
                 condition=models.Q(session_hours__gte=1, session_hours__lte=8760), name="session_hours_in_range"
             ),
         ]
+
+    def __str__(self) -> str:
+        return "system settings"

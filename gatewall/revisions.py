@@ -14,6 +14,7 @@ from django.db import models, transaction
 from django.db.models import F
 from django.utils import timezone
 
+from gatewall.changes import Change, diff_of
 from gatewall.engine.segments import Segment
 from gatewall.engine.snapshot import Version
 from gatewall.models import PolicyHead, PolicyRevision, PolicyRevocation, PolicySegment
@@ -63,13 +64,23 @@ def call_after_commit(hook: Hook) -> None:
     _hook[:] = [hook]
 
 
-def advance(*segments: str) -> None:
-    """Move to the next policy revision, which changes these segments.
+def advance(*segments: str, actor: str, changes: Iterable[Change | None]) -> None:
+    """Move to the next policy revision, which changes these segments, and record who changed what.
+
+    ``actor`` is the name of a user, or of what acts by itself (``seed``). A None among the changes is
+    an object that turned out to be as it was.
 
     Raises TransactionManagementError outside a transaction.
     """
     _move(revision=F("revision") + 1)
-    PolicyRevision.objects.create(number=_head().revision)
+    diff = diff_of(changes)
+    PolicyRevision.objects.create(
+        number=_head().revision,
+        actor=actor,
+        changes=diff.changes,
+        counts=diff.counts,
+        resources="".join(f"{name} " for name in ["", *sorted({count["resource"] for count in diff.counts})]),
+    )
     _mark(segments)
 
 

@@ -47,6 +47,8 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "rest_framework",
     "django_filters",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
 ]
 MIDDLEWARE = [
     "gatewall.api.response_headers.ResponseHeaders",
@@ -134,13 +136,27 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["gatewall.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": [
         "rest_framework.renderers.JSONRenderer",
-        "rest_framework.renderers.BrowsableAPIRenderer",
+        "gatewall.api.browsable.Page",
     ],
-    "DEFAULT_PAGINATION_CLASS": "gatewall.api.pagination.PageOrAll",
+    "DEFAULT_PAGINATION_CLASS": "gatewall.api.pagination.Pages",
+    "DEFAULT_METADATA_CLASS": "gatewall.api.browsable.Methods",
+    "DEFAULT_SCHEMA_CLASS": "gatewall.api.schema.OperationSchema",
     "EXCEPTION_HANDLER": "gatewall.api.problems.problem_response",
     "DATETIME_FORMAT": "%Y-%m-%dT%H:%M:%SZ",
     "URL_FORMAT_OVERRIDE": None,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Gatewall",
+    "DESCRIPTION": "The management API of Gatewall. The gate itself (`/auth*`) speaks the protocols of proxies.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "SERVERS": [{"url": ROOT_PATH or "/"}],
+    "SCHEMA_PATH_PREFIX": ROOT_PATH,
+    "SCHEMA_PATH_PREFIX_TRIM": True,
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["gatewall.api.permissions.IsAdmin"],
+    "POSTPROCESSING_HOOKS": ["gatewall.api.schema.complete"],
 }
 SIMPLE_JWT = {
     "TOKEN_TYPE_CLAIM": "typ",

@@ -3,6 +3,7 @@
 from typing import Any
 
 from gatewall import revisions
+from gatewall.changes import Change, Resource, describe, difference
 from gatewall.engine.segments import Segment
 from gatewall.engine.snapshot import DomainsMode, EnforcementMode, PolicySettings, UnknownCountry
 from gatewall.models import SystemSettings
@@ -16,15 +17,30 @@ def current() -> SystemSettings:
 
 
 @revisions.one_at_a_time
-def change(**values: Any) -> SystemSettings:
+def change(*, actor: str, **values: Any) -> SystemSettings:
     """Set these settings and leave the rest; effective from the next policy revision."""
-    SystemSettings.objects.get_or_create(pk=_ONLY)
-    settings = SystemSettings.objects.select_for_update().get(pk=_ONLY)
+    revisions.advance(Segment.SETTINGS, actor=actor, changes=[write(values)])
+    return current()
+
+
+def write(values: dict[str, Any]) -> Change | None:
+    """Set these settings for a service that holds the head and makes the revision; return what changed."""
+    settings, _ = SystemSettings.objects.select_for_update().get_or_create(pk=_ONLY)
+    before = describe(Resource.SETTINGS, settings, _fields())
     for name, value in values.items():
         setattr(settings, name, value)
     settings.save(update_fields=list(values) or None)
-    revisions.advance(Segment.SETTINGS)
-    return settings
+    return difference(before, describe(Resource.SETTINGS, settings, _fields()))
+
+
+def names() -> frozenset[str]:
+    """Return the names of the settings."""
+    return frozenset(_fields())
+
+
+def _fields() -> dict[str, str]:
+    columns = SystemSettings._meta.concrete_fields  # noqa: SLF001 - public by its documentation
+    return {column.name: column.attname for column in columns if not column.primary_key}
 
 
 def load() -> PolicySettings:

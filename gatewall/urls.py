@@ -4,6 +4,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 
+from gatewall.api.documentation import Docs, Document
 from gatewall.portal.guard_views import ToTheSlash
 
 _PATHS = [
@@ -12,6 +13,8 @@ _PATHS = [
     path("", include("accounts.urls")),
     path("", include("policies.urls")),
     path("", include("licensing.urls")),
+    path("schema", Document.as_view(), name="schema"),
+    path("docs", Docs.as_view(), name="docs"),
     path("admin/", admin.site.urls),
 ]
 _PREFIX = f"{settings.ROOT_PATH.lstrip('/')}/" if settings.ROOT_PATH else ""

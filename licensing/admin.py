@@ -52,10 +52,10 @@ class LicenseAdmin(MachineCredentialAdmin):
         return services.issue_license(actor=actor(request), **values)
 
     def change_row(self, request: HttpRequest, row: License, **values: Any) -> None:
-        services.change_license(row, **values)
+        services.change_license(row, actor=actor(request), **values)
 
-    def delete_row(self, row: License) -> None:
-        services.revoke_license(row)
+    def delete_row(self, request: HttpRequest, row: License) -> None:
+        services.revoke_license(row, actor=actor(request))
 
 
 @admin.register(GitToken)
@@ -73,5 +73,5 @@ class GitTokenAdmin(MachineCredentialAdmin):
         user = values.pop("user")
         return services.issue_git_token(actor=actor(request), user_id=user.pk, **values)
 
-    def delete_row(self, row: GitToken) -> None:
-        services.revoke_git_token(row)
+    def delete_row(self, request: HttpRequest, row: GitToken) -> None:
+        services.revoke_git_token(row, actor=actor(request))

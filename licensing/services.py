@@ -7,13 +7,14 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from gatewall import revisions
+from gatewall.changes import Resource, describe, difference
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX, MachineToken, new_token
 from gatewall.engine.segments import Segment
 from gatewall.refusals import Conflict, Gone
 from licensing import selectors
 from licensing.models import GitToken, License, MachineCredential
 from policies.models import AuthorizedDomain
-from policies.services import still_registered
+from policies.rows import still_registered
 
 MAX_GIT_TOKENS = 50
 """How many git tokens a user has, expired ones included: each is in the policy that every worker holds."""
@@ -40,22 +41,25 @@ def issue_license(
     token = _stamp(license_, LICENSE_PREFIX)
     _save(license_)
     license_.authorized_domains.set(still_registered(authorized_domains))
-    revisions.advance(Segment.LICENSES)
+    made = difference(None, describe(Resource.LICENSES, license_))
+    revisions.advance(Segment.LICENSES, actor=actor, changes=[made])
     return license_, token
 
 
 @revisions.one_at_a_time
 def change_license(
-    license_: License, *, authorized_domains: Iterable[AuthorizedDomain] | None = None, **values: Any
+    license_: License, *, actor: str, authorized_domains: Iterable[AuthorizedDomain] | None = None, **values: Any
 ) -> License:
     """Change a license, but never its token. Raises ValidationError, NameTaken, DomainRemoved, Gone."""
     license_ = revisions.as_it_is_now(license_)
+    before = describe(Resource.LICENSES, license_)
     for name, value in values.items():
         setattr(license_, name, value)
     _save(license_)
     if authorized_domains is not None:
         license_.authorized_domains.set(still_registered(authorized_domains))
-    revisions.advance(Segment.LICENSES)
+    changed = difference(before, describe(Resource.LICENSES, license_))
+    revisions.advance(Segment.LICENSES, actor=actor, changes=[changed])
     return license_
 
 
@@ -73,22 +77,27 @@ def issue_git_token(
     row = GitToken(user_id=user_id, name=name, expires_at=expires_at, created_by=actor)
     token = _stamp(row, GIT_TOKEN_PREFIX)
     _save(row)
-    revisions.advance(Segment.GIT_TOKENS)
+    made = difference(None, describe(Resource.GIT_TOKENS, row))
+    revisions.advance(Segment.GIT_TOKENS, actor=actor, changes=[made])
     return row, token
 
 
 @revisions.one_at_a_time
-def revoke_license(license_: License) -> None:
+def revoke_license(license_: License, *, actor: str) -> None:
     """Delete a license; it opens nothing from the next request on. Raises Gone."""
-    revisions.as_it_is_now(license_).delete()
-    revisions.advance(Segment.LICENSES)
+    license_ = revisions.as_it_is_now(license_)
+    gone = difference(describe(Resource.LICENSES, license_), None)
+    license_.delete()
+    revisions.advance(Segment.LICENSES, actor=actor, changes=[gone])
 
 
 @revisions.one_at_a_time
-def revoke_git_token(token: GitToken) -> None:
+def revoke_git_token(token: GitToken, *, actor: str) -> None:
     """Delete a git token; it opens nothing from the next request on. Raises Gone."""
-    revisions.as_it_is_now(token).delete()
-    revisions.advance(Segment.GIT_TOKENS)
+    token = revisions.as_it_is_now(token)
+    gone = difference(describe(Resource.GIT_TOKENS, token), None)
+    token.delete()
+    revisions.advance(Segment.GIT_TOKENS, actor=actor, changes=[gone])
 
 
 def _stamp(row: MachineCredential, prefix: str) -> MachineToken:

@@ -7,7 +7,9 @@ from django.http import Http404
 
 from gatewall.api.permissions import IsAdminOrSelf
 from gatewall.api.resources import Resource
+from gatewall.api.serializers import ShownOnce
 from licensing import selectors, services
+from licensing.filters import GitTokenFilters, LicenseFilters
 from licensing.models import GitToken, License
 from licensing.serializers import GitTokenInput, GitTokenOutput, LicenseInput, LicenseOutput
 
@@ -16,6 +18,8 @@ class Licenses(Resource):
     """Tokens that let machines in. The token is shown when it is created and never again."""
 
     input, output = LicenseInput, LicenseOutput
+    output_on_create = ShownOnce
+    filterset_class = LicenseFilters
     ordering_fields = ("id", "created_at", "name", "expires_at")
     search_fields = ("name", "prefix", "remark")
 
@@ -30,16 +34,18 @@ class Licenses(Resource):
         return {**super().created(row), "token": self._token.text}
 
     def change_row(self, row: License, **values: Any) -> License:
-        return services.change_license(row, **values)
+        return services.change_license(row, actor=self.actor, **values)
 
     def delete_row(self, row: License) -> None:
-        services.revoke_license(row)
+        services.revoke_license(row, actor=self.actor)
 
 
 class GitTokens(Resource):
     """Tokens that stand for a user where git asks for a password."""
 
     input, output = GitTokenInput, GitTokenOutput
+    output_on_create = ShownOnce
+    filterset_class = GitTokenFilters
     permission_classes = [IsAdminOrSelf]
     http_method_names = ["get", "head", "options", "post", "delete"]
 
@@ -58,7 +64,7 @@ class GitTokens(Resource):
         return {**super().created(row), "token": self._token.text}
 
     def delete_row(self, row: GitToken) -> None:
-        services.revoke_git_token(row)
+        services.revoke_git_token(row, actor=self.actor)
 
     @property
     def _user_id(self) -> int:

@@ -7,7 +7,8 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 
-from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor
+from gatewall.api.caller import caller_of
+from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor, forced
 from gatewall.engine.waf.rules import Target
 from gatewall.models import choices
 from policies import services
@@ -16,6 +17,8 @@ from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, Ge
 from policies.validators import canonical_country, canonical_domain, canonical_network
 
 _RECORD = ("created_at", "created_by")
+_OWN_ADDRESS = "also when it shuts out my own address"
+_CONFIRM = "admin/policies/delete_confirmation.html"
 
 
 class NetworkForm(ServiceForm):
@@ -31,11 +34,21 @@ class NetworkForm(ServiceForm):
 class BlocklistForm(NetworkForm):
     """A blocklist entry."""
 
-    force = forms.BooleanField(required=False, help_text="also when the network is very large")
+    force = forms.BooleanField(
+        required=False, help_text="also when the network is very large, or shuts out my own address"
+    )
+
+
+class AllowlistForm(NetworkForm):
+    """An allowlist entry."""
+
+    force = forms.BooleanField(required=False, help_text=_OWN_ADDRESS)
 
 
 class DomainForm(ServiceForm):
     """A domain, in any letter case and script."""
+
+    force = forms.BooleanField(required=False, help_text=_OWN_ADDRESS)
 
     def clean_name(self) -> str:
         """Return the one spelling of the name."""
@@ -99,52 +112,54 @@ class BlocklistAdmin(ServiceAdmin):
     fields = ("network", "force", "remark", "expires_at", *readonly_fields)
 
     def create_row(self, request: HttpRequest, **values: Any) -> BlocklistEntry:
-        return services.block_network(actor=actor(request), **values)
+        return services.block_network(actor=actor(request), caller=caller_of(request), **values)
 
     def change_row(self, request: HttpRequest, row: BlocklistEntry, **values: Any) -> None:
-        services.change_blocked_network(row, **values)
+        services.change_blocked_network(row, actor=actor(request), caller=caller_of(request), **values)
 
-    def delete_row(self, row: BlocklistEntry) -> None:
-        services.unblock_network(row)
+    def delete_row(self, request: HttpRequest, row: BlocklistEntry) -> None:
+        services.unblock_network(row, actor=actor(request))
 
 
 @admin.register(AllowlistEntry)
 class AllowlistAdmin(ServiceAdmin):
-    form = NetworkForm
+    form = AllowlistForm
+    delete_confirmation_template = _CONFIRM
     list_display = ("network", "domain", "inspect", "remark", "expires_at", *_RECORD)
     list_filter = ("inspect", "domain")
     list_select_related = ("domain",)
     search_fields = ("network", "remark", "domain__name")
     readonly_fields = _RECORD
-    fields = ("network", "domain", "inspect", "remark", "expires_at", *readonly_fields)
+    fields = ("network", "force", "domain", "inspect", "remark", "expires_at", *readonly_fields)
 
-    def create_row(self, request: HttpRequest, **values: Any) -> AllowlistEntry:
+    def create_row(self, request: HttpRequest, *, force: bool = False, **values: Any) -> AllowlistEntry:
         return services.allow_network(actor=actor(request), **values)
 
     def change_row(self, request: HttpRequest, row: AllowlistEntry, **values: Any) -> None:
-        services.change_allowed_network(row, **values)
+        services.change_allowed_network(row, actor=actor(request), caller=caller_of(request), **values)
 
-    def delete_row(self, row: AllowlistEntry) -> None:
-        services.disallow_network(row)
+    def delete_row(self, request: HttpRequest, row: AllowlistEntry) -> None:
+        services.disallow_network(row, actor=actor(request), caller=caller_of(request), force=forced(request))
 
 
 @admin.register(AuthorizedDomain)
 class AuthorizedDomainAdmin(ServiceAdmin):
     form = DomainForm
+    delete_confirmation_template = _CONFIRM
     list_display = ("name", "access", "remark", *_RECORD)
     list_filter = ("access",)
     search_fields = ("name", "remark")
     readonly_fields = _RECORD
-    fields = ("name", "access", "remark", *readonly_fields)
+    fields = ("name", "force", "access", "remark", *readonly_fields)
 
     def create_row(self, request: HttpRequest, **values: Any) -> AuthorizedDomain:
-        return services.register_domain(actor=actor(request), **values)
+        return services.register_domain(actor=actor(request), caller=caller_of(request), **values)
 
     def change_row(self, request: HttpRequest, row: AuthorizedDomain, **values: Any) -> None:
-        services.change_domain(row, **values)
+        services.change_domain(row, actor=actor(request), caller=caller_of(request), **values)
 
-    def delete_row(self, row: AuthorizedDomain) -> None:
-        services.remove_domain(row)
+    def delete_row(self, request: HttpRequest, row: AuthorizedDomain) -> None:
+        services.remove_domain(row, actor=actor(request), caller=caller_of(request), force=forced(request))
 
 
 @admin.register(GeoBlockRule)
@@ -166,8 +181,8 @@ class GeoBlockRuleAdmin(ServiceAdmin):
     def create_row(self, request: HttpRequest, **values: Any) -> GeoBlockRule:
         return services.block_country(actor=actor(request), **values)
 
-    def delete_row(self, row: GeoBlockRule) -> None:
-        services.unblock_country(row)
+    def delete_row(self, request: HttpRequest, row: GeoBlockRule) -> None:
+        services.unblock_country(row, actor=actor(request))
 
 
 @admin.register(WafRule)
@@ -213,7 +228,7 @@ class WafRuleAdmin(ServiceAdmin):
         return services.create_waf_rule(actor=actor(request), **values)
 
     def change_row(self, request: HttpRequest, row: WafRule, **values: Any) -> None:
-        services.change_waf_rule(row, **values)
+        services.change_waf_rule(row, actor=actor(request), **values)
 
-    def delete_row(self, row: WafRule) -> None:
-        services.delete_waf_rule(row)
+    def delete_row(self, request: HttpRequest, row: WafRule) -> None:
+        services.delete_waf_rule(row, actor=actor(request))

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import geoip2.database
 import maxminddb
+from django.conf import settings
+
+from gatewall import geo_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +17,12 @@ class GeoDatabase:
 
     kind: str
     built_at: datetime
+
+
+def in_use() -> Path | None:
+    """Return the geo database that countries are looked up in, None if there is none."""
+    path: Path = settings.GATEWALL_GEOIP_DATABASE or geo_file.installed(settings.GATEWALL_HOME)
+    return path if path.exists() else None
 
 
 def describe(path: Path | None) -> GeoDatabase | None:

@@ -19,6 +19,7 @@ from policies.validators import (
 )
 
 MANUAL = "manual"
+AUTO_BAN = "auto-ban"
 
 
 def default_targets() -> list[str]:

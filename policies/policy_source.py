@@ -2,14 +2,16 @@
 
 from datetime import datetime
 
-from gatewall.engine.addresses import parse_network
+from django.db.models import QuerySet
+
+from gatewall.engine.addresses import IPAddress, NetworkTable, canonical_text, networks_of, parse_network
 from gatewall.engine.hosts import Access, Domain
-from gatewall.engine.lists import AllowedNetwork, BlockedNetwork
+from gatewall.engine.lists import AllowedNetwork, BlockedNetwork, IPLists
 from gatewall.engine.model import Action
 from gatewall.engine.snapshot import BlockedCountry
 from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Transform, WafRule
 from policies import selectors
-from policies.models import MANUAL
+from policies.models import MANUAL, AllowlistEntry, BlocklistEntry
 from policies.models import WafRule as WafRuleRow
 
 
@@ -25,18 +27,34 @@ def block_sources() -> list[str]:
 
 def blocked_networks(source: str) -> tuple[BlockedNetwork, ...]:
     """Return the blocklist entries of one source."""
-    rows = selectors.blocked_networks().filter(source=source).values_list("id", "network", "expires_at")
-    by_hand = source == MANUAL
-    return tuple(
-        BlockedNetwork(id_, parse_network(network), by_hand, seconds(expires_at)) for id_, network, expires_at in rows
-    )
+    return _blocked(selectors.blocked_networks().filter(source=source))
 
 
 def allowed_networks() -> tuple[AllowedNetwork, ...]:
     """Return the allowlist."""
+    return _allowed(selectors.allowed_networks())
+
+
+def lists_about(address: IPAddress) -> IPLists:
+    """Return the lists with the entries that this address is in alone: they are found by index, not by reading all."""
+    networks = [canonical_text(network) for network in networks_of(address)]
+    blocked = _blocked(selectors.blocked_networks().filter(network__in=networks))
+    allowed = _allowed(selectors.allowed_networks().filter(network__in=networks))
+    by_hand = [[entry for entry in blocked if entry.by_hand is whose] for whose in (True, False)]
+    return IPLists([NetworkTable(entries) for entries in by_hand], NetworkTable(allowed))
+
+
+def _blocked(rows: QuerySet[BlocklistEntry]) -> tuple[BlockedNetwork, ...]:
+    return tuple(
+        BlockedNetwork(id_, parse_network(network), source == MANUAL, seconds(expires_at))
+        for id_, network, source, expires_at in rows.values_list("id", "network", "source", "expires_at")
+    )
+
+
+def _allowed(rows: QuerySet[AllowlistEntry]) -> tuple[AllowedNetwork, ...]:
     return tuple(
         AllowedNetwork(id_, parse_network(network), domain, inspect, seconds(expires_at))
-        for id_, network, domain, inspect, expires_at in selectors.allowed_networks().values_list(
+        for id_, network, domain, inspect, expires_at in rows.values_list(
             "id", "network", "domain__name", "inspect", "expires_at"
         )
     )

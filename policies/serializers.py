@@ -5,10 +5,10 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from rest_framework import serializers
 
-from gatewall.api.serializers import FlagField, MomentField, StrictInput, TextField, WholeNumberField
+from gatewall.api.serializers import FlagField, MomentField, ShapedField, StrictInput, TextField, WholeNumberField
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
-from gatewall.engine.waf.rules import Category, Operator, Severity
+from gatewall.engine.waf.rules import Category, Operator, Severity, Target, Transform
 from policies import selectors
 from policies.countries import COUNTRY_NAMES
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
@@ -23,6 +23,17 @@ from policies.validators import (
 )
 
 _RECORD = ("id", "created_at", "created_by")
+_TEXT = {"type": ["string", "null"], "maxLength": 500}
+_TARGETS = {"type": "array", "items": {"enum": [each.value for each in Target]}, "minItems": 1}
+_TRANSFORMS = {"type": "array", "items": {"enum": [each.value for each in Transform]}}
+_EXCLUSIONS = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"domain": _TEXT, "path_prefix": _TEXT, "argument": _TEXT},
+        "additionalProperties": False,
+    },
+}
 
 
 class NetworkField(TextField):
@@ -75,13 +86,14 @@ class AllowlistEntryInput(StrictInput):
     inspect = FlagField(required=False)
     remark = TextField(max_length=500, allow_blank=True, required=False)
     expires_at = MomentField(allow_null=True, required=False)
+    force = FlagField(required=False)
 
 
 class AllowlistEntryOutput(serializers.ModelSerializer[AllowlistEntry]):
     """An allowlist entry as shown."""
 
     ip = serializers.CharField(source="network")
-    domain = serializers.CharField(source="domain.name", default=None)
+    domain = serializers.CharField(source="domain.name", default=None, allow_null=True)
 
     class Meta:
         model = AllowlistEntry
@@ -94,6 +106,7 @@ class AuthorizedDomainInput(StrictInput):
     name = TextField(max_length=255)
     access = serializers.ChoiceField(choices=[access.value for access in Access], required=False)
     remark = TextField(max_length=500, allow_blank=True, required=False)
+    force = FlagField(required=False)
 
     def validate_name(self, name: str) -> str:
         """Return the one spelling of the name."""
@@ -139,8 +152,8 @@ class WafRuleInput(StrictInput):
     name = TextField(max_length=100)
     pattern = TextField(max_length=4096, trim_whitespace=False)
     operator = serializers.ChoiceField(choices=[operator.value for operator in Operator], required=False)
-    targets = serializers.JSONField(required=False)
-    transforms = serializers.JSONField(required=False)
+    targets = ShapedField(_TARGETS, required=False)
+    transforms = ShapedField(_TRANSFORMS, required=False)
     category = serializers.ChoiceField(choices=[category.value for category in Category], required=False)
     severity = serializers.ChoiceField(choices=[severity.value for severity in Severity], required=False)
     score = WholeNumberField(min_value=1, max_value=10, required=False)
@@ -149,7 +162,7 @@ class WafRuleInput(StrictInput):
     enabled = FlagField(required=False)
     domain = RegisteredDomainField(allow_null=True, required=False)
     path_prefix = TextField(max_length=500, allow_null=True, required=False)
-    exclusions = serializers.JSONField(required=False)
+    exclusions = ShapedField(_EXCLUSIONS, required=False)
     description = TextField(max_length=1000, allow_blank=True, required=False)
 
     def validate_targets(self, value: Any) -> Any:
@@ -172,8 +185,9 @@ class WafRuleInput(StrictInput):
 class WafRuleOutput(serializers.ModelSerializer[WafRule]):
     """A WAF rule as shown."""
 
-    domain = serializers.CharField(source="domain.name", default=None)
+    domain = serializers.CharField(source="domain.name", default=None, allow_null=True)
     builtin = serializers.BooleanField()
+    targets, transforms, exclusions = ShapedField(_TARGETS), ShapedField(_TRANSFORMS), ShapedField(_EXCLUSIONS)
 
     class Meta:
         model = WafRule

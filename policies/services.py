@@ -1,38 +1,29 @@
-"""Changes to the policy. Each is one transaction that also advances the revision."""
+"""Changes to the policy. Each is one transaction that also advances the revision.
 
-from collections.abc import Iterable
+``actor`` is who changes it, for the revision. ``caller`` is from where, if it is a person who could
+shut himself out; ``force`` lets him.
+"""
+
 from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, models, transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from gatewall import revisions, system_settings
+from gatewall.clientip import Caller
 from gatewall.engine.addresses import parse_network
 from gatewall.engine.segments import NAMES_DOMAINS, Segment, blocked_networks_of
 from gatewall.engine.snapshot import DomainsMode
-from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.refusals import Conflict
-from policies import selectors
+from policies import rows
+from policies.lockout import kept_in
 from policies.models import MANUAL, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+from policies.scopes import Scopes
 from policies.validators import validate_pattern
 
 _SHORTEST_PREFIX = {4: 8, 6: 19}
 """What is shorter is nearly always a slip of the keyboard, and shuts out a whole region."""
-
-
-class Duplicate(Conflict):
-    """There is such an entry already."""
-
-    code = "duplicate"
-
-
-class DomainRemoved(Conflict):
-    """The domain was registered when the request was read, and is no more."""
-
-    code = "domain-removed"
 
 
 class NetworkTooLarge(Conflict):
@@ -45,40 +36,6 @@ class BuiltinRule(Conflict):
     """A rule that comes with Gatewall cannot be deleted, nor its pattern changed; it can be switched off."""
 
     code = "builtin-rule"
-
-
-def _save(row: models.Model, *segments: str, **values: Any) -> None:
-    """Set the values and write the row with the next revision, which changes these segments.
-
-    Raises ValidationError, Duplicate, DomainRemoved.
-    """
-    if values.get("domain"):
-        still_registered([values["domain"]])
-    for name, value in values.items():
-        setattr(row, name, value)
-    row.full_clean(validate_unique=False, validate_constraints=False)
-    try:
-        with transaction.atomic():
-            row.save()
-    except IntegrityError:
-        raise Duplicate(f"{row} is there already") from None
-    revisions.advance(*segments)
-
-
-@revisions.one_at_a_time
-def _delete(row: models.Model, *segments: str) -> None:
-    """Raises Gone."""
-    revisions.as_it_is_now(row).delete()
-    revisions.advance(*segments)
-
-
-def still_registered(domains: Iterable[AuthorizedDomain]) -> list[AuthorizedDomain]:
-    """Return the domains, for a service that holds the head. Raises DomainRemoved if one is gone."""
-    wanted = list(domains)
-    found = AuthorizedDomain.objects.filter(pk__in=[domain.pk for domain in wanted]).count()
-    if found != len({domain.pk for domain in wanted}):
-        raise DomainRemoved("a domain that was named is not registered any more")
-    return wanted
 
 
 def _refuse_too_large(network: str, *, force: bool) -> None:
@@ -95,32 +52,44 @@ def block_network(
     remark: str = "",
     expires_at: datetime | None = None,
     source: str = MANUAL,
+    caller: Caller | None = None,
     force: bool = False,
 ) -> BlocklistEntry:
     """Put a network on the blocklist; an expired entry for it is replaced.
 
-    Raises ValidationError, NetworkTooLarge, Duplicate.
+    Raises ValidationError, NetworkTooLarge, WouldLockYouOut, Duplicate.
     """
     _refuse_too_large(network, force=force)
-    BlocklistEntry.objects.filter(network=network, source=source, expires_at__lte=timezone.now()).delete()
     entry = BlocklistEntry(created_by=actor)
-    _save(entry, blocked_networks_of(source), network=network, remark=remark, expires_at=expires_at, source=source)
+    values = {"network": network, "remark": remark, "expires_at": expires_at, "source": source}
+    with kept_in(caller, force=force):
+        replaced = rows.replace_expired(BlocklistEntry.objects.filter(network=network, source=source))
+        rows.save(entry, blocked_networks_of(source), actor=actor, replaced=replaced, **values)
     return entry
 
 
 @revisions.one_at_a_time
-def change_blocked_network(entry: BlocklistEntry, *, force: bool = False, **values: Any) -> BlocklistEntry:
-    """Change an entry of the blocklist. Raises ValidationError, NetworkTooLarge, Duplicate, Gone."""
+def change_blocked_network(
+    entry: BlocklistEntry, *, actor: str, caller: Caller | None = None, force: bool = False, **values: Any
+) -> BlocklistEntry:
+    """Change an entry of the blocklist; an expired one for the network that it gets is replaced.
+
+    Raises ValidationError, NetworkTooLarge, WouldLockYouOut, Duplicate, Gone.
+    """
     entry = revisions.as_it_is_now(entry)
+    network = values.get("network", entry.network)
     if "network" in values:
-        _refuse_too_large(values["network"], force=force)
-    _save(entry, blocked_networks_of(entry.source), **values)
+        _refuse_too_large(network, force=force)
+    others = BlocklistEntry.objects.filter(network=network, source=entry.source).exclude(pk=entry.pk)
+    with kept_in(caller, force=force):
+        replaced = rows.replace_expired(others)
+        rows.save(entry, blocked_networks_of(entry.source), actor=actor, replaced=replaced, **values)
     return entry
 
 
-def unblock_network(entry: BlocklistEntry) -> None:
-    """Take an entry off the blocklist."""
-    _delete(entry, blocked_networks_of(entry.source))
+def unblock_network(entry: BlocklistEntry, *, actor: str) -> None:
+    """Take an entry off the blocklist. Raises Gone."""
+    rows.delete(entry, blocked_networks_of(entry.source), actor=actor)
 
 
 @revisions.one_at_a_time
@@ -133,100 +102,139 @@ def allow_network(
     remark: str = "",
     expires_at: datetime | None = None,
 ) -> AllowlistEntry:
-    """Put a network on the allowlist; an expired entry for it is replaced. Raises ValidationError, Duplicate."""
-    same = Q(domain=domain) if domain else Q(domain__isnull=True)
-    AllowlistEntry.objects.filter(same, network=network, expires_at__lte=timezone.now()).delete()
+    """Put a network on the allowlist; an expired entry for it is replaced. It can shut nobody out.
+
+    Raises ValidationError, Duplicate, DomainRemoved.
+    """
+    replaced = rows.replace_expired(AllowlistEntry.objects.filter(_of(domain), network=network))
     entry = AllowlistEntry(created_by=actor)
     values = {"network": network, "domain": domain, "inspect": inspect, "remark": remark, "expires_at": expires_at}
-    _save(entry, Segment.ALLOWED_NETWORKS, **values)
+    rows.save(entry, Segment.ALLOWED_NETWORKS, actor=actor, replaced=replaced, **values)
     return entry
 
 
 @revisions.one_at_a_time
-def change_allowed_network(entry: AllowlistEntry, **values: Any) -> AllowlistEntry:
-    """Change an entry of the allowlist. Raises ValidationError, Duplicate, DomainRemoved, Gone."""
+def change_allowed_network(
+    entry: AllowlistEntry, *, actor: str, caller: Caller | None = None, force: bool = False, **values: Any
+) -> AllowlistEntry:
+    """Change an entry of the allowlist; an expired one for the network and domain that it gets is replaced.
+
+    Raises ValidationError, WouldLockYouOut, Duplicate, DomainRemoved, Gone.
+    """
     entry = revisions.as_it_is_now(entry)
-    _save(entry, Segment.ALLOWED_NETWORKS, **values)
+    network, domain = values.get("network", entry.network), values.get("domain", entry.domain)
+    with kept_in(caller, force=force):
+        others = AllowlistEntry.objects.filter(_of(domain), network=network).exclude(pk=entry.pk)
+        replaced = rows.replace_expired(others)
+        rows.save(entry, Segment.ALLOWED_NETWORKS, actor=actor, replaced=replaced, **values)
     return entry
 
 
-def disallow_network(entry: AllowlistEntry) -> None:
-    """Take an entry off the allowlist."""
-    _delete(entry, Segment.ALLOWED_NETWORKS)
+@revisions.one_at_a_time
+def disallow_network(entry: AllowlistEntry, *, actor: str, caller: Caller | None = None, force: bool = False) -> None:
+    """Take an entry off the allowlist. Raises WouldLockYouOut, Gone."""
+    with kept_in(caller, force=force):
+        rows.delete(entry, Segment.ALLOWED_NETWORKS, actor=actor)
+
+
+def _of(domain: AuthorizedDomain | None) -> Q:
+    return Q(domain=domain) if domain else Q(domain__isnull=True)
 
 
 @revisions.one_at_a_time
-def register_domain(*, actor: str, name: str, access: str, remark: str = "", seed: bool = False) -> AuthorizedDomain:
+def register_domain(
+    *,
+    actor: str,
+    name: str,
+    access: str,
+    remark: str = "",
+    seed: bool = False,
+    caller: Caller | None = None,
+    force: bool = False,
+) -> AuthorizedDomain:
     """Register a domain.
 
     The first that a person registers turns ``authorized_domains_mode`` to ``registered``; the
-    domains that come with the installation (``seed``) do not.
+    domains that come with the installation (``seed``) do not. An allowlist entry for ``*.host`` holds
+    no more for a host below it that is registered by its own name.
 
-    Raises ValidationError, Duplicate.
+    Raises ValidationError, WouldLockYouOut, Duplicate.
     """
     is_first = not seed and not AuthorizedDomain.objects.exclude(created_by="").exists()
     domain = AuthorizedDomain(created_by="" if seed else actor)
-    _save(domain, Segment.DOMAINS, name=name, access=access, remark=remark)
+    with kept_in(caller, force=force):
+        rows.save(domain, Segment.DOMAINS, actor=actor, name=name, access=access, remark=remark)
     if is_first:
-        system_settings.change(authorized_domains_mode=DomainsMode.REGISTERED.value)
+        system_settings.change(actor=actor, authorized_domains_mode=DomainsMode.REGISTERED.value)
     return domain
 
 
 @revisions.one_at_a_time
-def change_domain(domain: AuthorizedDomain, **values: Any) -> AuthorizedDomain:
-    """Change a registered domain. Raises ValidationError, Duplicate, Gone."""
+def change_domain(
+    domain: AuthorizedDomain, *, actor: str, caller: Caller | None = None, force: bool = False, **values: Any
+) -> AuthorizedDomain:
+    """Change a registered domain. Raises ValidationError, WouldLockYouOut, Duplicate, Gone."""
     domain = revisions.as_it_is_now(domain)
-    _save(domain, *NAMES_DOMAINS, **values)
+    with kept_in(caller, force=force):
+        rows.save(domain, *NAMES_DOMAINS, actor=actor, **values)
     return domain
 
 
 @revisions.one_at_a_time
-def remove_domain(domain: AuthorizedDomain) -> None:
+def remove_domain(domain: AuthorizedDomain, *, actor: str, caller: Caller | None = None, force: bool = False) -> None:
     """Remove a registered domain, and what holds for it alone. Nobody may enter more than before.
 
     A built-in rule that was limited to it is switched off: it cannot be deleted, and must not begin
     to refuse requests everywhere.
+
+    Raises WouldLockYouOut, Gone.
     """
     domain = revisions.as_it_is_now(domain)
-    domain.waf_rules.filter(builtin_key__isnull=False).update(domain=None, enabled=False)
-    _delete(domain, *NAMES_DOMAINS)
+    with kept_in(caller, force=force):
+        scopes = Scopes([domain])
+        builtin = domain.waf_rules.filter(builtin_key__isnull=False)
+        changes = [rows.write(rule, domain=None, enabled=False) for rule in builtin]
+        gone = [*domain.allowlist_entries.all(), *domain.waf_rules.all(), domain]
+        changes += [rows.deletion(row) for row in gone]
+        domain.delete()
+        revisions.advance(*NAMES_DOMAINS, actor=actor, changes=[*changes, *scopes.changes()])
 
 
 @revisions.one_at_a_time
 def block_country(*, actor: str, country_code: str, remark: str = "") -> GeoBlockRule:
     """Block a country. Raises ValidationError, Duplicate."""
     rule = GeoBlockRule(created_by=actor)
-    _save(rule, Segment.BLOCKED_COUNTRIES, country_code=country_code, remark=remark)
+    rows.save(rule, Segment.BLOCKED_COUNTRIES, actor=actor, country_code=country_code, remark=remark)
     return rule
 
 
-def unblock_country(rule: GeoBlockRule) -> None:
-    """Take a country off the list."""
-    _delete(rule, Segment.BLOCKED_COUNTRIES)
+def unblock_country(rule: GeoBlockRule, *, actor: str) -> None:
+    """Take a country off the list. Raises Gone."""
+    rows.delete(rule, Segment.BLOCKED_COUNTRIES, actor=actor)
 
 
 @revisions.one_at_a_time
 def create_waf_rule(*, actor: str, **values: Any) -> WafRule:
-    """Create a custom WAF rule. Raises ValidationError, Duplicate."""
+    """Create a custom WAF rule. Raises ValidationError, Duplicate, DomainRemoved."""
     rule = WafRule(created_by=actor)
-    _set_pattern(rule, values)
-    _save(rule, Segment.WAF_RULES, **values)
+    _check_pattern(rule, values)
+    rows.save(rule, Segment.WAF_RULES, actor=actor, **values)
     return rule
 
 
 @revisions.one_at_a_time
-def change_waf_rule(rule: WafRule, **values: Any) -> WafRule:
+def change_waf_rule(rule: WafRule, *, actor: str, **values: Any) -> WafRule:
     """Change a WAF rule. Raises ValidationError, Duplicate, BuiltinRule, DomainRemoved, Gone."""
     rule = revisions.as_it_is_now(rule)
     fixed = {name for name in ("pattern", "operator") if name in values and values[name] != getattr(rule, name)}
     if rule.builtin and fixed:
         raise BuiltinRule(f"the {' and '.join(sorted(fixed))} of a built-in rule cannot be changed")
-    _set_pattern(rule, values)
-    _save(rule, Segment.WAF_RULES, **values)
+    _check_pattern(rule, values)
+    rows.save(rule, Segment.WAF_RULES, actor=actor, **values)
     return rule
 
 
-def _set_pattern(rule: WafRule, values: dict[str, Any]) -> None:
+def _check_pattern(rule: WafRule, values: dict[str, Any]) -> None:
     try:
         validate_pattern(values.get("pattern", rule.pattern), values.get("operator", rule.operator))
     except ValidationError as error:
@@ -234,31 +242,9 @@ def _set_pattern(rule: WafRule, values: dict[str, Any]) -> None:
 
 
 @revisions.one_at_a_time
-def delete_waf_rule(rule: WafRule) -> None:
+def delete_waf_rule(rule: WafRule, *, actor: str) -> None:
     """Delete a custom WAF rule. Raises BuiltinRule, Gone."""
     rule = revisions.as_it_is_now(rule)
     if rule.builtin:
         raise BuiltinRule("a built-in rule cannot be deleted; set enabled to false")
-    _delete(rule, Segment.WAF_RULES)
-
-
-@revisions.one_at_a_time
-def seed_waf_rules() -> int:
-    """Bring the built-in rules to this version; what operators set is left alone. Returns how many changed."""
-    rows = selectors.builtin_rules_by_key()
-    changed = 0
-    for rule in BUILTIN_RULES:
-        row = rows.get(rule.key) or WafRule(
-            builtin_key=rule.key, name=rule.key, severity=rule.severity.value, score=rule.score
-        )
-        fixed = {
-            "pattern": rule.pattern,
-            "targets": [target.value for target in rule.targets],
-            "transforms": [transform.value for transform in rule.transforms],
-            "category": rule.category.value,
-            "description": rule.reason,
-        }
-        if row.pk is None or row.pattern != rule.pattern:
-            _save(row, Segment.WAF_RULES, **fixed)
-            changed += 1
-    return changed
+    rows.delete(rule, Segment.WAF_RULES, actor=actor)

@@ -2,14 +2,22 @@
 
 from typing import Any
 
-from django.conf import settings
-from django.db.models import Model, QuerySet
+from django.db.models import Case, F, IntegerField, Model, QuerySet, Value, When
 
 from gatewall import system_settings
 from gatewall.api.resources import Resource
+from gatewall.api.serializers import Warned
 from gatewall.engine.hosts import Access
 from gatewall.engine.snapshot import DomainsMode
+from gatewall.engine.waf.rules import Severity
 from policies import geo, selectors, services
+from policies.filters import (
+    AllowlistFilters,
+    AuthorizedDomainFilters,
+    BlocklistFilters,
+    GeoBlockRuleFilters,
+    WafRuleFilters,
+)
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
 from policies.serializers import (
     AllowlistEntryInput,
@@ -24,51 +32,62 @@ from policies.serializers import (
     WafRuleOutput,
 )
 
+_FORCE = {"force": {"type": "boolean", "default": False}}
+_SEVERITY_RANKS = [When(severity=each.value, then=Value(rank)) for rank, each in enumerate(Severity)]
+
 
 class Blocklist(Resource):
     """Networks that are refused."""
 
     input, output = BlocklistEntryInput, BlocklistEntryOutput
-    ordering_fields = ("id", "created_at", "expires_at", "network")
+    filterset_class = BlocklistFilters
+    ordering_fields = ("id", "created_at", "expires_at", "ip")
+    order_by = {"ip": F("network")}
     search_fields = ("network", "remark")
 
     def get_queryset(self) -> QuerySet[BlocklistEntry]:
         return selectors.blocked_networks()
 
     def create_row(self, **values: Any) -> BlocklistEntry:
-        return services.block_network(actor=self.actor, **values)
+        return services.block_network(actor=self.actor, caller=self.caller, **values)
 
     def change_row(self, row: BlocklistEntry, **values: Any) -> BlocklistEntry:
-        return services.change_blocked_network(row, **values)
+        return services.change_blocked_network(row, actor=self.actor, caller=self.caller, **values)
 
     def delete_row(self, row: BlocklistEntry) -> None:
-        services.unblock_network(row)
+        services.unblock_network(row, actor=self.actor)
 
 
 class Allowlist(Resource):
     """Networks that need no credential."""
 
+    delete_parameters = _FORCE
     input, output = AllowlistEntryInput, AllowlistEntryOutput
-    ordering_fields = ("id", "created_at", "expires_at", "network")
+    filterset_class = AllowlistFilters
+    ordering_fields = ("id", "created_at", "expires_at", "ip")
+    order_by = {"ip": F("network")}
     search_fields = ("network", "remark", "domain__name")
 
     def get_queryset(self) -> QuerySet[AllowlistEntry]:
         return selectors.allowed_networks()
 
-    def create_row(self, **values: Any) -> AllowlistEntry:
-        return services.allow_network(actor=self.actor, **values)
+    def create_row(self, *, force: bool = False, **values: Any) -> AllowlistEntry:
+        return services.allow_network(actor=self.actor, **values)  # shuts nobody out, so nothing is forced
 
     def change_row(self, row: AllowlistEntry, **values: Any) -> AllowlistEntry:
-        return services.change_allowed_network(row, **values)
+        return services.change_allowed_network(row, actor=self.actor, caller=self.caller, **values)
 
     def delete_row(self, row: AllowlistEntry) -> None:
-        services.disallow_network(row)
+        services.disallow_network(row, actor=self.actor, caller=self.caller, force=self.force)
 
 
 class AuthorizedDomains(Resource):
     """Hosts that visitors may ask for."""
 
+    delete_parameters = _FORCE
     input, output = AuthorizedDomainInput, AuthorizedDomainOutput
+    output_on_create = Warned
+    filterset_class = AuthorizedDomainFilters
     ordering_fields = ("id", "created_at", "name")
     search_fields = ("name", "remark")
 
@@ -77,7 +96,8 @@ class AuthorizedDomains(Resource):
 
     def create_row(self, **values: Any) -> AuthorizedDomain:
         self._mode_before = system_settings.current().authorized_domains_mode
-        return services.register_domain(actor=self.actor, **{"access": Access.AUTHENTICATED.value, **values})
+        values = {"access": Access.AUTHENTICATED.value, **values}
+        return services.register_domain(actor=self.actor, caller=self.caller, **values)
 
     def created(self, row: Model) -> dict[str, Any]:
         mode = system_settings.current().authorized_domains_mode
@@ -87,16 +107,18 @@ class AuthorizedDomains(Resource):
         return {**super().created(row), "warnings": [warning]}
 
     def change_row(self, row: AuthorizedDomain, **values: Any) -> AuthorizedDomain:
-        return services.change_domain(row, **values)
+        return services.change_domain(row, actor=self.actor, caller=self.caller, **values)
 
     def delete_row(self, row: AuthorizedDomain) -> None:
-        services.remove_domain(row)
+        services.remove_domain(row, actor=self.actor, caller=self.caller, force=self.force)
 
 
 class GeoBlockRules(Resource):
     """Countries that are refused."""
 
     input, output = GeoBlockRuleInput, GeoBlockRuleOutput
+    output_on_create = Warned
+    filterset_class = GeoBlockRuleFilters
     ordering_fields = ("id", "created_at", "country_code")
     search_fields = ("country_code", "remark")
     http_method_names = ["get", "head", "options", "post", "delete"]
@@ -108,19 +130,21 @@ class GeoBlockRules(Resource):
         return services.block_country(actor=self.actor, **values)
 
     def created(self, row: Model) -> dict[str, Any]:
-        if geo.describe(settings.GATEWALL_GEOIP_DATABASE):
+        if geo.describe(geo.in_use()):
             return super().created(row)
         return {**super().created(row), "warnings": ["there is no geo database: no country is known (GEOIP_DATABASE)"]}
 
     def delete_row(self, row: GeoBlockRule) -> None:
-        services.unblock_country(row)
+        services.unblock_country(row, actor=self.actor)
 
 
 class WafRules(Resource):
     """Patterns that are looked for in requests."""
 
     input, output = WafRuleInput, WafRuleOutput
+    filterset_class = WafRuleFilters
     ordering_fields = ("id", "created_at", "priority", "name", "category", "severity", "score")
+    order_by = {"severity": Case(*_SEVERITY_RANKS, output_field=IntegerField())}
     search_fields = ("name", "pattern", "description")
 
     def get_queryset(self) -> QuerySet[WafRule]:
@@ -130,7 +154,7 @@ class WafRules(Resource):
         return services.create_waf_rule(actor=self.actor, **values)
 
     def change_row(self, row: WafRule, **values: Any) -> WafRule:
-        return services.change_waf_rule(row, **values)
+        return services.change_waf_rule(row, actor=self.actor, **values)
 
     def delete_row(self, row: WafRule) -> None:
-        services.delete_waf_rule(row)
+        services.delete_waf_rule(row, actor=self.actor)

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -143,6 +144,9 @@ class Api:
 
     @staticmethod
     def _checked(response: Response) -> Response:
+        if response.streaming:
+            text = response.getvalue()
+            response.json = lambda: json.loads(text)
         assert_well_formed(response)
         return response
 

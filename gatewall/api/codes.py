@@ -14,6 +14,7 @@ CODES = {
     415: "unsupported-media-type",
     429: "too-many-requests",
     500: "internal-error",
+    503: "unavailable",
 }
 """The code of a status, where no refusal says it better."""
 
@@ -22,6 +23,7 @@ REFUSAL_CODES = frozenset(
         "admin-exists",
         "admin-required",
         "builtin-rule",
+        "cannot-restore",
         "cross-site",
         "domain-removed",
         "duplicate",
@@ -39,6 +41,7 @@ REFUSAL_CODES = frozenset(
         "too-many-git-tokens",
         "totp-enabled",
         "totp-not-set-up",
+        "would-lock-you-out",
     }
 )
 """What services refuse; each is the ``code`` of a subclass of ``gatewall.refusals.Refusal``."""

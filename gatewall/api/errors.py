@@ -1,13 +1,17 @@
 """Errors outside DRF, in the form of those inside (RFC 9457)."""
 
+import sys
 from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
+from django.db import OperationalError
 from django.http import HttpRequest, JsonResponse
 
 from gatewall.api.codes import CODES
 from gatewall.api.problems import MEDIA_TYPE, problem_body
+
+_RETRY_SECONDS = 5
 
 
 def _error(status: int, detail: str, **extra: Any) -> JsonResponse:
@@ -38,6 +42,13 @@ def unsupported_media_type(request: HttpRequest) -> JsonResponse:
     return _error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "this form is sent as application/x-www-form-urlencoded")
 
 
+def method_not_allowed(request: HttpRequest, allowed: str) -> JsonResponse:
+    """Answer a method that the page does not have, and say which it has."""
+    response = _error(HTTPStatus.METHOD_NOT_ALLOWED, f"{request.method} is not among {allowed}")
+    response["Allow"] = allowed
+    return response
+
+
 def forbidden(request: HttpRequest, exception: Exception) -> JsonResponse:
     """Answer a request that is not allowed."""
     return _error(HTTPStatus.FORBIDDEN, "you may not do this")
@@ -49,5 +60,9 @@ def not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
 
 
 def server_error(request: HttpRequest) -> JsonResponse:
-    """Answer a request that met a bug, without a word about it."""
+    """Answer a request that met a bug or a database that is locked or away. The log says more, the answer does not."""
+    if isinstance(sys.exc_info()[1], OperationalError):
+        response = _error(HTTPStatus.SERVICE_UNAVAILABLE, "the database does not answer: try again in a moment")
+        response["Retry-After"] = str(_RETRY_SECONDS)
+        return response
     return _error(HTTPStatus.INTERNAL_SERVER_ERROR, "something went wrong on our side")

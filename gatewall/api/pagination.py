@@ -1,18 +1,25 @@
-"""Lists: pages from 1, or everything with ``all=true``; always in the same envelope."""
+"""Lists: pages from 1, or everything with ``all=true``; always in the same envelope.
 
+Everything is streamed: rows are read and written a piece at a time, so that memory is bounded
+whatever a list holds. ``count`` then comes last, as it is counted on the way.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 from django.db.models import QuerySet
+from django.http import StreamingHttpResponse
 from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.pagination import PageNumberPagination
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 PAGE_SIZE = 50
 MAX_PAGE_SIZE = 500
 
 
-class PageOrAll(PageNumberPagination):
+class Pages(PageNumberPagination):
     """``{count, next, previous, results}``."""
 
     page_size = PAGE_SIZE
@@ -21,13 +28,6 @@ class PageOrAll(PageNumberPagination):
 
     def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> list[Any] | None:
         """Return the rows of the page asked for. Raises ValidationError, NotFound past the end."""
-        everything = request.query_params.get("all", "false")
-        if everything not in {"true", "false"}:
-            raise ValidationError({"all": ["true or false"]})
-        self._everything = everything == "true"
-        if self._everything:
-            self._rows = list(queryset)
-            return self._rows
         number = _positive(request, "page", 1)
         try:
             return super().paginate_queryset(queryset, request, view)
@@ -40,10 +40,28 @@ class PageOrAll(PageNumberPagination):
             raise ValidationError({"page_size": [f"at most {MAX_PAGE_SIZE}"]})
         return size
 
-    def get_paginated_response(self, data: Any) -> Response:
-        if self._everything:
-            return Response({"count": len(self._rows), "next": None, "previous": None, "results": data})
-        return super().get_paginated_response(data)
+
+def wants_everything(request: Request) -> bool:
+    """True for ``all=true``. Raises ValidationError for what is neither true nor false."""
+    everything = request.query_params.get("all", "false")
+    if everything not in {"true", "false"}:
+        raise ValidationError({"all": ["true or false"]})
+    return bool(everything == "true")
+
+
+def everything(request: Request, rows: QuerySet[Any], show: Callable[[list[Any]], list[Any]]) -> StreamingHttpResponse:
+    """Return the envelope with every row, streamed. A connection that breaks off leaves no whole JSON."""
+    parts = () if request.method == "HEAD" else _parts(rows, show)
+    return StreamingHttpResponse(parts, content_type="application/json")
+
+
+def _parts(rows: QuerySet[Any], show: Callable[[list[Any]], list[Any]]) -> Iterator[bytes]:
+    yield b'{"next":null,"previous":null,"results":['
+    count, found = 0, rows.iterator(chunk_size=MAX_PAGE_SIZE)
+    while piece := list(islice(found, MAX_PAGE_SIZE)):
+        yield (b"," if count else b"") + JSONRenderer().render(show(piece))[1:-1]
+        count += len(piece)
+    yield b'],"count":%d}' % count
 
 
 def _positive(request: Request, name: str, default: int) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, ValidationError
 from django.http import Http404
 from rest_framework import exceptions
+from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
@@ -40,9 +41,12 @@ def problem_response(error: Exception, context: Mapping[str, Any]) -> Response |
     response = _response(error)
     if response is not None:
         set_rollback()
-        renderer = getattr(context.get("request"), "accepted_renderer", None)
-        if renderer is not None and renderer.format != "json":
+        request = context.get("request")
+        if getattr(getattr(request, "accepted_renderer", None), "format", None) == "api":
             response.content_type = None  # the browsable API shows the problem as a page
+        elif request is not None:
+            # Whatever else was to be rendered (a schema, a page of documentation): problems are JSON.
+            request.accepted_renderer, request.accepted_media_type = JSONRenderer(), JSONRenderer.media_type
     return response
 
 
@@ -68,7 +72,7 @@ def _response(error: Exception) -> Response | None:
 
 
 def _refusal(refusal: Refusal) -> Response:
-    status = status_of(refusal)
+    status = _status(refusal)
     response = problem(status, refusal.code, str(refusal), **_refused_field(refusal))
     if status == HTTPStatus.UNAUTHORIZED:
         response["WWW-Authenticate"] = _CHALLENGE
@@ -77,8 +81,7 @@ def _refusal(refusal: Refusal) -> Response:
     return response
 
 
-def status_of(refusal: Refusal) -> int:
-    """Return the HTTP status of a refusal."""
+def _status(refusal: Refusal) -> int:
     match refusal:
         case Conflict():
             return 409
@@ -92,6 +95,11 @@ def status_of(refusal: Refusal) -> int:
             return 429
         case _:
             return 401
+
+
+def status_of(kind: type[Refusal]) -> int:
+    """Return the status that refusals of this kind are answered with."""
+    return _status(kind.__new__(kind))
 
 
 def _refused_field(refusal: Refusal) -> dict[str, Any]:

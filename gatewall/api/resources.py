@@ -1,61 +1,94 @@
 """A resource: parse, one call of a service, answer. The subclasses say which call."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db import models
+from django.db.models import F
+from django.http.response import HttpResponseBase
 from rest_framework import serializers, status, viewsets
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gatewall import revisions
+from gatewall.api import etags
+from gatewall.api.caller import caller_of
+from gatewall.api.filters import Filters, ListFilters
+from gatewall.api.pagination import everything, wants_everything
+from gatewall.api.queries import refuse_unknown_parameters, search_text
 from gatewall.api.serializers import StrictInput
+from gatewall.api.views import ApiView
+from gatewall.clientip import Caller
 from gatewall.refusals import Gone
 
-_LIST_PARAMETERS = frozenset({"page", "page_size", "all", "ordering", "search", "format"})
+LIST_PARAMETERS = frozenset({"page", "page_size", "all", "ordering", "search"})
 
 
-class Resource(viewsets.GenericViewSet[Any]):
+class Resource(ApiView, viewsets.GenericViewSet[Any]):
     """List, create, show, change and delete rows of one kind.
 
-    Subclasses name ``output`` and ``input``, and write ``create_row``, ``change_row``, ``delete_row``.
+    Subclasses name ``output``, ``input`` and ``filterset_class``, and write ``create_row``,
+    ``change_row``, ``delete_row``. Every answer with one row has its entity tag, and a write may be
+    made to depend on it.
     """
 
     output: type[serializers.BaseSerializer[Any]]
+    output_on_create: type[serializers.Serializer[Any]] | None = None
+    """What the creator is shown besides, for the OpenAPI document."""
     input: type[StrictInput]
+    volatile: tuple[str, ...] = ()
+    """Fields that change by themselves, without anybody's write: a write never depends on them."""
+    filterset_class: type[Filters] = ListFilters
     ordering_fields: tuple[str, ...] = ("id", "created_at")
+    order_by: ClassVar[dict[str, Any]] = {}
+    """The columns of ordering fields that are called otherwise."""
     search_fields: tuple[str, ...] = ()
+    delete_parameters: ClassVar[dict[str, Any]] = {}
+    """What a ``DELETE`` may be asked with, by JSON schema; it has no body that every proxy passes on."""
     lookup_value_regex = r"[0-9]{1,18}"
     http_method_names = ["get", "head", "options", "post", "put", "delete"]
 
     def get_serializer_class(self) -> type[serializers.BaseSerializer[Any]]:
-        return self.input  # what OPTIONS describes
+        return self.input  # what the form of the browsable page begins with
 
-    def list(self, request: Request, **path: Any) -> Response:
-        rows = self.paginate_queryset(self._searched(self._ordered(self.get_queryset())))
-        return self.get_paginated_response(self.show(rows, many=True))
+    def list(self, request: Request, **path: Any) -> HttpResponseBase:
+        refuse_unknown_parameters(request, LIST_PARAMETERS | set(self.filterset_class.base_filters))
+        rows = self._searched(self._filtered(self._ordered(self.get_queryset())))
+        if wants_everything(request):
+            return everything(request, rows, lambda piece: self.show(piece, many=True))
+        return self.get_paginated_response(self.show(self.paginate_queryset(rows), many=True))
 
     def retrieve(self, request: Request, **path: Any) -> Response:
-        return Response(self.show(self.get_object()))
+        shown = self.show(self.get_object())
+        return etags.shown_if_changed(request, shown, self._tag(shown))
 
     def create(self, request: Request, **path: Any) -> Response:
         form = self.input(data=request.data, context=self.get_serializer_context())
         form.is_valid(raise_exception=True)
         row = self.create_row(**form.validated_data)
-        shown = self._with_pending(self.created(row))
-        return Response(shown, status=status.HTTP_201_CREATED, headers={"Location": self._location(row)})
+        shown = self.created(row)
+        headers = {"Location": self._location(row), "ETag": self._tag(shown)}
+        return Response(self._with_pending(shown), status=status.HTTP_201_CREATED, headers=headers)
 
     def update(self, request: Request, **path: Any) -> Response:
         row = self.get_object()
-        shown = serializers.JSONField().to_representation(self.show(row))
-        context = {**self.get_serializer_context(), "shown": shown, "row": row}
+        self._refuse_stale(row)
+        context = {**self.get_serializer_context(), "shown": self.show(row), "volatile": self.volatile, "row": row}
         form = self.input(data=request.data, partial=True, context=context)
         form.is_valid(raise_exception=True)
-        self.change_row(row, **form.validated_data)
-        return Response(self._with_pending(dict(self.show(self.get_object()))))
+        if etags.has_condition(request):
+            self._change_as_it_is(**form.validated_data)
+        else:
+            self.change_row(row, **form.validated_data)
+        shown = dict(self.show(self.get_object()))
+        return Response(self._with_pending(shown), headers={"ETag": self._tag(shown)})
 
     def destroy(self, request: Request, **path: Any) -> Response:
-        self.delete_row(self.get_object())
+        row = self.get_object()
+        if etags.has_condition(request):
+            self._delete_as_it_is()
+        else:
+            self.delete_row(row)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     def create_row(self, **values: Any) -> models.Model:
@@ -83,8 +116,42 @@ class Resource(viewsets.GenericViewSet[Any]):
 
     @property
     def actor(self) -> str:
-        """The name of the caller, for ``created_by``."""
+        """The name of the caller, for ``created_by`` and the revision."""
         return str(self.request.user)
+
+    @property
+    def caller(self) -> Caller | None:
+        """From where the caller calls, for the services that must not shut him out."""
+        return caller_of(self.request)
+
+    @property
+    def force(self) -> bool:
+        """The parameter ``force`` of a ``DELETE``, which has no body. Raises ValidationError."""
+        text = self.request.query_params.get("force", "false")
+        if text not in {"true", "false"}:
+            raise ValidationError({"force": ["true or false"]})
+        return text == "true"
+
+    # Whoever holds the head of the policy sees what was committed and keeps others out until his own
+    # commit: of two writes with the same tag, the second finds the tag of the first.
+    @revisions.one_at_a_time
+    def _change_as_it_is(self, **values: Any) -> None:
+        row = self.get_object()
+        self._refuse_stale(row)
+        self.change_row(row, **values)
+
+    @revisions.one_at_a_time
+    def _delete_as_it_is(self) -> None:
+        row = self.get_object()
+        self._refuse_stale(row)
+        self.delete_row(row)
+
+    def _refuse_stale(self, row: Any) -> None:
+        etags.refuse_stale(self.request, self._tag(self.show(row)))
+
+    def _tag(self, shown: dict[str, Any]) -> str:
+        fields = self.output().fields
+        return etags.tag_of({name: shown[name] for name in fields if name in shown}, self.volatile)
 
     def _with_pending(self, shown: dict[str, Any]) -> dict[str, Any]:
         return {**shown, "policy_pending": True} if revisions.publication_is_pending() else shown
@@ -93,16 +160,23 @@ class Resource(viewsets.GenericViewSet[Any]):
         return f"{self.request.path}/{row.pk}"
 
     def _ordered(self, rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        self._refuse_unknown_parameters()
+        """Order the rows as asked for, by id where they are equal; without a value comes last, and first in reverse."""
         field = self.request.query_params.get("ordering")
         if field is None:
             return rows
-        if field.removeprefix("-") not in self.ordering_fields:
+        name = field.removeprefix("-")
+        if name not in self.ordering_fields:
             raise ValidationError({"ordering": [f"one of {', '.join(self.ordering_fields)}, or with - before it"]})
-        return rows.order_by(field, "id")
+        column = self.order_by.get(name, F(name))
+        if field.startswith("-"):
+            return rows.order_by(column.desc(nulls_first=True), "-pk")
+        return rows.order_by(column.asc(nulls_last=True), "pk")
+
+    def _filtered(self, rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        return self.filterset_class(data=self.request.query_params, queryset=rows, request=self.request).chosen()
 
     def _searched(self, rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        text = self.request.query_params.get("search", "").replace("\0", "")
+        text = search_text(self.request)
         if not text:
             return rows
         if not self.search_fields:
@@ -111,9 +185,3 @@ class Resource(viewsets.GenericViewSet[Any]):
         for field in self.search_fields:
             matches |= models.Q((f"{field}__icontains", text))
         return rows.filter(matches)
-
-    def _refuse_unknown_parameters(self) -> None:
-        known = _LIST_PARAMETERS | set(getattr(getattr(self, "filterset_class", None), "base_filters", ()))
-        unknown = sorted(set(self.request.query_params) - known)
-        if unknown:
-            raise ValidationError({name: ["there is no such parameter"] for name in unknown})

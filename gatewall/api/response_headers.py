@@ -1,39 +1,48 @@
 """The headers of every response of the control plane (contract section 1)."""
 
+import re
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from http import HTTPStatus
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
+from gatewall.api import errors
+from gatewall.api.content_policy import content_security_policy
 
-def content_security_policy(form_targets: Iterable[str] = ()) -> str:
-    """Return the policy of our pages; their forms may also lead to these origins."""
-    return "; ".join(
-        (
-            "default-src 'none'",
-            "style-src 'self'",
-            "img-src 'self' data:",
-            "font-src 'self'",
-            "script-src 'self'",
-            "form-action " + " ".join(("'self'", *form_targets)),
-            "base-uri 'none'",
-            "frame-ancestors 'none'",
-        )
-    )
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 
 
 class ResponseHeaders:
-    """Adds a request id, forbids caching and sniffing, and binds HTML to a strict CSP."""
+    """Adds the request id, forbids caching and sniffing, and binds HTML to a strict CSP.
+
+    Django's own pages say 405 without a word; they say it as everything else does.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self._get_response(request)
-        response["X-Request-Id"] = str(uuid.uuid4())
+        if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED and not getattr(response, "content", b"-"):
+            response = errors.method_not_allowed(request, response.get("Allow", ""))
+        response["X-Request-Id"] = request_id(request)
         response["X-Content-Type-Options"] = "nosniff"
         if not response.has_header("Cache-Control"):
             response["Cache-Control"] = "no-store"
         if response.get("Content-Type", "").startswith("text/html"):
             response.headers.setdefault("Content-Security-Policy", content_security_policy())
         return response
+
+
+def request_id(request: HttpRequest) -> str:
+    """Return the id that a trusted proxy has given to the request, or a new one.
+
+    Anybody else's is not taken over: it would stand in logs beside ours, and could be another's.
+    """
+    given = request.headers.get("X-Request-Id", "")
+    peer = str(request.META.get("REMOTE_ADDR") or "")
+    if _REQUEST_ID.fullmatch(given) and settings.GATEWALL_TRUSTED_PROXIES.trusts_peer(peer):
+        return given
+    return str(uuid.uuid4())

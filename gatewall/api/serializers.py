@@ -14,7 +14,8 @@ FIRST_YEAR = 1000  # strftime writes earlier years with fewer than four digits
 class StrictInput(serializers.Serializer[Any]):
     """Refuses fields that it does not have.
 
-    A field of the object as it was ``shown`` (in the context) may be sent back unchanged.
+    A field of the object as it was ``shown`` (in the context) may be sent back unchanged, and one that
+    changes by itself (``volatile``) with whatever value it had when it was read.
     """
 
     def to_internal_value(self, data: Any) -> Any:
@@ -26,7 +27,7 @@ class StrictInput(serializers.Serializer[Any]):
         shown: Mapping[str, Any] = self.context.get("shown") or {}
         errors = {}
         for name, value in data.items():
-            if name in self.fields:
+            if name in self.fields or name in self.context.get("volatile", ()):
                 continue
             if name not in shown:
                 errors[str(name)] = [serializers.ErrorDetail("there is no such field", code="unknown-field")]
@@ -34,6 +35,26 @@ class StrictInput(serializers.Serializer[Any]):
                 errors[str(name)] = [serializers.ErrorDetail("this field cannot be set", code="read-only")]
         if errors:
             raise serializers.ValidationError(errors)
+
+
+class ShownOnce(serializers.Serializer[Any]):
+    """What only the creator of a credential sees, once."""
+
+    token = serializers.CharField()
+
+
+class Warned(serializers.Serializer[Any]):
+    """What the creator should know, in words."""
+
+    warnings = serializers.ListField(child=serializers.CharField(), required=False)
+
+
+class ShapedField(serializers.JSONField):
+    """JSON of this shape (a JSON schema), which somebody else checks."""
+
+    def __init__(self, shape: Mapping[str, Any], **options: Any) -> None:
+        super().__init__(**options)
+        self.shape = shape
 
 
 class TextField(serializers.CharField):

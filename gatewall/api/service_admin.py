@@ -9,6 +9,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin import helpers
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -18,6 +19,8 @@ from gatewall.api.serializers import FIRST_YEAR
 from gatewall.refusals import Refusal
 
 _NEVER_SHOWN = frozenset({"password", "digest"})
+MAX_CHOSEN = 500
+"""How many rows may be chosen at once: each is deleted by its service, in one transaction."""
 
 
 class ServiceForm(forms.ModelForm):
@@ -47,7 +50,7 @@ class RowsField(forms.ModelMultipleChoiceField):
 
     def clean(self, value: Any) -> Any:
         for text in map(str, value or ()):
-            if not (text.isascii() and text.isdigit() and len(text) < 19):
+            if not _is_id(text):
                 raise ValidationError(self.error_messages["invalid_pk_value"], "invalid_pk_value", {"pk": text[:19]})
         return super().clean(value)
 
@@ -86,7 +89,7 @@ class ServiceAdmin(admin.ModelAdmin):
         """Change the values that were edited."""
         raise NotImplementedError
 
-    def delete_row(self, row: Any) -> None:
+    def delete_row(self, request: HttpRequest, row: Any) -> None:
         """Delete the row."""
         raise NotImplementedError
 
@@ -107,11 +110,21 @@ class ServiceAdmin(admin.ModelAdmin):
         return super().construct_change_message(request, form, [], add)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        self.delete_row(obj)
+        self.delete_row(request, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> None:
         for row in queryset:
-            self.delete_row(row)
+            self.delete_row(request, row)
+
+    def response_action(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> HttpResponse | None:
+        """Refuse ids that are none, and more rows than one transaction should delete."""
+        chosen = request.POST.getlist(helpers.ACTION_CHECKBOX_NAME)
+        across = request.POST.get("select_across", "0") != "0"
+        if not all(_is_id(text) for text in chosen):
+            raise ValidationError("a row is chosen by its id")
+        if len(chosen) > MAX_CHOSEN or (across and len(queryset.values_list("pk")[: MAX_CHOSEN + 1]) > MAX_CHOSEN):
+            raise ValidationError(f"at most {MAX_CHOSEN} rows at once")
+        return super().response_action(request, queryset)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
         form = super().get_form(request, obj, change, **options)
@@ -157,8 +170,17 @@ class ServiceAdmin(admin.ModelAdmin):
 
 
 def actor(request: HttpRequest) -> str:
-    """Return the name of the caller, for ``created_by``."""
+    """Return the name of the caller, for ``created_by`` and the revision."""
     return str(request.user)
+
+
+def forced(request: HttpRequest) -> bool:
+    """True if the box ``force`` of a confirmation page was ticked."""
+    return request.POST.get("force") == "on"
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 19
 
 
 def _nothing(exclude: object = None) -> None:

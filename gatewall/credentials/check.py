@@ -13,7 +13,7 @@ from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX, diges
 from gatewall.credentials.sessions import SessionClaims, SessionVerifier
 from gatewall.engine.expiry import is_live
 from gatewall.engine.model import Credential, CredentialKind, Subject, SubjectKind
-from gatewall.engine.snapshot import PolicySnapshot, UserState
+from gatewall.engine.snapshot import LicenseState, PolicySnapshot, UserState
 
 _MEMO_SIZE = 4096
 
@@ -65,9 +65,21 @@ class PolicyCredentials:
         if claims is None or not claims.in_force(at) or claims.jti in policy.revoked_sessions:
             return None
         user = policy.users.get(claims.user_id)
-        if user is None or not user.is_active or user.session_version != claims.session_version:
+        if user is None or user.session_version != claims.session_version:
             return None
-        return _person(SubjectKind.USER, user.id, user, claims.amr)
+        return session_subject(user, claims.amr)
+
+
+def session_subject(user: UserState, amr: tuple[str, ...]) -> Subject | None:
+    """Return who a session of this user in force proves, None if he may not sign in."""
+    return _person(SubjectKind.USER, user.id, user, amr) if user.is_active else None
+
+
+def license_subject(state: LicenseState, at: float) -> Subject | None:
+    """Return who the token of this license proves, None if it is switched off or has expired."""
+    if not state.is_active or not is_live(state.expires_at, at):
+        return None
+    return Subject(SubjectKind.LICENSE, state.id, all_domains=state.all_domains, domains=state.domains)
 
 
 def _git_token(credential: Credential, policy: PolicySnapshot, at: float) -> Subject | None:
@@ -86,9 +98,7 @@ def _license(token: str, policy: PolicySnapshot, at: float) -> Subject | None:
     if not is_well_formed(token, LICENSE_PREFIX):
         return None
     state = policy.licenses.get(digest_of(token))
-    if state is None or not state.is_active or not is_live(state.expires_at, at):
-        return None
-    return Subject(SubjectKind.LICENSE, state.id, all_domains=state.all_domains, domains=state.domains)
+    return license_subject(state, at) if state is not None else None
 
 
 def _person(kind: SubjectKind, subject_id: int, user: UserState, amr: tuple[str, ...]) -> Subject:

@@ -1,7 +1,7 @@
 """Client addresses and networks: strict parsing, and look-up by longest prefix. No I/O."""
 
 from collections.abc import Iterable, Iterator
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 from typing import Generic, Protocol, TypeVar
 
 IPAddress = IPv4Address | IPv6Address
@@ -82,6 +82,12 @@ def canonical_text(network: IPNetwork) -> str:
     if network.prefixlen == network.max_prefixlen:
         return str(network.network_address)
     return str(network)
+
+
+def networks_of(address: IPAddress) -> Iterator[IPNetwork]:
+    """Yield every network that the address is in, the largest first."""
+    for length in range(address.max_prefixlen + 1):
+        yield ip_network((address, length), strict=False)
 
 
 class OnNetwork(Protocol):

@@ -35,6 +35,7 @@ from gatewall.engine.model import (
     Decision,
     Effect,
     Reason,
+    RuleMatch,
     SubjectKind,
     Verdict,
 )
@@ -206,11 +207,18 @@ def evaluate(request: AccessRequest, policy: PolicySnapshot, ports: Ports) -> De
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What one step says of a request: its verdict (None: does not apply) and whether it decided."""
+    """What one step says of a request: its verdict (None: does not apply) and whether it decided.
+
+    ``reached`` is false behind the deciding step, ``asked`` where nothing could be said: behind a
+    malformed request. ``rules`` are the WAF rules that the step found, whether or not they counted.
+    """
 
     step: str
     verdict: Verdict | None
     decided: bool
+    reached: bool = True
+    asked: bool = True
+    rules: tuple[RuleMatch, ...] = ()
 
 
 def explain(request: AccessRequest, policy: PolicySnapshot, ports: Ports) -> tuple[Decision, tuple[StepResult, ...]]:
@@ -219,11 +227,14 @@ def explain(request: AccessRequest, policy: PolicySnapshot, ports: Ports) -> tup
     decision: Decision | None = None
     results = []
     for step in STEPS:
-        verdict = step(facts) if decision is None or not request.fault else None
-        decides = verdict is not None and decision is None
+        reached = decision is None
+        asked = reached or not request.fault
+        verdict = step(facts) if asked else None
+        rules = facts.rule_matches if asked and step is waf_rules_match else ()
+        decides = verdict is not None and reached
         if verdict is not None and decides:
             decision = _decision(facts, verdict)
-        results.append(StepResult(step.__name__.replace("_", "-"), verdict, decides))
+        results.append(StepResult(step.__name__.replace("_", "-"), verdict, decides, reached, asked, rules))
     return decision or CANNOT_DECIDE, tuple(results)
 
 

@@ -1,4 +1,4 @@
-"""Puts a gate together from the configuration, for either plane. Pure."""
+"""Puts a gate, and what explains it, together from the configuration. Pure."""
 
 import time
 
@@ -8,20 +8,21 @@ from gatewall.credentials.sessions import GATE_AUDIENCE, ISSUER, SessionVerifier
 from gatewall.engine.ports import Ports
 from gatewall.env import Config
 from gatewall.forwardauth.countries import Countries
+from gatewall.forwardauth.explanation import Explainer
 from gatewall.forwardauth.gate import Gate, Policies
-from gatewall.forwardauth.request_rate import SharedRequestRate
 from gatewall.forwardauth.responses import GuardPage
+from gatewall.request_rate import LookedAtRequestRate, SharedRequestRate
 from gatewall.snapshot.places import node_name, run_folder
+
+_RATES = "request-rate"
 
 
 def build_gate(config: Config, policies: Policies, countries: Countries) -> Gate:
     """Return the gate of this process; its records go to a spool file of their own."""
-    verifier = SessionVerifier(config.jwt_keys, issuer=ISSUER, audience=GATE_AUDIENCE)
-    run = run_folder(config.home)
     ports = Ports(
         countries=countries,
-        credentials=PolicyCredentials(VerifiedTokens(verifier)),
-        rates=SharedRequestRate(run / "request-rate"),
+        credentials=PolicyCredentials(VerifiedTokens(_verifier(config))),
+        rates=SharedRequestRate(run_folder(config.home) / _RATES),
     )
     spool = SpoolWriter(config.home / "spool", node_name())
     spool.sync_regularly()
@@ -33,3 +34,17 @@ def build_gate(config: Config, policies: Policies, countries: Countries) -> Gate
         clock=time.time,
         records=spool,
     )
+
+
+def build_explainer(config: Config, policies: Policies, countries: Countries) -> Explainer:
+    """Return what says how the gate of this configuration would answer; nothing that it is asked leaves a trace."""
+    ports = Ports(
+        countries=countries,
+        credentials=PolicyCredentials(VerifiedTokens(_verifier(config), size=0)),  # a token is not remembered either
+        rates=LookedAtRequestRate(run_folder(config.home) / _RATES),
+    )
+    return Explainer(policies, ports, trusted=config.trusted_proxies, clock=time.time)
+
+
+def _verifier(config: Config) -> SessionVerifier:
+    return SessionVerifier(config.jwt_keys, issuer=ISSUER, audience=GATE_AUDIENCE)

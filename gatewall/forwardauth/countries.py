@@ -12,7 +12,10 @@ logger = logging.getLogger(__name__)
 
 
 class Countries:
-    """Countries of a MaxMind DB, whoever made it (GeoLite2, DB-IP, IPinfo, tor-geoipdb), or of none."""
+    """Countries of a MaxMind DB, whoever made it (GeoLite2, DB-IP, IPinfo, tor-geoipdb), or of none.
+
+    The file may come later: it is looked for at every reload.
+    """
 
     def __init__(self, path: Path | None) -> None:
         """Open the database; without one no country is known."""
@@ -22,7 +25,7 @@ class Countries:
 
     def reload(self) -> None:
         """Open the database again; one that cannot be opened does not replace the one in use."""
-        if self._path is None:
+        if self._path is None or not self._path.exists():
             return
         try:
             self._reader = maxminddb.open_database(self._path)

@@ -1,7 +1,9 @@
 """What an answer leaves in the access log. Pure."""
 
+from collections.abc import Iterable
+
 from audit.records import MAX_PATH, MAX_TEXT, AccessRecord, masked_query
-from gatewall.engine.model import AccessRequest, Action, Decision, Subject
+from gatewall.engine.model import AccessRequest, Action, DecidedBy, Decision, RuleMatch, Subject
 
 
 def record_of(
@@ -9,7 +11,6 @@ def record_of(
 ) -> AccessRecord:
     """Return the record of a decision and the status that told it."""
     path, _, query = request.uri.partition("?")
-    decided_by = decision.verdict.decided_by
     return AccessRecord(
         decision_id=decision_id,
         at=request.at,
@@ -24,21 +25,31 @@ def record_of(
         status=status,
         outcome=decision.effect.value,
         reason=decision.reason.value,
-        decided_by={"kind": decided_by.kind, "id": decided_by.id} if decided_by else None,
-        rules=[
-            {
-                "id": match.rule_id,
-                "name": match.name,
-                "action": (Action.BLOCK if match.enforced else Action.MONITOR).value,
-            }
-            for match in decision.rules
-        ],
+        decided_by=row_of(decision.verdict.decided_by),
+        rules=rules_of(decision.rules),
         credential=_credential(request, decision.subject),
         visible=sorted(request.visible),
         subject=_subject(decision.subject),
         latency_us=max(0, round((answered_at - request.at) * 1_000_000)),
         policy_revision=revision,
     )
+
+
+def row_of(decided_by: DecidedBy | None) -> dict[str, object] | None:
+    """Return how a row that decided is named."""
+    return {"kind": decided_by.kind, "id": decided_by.id} if decided_by else None
+
+
+def rules_of(matches: Iterable[RuleMatch]) -> list[dict[str, object]]:
+    """Return how WAF rules that matched are named; ``monitor`` is a match that did not count."""
+    return [
+        {
+            "id": match.rule_id,
+            "name": match.name,
+            "action": (Action.BLOCK if match.enforced else Action.MONITOR).value,
+        }
+        for match in matches
+    ]
 
 
 def _credential(request: AccessRequest, subject: Subject | None) -> dict[str, object] | None:

@@ -23,9 +23,12 @@ class AdminLoginForm(AdminAuthenticationForm):
     )
 
     def clean(self) -> dict[str, Any]:
+        if self.errors:
+            return self.cleaned_data  # what was not filled in is not tried
         try:
             self.proof = self._proven()
         except Refusal as refusal:
+            self.request.refusal = refusal
             raise forms.ValidationError(str(refusal), code=refusal.code) from None
         self.user_cache = self.proof.user
         self.request.proof = self.proof

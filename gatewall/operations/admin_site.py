@@ -1,11 +1,14 @@
 """The Django admin site, whose forms write through the same services as the API."""
 
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.apps import AdminConfig
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+
+from gatewall.refusals import TooMany
 
 
 class GatewallAdminConfig(AdminConfig):
@@ -44,6 +47,9 @@ class GatewallAdminSite(admin.AdminSite):
         response = super().login(request, extra_context)
         if proof := getattr(request, "proof", None):
             admin_session.remember(request, proof.amr)
+        if isinstance(refusal := getattr(request, "refusal", None), TooMany):
+            response.status_code = HTTPStatus.TOO_MANY_REQUESTS
+            response["Retry-After"] = str(refusal.retry_after_seconds)
         return response
 
     def has_permission(self, request: HttpRequest) -> bool:

@@ -11,9 +11,10 @@ from rest_framework.permissions import AllowAny
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from gatewall import revisions
+from gatewall.api.operations import operation
+from gatewall.api.views import ApiView
 from gatewall.snapshot.manifest import ManifestRefused
 from gatewall.snapshot.places import policy_files
 from policies import geo
@@ -51,9 +52,10 @@ def _spool() -> str:
 
 def geo_state() -> str:
     """Return ``ok``, or why no country is known."""
-    if settings.GATEWALL_GEOIP_DATABASE is None:
+    path = geo.in_use()
+    if path is None:
         return "no geo database: no country is known"
-    return "ok" if geo.describe(settings.GATEWALL_GEOIP_DATABASE) else "cannot be read"
+    return "ok" if geo.describe(path) else "cannot be read"
 
 
 class _JsonToAll(DefaultContentNegotiation):
@@ -65,9 +67,21 @@ class _JsonToAll(DefaultContentNegotiation):
         return renderers[0], renderers[0].media_type
 
 
-class _Open(APIView):
-    """Anybody may ask; nobody is told more than the words above."""
+_TEXT = {"type": "string"}
+_HEALTH = {
+    "type": "object",
+    "properties": {
+        "status": {"enum": ["ok", "unavailable"]},
+        "checks": {"type": "object", "additionalProperties": _TEXT},
+    },
+    "required": ["status", "checks"],
+}
 
+
+class _Open(ApiView):
+    """Anybody may ask, as often as he likes; nobody is told more than the words above."""
+
+    is_rate_limited = False
     authentication_classes: list[Any] = []
     permission_classes = [AllowAny]
     renderer_classes = [JSONRenderer]
@@ -77,6 +91,7 @@ class _Open(APIView):
 class Live(_Open):
     """The process answers."""
 
+    @operation(answer=_HEALTH)
     def get(self, request: Request) -> Response:
         return Response({"status": "ok", "checks": {}})
 
@@ -84,6 +99,7 @@ class Live(_Open):
 class Ready(_Open):
     """The process can serve: 503 when database, published policy or spool cannot be used."""
 
+    @operation(answer=_HEALTH, also={503: _HEALTH})
     def get(self, request: Request) -> Response:
         found = checks()
         ready = all(found[name] == "ok" for name in _NEEDED)

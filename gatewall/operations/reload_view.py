@@ -1,12 +1,16 @@
 """Reload over HTTP."""
 
+from typing import Any
+
 from django.conf import settings
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from gatewall import revisions
+from gatewall.api.operations import operation
+from gatewall.api.serializers import ShapedField
+from gatewall.api.views import ApiView
 from gatewall.models import Node
 from gatewall.snapshot.nodes import report_node, wait_for_workers
 from gatewall.snapshot.places import node_name, policy_files, run_folder
@@ -15,14 +19,26 @@ from gatewall.snapshot.places import node_name, policy_files, run_folder
 class NodeOutput(serializers.ModelSerializer[Node]):
     """A host as its agent last saw it."""
 
+    workers = ShapedField({"type": "array", "items": {"type": "object"}})
+
     class Meta:
         model = Node
         fields = ("name", "seen_at", "revision", "published_at", "workers", "problem")
 
 
-class Reload(APIView):
+class ReloadOutput(serializers.Serializer[Any]):
+    """What was read again, and how far every host is."""
+
+    revision = serializers.IntegerField()
+    published_at = serializers.DateTimeField(allow_null=True)
+    nodes = NodeOutput(many=True)
+    policy_pending = serializers.BooleanField(required=False)
+
+
+class Reload(ApiView):
     """Have every worker of every host read rules, lists, settings and the geo database again."""
 
+    @operation(answer=ReloadOutput)
     def post(self, request: Request) -> Response:
         revisions.demand_reload()
         head, run = revisions.head(), run_folder(settings.CONFIG.home)

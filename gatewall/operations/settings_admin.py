@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from gatewall import system_settings
-from gatewall.api.service_admin import ServiceAdmin
+from gatewall.api.service_admin import ServiceAdmin, actor
 from gatewall.models import SystemSettings
 
 _ONLY = "1"
@@ -28,4 +28,4 @@ class SystemSettingsAdmin(ServiceAdmin):
         return False
 
     def change_row(self, request: HttpRequest, row: SystemSettings, **values: Any) -> None:
-        system_settings.change(**values)
+        system_settings.change(actor=actor(request), **values)

@@ -5,10 +5,12 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from gatewall import revisions, system_settings
+from gatewall.api import etags
+from gatewall.api.operations import operation
 from gatewall.api.serializers import FlagField, StrictInput, TextField, WholeNumberField
+from gatewall.api.views import ApiView
 from gatewall.engine.snapshot import DomainsMode, EnforcementMode, UnknownCountry
 from gatewall.models import SystemSettings
 
@@ -46,14 +48,44 @@ class SettingsOutput(serializers.ModelSerializer[SystemSettings]):
         exclude = ("id",)
 
 
-class Settings(APIView):
+class SettingsChanged(SettingsOutput):
+    """All settings, and whether this host decides by them already."""
+
+    policy_pending = serializers.BooleanField(required=False)
+
+    class Meta(SettingsOutput.Meta):
+        pass
+
+
+class Settings(ApiView):
     """What operators set while the system runs."""
 
+    @operation(answer=SettingsOutput, is_tagged=True)
     def get(self, request: Request) -> Response:
-        return Response(SettingsOutput(system_settings.current()).data)
+        """Show the system settings."""
+        shown = _shown(system_settings.current())
+        return etags.shown_if_changed(request, shown, etags.tag_of(shown))
 
+    @operation(body=SettingsInput, answer=SettingsChanged, is_tagged=True, is_partial=True)
     def put(self, request: Request) -> Response:
+        """Change the settings that are sent."""
         form = SettingsInput(data=request.data)
         form.is_valid(raise_exception=True)
-        shown = dict(SettingsOutput(system_settings.change(**form.validated_data)).data)
-        return Response({**shown, "policy_pending": True} if revisions.publication_is_pending() else shown)
+        change = _change_as_they_are if etags.has_condition(request) else _change
+        shown = _shown(change(request, form.validated_data))
+        body = {**shown, "policy_pending": True} if revisions.publication_is_pending() else shown
+        return Response(body, headers={"ETag": etags.tag_of(shown)})
+
+
+def _change(request: Request, values: dict[str, Any]) -> SystemSettings:
+    return system_settings.change(actor=str(request.user), **values)
+
+
+@revisions.one_at_a_time  # from the look at the tag to the commit, nobody else changes them
+def _change_as_they_are(request: Request, values: dict[str, Any]) -> SystemSettings:
+    etags.refuse_stale(request, etags.tag_of(_shown(system_settings.current())))
+    return _change(request, values)
+
+
+def _shown(settings: SystemSettings) -> dict[str, Any]:
+    return dict(SettingsOutput(settings).data)

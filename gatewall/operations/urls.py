@@ -1,13 +1,20 @@
 """The paths of operation."""
 
-from django.urls import path
+from django.urls import path, re_path
 
-from gatewall.operations import health, reload_view, settings_view
+from gatewall.operations import explain_view, health, reload_view, settings_view
+from gatewall.operations.revisions_view import PolicyRevisions
+
+_REVISION = rf"^policy/revisions/(?P<pk>{PolicyRevisions.lookup_value_regex})"
 
 urlpatterns = [
     path("health", health.Ready.as_view(), name="health"),
     path("health/live", health.Live.as_view(), name="health-live"),
     path("health/ready", health.Ready.as_view(), name="health-ready"),
+    path("policy/explain", explain_view.Explain.as_view(), name="policy-explain"),
     path("system/settings", settings_view.Settings.as_view(), name="system-settings"),
     path("system/reload", reload_view.Reload.as_view(), name="system-reload"),
+    path("policy/revisions", PolicyRevisions.as_view({"get": "list"}), name="policy-revisions-list"),
+    re_path(rf"{_REVISION}$", PolicyRevisions.as_view({"get": "retrieve"}), name="policy-revisions-detail"),
+    re_path(rf"{_REVISION}/restore$", PolicyRevisions.as_view({"post": "restore"}), name="policy-revisions-restore"),
 ]

@@ -54,7 +54,7 @@ class ChangePassword(AccountForm):
     def send(self, request: HttpRequest) -> HttpResponse:
         user, visitor, at = self.caller.user, browser.visitor(request), pages.now()
         reauthentication.require_password(user, pages.text_of(request, "current"), visitor=visitor, at=at)
-        user = services.change_user(user, password=request.POST.get("new", ""))
+        user = services.change_user(user, actor=user.username, password=request.POST.get("new", ""))
         caller = Caller(user, self.caller.token)
         token = pages.replace_session(request, caller, amr=tuple(caller.token["amr"]))
         response = see_other(pages.account_url(done="password"))
@@ -88,7 +88,7 @@ class EndAllSessions(AccountForm):
     """Sign out on every device, this one included."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
-        services.end_all_sessions(self.caller.user)
+        services.end_all_sessions(self.caller.user, actor=self.caller.user.username)
         response = see_other(pages.guard_url())
         browser.clear_session(response)
         return response
@@ -116,7 +116,7 @@ class RevokeGitToken(AccountForm):
         row = licensing_selectors.git_tokens_of(self.caller.user.pk).filter(pk=number).first()
         if row is None:
             raise Gone("there is no such token")
-        licensing.revoke_git_token(row)
+        licensing.revoke_git_token(row, actor=self.caller.user.username)
         return see_other(pages.account_url(done="git-token"))
 
 

@@ -22,9 +22,9 @@ from accounts.models import User
 from accounts.tokens import IssuedToken, SessionToken
 from gatewall import system_settings
 from gatewall.api import errors
+from gatewall.api.content_policy import content_security_policy
 from gatewall.api.cross_site import CrossSite, refuse_cross_site
 from gatewall.api.problems import status_of
-from gatewall.api.response_headers import content_security_policy
 from gatewall.engine.hosts import DomainTable
 from gatewall.engine.model import SECOND_FACTORS
 from gatewall.portal.return_url import origin_of, parse_return_url
@@ -150,7 +150,7 @@ class Form(View):
         except ValidationError as error:
             return self.again(request, in_words(error), 400)
         except Refusal as refusal:
-            response = self.again(request, in_words(refusal), status_of(refusal))
+            response = self.again(request, in_words(refusal), status_of(type(refusal)))
             if isinstance(refusal, TooMany):
                 response["Retry-After"] = str(refusal.retry_after_seconds)
             return response

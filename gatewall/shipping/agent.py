@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from gatewall import revisions
 from gatewall.engine.snapshot import Version
+from gatewall.shipping import housekeeping
 from gatewall.snapshot.files import PolicyFiles, Stamp
 from gatewall.snapshot.nodes import report_node
 from gatewall.snapshot.publisher import publish
@@ -24,7 +25,7 @@ _NICENESS = 5
 
 
 class Agent:
-    """Publishes the policy of one host. The steps of a turn: publish, report, sleep until rung or 500 ms."""
+    """Publishes the policy of one host. The steps of a turn: publish, report, tidy up, sleep until rung or 500 ms."""
 
     def __init__(self, files: PolicyFiles, run: Path, node: str) -> None:
         self._files = files
@@ -34,6 +35,7 @@ class Agent:
         self._stamp: Stamp | None = None
         self._problem = ""
         self._reported_at = timezone.now() - _REPORT_EVERY
+        self._tidied_at = timezone.now() - housekeeping.EVERY
 
     def lead(self, should_stop: Callable[[], bool]) -> None:
         """Wait until no other agent leads this host, then take turns until told to stop."""
@@ -47,12 +49,13 @@ class Agent:
                 ear.wait(_POLL_SECONDS)
 
     def turn(self) -> None:
-        """Publish if something was committed, and report once a second."""
+        """Publish if something was committed, report once a second, and tidy up every ten minutes."""
         try:
             self._publish()
             if timezone.now() - self._reported_at >= _REPORT_EVERY:
                 report_node(self._node, self._files, self._run, self._problem)
                 self._reported_at = timezone.now()
+            self._tidy()
         except Error as error:
             self._say(f"the database cannot be used ({type(error).__name__})")
             close_old_connections()
@@ -67,6 +70,15 @@ class Agent:
             self._say("")
         except (ValueError, OSError) as error:
             self._say(f"policy.rejected: {error}")
+
+    def _tidy(self) -> None:
+        """Delete a part of what is old; where there was something, the next turn goes on, for it publishes first."""
+        now = timezone.now()
+        if now - self._tidied_at < housekeeping.EVERY:
+            return
+        more_since, self._tidied_at = self._tidied_at, now  # what fails is tried again in ten minutes
+        if housekeeping.tidy(now):
+            self._tidied_at = more_since
 
     def _say(self, problem: str) -> None:
         """Log a problem once, and its end."""

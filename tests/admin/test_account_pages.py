@@ -259,13 +259,13 @@ def test_an_admin_signs_in_with_his_password_and_nobody_else(alice, bob):
 
 
 def test_the_session_of_a_disabled_admin_stays_dead_when_he_is_enabled_again(pages, bob):
-    services.change_user(bob, is_admin=True)
+    services.change_user(bob, is_admin=True, actor="alice")
     browser = Pages()
     browser.client.force_login(bob)
     assert browser.get("/").status_code == 200
 
-    services.change_user(bob, is_active=False)
-    services.change_user(bob, is_active=True)
+    services.change_user(bob, is_active=False, actor="alice")
+    services.change_user(bob, is_active=True, actor="alice")
 
     assert browser.get("/").status_code == 302
 

@@ -12,6 +12,7 @@ from accounts.models import User
 from gatewall import system_settings
 from licensing import services as licensing
 from policies import services as policies
+from policies.builtin_rules import seed_waf_rules
 from tests.admin.conftest import ADMIN
 from tests.wall import PASSWORD
 
@@ -27,7 +28,7 @@ def rows(alice, bob):
     domain = policies.register_domain(actor="test", name="office.example", access="authenticated")
     license_, license_token = licensing.issue_license(actor="test", name="robot", authorized_domains=[domain])
     git_token, git_text = licensing.issue_git_token(actor="test", user_id=bob.pk, name="laptop")
-    policies.seed_waf_rules()
+    seed_waf_rules(actor="seed")
     kinds = [
         alice,
         bob,
@@ -38,7 +39,7 @@ def rows(alice, bob):
         policies.allow_network(actor="test", network="198.51.100.7", domain=domain),
         policies.block_country(actor="test", country_code="DE"),
         policies.create_waf_rule(actor="test", name="custom", pattern="x"),
-        system_settings.change(contact="somebody"),
+        system_settings.change(contact="somebody", actor="alice"),
     ]
     secrets = [
         session.token.text,

@@ -8,13 +8,14 @@ from django.utils import timezone
 from gatewall import revisions, system_settings
 from gatewall.engine.model import Reason
 from policies import services
+from policies.builtin_rules import seed_waf_rules
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
 from tests.cast import CLIENT, OFFICE
 
 
 @pytest.fixture
 def builtin(db):
-    services.seed_waf_rules()
+    seed_waf_rules(actor="seed")
     return WafRule.objects.filter(builtin_key__isnull=False).first()
 
 
@@ -112,7 +113,7 @@ def test_saving_an_unchanged_row_makes_no_revision(pages):
 def test_the_form_of_a_row_that_is_gone_leads_back(pages):
     entry = services.block_network(actor="test", network="198.51.100.0/24")
     path = f"/policies/blocklistentry/{entry.pk}/change/"
-    services.unblock_network(entry)
+    services.unblock_network(entry, actor="alice")
 
     assert pages.get(path).status_code == 302
 

@@ -67,7 +67,7 @@ def test_a_sign_in_lasts_a_day(anonymous, alice):
 
 @BOTH
 def test_unknown_user_wrong_password_and_disabled_account_are_told_the_same(anonymous, alice, bob, path):
-    services.change_user(bob, is_active=False)
+    services.change_user(bob, is_active=False, actor="alice")
     bodies = [
         sign_in(anonymous, path, **changes)
         for changes in (
@@ -85,7 +85,7 @@ def test_unknown_user_wrong_password_and_disabled_account_are_told_the_same(anon
 
 
 def test_a_refused_sign_in_costs_one_hash_whoever_it_was(anonymous, alice, bob, monkeypatch):
-    services.change_user(bob, is_active=False)
+    services.change_user(bob, is_active=False, actor="alice")
     sign_in(anonymous, username="nobody")  # the hash of nobody is made once
     hashed = []
     from django.contrib.auth.hashers import MD5PasswordHasher  # noqa: PLC0415

@@ -2,7 +2,7 @@
 
 import pytest
 
-from policies import services
+from policies.builtin_rules import seed_waf_rules
 from policies.models import WafRule
 from tests.api.resources import fields_refused
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def builtin(db):
-    services.seed_waf_rules()
+    seed_waf_rules(actor="seed")
     return WafRule.objects.filter(builtin_key__isnull=False).first()
 
 

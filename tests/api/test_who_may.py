@@ -27,9 +27,15 @@ WHO = {
     },
     ("session", "GET"): SIGNED_IN,
     ("logout", "POST"): SIGNED_IN,
+    ("policy-explain", "POST"): ADMIN,
     ("system-settings", "GET"): ADMIN,
     ("system-settings", "PUT"): ADMIN,
     ("system-reload", "POST"): ADMIN,
+    ("policy-revisions-list", "GET"): ADMIN,
+    ("policy-revisions-detail", "GET"): ADMIN,
+    ("policy-revisions-restore", "POST"): ADMIN,
+    ("schema", "GET"): ADMIN,
+    ("docs", "GET"): ADMIN,
     **{(f"{name}-list", verb): ADMIN for name in MANAGED for verb in ("GET", "POST")},
     **{(f"{name}-detail", verb): ADMIN for name in MANAGED for verb in ("GET", "DELETE")},
     **{(f"{name}-detail", "PUT"): ADMIN for name in MANAGED if name not in NO_PUT},
@@ -85,7 +91,7 @@ def path_of(name, user_id):
         "sessions-detail": {**of_a_user, "jti": "00000000-0000-4000-8000-000000000000"},
         **dict.fromkeys(("git-tokens-list", "sessions-list", "password", "totp", *TOTP), of_a_user),
     }
-    usual = {"pk": 999_999} if name.endswith("-detail") else {}
+    usual = {"pk": 999_999} if name.endswith(("-detail", "-restore")) else {}
     return reverse(name, kwargs=arguments.get(name, usual)).removeprefix("/wall")
 
 

@@ -22,9 +22,12 @@ MODULES = sorted(
     }
     | {
         "gatewall.env",
+        "gatewall.geo_file",
         "gatewall.env_reader",
         "gatewall.clientip",
+        "gatewall.changes",
         "gatewall.refusals",
+        "gatewall.request_rate",
         "gatewall.snapshot.assembly",
         "gatewall.snapshot.codec",
         "gatewall.snapshot.files",
@@ -36,6 +39,8 @@ MODULES = sorted(
         "gatewall.snapshot.worker_report",
         "audit.records",
         "audit.spool",
+        "policies.block_lists",
+        "policies.list_diff",
     }
 )
 PROBE = "import importlib, json, sys; importlib.import_module(sys.argv[1]); print(json.dumps(sorted(sys.modules)))"

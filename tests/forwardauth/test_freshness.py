@@ -60,18 +60,24 @@ ADDED = {
     "public domain": (lambda: register(OFFICE, "public"), "host-public"),
     "geo rule": (lambda: services.block_country(actor="alice", country_code="NZ"), "country-blocked"),
     "WAF rule": (rule, "waf-rule"),
-    "settings": (lambda: system_settings.change(authorized_domains_mode="registered"), "host-not-authorized"),
+    "settings": (
+        lambda: system_settings.change(authorized_domains_mode="registered", actor="alice"),
+        "host-not-authorized",
+    ),
     "scope of the user": (
-        lambda: accounts.change_user(User.objects.get(username="Bob"), all_domains=False),
+        lambda: accounts.change_user(User.objects.get(username="Bob"), all_domains=False, actor="alice"),
         "host-not-in-scope",
     ),
     "user disabled": (
-        lambda: accounts.change_user(User.objects.get(username="Bob"), is_active=False),
+        lambda: accounts.change_user(User.objects.get(username="Bob"), is_active=False, actor="alice"),
         "credential-invalid",
     ),
-    "user deleted": (lambda: accounts.delete_user(User.objects.get(username="Bob")), "credential-invalid"),
+    "user deleted": (
+        lambda: accounts.delete_user(User.objects.get(username="Bob"), actor="alice"),
+        "credential-invalid",
+    ),
     "password changed": (
-        lambda: accounts.change_user(User.objects.get(username="Bob"), password=f"{PASSWORD} 2"),
+        lambda: accounts.change_user(User.objects.get(username="Bob"), password=f"{PASSWORD} 2", actor="alice"),
         "credential-invalid",
     ),
     "logout": (
@@ -109,30 +115,33 @@ def test_a_change_behind_one_that_was_rolled_back_is_enforced(ask, change, reaso
 
 
 REMOVED = {
-    "blocklist entry": (block, lambda: services.unblock_network(BlocklistEntry.objects.get())),
+    "blocklist entry": (block, lambda: services.unblock_network(BlocklistEntry.objects.get(), actor="alice")),
     "blocklist entry changed": (
         block,
-        lambda: services.change_blocked_network(BlocklistEntry.objects.get(), network="203.0.113.1"),
+        lambda: services.change_blocked_network(BlocklistEntry.objects.get(), network="203.0.113.1", actor="alice"),
     ),
-    "allowlist entry": (allow, lambda: services.disallow_network(AllowlistEntry.objects.get())),
+    "allowlist entry": (allow, lambda: services.disallow_network(AllowlistEntry.objects.get(), actor="alice")),
     "domain": (
         lambda: register(OFFICE, "public"),
         lambda: (
-            services.remove_domain(AuthorizedDomain.objects.get()),
-            system_settings.change(authorized_domains_mode="any"),
+            services.remove_domain(AuthorizedDomain.objects.get(), actor="alice"),
+            system_settings.change(authorized_domains_mode="any", actor="alice"),
         ),
     ),
     "access of a domain": (
         lambda: register(OFFICE, "denied"),
-        lambda: services.change_domain(AuthorizedDomain.objects.get(), access="authenticated"),
+        lambda: services.change_domain(AuthorizedDomain.objects.get(), access="authenticated", actor="alice"),
     ),
     "geo rule": (
         lambda: services.block_country(actor="alice", country_code="NZ"),
-        lambda: services.unblock_country(GeoBlockRule.objects.get()),
+        lambda: services.unblock_country(GeoBlockRule.objects.get(), actor="alice"),
     ),
-    "WAF rule": (rule, lambda: services.delete_waf_rule(WafRule.objects.get())),
-    "WAF rule switched off": (rule, lambda: services.change_waf_rule(WafRule.objects.get(), enabled=False)),
-    "WAF settings": (rule, lambda: system_settings.change(waf_mode="off")),
+    "WAF rule": (rule, lambda: services.delete_waf_rule(WafRule.objects.get(), actor="alice")),
+    "WAF rule switched off": (
+        rule,
+        lambda: services.change_waf_rule(WafRule.objects.get(), enabled=False, actor="alice"),
+    ),
+    "WAF settings": (rule, lambda: system_settings.change(waf_mode="off", actor="alice")),
 }
 
 
@@ -147,19 +156,19 @@ def test_what_is_taken_away_counts_no_more_at_once(ask, add, remove):
 
 
 def test_a_demotion_ends_the_sessions_of_an_admin(ask, alice, bob):
-    accounts.change_user(bob, is_admin=True)
+    accounts.change_user(bob, is_admin=True, actor="alice")
     token = a_token(alice)
     assert ask(service_authorization=token)[0] == 200
 
-    accounts.change_user(alice, is_admin=False)
+    accounts.change_user(alice, is_admin=False, actor="alice")
 
     assert ask(service_authorization=token) == (401, "credential-invalid")
 
 
 def test_a_user_who_is_enabled_again_does_not_get_the_old_session_back(ask, bob):
-    accounts.change_user(bob, is_active=False)
+    accounts.change_user(bob, is_active=False, actor="alice")
 
-    accounts.change_user(bob, is_active=True)
+    accounts.change_user(bob, is_active=True, actor="alice")
 
     assert ask() == (401, "credential-invalid")
 
@@ -177,9 +186,11 @@ def test_a_logout_ends_that_session_alone(ask, bob):
 
 
 MACHINES = {
-    "license deleted": lambda: licensing.revoke_license(License.objects.get()),
-    "license disabled": lambda: licensing.change_license(License.objects.get(), is_active=False),
-    "license expired": lambda: licensing.change_license(License.objects.get(), expires_at=timezone.now()),
+    "license deleted": lambda: licensing.revoke_license(License.objects.get(), actor="alice"),
+    "license disabled": lambda: licensing.change_license(License.objects.get(), is_active=False, actor="alice"),
+    "license expired": lambda: licensing.change_license(
+        License.objects.get(), expires_at=timezone.now(), actor="alice"
+    ),
 }
 
 
@@ -194,10 +205,10 @@ def test_a_license_counts_no_more_at_once(ask, change):
 
 
 GIT = {
-    "token deleted": lambda _: licensing.revoke_git_token(GitToken.objects.get()),
-    "user disabled": lambda user: accounts.change_user(user, is_active=False),
-    "user deleted": accounts.delete_user,
-    "user renamed": lambda user: accounts.change_user(user, username="robert"),
+    "token deleted": lambda _: licensing.revoke_git_token(GitToken.objects.get(), actor="alice"),
+    "user disabled": lambda user: accounts.change_user(user, is_active=False, actor="alice"),
+    "user deleted": lambda user: accounts.delete_user(user, actor="alice"),
+    "user renamed": lambda user: accounts.change_user(user, username="robert", actor="alice"),
 }
 
 

@@ -77,7 +77,7 @@ def test_a_disabled_user_is_challenged(plane, visit, bob):
     token = session(bob)
     assert plane(visit().plus(token)).status == 200
 
-    accounts.change_user(bob, is_active=False)
+    accounts.change_user(bob, is_active=False, actor="alice")
 
     assert plane(visit().plus(token)).verdict == (401, "credential-invalid")
 

@@ -4,6 +4,7 @@ import pytest
 
 from gatewall import system_settings
 from policies import services
+from policies.builtin_rules import seed_waf_rules
 from tests.cast import CLIENT, OFFICE
 from tests.mmdb import write_mmdb
 from tests.wall import a_git_token, a_license, a_token
@@ -95,7 +96,7 @@ def test_a_hit_in_the_address_that_the_visitor_asked_for_is_refused(auth, token)
 
 
 def test_the_builtin_rules_find_an_injection(auth, token):
-    services.seed_waf_rules()
+    seed_waf_rules(actor="seed")
 
     answer = auth(service_authorization=token, x_forwarded_uri="/?id=1%20UNION%20SELECT%20password%20FROM%20users")
 
@@ -103,7 +104,7 @@ def test_the_builtin_rules_find_an_injection(auth, token):
 
 
 def test_the_builtin_rules_leave_an_ordinary_request_alone(auth, token):
-    services.seed_waf_rules()
+    seed_waf_rules(actor="seed")
 
     assert auth(service_authorization=token, x_forwarded_uri="/search?q=union+of+workers&page=2").status == 200
 
@@ -162,7 +163,7 @@ def test_a_license_enters_a_domain_of_two_factors_only_when_it_names_it(auth):
 
 
 def test_a_client_over_its_rate_is_refused_with_the_seconds_to_wait(auth, token):
-    system_settings.change(request_rate_per_minute=2)
+    system_settings.change(request_rate_per_minute=2, actor="alice")
     answers = [auth(service_authorization=token) for _ in range(3)]
 
     assert [answer.status for answer in answers] == [200, 200, 403]
@@ -190,7 +191,7 @@ def test_a_blocked_country_is_refused_whoever_made_the_database(new_gate, settin
 @pytest.mark.parametrize(("mode", "status"), [("block", 403), ("allow", 200)])
 def test_an_unknown_country_is_refused_where_the_settings_say_so(new_gate, settings, tmp_path, token, mode, status):
     settings.GATEWALL_GEOIP_DATABASE = write_mmdb(tmp_path / "geo.mmdb", {"2001:db8::/32": {"country": "NZ"}})
-    system_settings.change(unknown_country=mode)
+    system_settings.change(unknown_country=mode, actor="alice")
 
     # The addresses reserved for documentation count as private, so this must be one of the others.
     assert new_gate()(service_authorization=token, x_forwarded_for="8.8.8.8").status == status

@@ -32,7 +32,7 @@ def test_process_that_starts_on_restored_rows_keeps_to_the_published_policy(new_
 
 
 def test_numbers_that_have_passed_the_old_ones_change_nothing(new_gate, restored, office):
-    services.change_domain(office, remark="a change after the restore")
+    services.change_domain(office, remark="a change after the restore", actor="alice")
 
     assert new_gate()(service_authorization=restored).verdict == (403, "client-blocked")
 

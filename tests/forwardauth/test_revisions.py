@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from accounts import services as accounts
 from accounts.models import User
 from gatewall import revisions
-from policies import services
+from policies import rows, services
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -41,7 +41,7 @@ def test_a_change_is_the_next_revision():
 
 def test_a_revision_outside_a_transaction_is_refused():
     with pytest.raises(transaction.TransactionManagementError):
-        revisions.advance()
+        revisions.advance(actor="alice", changes=[])
 
 
 def test_a_revocation_outside_a_transaction_is_refused():
@@ -63,7 +63,7 @@ def test_a_change_that_is_refused_has_no_revision():
     services.block_network(actor="alice", network="203.0.113.1")
     before = revisions.current()
 
-    with pytest.raises(services.Duplicate):
+    with pytest.raises(rows.Duplicate):
         services.block_network(actor="alice", network="203.0.113.1")
 
     assert revisions.current() == before
@@ -83,7 +83,7 @@ def test_writers_at_the_same_time_get_consecutive_revisions():
 def test_the_first_writers_of_all_do_not_collide():
     def write(number):
         with transaction.atomic():
-            revisions.advance()
+            revisions.advance(actor="alice", changes=[])
 
     in_threads(4, write)
 
@@ -94,7 +94,7 @@ def test_of_two_who_register_the_same_name_one_is_refused():
     def write(number):
         try:
             services.register_domain(actor="alice", name="office.example", access="authenticated")
-        except services.Duplicate:
+        except rows.Duplicate:
             return "duplicate"
         return "registered"
 
@@ -107,7 +107,7 @@ def test_two_admins_cannot_demote_each_other_at_the_same_moment(wall, attempt):
 
     def demote(number):
         try:
-            accounts.change_user(pair[number], is_admin=False)
+            accounts.change_user(pair[number], is_admin=False, actor="alice")
         except accounts.LastAdmin:
             return "last admin"
         return "demoted"
@@ -120,13 +120,13 @@ def test_two_admins_cannot_demote_each_other_at_the_same_moment(wall, attempt):
 def test_a_change_of_settings_does_not_block_the_first_registration(attempt):
     from gatewall import system_settings  # noqa: PLC0415
 
-    system_settings.change(waf_threshold=5)
+    system_settings.change(waf_threshold=5, actor="alice")
 
     def write(number):
         if number:
             services.register_domain(actor="alice", name="office.example", access="authenticated")
         else:
-            system_settings.change(waf_threshold=6)
+            system_settings.change(waf_threshold=6, actor="alice")
 
     in_threads(2, write)
 

@@ -1,4 +1,4 @@
-"""Fixtures of the rotation of keys."""
+"""Fixtures of the commands."""
 
 from importlib import import_module
 
@@ -14,3 +14,16 @@ def installation(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     with time_machine.travel(key_files.START, tick=False) as clock:
         yield key_files.Installation(tmp_path / "secrets", clock)
+
+
+@pytest.fixture
+def import_list(tmp_path, capsys):
+    """Return a function that imports a text and returns what the command said."""
+
+    def run(text, *arguments, name="drop"):
+        path = tmp_path / "list"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        import_module("django.core.management").call_command("import_list", str(path), "--name", name, *arguments)
+        return capsys.readouterr().out
+
+    return run

@@ -109,7 +109,7 @@ def test_a_session_that_is_over_does_nothing(visitor, bob, path, how):
     elif how == "expired":
         visitor.token = a_token(bob, at=timezone.now() - timedelta(days=2))
     elif how == "disabled":
-        services.change_user(bob, is_active=False)
+        services.change_user(bob, actor="", is_active=False)
     else:
         visitor.token = "no.good.token"
 

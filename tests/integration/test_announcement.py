@@ -3,7 +3,7 @@
 import pytest
 
 from gatewall import revisions
-from policies import services
+from policies import rows, services
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -56,7 +56,7 @@ def test_change_that_is_rolled_back_does_not_keep_the_next_one_from_being_announ
     asked = []
     hook(lambda version: asked.append(version.revision) or True)
     services.block_network(actor="alice", network="203.0.113.7")
-    with pytest.raises(services.Duplicate):
+    with pytest.raises(rows.Duplicate):
         services.block_network(actor="alice", network="203.0.113.7")
 
     services.block_network(actor="alice", network="203.0.113.8")

@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 from accounts.models import User
 from gatewall import revisions, system_settings
 from gatewall.engine.waf.builtin import BUILTIN_RULES
+from gatewall.models import PolicyRevision
 from gatewall.operations.launcher import free_port
 from policies import services
 from policies.models import AuthorizedDomain, WafRule
@@ -104,7 +105,7 @@ def test_the_rules_are_seeded_once(capsys):
 def test_seeding_leaves_what_operators_set(capsys):
     call_command("seed_waf_rules")
     rule = WafRule.objects.first()
-    services.change_waf_rule(rule, enabled=False, score=1, name="mine")
+    services.change_waf_rule(rule, enabled=False, score=1, name="mine", actor="alice")
 
     call_command("seed_waf_rules")
 
@@ -125,6 +126,43 @@ def test_seeding_brings_a_pattern_to_this_version(capsys):
 
 
 @pytest.mark.django_db
+def test_seeding_brings_the_operator_and_leaves_what_was_edited(capsys):
+    call_command("seed_waf_rules")
+    rule = WafRule.objects.first()
+    edited = {"targets": ["query"], "transforms": [], "category": "custom", "description": "mine"}
+    WafRule.objects.filter(pk=rule.pk).update(operator="contains", pattern="old", **edited)
+
+    call_command("seed_waf_rules")
+
+    fresh = WafRule.objects.get(pk=rule.pk)
+    assert (fresh.pattern, fresh.operator) == (rule.pattern, "regex")
+    assert {name: getattr(fresh, name) for name in edited} == edited
+
+
+@pytest.mark.django_db
+def test_seeding_gives_way_to_a_rule_of_a_person_and_says_so(caplog):
+    mine = services.create_waf_rule(actor="alice", name="xss-script-tag", pattern="x")
+    services.create_waf_rule(actor="alice", name="xss-script-tag-builtin", pattern="x")
+
+    call_command("seed_waf_rules")
+
+    assert WafRule.objects.get(builtin_key="xss-script-tag").name == "xss-script-tag-builtin2"
+    assert WafRule.objects.get(pk=mine.pk).name == "xss-script-tag"
+    assert "xss-script-tag-builtin2" in caplog.text
+
+
+@pytest.mark.django_db
+def test_seeding_is_one_revision_of_the_seed(capsys):
+    before = revisions.current().revision
+
+    call_command("seed_waf_rules")
+
+    revision = PolicyRevision.objects.get(pk=before + 1)
+    assert revisions.current().revision == before + 1
+    assert (revision.actor, len(revision.changes)) == ("seed", len(BUILTIN_RULES))
+
+
+@pytest.mark.django_db
 def test_seeded_domains_leave_the_mode():
     call_command("seed_domains")
 
@@ -142,7 +180,7 @@ def test_a_person_who_registers_beside_the_seeds_turns_the_mode(admin):
 @pytest.mark.django_db
 def test_a_seed_that_was_removed_does_not_come_back():
     call_command("seed_domains")
-    services.remove_domain(AuthorizedDomain.objects.get(name="localhost"))
+    services.remove_domain(AuthorizedDomain.objects.get(name="localhost"), actor="alice")
 
     call_command("seed_domains")
 

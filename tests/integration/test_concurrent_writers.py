@@ -19,6 +19,7 @@ from gatewall.snapshot.compiler import one_moment
 from gatewall.snapshot.places import policy_files
 from policies import services as policies
 from policies.models import MANUAL, BlocklistEntry
+from policies.restore import restore
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -149,3 +150,32 @@ def test_revoked_session_stays_revoked_while_others_write(writers, bob, wall, au
     statuses, *_ = at_once(lambda: {auth(service_authorization=token).status for _ in range(CHANGES)}, *writers)
 
     assert statuses == {401}
+
+
+def test_each_revision_has_the_change_and_the_name_of_its_writer(writers):
+    before = revisions.current().revision
+
+    made = at_once(*writers)
+
+    for number, numbers in enumerate(made):
+        rows = PolicyRevision.objects.filter(number__in=numbers).order_by("number")
+        assert {row.actor for row in rows} == {f"writer {number}"}
+        networks = [change["after"]["ip"] for row in rows for change in row.changes]
+        assert networks == [f"203.0.{number}.{step}" for step in range(CHANGES)]
+    assert revisions.current().revision == before + WRITERS * CHANGES
+
+
+def test_of_a_restore_and_a_change_at_once_each_is_whole(sessions):
+    policies.block_network(actor="x", network="192.0.2.1")
+    number = revisions.current().revision
+    policies.block_network(actor="x", network="192.0.2.2")
+
+    at_once(
+        lambda: restore(number, actor="restorer"),
+        lambda: policies.block_network(actor="writer", network="192.0.2.3"),
+    )
+
+    by_order = list(PolicyRevision.objects.filter(number__gt=number + 1).order_by("number"))
+    assert {row.actor for row in by_order} == {"restorer", "writer"}
+    left = set(BlocklistEntry.objects.values_list("network", flat=True))
+    assert left == ({"192.0.2.1"} if by_order[-1].actor == "restorer" else {"192.0.2.1", "192.0.2.3"})

@@ -167,7 +167,7 @@ def test_several_hosts_on_sqlite(production, monkeypatch, vendor, minutes, expec
 )
 def test_rules_about_countries_without_a_geo_database(production, database, country, values, needed):
     production.GATEWALL_GEOIP_DATABASE = database and Path(database)
-    system_settings.change(**values)
+    system_settings.change(**values, actor="alice")
     if country:
         services.block_country(actor="cast", country_code=country)
 

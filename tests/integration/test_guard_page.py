@@ -84,7 +84,7 @@ def test_the_style_sheet_of_the_page_is_there(browser):
 
 
 def test_the_message_and_the_contact_of_the_settings_are_shown_as_text(browser):
-    system_settings.change(guard_message="Welcome <b>you</b>", contact="a&b")
+    system_settings.change(guard_message="Welcome <b>you</b>", contact="a&b", actor="alice")
 
     text = browser.get("/wall/").text
 

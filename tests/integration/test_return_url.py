@@ -142,7 +142,7 @@ def test_a_way_back_to_ourselves_or_a_registered_host_is_taken(browser, rd, way)
 def test_a_host_that_nobody_registered_is_refused_in_every_mode(browser, mode):
     from gatewall import system_settings  # noqa: PLC0415
 
-    system_settings.change(authorized_domains_mode=mode)
+    system_settings.change(authorized_domains_mode=mode, actor="alice")
 
     assert sign_in(browser, "https://evil.example/") == "/wall/"
 

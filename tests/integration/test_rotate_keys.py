@@ -29,7 +29,7 @@ def test_old_and_new_processes_accept_each_others_tokens(installation):
 
 
 def test_a_session_of_before_lives_through_all_the_rotations_of_its_life(installation):
-    system_settings.change(session_hours=24 * 5)
+    system_settings.change(session_hours=24 * 5, actor="alice")
     token = signed(installation.sessions)
 
     for _ in range(5):
@@ -50,9 +50,9 @@ def test_retired_keys_go_when_no_session_can_need_them(installation):
 
 
 def test_session_that_was_opened_for_longer_keeps_its_key(installation, wall, alice):
-    system_settings.change(session_hours=24 * 30)
+    system_settings.change(session_hours=24 * 30, actor="alice")
     wall.a_token(alice, at=START)
-    system_settings.change(session_hours=1)
+    system_settings.change(session_hours=1, actor="alice")
     first = installation.sessions.signing
 
     installation.rotate(days=1)

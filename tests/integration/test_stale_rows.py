@@ -9,6 +9,7 @@ from accounts.models import Session, User
 from gatewall.refusals import Gone
 from licensing import services as licensing
 from licensing.models import GitToken, License
+from policies import rows
 from policies import services as policies
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule
 from tests.wall import PASSWORD
@@ -71,10 +72,10 @@ def test_change_of_a_deleted_row_does_not_bring_it_back(bob, kind):
     make, delete, change, values = kind
     row = make()
     stale = copy_of(row)
-    delete(row)
+    delete(row, actor="alice")
 
     with pytest.raises(Gone):
-        change(stale, **values)
+        change(stale, actor="alice", **values)
 
     assert not type(stale).objects.filter(pk=stale.pk).exists()
 
@@ -84,10 +85,10 @@ def test_deleting_twice_is_said(bob, kind):
     make, delete, _, _ = kind
     row = make()
     stale = copy_of(row)
-    delete(row)
+    delete(row, actor="alice")
 
     with pytest.raises(Gone):
-        delete(stale)
+        delete(stale, actor="alice")
 
 
 @pytest.mark.parametrize("kind", CHANGEABLE.values(), ids=CHANGEABLE)
@@ -96,9 +97,9 @@ def test_change_keeps_what_another_changed_meanwhile(bob, kind):
     first = make()
     second = copy_of(first)
     field, value = OTHERS[type(first)]
-    change(first, **values)
+    change(first, actor="alice", **values)
 
-    change(second, **{field: value})
+    change(second, actor="alice", **{field: value})
 
     row = copy_of(first)
     assert {**values, field: value} == {name: getattr(row, name) for name in (*values, field)}
@@ -127,14 +128,14 @@ SCOPED = {
 @pytest.mark.parametrize("make", SCOPED.values(), ids=SCOPED)
 def test_nothing_is_made_for_a_domain_that_was_removed_meanwhile(office, make):
     stale = copy_of(office)
-    policies.remove_domain(office)
+    policies.remove_domain(office, actor="alice")
 
-    with pytest.raises(policies.DomainRemoved):
+    with pytest.raises(rows.DomainRemoved):
         make(stale)
 
 
 def test_git_token_of_a_user_who_was_deleted_meanwhile_is_not_made(bob):
-    accounts.delete_user(copy_of(bob))
+    accounts.delete_user(copy_of(bob), actor="alice")
 
     with pytest.raises(Gone):
         licensing.issue_git_token(actor="alice", user_id=bob.pk, name="laptop")
@@ -143,7 +144,7 @@ def test_git_token_of_a_user_who_was_deleted_meanwhile_is_not_made(bob):
 
 
 def test_user_who_was_deleted_while_signing_in_is_not_signed_in(bob):
-    accounts.delete_user(copy_of(bob))
+    accounts.delete_user(copy_of(bob), actor="alice")
 
     with pytest.raises(login.InvalidCredentials):
         login.open_session(
@@ -159,7 +160,7 @@ def test_user_who_was_deleted_while_signing_in_is_not_signed_in(bob):
 def test_api_answers_404_for_a_row_that_was_deleted_meanwhile(admin, monkeypatch):
     entry = policies.block_network(actor="alice", network="203.0.113.7")
     stale = copy_of(entry)
-    policies.unblock_network(entry)
+    policies.unblock_network(entry, actor="alice")
     monkeypatch.setattr("policies.views.Blocklist.get_object", lambda _: stale)
 
     response = admin.delete(f"/ip-black-list/{stale.pk}")
@@ -170,7 +171,7 @@ def test_api_answers_404_for_a_row_that_was_deleted_meanwhile(admin, monkeypatch
 def test_api_answers_404_for_a_row_that_was_deleted_as_soon_as_it_was_made(admin, monkeypatch):
     def made_and_deleted(self, **values):
         entry = policies.block_network(actor="alice", **values)
-        policies.unblock_network(copy_of(entry))
+        policies.unblock_network(copy_of(entry), actor="alice")
         return entry
 
     monkeypatch.setattr("policies.views.Blocklist.create_row", made_and_deleted)

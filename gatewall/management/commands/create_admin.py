@@ -32,8 +32,13 @@ class Command(BaseCommand):
             self.stdout.write(f"made the admin {options['username']!r}; the password is in GATEWALL_ADMIN_PASSWORD")
             return
         path = settings.GATEWALL_HOME / "secrets" / f"{options['username']}-password"
-        _write_private(path, password)
-        self.stdout.write(f"made the admin {options['username']!r}, password {password} (also in {path})")
+        made = f"made the admin {options['username']!r}, password {password}"
+        try:
+            _write_private(path, password)
+        except OSError as error:
+            self.stdout.write(made)  # there is an admin now, and nobody else knows the password
+            raise CommandError(f"{path} cannot be written: {error.strerror}", returncode=2) from None
+        self.stdout.write(f"{made} (also in {path})")
 
 
 def _write_private(path: Path, text: str) -> None:

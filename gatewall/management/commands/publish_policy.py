@@ -22,10 +22,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         files = policy_files(settings.CONFIG)
-        if options["confirm_restored_database"]:
-            confirm_new_epoch(files)
         try:
+            if options["confirm_restored_database"]:
+                confirm_new_epoch(files)
             manifest = publish(files)
-        except (NotForward, ValueError, OSError) as error:
+        except NotForward as error:
             raise CommandError(str(error)) from None
+        except (ValueError, OSError) as error:
+            raise CommandError(f"nothing was published: {error}", returncode=2) from None
         self.stdout.write(f"revision {manifest.version.revision} is in force ({len(manifest.segments)} segments)")

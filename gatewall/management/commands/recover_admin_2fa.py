@@ -18,5 +18,5 @@ class Command(BaseCommand):
         user = selectors.user_by_name(options["username"])
         if user is None:
             raise CommandError(f"there is no user named {options['username']!r}", returncode=1)
-        recovery.reset(user)
+        recovery.reset(user, actor="recover_admin_2fa")
         self.stdout.write(f"{user.username} has no second factor and no session any more.")

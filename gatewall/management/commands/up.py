@@ -54,7 +54,7 @@ class Command(BaseCommand):
             lines.append(f"Demo site  {address}  (guarded by Gatewall: sign in as admin)")
 
         if (geo := health.geo_state()) != "ok":
-            lines.append(f"Geo rules  {geo} (set GEOIP_DATABASE to an MMDB file)")
+            lines.append(f"Geo rules  {geo} (`python manage.py update_geoip FILE-OR-URL` brings an MMDB file)")
 
         def announce() -> None:
             self.stdout.write("\n".join(["", *lines, "Stop with Ctrl-C.", "ready"]))

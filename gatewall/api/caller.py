@@ -1,0 +1,26 @@
+"""From where a request to the control plane comes."""
+
+from django.conf import settings
+from django.http import HttpRequest
+from rest_framework.request import Request
+
+from gatewall.clientip import Caller, client_of_environ
+from gatewall.engine.hosts import Authority
+
+_FORWARDING = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP")
+_FORWARDED = "HTTP_X_FORWARDED_"
+
+
+def caller_of(request: HttpRequest | Request) -> Caller | None:
+    """Return from where the caller changes policy, None for one who sits at this machine.
+
+    He reaches Gatewall past the proxy and past every list, so nothing can shut him out. A loopback
+    peer that sends any forwarding header is a proxy.
+    """
+    address = client_of_environ(request.META, settings.GATEWALL_TRUSTED_PROXIES)
+    forwarded = [name for name in request.META if name in _FORWARDING or name.startswith(_FORWARDED)]
+    if address.is_loopback and not forwarded:
+        return None
+    authority = Authority.parse(request.META.get("HTTP_HOST", ""))
+    names_client = bool(request.META.get("HTTP_X_FORWARDED_FOR", "").strip(", \t"))
+    return Caller(address, authority.host if authority else None, allowlist_applies=names_client or not forwarded)

@@ -1,0 +1,49 @@
+"""``/schema`` and ``/docs``: the OpenAPI document, and a page to read and try it. Nothing comes from another site."""
+
+from functools import cache
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import translation
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.renderers import OpenApiJsonRenderer2, OpenApiYamlRenderer, OpenApiYamlRenderer2
+from rest_framework.renderers import StaticHTMLRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gatewall.api.content_policy import content_security_policy
+from gatewall.api.operations import operation
+from gatewall.api.views import ApiView
+
+_DOCUMENT = {"type": "object", "required": ["openapi", "info", "paths"]}
+_PAGE = {"type": "string"}
+
+
+@cache
+def _document() -> Any:
+    """Return the document, which is the same for the life of the process."""
+    with translation.override("en"):  # not in the language of whoever asks first
+        return SchemaGenerator().get_schema(request=None, public=True)
+
+
+class Document(ApiView):
+    """The OpenAPI 3.1 document of the API, as JSON or, where ``Accept`` asks for it, as YAML."""
+
+    renderer_classes = [OpenApiJsonRenderer2, OpenApiYamlRenderer, OpenApiYamlRenderer2]
+
+    @operation(answer=_DOCUMENT)
+    def get(self, request: Request) -> Response:
+        return Response(_document())
+
+
+class Docs(ApiView):
+    """The OpenAPI document as a page on which it can be tried (Swagger UI)."""
+
+    renderer_classes = [StaticHTMLRenderer]
+
+    @operation(answer=_PAGE, media_type="text/html")
+    def get(self, request: Request) -> HttpResponse:
+        response: Any = render(request._request, "gatewall/docs.html")  # noqa: SLF001 - as DRF's own views do
+        response["Content-Security-Policy"] = content_security_policy(scripts_call_us=True)
+        return response

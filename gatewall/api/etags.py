@@ -1,0 +1,97 @@
+"""Entity tags and what they are asked for: ``If-Match`` before a write, ``If-None-Match`` (RFC 9110 section 13)."""
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from rest_framework import status
+from rest_framework.exceptions import APIException, ErrorDetail, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.utils.encoders import JSONEncoder
+
+from gatewall.api.codes import CODES
+
+_TAG = r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"'
+_TAGS = re.compile(rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*")
+
+
+class Stale(APIException):
+    """The object is not what the caller takes it for: somebody changed it."""
+
+    status_code = status.HTTP_412_PRECONDITION_FAILED
+    default_detail = "it was changed since you read it"
+    default_code = CODES[status.HTTP_412_PRECONDITION_FAILED]
+
+
+def tag_of(shown: Mapping[str, Any], volatile: Collection[str] = ()) -> str:
+    """Return the strong tag of an object as it is shown.
+
+    What changes by itself, like counters, has its own part behind a dot: a counter that moved is a
+    new representation for ``If-None-Match``, but no change that somebody else made for ``If-Match``.
+    """
+    firm = _digest({name: value for name, value in shown.items() if name not in volatile})
+    if not volatile:
+        return f'"{firm}"'
+    return f'"{firm}.{_digest({name: shown.get(name) for name in volatile})}"'
+
+
+def has_condition(request: Request) -> bool:
+    """True if a write depends on what the object is now."""
+    return "If-Match" in request.headers or "If-None-Match" in request.headers
+
+
+def refuse_stale(request: Request, tag: str) -> None:
+    """Raise Stale unless the conditions of a write hold for the object of this tag.
+
+    A weak tag never matches. Raises ValidationError for an ``If-Match`` that is no list of tags: it
+    asks for protection, and must not get none.
+    """
+    wanted = request.headers.get("If-Match")
+    if wanted is not None and wanted.strip() != "*":
+        tags = _parse(wanted)
+        if tags is None:
+            raise ValidationError({"If-Match": [ErrorDetail("a list of entity tags, or *", code="malformed")]})
+        if _firm(tag) not in {_firm(opaque) for weak, opaque in tags if not weak}:
+            raise Stale
+    if _is_none_match(request, tag):
+        raise Stale("it is there, and If-None-Match says that it must not be")
+
+
+def shown_if_changed(request: Request, shown: Mapping[str, Any], tag: str) -> Response:
+    """Return the answer to a GET of one object: 304 if the caller has it already.
+
+    The browsable page is another representation, and has no tag.
+    """
+    if getattr(request.accepted_renderer, "format", "json") != "json":
+        return Response(shown)
+    if _is_none_match(request, tag):
+        return Response(status=status.HTTP_304_NOT_MODIFIED, headers={"ETag": tag})
+    return Response(shown, headers={"ETag": tag})
+
+
+def _is_none_match(request: Request, tag: str) -> bool:
+    """True if ``If-None-Match`` names this object; one that cannot be read names nothing."""
+    known = request.headers.get("If-None-Match")
+    if known is None:
+        return False
+    return known.strip() == "*" or tag.strip('"') in {opaque for _, opaque in _parse(known) or ()}
+
+
+def _parse(header: str) -> list[tuple[bool, str]] | None:
+    """Return the tags of a header as (is weak, opaque text), or None if it is no list of tags."""
+    lines = header.split("\n")  # see forwardauth/gunicorn.py
+    if not all(_TAGS.fullmatch(line) for line in lines):
+        return None
+    return [(bool(weak), opaque) for line in lines for weak, opaque in re.findall(_TAG, line)]
+
+
+def _firm(tag: str) -> str:
+    return tag.strip('"').partition(".")[0]
+
+
+def _digest(value: Mapping[str, Any]) -> str:
+    text = json.dumps(value, cls=JSONEncoder, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

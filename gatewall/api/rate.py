@@ -1,0 +1,54 @@
+"""The brake of the API: so many calls a minute for each subject, shared by the workers of a host.
+
+Never on ``/auth*`` and ``/health*``, which a proxy asks about every request.
+"""
+
+import time
+from functools import lru_cache
+from pathlib import Path
+
+from django.conf import settings
+from rest_framework.exceptions import Throttled
+from rest_framework.request import Request
+
+from gatewall import system_settings
+from gatewall.clientip import client_of_environ
+from gatewall.request_rate import RequestRateTable, network_of
+
+SETTING_SECONDS = 1.0
+"""How long the number in force is remembered, so that a call costs no statement for it."""
+_remembered: tuple[float, int] = (0.0, 0)
+
+
+def count_call(request: Request, user_id: int | None) -> None:
+    """Count a call of this user or, if he is nobody, of the client's network. Raises Throttled over the limit."""
+    if user_id is None:
+        subject = b"network " + network_of(client_of_environ(request.META, settings.GATEWALL_TRUSTED_PROXIES))
+    else:
+        subject = b"user %d" % user_id
+    if wait := _table(settings.GATEWALL_HOME).count(subject, _limit(), time.time()):
+        raise Throttled(wait=wait, detail="too many calls within a minute.")
+
+
+def forget_limit() -> None:
+    """Ask for the number again at the next call."""
+    global _remembered  # noqa: PLW0603 - a memory of one value
+    _remembered = (0.0, 0)
+
+
+def _limit() -> int:
+    """Return the calls a minute."""
+    global _remembered  # noqa: PLW0603 - a memory of one value
+    until, limit = _remembered
+    now = time.monotonic()
+    if now >= until:
+        limit = system_settings.current().api_requests_per_minute
+        _remembered = (now + SETTING_SECONDS, limit)
+    return limit
+
+
+@lru_cache(maxsize=1)
+def _table(home: Path) -> RequestRateTable:
+    run = home / "run"
+    run.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return RequestRateTable(run / "api-rate")

@@ -1,0 +1,296 @@
+"""The OpenAPI document, made of what the views say: the one place that knows drf-spectacular.
+
+A ``Resource`` is described by its serializers, filters and orderings; every other method by its
+``gatewall.api.operations.Operation``. What all operations have in common is written down once, by
+``complete``.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from django.utils.module_loading import autodiscover_modules
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ResolvedComponent, get_doc
+from rest_framework import serializers
+from rest_framework.permissions import AllowAny
+
+from gatewall.api.codes import CODES, PROBLEM_CODES
+from gatewall.api.operations import Operation
+from gatewall.api.pagination import MAX_PAGE_SIZE, PAGE_SIZE
+from gatewall.api.problems import MEDIA_TYPE, status_of
+from gatewall.api.queries import MAX_SEARCH
+from gatewall.api.resources import Resource
+from gatewall.api.serializers import StrictInput
+from gatewall.refusals import Refusal
+
+Schema = dict[str, Any]
+_VERBS = {"list": "List", "create": "Create", "retrieve": "Show", "update": "Change", "destroy": "Delete"}
+_PENDING = {"policy_pending": {"const": True, "description": "not published on this host within two seconds"}}
+_CONDITIONS = {"PUT": "If-Match", "DELETE": "If-Match", "GET": "If-None-Match"}
+_SESSION = [{"sessionHeader": []}, {"sessionCookie": []}]
+_ADMIN_SESSION = {"adminSession": []}
+
+
+class OperationSchema(AutoSchema):
+    """Describes one operation of the API."""
+
+    def is_excluded(self) -> bool:
+        """Leave out what says nothing of itself; a test finds it."""
+        return not isinstance(self.view, Resource) and self._operation is None
+
+    def get_summary(self) -> str:
+        return self._words().partition("\n")[0].strip()
+
+    def get_description(self) -> str:
+        return self._words().partition("\n")[2].strip()
+
+    def get_operation_id(self) -> str:
+        if self._operation is None:
+            return str(super().get_operation_id())
+        verb = {"GET": ["show"], "PUT": ["change"], "DELETE": ["delete"]}.get(self.method, [])
+        return "_".join([*(token.replace("-", "_") for token in self._tokenize_path()), *verb])
+
+    def get_auth(self) -> list[Schema]:
+        if self._is_public:
+            return []
+        names = {kind.__name__ for kind in self.view.authentication_classes}
+        return [*_SESSION, *([_ADMIN_SESSION] if "AdminSessionAuthentication" in names else [])]
+
+    def get_serializer_name(self, serializer: Any, direction: str) -> str:
+        return type(serializer).__name__.removesuffix("Output")
+
+    def _words(self) -> str:
+        doc = get_doc(type(self.view))
+        if self._is_of_resource:
+            first, _, rest = doc.partition("\n")
+            return f"{_VERBS[self.view.action]}: {first[:1].lower()}{first[1:]}\n{rest}"
+        return get_doc(getattr(self.view, getattr(self.view, "action", None) or self.method.lower())) or doc
+
+    @property
+    def _operation(self) -> Operation | None:
+        name = getattr(self.view, "action", None) or self.method.lower()
+        return getattr(getattr(self.view, name, None), "operation", None)
+
+    @property
+    def _is_of_resource(self) -> bool:
+        return isinstance(self.view, Resource) and self._operation is None
+
+    @property
+    def _is_public(self) -> bool:
+        return any(isinstance(each, AllowAny) for each in self.view.get_permissions())
+
+    def _is_list_view(self, serializer: Any = None) -> bool:
+        return getattr(self.view, "action", None) == "list"
+
+    def _get_parameters(self) -> list[Schema]:
+        found = [*self._path_parameters()]
+        if self._is_of_resource and self._is_list_view():
+            found += [_query(name, schema) for name, schema in self._list_parameters().items()]
+        if self._is_of_resource and self.view.action == "destroy":
+            found += [_query(name, schema) for name, schema in self.view.delete_parameters.items()]
+        if self._operation is not None:
+            found += [_query(name, dict(schema)) for name, schema in self._operation.parameters.items()]
+        if self._is_tagged and self.method in _CONDITIONS:
+            name = _CONDITIONS[self.method]
+            found.append({"in": "header", "name": name, "schema": {"type": "string"}})
+        return found
+
+    def _path_parameters(self) -> Iterator[Schema]:
+        for name in re.findall(r"\{(\w+)\}", self.path):
+            # drf-spectacular writes {id} in the path where the route says pk.
+            regex, spelt, schema = self.path_regex, "pk" if name == "id" else name, {"type": "string"}
+            if f"<uuid:{name}>" in regex or name == "jti":
+                schema = {"type": "string", "format": "uuid"}
+            elif any(f"<int:{each}>" in regex or f"(?P<{each}>[0-9]" in regex for each in (name, spelt)):
+                schema = {"type": "integer", "minimum": 1}
+            yield {"in": "path", "name": name, "required": True, "schema": schema}
+
+    def _list_parameters(self) -> dict[str, Schema]:
+        orderings = [each for name in self.view.ordering_fields for each in (name, f"-{name}")]
+        filters = self.view.filterset_class.base_filters
+        return {
+            "page": {"type": "integer", "minimum": 1, "default": 1},
+            "page_size": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": PAGE_SIZE},
+            "all": {"type": "boolean", "default": False},
+            "ordering": {"type": "string", "enum": orderings},
+            **({"search": {"type": "string", "maxLength": MAX_SEARCH}} if self.view.search_fields else {}),
+            **{name: dict(each.field.openapi) for name, each in filters.items()},
+        }
+
+    def _get_request_body(self, direction: str = "request") -> Schema | None:
+        body = getattr(self.view, "input", None) if self._is_of_resource else self._operation and self._operation.body
+        if body is None or (self._is_of_resource and self.method not in {"POST", "PUT"}):
+            return None
+        is_partial = (
+            self.method == "PUT" if self._is_of_resource else bool(self._operation and self._operation.is_partial)
+        )
+        schema = self._part_of(body) if is_partial else self.resolve_serializer(body, "request").ref
+        required = not is_partial and any(field.required for field in body().fields.values())
+        return {"required": required, "content": {"application/json": {"schema": schema}}}
+
+    def _part_of(self, body: type[serializers.Serializer[Any]]) -> Schema:
+        """Return a body of any subset of the fields, in which read-only ones may be sent back."""
+        name = f"{self.get_serializer_name(body(), 'request').removesuffix('Input')}Change"
+        component = ResolvedComponent(name=name, type=ResolvedComponent.SCHEMA, object=(body, "change"))
+        if component not in self.registry:
+            schema = self._map_serializer(body(), "request")
+            schema.pop("required", None)
+            if self._is_of_resource:
+                shown = self._map_serializer(self.view.output(), "response")["properties"]
+                schema["properties"] = {**shown, **schema["properties"]}
+            component.schema = schema
+            self.registry.register(component)
+        return self.registry[component].ref
+
+    def _map_serializer(self, serializer: Any, direction: str, bypass_extensions: bool = False) -> Schema:  # noqa: FBT001, FBT002 - as in the base class
+        schema: Schema = super()._map_serializer(serializer, direction, bypass_extensions)
+        schema.pop("description", None)
+        if isinstance(serializer, StrictInput):
+            schema["additionalProperties"] = False
+            return schema
+        optional = {name for name, each in serializer.fields.items() if not each.required and not each.read_only}
+        for each in schema.get("properties", {}).values():
+            each.pop("readOnly", None)
+        schema["required"] = sorted(set(schema.get("properties", ())) - optional)
+        return schema
+
+    def _map_serializer_field(self, field: Any, direction: str, bypass_extensions: bool = False) -> Any:  # noqa: FBT001, FBT002 - as in the base class
+        if shape := getattr(field, "shape", None):
+            return dict(shape)
+        return super()._map_serializer_field(field, direction, bypass_extensions)
+
+    def _get_response_bodies(self, direction: str = "response") -> Schema:
+        answers = dict(self._answers())
+        problems = {status: {"$ref": f"#/components/responses/Problem{status}"} for status in self._problems()}
+        return {str(status): each for status, each in sorted({**problems, **answers}.items())}
+
+    def _answers(self) -> Iterator[tuple[int, Schema]]:
+        if not self._is_of_resource:
+            for status, output in (self._operation.answers if self._operation else {}).items():
+                yield status, self._answer(status, self._shape_of(output))
+        else:
+            status = {"create": 201, "destroy": 204}.get(self.view.action, 200)
+            yield status, self._answer(status, self._shape_of_resource())
+        if self._is_tagged and self.method == "GET":
+            yield 304, {"description": "the caller has it already", "headers": _headers("ETag")}
+
+    def _shape_of(self, output: Any) -> Schema | None:
+        if output is None or isinstance(output, Mapping):
+            return None if output is None else dict(output)
+        if isinstance(output, tuple):
+            return {"oneOf": [self._shape_of(each) for each in output]}
+        return self.resolve_serializer(output, "response").ref
+
+    def _shape_of_resource(self) -> Schema | None:
+        if self.view.action == "destroy":
+            return None
+        one = self.resolve_serializer(self.view.output, "response").ref
+        match self.view.action:
+            case "list":
+                return _envelope(one)
+            case "create":
+                extra = self.view.output_on_create
+                more = [self.resolve_serializer(extra, "response").ref] if extra else []
+                return {"allOf": [one, *more, {"type": "object", "properties": _PENDING}]}
+            case "update":
+                return {"allOf": [one, {"type": "object", "properties": _PENDING}]}
+        return one
+
+    def _answer(self, status: int, shape: Schema | None) -> Schema:
+        names = [
+            *(["Location"] if status == 201 else []),
+            *(["ETag"] if self._is_tagged and status in {200, 201} else []),
+        ]
+        answer: Schema = {"description": HTTPStatus(status).phrase}
+        if names:
+            answer["headers"] = _headers(*names)
+        if shape is not None:
+            media_type = self._operation.media_type if self._operation else "application/json"
+            answer["content"] = {media_type: {"schema": shape}}
+        return answer
+
+    @property
+    def _is_tagged(self) -> bool:
+        if self._is_of_resource:
+            return bool(self.view.action != "list")
+        return self._operation is not None and self._operation.is_tagged
+
+    def _problems(self) -> set[int]:
+        found = {400, 406, 500} | (self._operation.refuses if self._operation else set())
+        if self.view.is_rate_limited:
+            found.add(429)
+        if not self._is_public:
+            found |= {401, 403}
+        if "{" in self.path:
+            found.add(404)
+        if self.method in {"POST", "PUT"}:
+            found |= {411, 413, 415}
+        if self._is_of_resource and self.method != "GET":
+            found.add(409)
+        if self._is_tagged and self.method in {"PUT", "DELETE"}:
+            found.add(412)
+        return found
+
+
+def complete(result: Schema, generator: Any, request: Any, public: bool) -> Schema:  # noqa: FBT001 - drf-spectacular's
+    """Add what all operations share: problems, headers, the ways to sign in."""
+    autodiscover_modules("hashers")  # Django imports them with the first password; their refusals belong here too
+    components = result["components"]
+    components["schemas"]["Problem"] = _problem_schema()
+    components["responses"] = {f"Problem{status}": _problem(status) for status in sorted(CODES)}
+    components["headers"] = {
+        "ETag": {"description": "a strong tag of the object", "schema": {"type": "string"}},
+        "Location": {"description": "the path of the new object", "schema": {"type": "string"}},
+        "Retry-After": {"description": "whole seconds", "schema": {"type": "integer", "minimum": 1}},
+        "WWW-Authenticate": {"schema": {"type": "string"}},
+    }
+    components["securitySchemes"] = {
+        "sessionHeader": {"type": "apiKey", "in": "header", "name": "Service-Authorization"},
+        "sessionCookie": {"type": "apiKey", "in": "cookie", "name": "service.token"},
+        "adminSession": {"type": "apiKey", "in": "cookie", "name": "gatewall.admin"},
+    }
+    return result
+
+
+def _problem_schema() -> Schema:
+    text = {"type": "string"}
+    errors = {"type": "object", "properties": {"field": text, "code": text, "message": text}}
+    errors["required"] = ["field", "code", "message"]
+    members = {"type": text, "title": text, "status": {"type": "integer"}, "detail": text}
+    code = {"type": "string", "enum": sorted(PROBLEM_CODES)}
+    properties = {**members, "code": code, "errors": {"type": "array", "items": errors}}
+    return {"type": "object", "properties": properties, "required": [*members, "code"]}
+
+
+def _problem(status: int) -> Schema:
+    codes = {CODES[status], *(each.code for each in _refusals() if status_of(each) == status)} & PROBLEM_CODES
+    own = {"type": "object", "properties": {"status": {"const": status}, "code": {"enum": sorted(codes)}}}
+    schema = {"allOf": [{"$ref": "#/components/schemas/Problem"}, own]}
+    answer: Schema = {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"schema": schema}}}
+    if names := {401: ["WWW-Authenticate"], 429: ["Retry-After"]}.get(status):
+        answer["headers"] = _headers(*names)
+    return answer
+
+
+def _refusals(kind: type[Refusal] = Refusal) -> Iterator[type[Refusal]]:
+    for each in kind.__subclasses__():
+        if hasattr(each, "code"):
+            yield each
+        yield from _refusals(each)
+
+
+def _envelope(one: Schema) -> Schema:
+    link = {"type": ["string", "null"], "format": "uri"}
+    properties = {"count": {"type": "integer"}, "next": link, "previous": link}
+    properties["results"] = {"type": "array", "items": one}
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _query(name: str, schema: Schema) -> Schema:
+    return {"in": "query", "name": name, "schema": schema}
+
+
+def _headers(*names: str) -> Schema:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}

@@ -1,0 +1,39 @@
+"""What holds for every call of the API, whatever it is for."""
+
+from typing import Any
+
+from rest_framework.exceptions import APIException
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from gatewall.api.queries import refuse_ambiguous_query
+from gatewall.api.rate import count_call
+from gatewall.refusals import Refusal
+
+
+class ApiView(APIView):
+    """Refuses query strings of two meanings, and callers that call too often.
+
+    Every view of the API is one of these. A method that is no part of a ``Resource`` says with
+    ``gatewall.api.operations.operation`` what it takes and answers.
+    """
+
+    is_rate_limited = True
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Raise what is wrong with the call before its method is looked at."""
+        refuse_ambiguous_query(request)
+        super().initial(request, *args, **kwargs)
+
+    def perform_authentication(self, request: Request) -> None:
+        """Find out who calls, and count the call; a credential that opens nothing counts for the client's network."""
+        try:
+            user = request.user
+        except (APIException, Refusal):
+            self._count(request, None)
+            raise
+        self._count(request, user.pk)
+
+    def _count(self, request: Request, user_id: int | None) -> None:
+        if self.is_rate_limited:
+            count_call(request, user_id)

@@ -1,0 +1,164 @@
+"""What a policy revision says of itself: which objects it created, changed and deleted, and how. No I/O.
+
+Objects are described under the names of the API, in JSON-plain values. Only the fields of ``FIELDS``
+are: what opens anything (password, digest, token) is not among them.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+MAX_CHANGES = 1000
+"""A revision of more objects keeps their numbers only."""
+
+_RECORD = {"created_at": "created_at", "created_by": "created_by"}
+
+
+def _same(*names: str) -> dict[str, str]:
+    return {name: name for name in names}
+
+
+class Resource(StrEnum):
+    """The kinds of objects, by their path segment in the API."""
+
+    BLOCKLIST = "ip-black-list"
+    ALLOWLIST = "ip-white-list"
+    WAF_RULES = "waf-rules"
+    DOMAINS = "authorized-domains"
+    COUNTRIES = "geo-block-rules"
+    LICENSES = "licenses"
+    USERS = "users"
+    GIT_TOKENS = "users/git-tokens"
+    SETTINGS = "system/settings"
+
+
+_WAF_FIELDS = (
+    *("name", "pattern", "operator", "targets", "transforms", "category", "severity", "score", "action"),
+    *("priority", "enabled", "path_prefix", "exclusions", "description", "builtin"),
+)
+_SCOPE = ("is_active", "all_domains", "authorized_domains", "remark")
+
+FIELDS: Mapping[str, Mapping[str, str]] = {
+    Resource.BLOCKLIST: {"ip": "network", **_same("remark", "expires_at", "source"), **_RECORD},
+    Resource.ALLOWLIST: {"ip": "network", **_same("domain", "inspect", "remark", "expires_at"), **_RECORD},
+    Resource.WAF_RULES: {**_same(*_WAF_FIELDS, "domain"), **_RECORD},
+    Resource.DOMAINS: {**_same("name", "access", "remark"), **_RECORD},
+    Resource.COUNTRIES: {**_same("country_code", "remark"), **_RECORD},
+    Resource.LICENSES: {**_same("name", "prefix", "expires_at", *_SCOPE), **_RECORD},
+    Resource.USERS: {**_same("username", "email", "is_admin", *_SCOPE), **_RECORD},
+    Resource.GIT_TOKENS: {**_same("user_id", "name", "prefix", "expires_at"), **_RECORD},
+}
+"""By resource, the fields that are recorded: their name in the API and the attribute of the row."""
+
+
+class Action(StrEnum):
+    """What became of an object."""
+
+    CREATED = "created"
+    CHANGED = "changed"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """An object of the policy, as the API names it and its fields."""
+
+    resource: str
+    id: int
+    name: str
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a revision did to one object. A change has the fields that differ, the other two have all."""
+
+    resource: str
+    id: int
+    name: str
+    action: Action
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """The changes of a revision, None if they are too many, and their numbers by resource and action."""
+
+    changes: list[dict[str, Any]] | None
+    counts: list[dict[str, Any]]
+
+
+def describe(resource: str, row: Any, fields: Mapping[str, str] | None = None) -> Described:
+    """Return what is recorded of a row; ``fields`` where the table above does not say."""
+    attributes = FIELDS[resource] if fields is None else fields
+    values = {name: _plain(getattr(row, attribute)) for name, attribute in attributes.items()}
+    return Described(resource, row.pk, str(row), values)
+
+
+def difference(
+    before: Described | None, after: Described | None, *, noted: Mapping[str, str] | None = None
+) -> Change | None:
+    """Return what became of an object, None if nothing did. A side that is None means: it was not there.
+
+    ``noted`` says of what is never shown that it changed: ``{"password": "changed"}``.
+    """
+    if before is None:
+        if after is None:
+            return None
+        return Change(after.resource, after.id, after.name, Action.CREATED, {}, after.fields)
+    if after is None:
+        return Change(before.resource, before.id, before.name, Action.DELETED, before.fields, {})
+    differing = [name for name, value in after.fields.items() if before.fields.get(name) != value]
+    if not differing and not noted:
+        return None
+    old, new = ({name: side.fields.get(name) for name in differing} for side in (before, after))
+    return Change(after.resource, after.id, after.name, Action.CHANGED, old, {**new, **(noted or {})})
+
+
+def diff_of(changes: Iterable[Change | None]) -> Diff:
+    """Return the changes as a revision keeps them. However many there are, few are held at a time."""
+    kept: list[dict[str, Any]] | None = []
+    numbers: Counter[tuple[str, str, str]] = Counter()
+    for change in changes:
+        if change is None:
+            continue
+        numbers[change.resource, change.action, source_of(change)] += 1
+        if kept is not None:
+            kept.append(asdict(change))
+        if kept is not None and len(kept) > MAX_CHANGES:
+            kept = None
+    return Diff(kept, [_count(*key, number) for key, number in sorted(numbers.items())])
+
+
+def source_of(change: Change) -> str:
+    """Return the source of a blocklist entry that was created or deleted, empty for anything else."""
+    return str(change.after.get("source") or change.before.get("source") or "")
+
+
+def moment_of(text: str) -> datetime:
+    """Return the moment that ``describe`` wrote. Raises ValueError."""
+    return datetime.fromisoformat(text)
+
+
+def _count(resource: str, action: str, source: str, number: int) -> dict[str, Any]:
+    return {"resource": resource, **({"source": source} if source else {}), "action": action, "count": number}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):  # to the microsecond, so that a restore brings back the very moment
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if isinstance(value, StrEnum):
+        return value.value
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if hasattr(value, "all"):
+        return [str(row) for row in value.all()]
+    return str(value)  # a row that is referred to, by its name

@@ -1,0 +1,22 @@
+"""Which file is the geo database. Pure: standard library only."""
+
+from pathlib import Path
+
+_MARKER, _METADATA_BYTES = b"\xab\xcd\xefMaxMind.com", 128 * 1024  # the MMDB format's own limit
+
+
+def installed(home: Path) -> Path:
+    """Return where ``manage.py update_geoip`` puts it: the one in use where nobody names another."""
+    return home / "geo" / "country.mmdb"
+
+
+def refuse_other_files(path: Path, name: str) -> None:
+    """Raise ValueError if there is no MMDB in the file; the message calls it by its ``name``."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _METADATA_BYTES))
+            end = file.read(_METADATA_BYTES)
+    except OSError:
+        raise ValueError(f"{name!r}, which is not a readable file") from None
+    if _MARKER not in end:
+        raise ValueError(f"{name!r}, which is not an MMDB file")

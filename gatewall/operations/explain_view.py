@@ -1,0 +1,213 @@
+"""The explanation over HTTP: a made-up request in, decision and trace out."""
+
+import re
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts import selectors as accounts
+from gatewall.api.operations import operation
+from gatewall.api.serializers import ShapedField, StrictInput, TextField, WholeNumberField
+from gatewall.api.views import ApiView
+from gatewall.engine.model import SubjectKind
+from gatewall.forwardauth.explanation import AssumedSubject, MadeUpRequest
+from gatewall.operations.explanation import explain
+from licensing import selectors as licensing
+
+MAX_URI = 8192
+_MAX_VALUE = 8192  # nginx takes lines of 8 KiB, and four of them
+_MAX_HEADER_BYTES = 32_768
+_MAX_HEADERS = 100
+_MAX_NAME = 256
+_MAX_ID = 2**63 - 1
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)  # RFC 9110 section 5.6.2
+_CONTROLS = frozenset(map(chr, [*range(9), *range(10, 32), 127]))
+_TOLD_BY_FIELDS = frozenset({"host", *(f"x-forwarded-{part}" for part in ("for", "host", "proto", "method", "uri"))})
+_TOKEN_HEADERS = {
+    "session": "service-authorization",
+    "git-token": "service-git-token",
+    "license": "service-license",
+}
+_ASSUMABLE = {"user": SubjectKind.USER, "license": SubjectKind.LICENSE}
+
+
+class WireField(serializers.Field[str, Any, str, Any]):
+    """A JSON string, as the bytes it has in UTF-8; whether they are malformed is for the gate to say."""
+
+    shape = {"type": "string"}
+    default_error_messages = {"invalid": "a text is needed", "too-long": "at most {bytes} bytes"}
+
+    def __init__(self, *, max_bytes: int = _MAX_VALUE, **options: Any) -> None:
+        self._max_bytes = max_bytes
+        super().__init__(**options)
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        wire: str = data.encode("utf-8").decode("latin-1")
+        if len(wire) > self._max_bytes:
+            self.fail("too-long", bytes=self._max_bytes)
+        return wire
+
+
+class LineField(WireField):
+    """The value of a header line, which no server takes with a control byte in it."""
+
+    default_error_messages = {"control": "a header has no control bytes"}
+
+    def to_internal_value(self, data: Any) -> str:
+        wire = super().to_internal_value(data).strip(" \t")
+        if not _CONTROLS.isdisjoint(wire):
+            self.fail("control")
+        return wire
+
+
+class HeadersField(serializers.Field[Any, Any, Any, Any]):
+    """Header names with their values; a list of values is as many lines."""
+
+    shape = {
+        "type": "object",
+        "additionalProperties": {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
+    }
+    default_error_messages = {
+        "invalid": "an object of header names and texts, or lists of texts, is needed",
+        "name": "a header name has letters, digits and !#$%&'*+-.^_`|~, at most {length}",
+        "told": "host, client, scheme, method and URI have fields of their own",
+        "too-many": "at most {count} header lines",
+        "too-long": "at most {bytes} bytes of headers",
+    }
+
+    def to_internal_value(self, data: Any) -> tuple[tuple[str, str], ...]:
+        if not isinstance(data, dict):
+            self.fail("invalid")
+        lines = [(self._name(name), value) for name, values in data.items() for value in self._values(values)]
+        if len(lines) > _MAX_HEADERS:
+            self.fail("too-many", count=_MAX_HEADERS)
+        if sum(len(name) + len(value) for name, value in lines) > _MAX_HEADER_BYTES:
+            self.fail("too-long", bytes=_MAX_HEADER_BYTES)
+        return tuple(lines)
+
+    def _name(self, name: str) -> str:
+        if len(name) > _MAX_NAME or not _NAME.fullmatch(name):
+            self.fail("name", length=_MAX_NAME)
+        if name.lower() in _TOLD_BY_FIELDS:
+            self.fail("told")
+        return name.lower()
+
+    def _values(self, values: Any) -> list[str]:
+        line = LineField()
+        if isinstance(values, list):
+            return [line.to_internal_value(value) for value in values[: _MAX_HEADERS + 1]]
+        return [line.to_internal_value(values)]
+
+
+class CredentialInput(StrictInput):
+    """A token, or whom to take as signed in."""
+
+    kind = serializers.ChoiceField(
+        choices=[*_TOKEN_HEADERS, "user"], error_messages={"invalid_choice": "session, git-token, license or user"}
+    )
+    token = LineField(required=False)
+    id = WholeNumberField(min_value=1, max_value=_MAX_ID, required=False)
+    name = TextField(max_length=100, required=False)
+    amr = serializers.ListField(
+        child=serializers.ChoiceField(
+            choices=["pwd", "otp", "mfa"], error_messages={"invalid_choice": "pwd, otp or mfa"}
+        ),
+        max_length=3,
+        required=False,
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        kind = attrs["kind"]
+        named = [name for name in ("token", "id", "name") if name in attrs]
+        allowed = ({"token"} if kind in _TOKEN_HEADERS else set()) | ({"id", "name"} if kind in _ASSUMABLE else set())
+        if len(named) != 1 or named[0] not in allowed:
+            raise serializers.ValidationError(f"a {kind} is told by exactly one of {', '.join(sorted(allowed))}")
+        if "amr" in attrs and kind != "user":
+            raise serializers.ValidationError({"amr": "only a user's session has it"})
+        if named[0] != "token":
+            attrs["assumed"] = AssumedSubject(
+                _ASSUMABLE[kind], _existing(kind, named[0], attrs[named[0]]), tuple(attrs.get("amr", ["pwd"]))
+            )
+        return attrs
+
+
+def _existing(kind: str, by: str, value: Any) -> int:
+    """Return the id of the user or license. Raises ValidationError if there is none: a slip, no refusal."""
+    rows = accounts.users_named if kind == "user" else licensing.licenses_named
+    row = rows(**{by: value}).first()
+    if row is None:
+        raise serializers.ValidationError({by: f"there is no such {kind}"})
+    return int(row.pk)
+
+
+class ExplainInput(StrictInput):
+    """A made-up request."""
+
+    client_ip = WireField(max_bytes=4096)
+    host = WireField()
+    method = WireField()
+    uri = WireField(max_bytes=MAX_URI)
+    scheme = WireField(required=False)
+    headers = HeadersField(required=False)
+    credential = CredentialInput(required=False, allow_null=True)
+
+    def made_up(self) -> MadeUpRequest:
+        """Return the request that was made up; the input is valid."""
+        values = self.validated_data
+        credential = values.get("credential") or {}
+        sent = [(_TOKEN_HEADERS[credential["kind"]], credential["token"])] if "token" in credential else []
+        return MadeUpRequest(
+            client=values["client_ip"],
+            host=values["host"],
+            method=values["method"],
+            uri=values["uri"],
+            scheme=values.get("scheme"),
+            headers=(*sent, *values.get("headers", ())),
+            assumed=credential.get("assumed"),
+        )
+
+
+_ROW = {"type": ["object", "null"], "properties": {"kind": {"type": "string"}, "id": {"type": "integer"}}}
+_RULES = {"type": "array", "items": {"type": "object"}}
+
+
+class StepOutput(serializers.Serializer[Any]):
+    """What one step says: its outcome, ``not matched``, or null where it was not asked."""
+
+    step = serializers.CharField()
+    reached = serializers.BooleanField()
+    decided = serializers.BooleanField()
+    outcome = serializers.CharField(allow_null=True)
+    reason = serializers.CharField(allow_null=True)
+    decided_by = ShapedField(_ROW, allow_null=True)
+    rules = ShapedField(_RULES)
+
+
+class ExplanationOutput(serializers.Serializer[Any]):
+    """The decision, every step in its order, and what was known of the request."""
+
+    decision = ShapedField({"type": "object"})
+    trace = StepOutput(many=True)
+    client_ip = serializers.CharField()
+    subject = ShapedField(_ROW, allow_null=True)
+    country_code = serializers.CharField(allow_null=True)
+    domain = serializers.CharField(allow_null=True)
+    rules = ShapedField(_RULES)
+    visible = serializers.ListField(child=serializers.CharField())
+    fault = serializers.CharField(allow_null=True)
+    policy_revision = serializers.IntegerField()
+
+
+class Explain(ApiView):
+    """What the gate would answer to a request that nobody made, and why."""
+
+    @operation(body=ExplainInput, answer=ExplanationOutput)
+    def post(self, request: Request) -> Response:
+        """Explain the answer to a made-up request."""
+        form = ExplainInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        return Response(explain(form.made_up()))

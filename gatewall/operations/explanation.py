@@ -1,0 +1,57 @@
+"""Why the gate answers as it does: one made-up request, and what every step of the decision says of it."""
+
+from typing import Any
+
+from django.conf import settings
+
+from gatewall.engine.evaluate import StepResult
+from gatewall.forwardauth.build import build_explainer
+from gatewall.forwardauth.explanation import Explanation, MadeUpRequest
+from gatewall.forwardauth.record import row_of, rules_of
+from gatewall.operations.control_plane import sources_of
+
+NOT_MATCHED = "not matched"
+
+
+def explain(made_up: MadeUpRequest) -> dict[str, Any]:
+    """Return what ``/auth`` would answer to this request now, and every step's word; nothing is counted or recorded."""
+    config = settings.CONFIG
+    return _shown(build_explainer(config, *sources_of(config)).explain(made_up))
+
+
+def _shown(explanation: Explanation) -> dict[str, Any]:
+    record = explanation.record
+    decision = {
+        "status": record.status,
+        "outcome": record.outcome,
+        "reason": record.reason,
+        "decided_by": record.decided_by,
+    }
+    if explanation.retry_after_seconds is not None:
+        decision["retry_after"] = explanation.retry_after_seconds
+    return {
+        "decision": decision,
+        "trace": [_step(step) for step in explanation.steps],
+        "client_ip": record.client_ip,
+        "subject": record.subject,
+        "country_code": record.country_code,
+        "domain": explanation.domain,
+        "rules": record.rules,
+        "visible": record.visible,
+        "fault": explanation.fault or None,
+        "policy_revision": record.policy_revision,
+    }
+
+
+def _step(result: StepResult) -> dict[str, Any]:
+    verdict = result.verdict
+    silent = NOT_MATCHED if result.asked else None
+    return {
+        "step": result.step,
+        "reached": result.reached,
+        "decided": result.decided,
+        "outcome": verdict.effect.value if verdict else silent,
+        "reason": verdict.reason.value if verdict else None,
+        "decided_by": row_of(verdict.decided_by) if verdict else None,
+        "rules": rules_of(result.rules),
+    }

@@ -1,0 +1,112 @@
+"""Puts a geo database where the gate looks for it."""
+
+import hashlib
+import hmac
+import os
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+import maxminddb
+
+from gatewall.engine.addresses import IPNetwork
+from gatewall.forwardauth.countries import Countries
+
+MAX_BYTES = 256 * 1024 * 1024
+_PIECE = 1024 * 1024
+_LOOKED_AT = 100_000
+_ENOUGH = 3
+_GZIP = b"\x1f\x8b"
+_CLOCK_SKEW_SECONDS = 24 * 3600
+
+
+class GeoDatabaseRefused(Exception):
+    """The file is not a geo database that can be used; the one in use stays."""
+
+
+class Readable(Protocol):
+    """What a database is read from."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """The database that was installed."""
+
+    kind: str
+    built_at: datetime
+    size: int
+    sha256: str
+
+
+def install(source: Readable, target: Path, *, at: datetime, sha256: str | None = None) -> Installed:
+    """Replace the target by what the source holds, whole or not at all, on disk when this returns.
+
+    Raises GeoDatabaseRefused, and OSError if it cannot be read or written.
+    """
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # mode 0600
+    temporary = Path(name)
+    try:
+        size, digest = _copy(source, descriptor)
+        if sha256 is not None and not hmac.compare_digest(digest, sha256.lower()):
+            raise GeoDatabaseRefused(f"its SHA-256 is {digest}, another one was asked for")
+        kind, built_at = _look_at(temporary, at)
+        temporary.replace(target)
+    finally:
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+    _sync_folder(target.parent)
+    return Installed(kind, built_at, size, digest)
+
+
+def _copy(source: Readable, descriptor: int) -> tuple[int, str]:
+    """Write all of the source to the file; return its size and SHA-256."""
+    digest, size = hashlib.sha256(), 0
+    with os.fdopen(descriptor, "wb") as file:
+        while piece := source.read(_PIECE):
+            if not size and piece.startswith(_GZIP):
+                raise GeoDatabaseRefused("it is compressed: unpack it first")
+            size += len(piece)
+            if size > MAX_BYTES:
+                raise GeoDatabaseRefused(f"it has more than {MAX_BYTES // 1024 // 1024} MiB")
+            digest.update(piece)
+            file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    return size, digest.hexdigest()
+
+
+def _look_at(path: Path, at: datetime) -> tuple[str, datetime]:
+    """Return what the database says of itself, once countries were found in it as the gate finds them."""
+    try:
+        with maxminddb.open_database(path) as reader:
+            metadata = reader.metadata()
+            built = metadata.build_epoch
+            if not 0 < built <= at.timestamp() + _CLOCK_SKEW_SECONDS:
+                raise GeoDatabaseRefused("its build date is missing or in the future")
+            networks = [network for network, _ in islice(reader, _LOOKED_AT)]
+    except (maxminddb.InvalidDatabaseError, ValueError, OSError) as error:
+        raise GeoDatabaseRefused(f"it is no MMDB file that can be read ({type(error).__name__})") from None
+    _require_countries(path, networks)
+    return metadata.database_type, datetime.fromtimestamp(built, tz=UTC)
+
+
+def _require_countries(path: Path, networks: list[IPNetwork]) -> None:
+    countries = Countries(path)
+    known = (network for network in networks if countries.country_of(network.network_address))
+    if len(list(islice(known, _ENOUGH))) < min(_ENOUGH, max(1, len(networks))):
+        raise GeoDatabaseRefused("no countries are known to it")
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,88 @@
+"""The history of the policy over HTTP: who changed what when, and the way back."""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gatewall import changes
+from gatewall.api import etags
+from gatewall.api.filters import Filters, text
+from gatewall.api.operations import operation
+from gatewall.api.resources import Resource
+from gatewall.api.serializers import FlagField, StrictInput
+from gatewall.models import PolicyRevision
+from policies.restore import restore
+
+
+def _as_listed(value: str) -> str:
+    if value not in set(changes.Resource):
+        raise ValidationError(f"one of {', '.join(changes.Resource)}", "invalid-choice")
+    return f" {value} "
+
+
+class RestoreInput(StrictInput):
+    """What may be sent along with a restore."""
+
+    force = FlagField(required=False)
+
+
+class RevisionOutput(serializers.ModelSerializer[PolicyRevision]):
+    """A revision in a list."""
+
+    class Meta:
+        model = PolicyRevision
+        fields = ("number", "committed_at", "actor", "counts")
+
+
+class RevisionWithChangesOutput(RevisionOutput):
+    """A revision with all that it changed; null if that was too much, or was not recorded."""
+
+    class Meta(RevisionOutput.Meta):
+        fields = (*RevisionOutput.Meta.fields, "changes")
+
+
+class RevisionRestored(RevisionWithChangesOutput):
+    """The revision of a restore, and whether this host decides by it already."""
+
+    policy_pending = serializers.BooleanField(required=False)
+
+    class Meta(RevisionWithChangesOutput.Meta):
+        fields = (*RevisionWithChangesOutput.Meta.fields, "policy_pending")
+
+
+class RevisionFilters(Filters):
+    """Filters of the revisions."""
+
+    actor = text("actor", max_length=64)
+    resource = text("resources", max_length=32, lookup="contains", parse=_as_listed)
+
+
+class PolicyRevisions(Resource):
+    """The revisions of the policy, the newest first."""
+
+    input, output = RestoreInput, RevisionOutput
+    filterset_class = RevisionFilters
+    ordering_fields = ("number",)
+    http_method_names = ["get", "head", "options", "post"]
+
+    def get_queryset(self) -> QuerySet[PolicyRevision]:
+        rows = PolicyRevision.objects.order_by("-number")
+        return rows.defer("changes") if self.action == "list" else rows
+
+    @operation(answer=RevisionWithChangesOutput, is_tagged=True)
+    def retrieve(self, request: Request, **path: Any) -> Response:
+        """Show a revision and what it changed."""
+        shown = dict(RevisionWithChangesOutput(self.get_object()).data)
+        return etags.shown_if_changed(request, shown, etags.tag_of(shown))
+
+    @operation(body=RestoreInput, answer=RevisionRestored, refuses={404, 409})
+    def restore(self, request: Request, **path: Any) -> Response:
+        """Bring the policy back to what it was right after a revision."""
+        form = self.input(data=request.data)
+        form.is_valid(raise_exception=True)
+        row = restore(self.get_object().pk, actor=self.actor, caller=self.caller, **form.validated_data)
+        return Response(self._with_pending(dict(RevisionWithChangesOutput(row).data)))

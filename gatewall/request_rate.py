@@ -1,0 +1,121 @@
+"""Counts requests a subject and minute, shared by all processes of a host. Pure.
+
+One file of fixed size is mapped by every process. A subject hashes to a bucket of a few slots; the
+slot that was idle longest gives way. Updates are not locked: two processes that count at the same
+instant may count once. The limit is a brake, not a ledger, and a lock here would be a queue in
+front of everything.
+"""
+
+import hashlib
+import math
+import mmap
+import os
+import struct
+from contextlib import closing
+from pathlib import Path
+
+from gatewall.engine.addresses import IPAddress
+
+_SLOT = struct.Struct("<QIII")  # subject, minute, requests in it, requests in the minute before
+_SLOTS_PER_BUCKET = 4
+_BUCKETS = 1 << 14
+_SIZE = _SLOT.size * _SLOTS_PER_BUCKET * _BUCKETS
+_WINDOW = 60
+_MAX_COUNT = 0xFFFF_FFFF
+
+
+class RequestRateTable:
+    """A sliding window of one minute for each subject, whatever its bytes stand for."""
+
+    def __init__(self, path: Path) -> None:
+        """Map the table in this file, made if missing (mode 0600). Raises OSError."""
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            if os.fstat(descriptor).st_size < _SIZE:
+                os.ftruncate(descriptor, _SIZE)
+            self._table = mmap.mmap(descriptor, _SIZE)
+        finally:
+            os.close(descriptor)
+
+    def count(self, subject: bytes, limit_per_minute: int, at: float) -> int:
+        """Count this request; return 0 within the limit, else the seconds until it is met again."""
+        key = _key(subject)
+        minute, second = divmod(at, _WINDOW)
+        offset, current, previous = _find(self._table, key, int(minute))
+        current = min(current + 1, _MAX_COUNT)
+        _SLOT.pack_into(self._table, offset, key, int(minute), current, previous)
+        return _seconds_over(limit_per_minute, current, previous, second)
+
+
+class SharedRequestRate(RequestRateTable):
+    """The engine's rate port: the subject is the client."""
+
+    def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float) -> int:
+        """Count this request; return 0 within the limit, else the seconds until it is met again."""
+        return self.count(network_of(client), limit_per_minute, at)
+
+
+def network_of(client: IPAddress) -> bytes:
+    """Return what a client is counted by: an IPv4 address, or the /64 of an IPv6 one."""
+    number = int(client) if client.version == 4 else int(client) >> 64
+    return number.to_bytes(8, "big") + bytes([client.version])
+
+
+class LookedAtRequestRate:
+    """The same table for requests that nobody made: it is read when asked, and never written or made."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float) -> int:
+        """Return what the next request of the client would be told if it came now; count nothing."""
+        minute, second = divmod(at, _WINDOW)
+        with closing(self._open()) as table:
+            _, current, previous = _find(table, _key(network_of(client)), int(minute))
+        return _seconds_over(limit_per_minute, min(current + 1, _MAX_COUNT), previous, second)
+
+    def _open(self) -> mmap.mmap:
+        try:
+            descriptor = os.open(self._path, os.O_RDONLY)
+        except FileNotFoundError:
+            return mmap.mmap(-1, _SIZE)  # nobody has counted yet
+        try:
+            if os.fstat(descriptor).st_size < _SIZE:  # somebody is about to make it
+                return mmap.mmap(-1, _SIZE)
+            return mmap.mmap(descriptor, _SIZE, access=mmap.ACCESS_READ)
+        finally:
+            os.close(descriptor)
+
+
+def _find(table: mmap.mmap, key: int, minute: int) -> tuple[int, int, int]:
+    """Return the offset of the subject's slot, and its counts for this minute and the one before."""
+    start = key % _BUCKETS * _SLOTS_PER_BUCKET * _SLOT.size
+    idle_longest, idle_minute = start, minute + 1
+    for offset in range(start, start + _SLOTS_PER_BUCKET * _SLOT.size, _SLOT.size):
+        slot_key, slot_minute, current, previous = _SLOT.unpack_from(table, offset)
+        if slot_key == key:
+            if slot_minute == minute:
+                return offset, current, previous
+            return offset, 0, current if slot_minute == minute - 1 else 0
+        if slot_minute < idle_minute:
+            idle_longest, idle_minute = offset, slot_minute
+    return idle_longest, 0, 0
+
+
+def _key(subject: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(subject, digest_size=8).digest(), "little") or 1
+
+
+def _seconds_over(limit: int, current: int, previous: int, second: float) -> int:
+    # The minute before counts by the share of it that the sliding window still covers.
+    if current + previous * (1 - second / _WINDOW) <= limit:
+        return 0
+    return _seconds_until_met(limit, current, previous, second)
+
+
+def _seconds_until_met(limit: int, current: int, previous: int, second: float) -> int:
+    """Return the whole seconds, rounded up, until a window has room for one more request."""
+    room = limit - 1
+    if current <= room:
+        return max(1, math.ceil(_WINDOW * (1 - (room - current) / previous) - second))
+    return max(1, math.ceil(_WINDOW - second + _WINDOW * (1 - room / current)))

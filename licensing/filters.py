@@ -1,0 +1,20 @@
+"""What the lists of machine credentials can be filtered by."""
+
+from gatewall.api.filters import ListFilters, at_or_after, before, flag, text
+from policies.validators import canonical_domain
+
+
+class LicenseFilters(ListFilters):
+    """Filters of the licenses."""
+
+    name, prefix = text("name", max_length=100), text("prefix", max_length=16)
+    is_active, all_domains = flag("is_active"), flag("all_domains")
+    authorized_domain = text("authorized_domains__name", max_length=255, parse=canonical_domain)
+    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
+
+
+class GitTokenFilters(ListFilters):
+    """Filters of a user's git tokens."""
+
+    name, prefix = text("name", max_length=100), text("prefix", max_length=16)
+    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")

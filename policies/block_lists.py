@@ -1,0 +1,215 @@
+"""Published block lists: lines in, networks out. Pure; bounded in memory whatever the list.
+
+| Format | A line is |
+|---|---|
+| ``plain`` | an address or network, then ``#`` or ``;`` and a comment: FireHOL netsets, Spamhaus DROP text, Tor's bulk list and its exit-addresses (``ExitAddress IP date time``) |
+| ``csv`` | a header row, then rows; columns ``ip`` (or ``cidr``, ``network``, ``address``), ``expires``, ``comment`` |
+| ``ndjson`` | an object with these fields; Spamhaus' ``sblid`` is a comment, its metadata line is skipped |
+
+Blank lines and those that begin with ``#`` or ``;`` are skipped in every format.
+"""  # noqa: E501 - a table
+
+import csv
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from ipaddress import collapse_addresses
+from typing import Any, BinaryIO
+
+from gatewall.engine.addresses import IPNetwork, parse_network
+
+MAX_BYTES = 64 * 1024 * 1024
+_MAX_LINE = 16 * 1024
+_MAX_COMMENT = 500
+_NETWORK, _EXPIRES, _COMMENT = ("ip", "cidr", "network", "address"), ("expires", "expires_at"), ("comment", "remark")
+_SPAMHAUS_COMMENT = "sblid"
+_TOR_ADDRESS, _TOR_OTHER = "ExitAddress ", ("ExitNode ", "Published ", "LastStatus ")
+
+
+class Format(StrEnum):
+    """How a list is written; AUTO looks at its first line."""
+
+    AUTO = "auto"
+    PLAIN = "plain"
+    CSV = "csv"
+    NDJSON = "ndjson"
+
+
+class ListRefused(ValueError):
+    """The list cannot be used as a whole; the message says in which line and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One entry of a list; ``expires_at`` in whole seconds since the epoch."""
+
+    line: int
+    network: IPNetwork
+    expires_at: int | None = None
+    comment: str = ""
+
+
+class Ranges:
+    """Some networks, and whether another lies in or across one of them."""
+
+    def __init__(self, networks: Iterable[IPNetwork]) -> None:
+        ranges: dict[int, list[tuple[int, int]]] = {4: [], 6: []}
+        by_version: dict[int, list[Any]] = {4: [], 6: []}
+        for network in networks:
+            by_version[network.version].append(network)
+        for version, some in by_version.items():
+            ranges[version] = [_ends(network) for network in collapse_addresses(some)]
+        self._ranges = ranges
+        self._firsts = {version: [first for first, _ in pairs] for version, pairs in ranges.items()}
+
+    def overlaps(self, network: IPNetwork) -> bool:
+        """True if they share an address."""
+        first, last = _ends(network)
+        before = bisect_right(self._firsts[network.version], last)
+        return before > 0 and self._ranges[network.version][before - 1][1] >= first
+
+    def cover(self, network: IPNetwork) -> bool:
+        """True if every address of the network is in one of the ranges."""
+        first, last = _ends(network)
+        before = bisect_right(self._firsts[network.version], first)
+        return before > 0 and self._ranges[network.version][before - 1][1] >= last
+
+
+def _ends(network: IPNetwork) -> tuple[int, int]:
+    first = int(network.network_address)
+    return first, first | ((1 << (network.max_prefixlen - network.prefixlen)) - 1)
+
+
+class _Lines:
+    """The lines of a file that say something, and the number of the last one."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._bytes = 0
+        self.number = 0
+
+    def __iter__(self) -> Iterator[str]:
+        while raw := self._file.readline(_MAX_LINE + 1):
+            self.number += 1
+            self._bytes += len(raw)
+            if len(raw) > _MAX_LINE:
+                raise self.refusal(f"longer than {_MAX_LINE} bytes")
+            if self._bytes > MAX_BYTES:
+                raise ListRefused(f"the list has more than {MAX_BYTES // 1024 // 1024} MiB")
+            text = raw.decode("utf-8", "replace").removeprefix("\ufeff").strip()
+            if text and text[0] not in "#;":
+                yield text
+
+    def refusal(self, why: str) -> ListRefused:
+        return ListRefused(f"line {self.number}: {why}")
+
+
+def read_list(file: BinaryIO, kind: Format = Format.AUTO) -> Iterator[Listed]:
+    """Yield the entries of a list, one after another. Raises ListRefused at the first that is none."""
+    lines = _Lines(file)
+    texts = iter(lines)
+    first = next(texts, None)
+    if first is None:
+        return
+    if kind is Format.AUTO:
+        kind = _format_of(first)
+    read = {Format.PLAIN: _plain, Format.CSV: _csv, Format.NDJSON: _ndjson}[kind]
+    yield from read(lines, _with_first(first, texts))
+
+
+def _with_first(first: str, texts: Iterator[str]) -> Iterator[str]:
+    yield first
+    yield from texts
+
+
+def _format_of(text: str) -> Format:
+    if text.startswith("{"):
+        return Format.NDJSON
+    entry = text.partition("#")[0].partition(";")[0]
+    return Format.CSV if "," in entry or entry.strip(' "').lower() in _NETWORK else Format.PLAIN
+
+
+def _plain(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed]:
+    for text in texts:
+        if text.startswith(_TOR_OTHER):
+            continue
+        if text.startswith(_TOR_ADDRESS):
+            yield _listed(lines, text.split()[1])
+            continue
+        end = min((place for place in map(text.find, "#;") if place >= 0), default=len(text))
+        yield _listed(lines, text[:end].strip(), comment=text[end:].lstrip("#; "))
+
+
+def _csv(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed]:
+    rows = csv.reader(texts, strict=True, skipinitialspace=True)
+    try:
+        header = [name.strip().lower() for name in next(rows)]
+        if not set(_NETWORK) & set(header):
+            raise lines.refusal(f"a CSV list begins with a row of names, one of them {', '.join(_NETWORK)}")
+        if len(set(header)) != len(header):
+            raise lines.refusal("a column is named twice")
+        for row in rows:
+            if len(row) > len(header):
+                raise lines.refusal("more values than columns")
+            yield _of_fields(lines, dict(zip(header, row, strict=False)))
+    except csv.Error as error:
+        raise lines.refusal(f"not CSV ({error})") from None
+
+
+def _ndjson(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed]:
+    for text in texts:
+        try:
+            fields = json.loads(text)
+        except (ValueError, RecursionError):
+            raise lines.refusal("not JSON") from None
+        if not isinstance(fields, dict):
+            raise lines.refusal("not a JSON object")
+        if fields.get("type") == "metadata" and not set(_NETWORK) & set(fields):
+            continue
+        yield _of_fields(lines, fields)
+
+
+def _of_fields(lines: _Lines, fields: Mapping[str, Any]) -> Listed:
+    network = _first_of(fields, _NETWORK)
+    comment = _first_of(fields, (*_COMMENT, _SPAMHAUS_COMMENT)) or ""
+    if not isinstance(network, str) or not isinstance(comment, str):
+        raise lines.refusal("address and comment are texts")
+    return _listed(lines, network, _moment(lines, _first_of(fields, _EXPIRES)), comment)
+
+
+def _first_of(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
+    return next((fields[name] for name in names if fields.get(name) not in (None, "")), None)
+
+
+def _moment(lines: _Lines, value: Any) -> int | None:
+    """Return a moment of expiry: RFC 3339 with its offset, or seconds since the epoch."""
+    if value is None:
+        return None
+    try:
+        if isinstance(value, str) and not value.isdigit():
+            moment = datetime.fromisoformat(value.strip())
+            if moment.tzinfo is None:
+                raise lines.refusal("an expiry needs its offset, like 2026-01-31T12:00:00Z")
+            seconds = int(moment.timestamp())
+        elif isinstance(value, str | int) and not isinstance(value, bool):
+            seconds = int(value)
+        else:
+            raise ValueError  # noqa: TRY301 - told below
+        datetime.fromtimestamp(seconds, tz=UTC)  # the database must be able to hold it
+    except ListRefused:
+        raise
+    except (ValueError, OverflowError, OSError):
+        raise lines.refusal("an expiry is a moment like 2026-01-31T12:00:00Z, or seconds since 1970") from None
+    return seconds
+
+
+def _listed(lines: _Lines, network: str, expires_at: int | None = None, comment: str = "") -> Listed:
+    try:
+        parsed = parse_network(network)
+    except ValueError as error:
+        raise lines.refusal(str(error)) from None
+    words = "".join(character if character.isprintable() else " " for character in comment[:_MAX_COMMENT])
+    return Listed(lines.number, parsed, expires_at, words.strip())

@@ -1,0 +1,59 @@
+"""Brings the rules that come with Gatewall to this version."""
+
+import logging
+from collections.abc import Collection
+
+from gatewall import revisions
+from gatewall.changes import Change
+from gatewall.engine.segments import Segment
+from gatewall.engine.waf.builtin import BUILTIN_RULES, BuiltinRule
+from gatewall.engine.waf.rules import Operator
+from policies import rows, selectors
+from policies.models import WafRule
+
+_log = logging.getLogger(__name__)
+_SUFFIX = "-builtin"
+
+
+@revisions.one_at_a_time
+def seed_waf_rules(*, actor: str) -> int:
+    """Bring the built-in rules to this version. Returns how many changed.
+
+    What is fixed, pattern and operator, is set. Everything else may have been edited and is left alone.
+    """
+    known = selectors.builtin_rules_by_key()
+    changes = [_bring(rule, known.get(rule.key)) for rule in BUILTIN_RULES]
+    changed = sum(change is not None for change in changes)
+    if changed:
+        revisions.advance(Segment.WAF_RULES, actor=actor, changes=changes)
+    return changed
+
+
+def free_name(wanted: str, taken: Collection[str] = ()) -> str:
+    """Return the name, with a suffix if another rule has it or it is one of those that are taken."""
+    name, number = wanted, 1
+    while name in taken or WafRule.objects.filter(name=name).exists():
+        name = f"{wanted}{_SUFFIX}{'' if number == 1 else number}"
+        number += 1
+    return name
+
+
+def _bring(rule: BuiltinRule, row: WafRule | None) -> Change | None:
+    fixed = {"pattern": rule.pattern, "operator": Operator.REGEX.value}
+    if row is not None:
+        if all(getattr(row, name) == value for name, value in fixed.items()):
+            return None
+        return rows.write(row, **fixed)
+    name = free_name(rule.key)
+    if name != rule.key:
+        _log.warning("built-in rule %s is called %s: a rule of yours has its name", rule.key, name)
+    return rows.write(
+        WafRule(builtin_key=rule.key, name=name),
+        **fixed,
+        targets=[target.value for target in rule.targets],
+        transforms=[transform.value for transform in rule.transforms],
+        category=rule.category.value,
+        severity=rule.severity.value,
+        score=rule.score,
+        description=rule.reason,
+    )

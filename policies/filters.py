@@ -1,0 +1,124 @@
+"""What the policy lists can be filtered by."""
+
+from ipaddress import IPv4Network, IPv6Network
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
+
+from gatewall.api.filters import ListFilters, ValueFilter, at_or_after, before, flag, is_set, one_of, text, whole_number
+from gatewall.engine.addresses import canonical_text, parse_network
+from gatewall.engine.hosts import Access
+from gatewall.engine.model import Action
+from gatewall.engine.waf.rules import Category, Operator, Severity
+from policies.validators import canonical_country, canonical_domain, canonical_network
+
+_MAX_FOUND = 10_000
+"""More IPv6 entries than this are not named one by one in a statement."""
+EVERYWHERE = "null"
+"""The value of ``domain`` for rows that hold for every host."""
+
+
+class NetworkFilter(ValueFilter):
+    """Entries that have an address in common with an address or network: they contain it or lie within it."""
+
+    def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
+        """Return the entries. Raises ValidationError for an IPv6 network that has too many."""
+        if value is None:
+            return qs
+        network = parse_network(value)
+        around = [canonical_text(network.supernet(new_prefix=length)) for length in range(network.prefixlen + 1)]
+        within = _within_v4(network) if isinstance(network, IPv4Network) else self._within_v6(qs, network)
+        return qs.filter(Q(network__in=around) | within)
+
+    def _within_v6(self, rows: QuerySet[Any], network: IPv6Network) -> Q:
+        """Find the entries by their numbers: of one IPv6 address, the leading groups alone are always written alike."""
+        whole = network.network_address.exploded.split(":")[: network.prefixlen // 16]
+        texts = [f"{int(group, 16):x}:" for group in whole]
+        leading = "".join(texts[: texts.index("0:") if "0:" in texts else len(texts)])
+        candidates = rows.filter(network__startswith=leading, network__contains=":").order_by()
+        found = []
+        for name in candidates.values_list("network", flat=True).distinct().iterator(chunk_size=2000):
+            if parse_network(name).subnet_of(network):  # type: ignore[arg-type] - a colon is in every IPv6 text alone
+                found.append(name)
+            if len(found) > _MAX_FOUND:
+                raise ValidationError({"ip": ValidationError(f"over {_MAX_FOUND} entries: name a smaller network")})
+        return Q(network__in=found)
+
+
+def _within_v4(network: IPv4Network) -> Q:
+    """Return the condition that a dotted text begins as one of the addresses of the network does."""
+    octets = -(-network.prefixlen // 8)  # those that the network fixes, the last perhaps in part
+    if octets == 0:
+        return ~Q(network__contains=":")
+    condition = Q()
+    for part in network.subnets(new_prefix=8 * octets):
+        head = ".".join(str(part.network_address).split(".")[:octets])
+        if octets == 4:
+            condition |= Q(network=head) | Q(network__startswith=f"{head}/")
+        else:
+            condition |= Q(network__startswith=f"{head}.")
+    return condition
+
+
+def _domain() -> ValueFilter:
+    return _DomainFilter("domain__name", parse=_domain_name, openapi={"type": "string", "maxLength": 255})
+
+
+def _domain_name(name: str) -> str:
+    return name if name == EVERYWHERE else canonical_domain(name)
+
+
+class _DomainFilter(ValueFilter):
+    def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
+        return qs.filter(domain__isnull=True) if value == EVERYWHERE else super().filter(qs, value)
+
+
+def _ip() -> ValueFilter:
+    return NetworkFilter("network", parse=canonical_network, openapi={"type": "string", "maxLength": 64})
+
+
+class BlocklistFilters(ListFilters):
+    """Filters of the blocklist."""
+
+    ip = _ip()
+    source = text("source", max_length=64)
+    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
+
+
+class AllowlistFilters(ListFilters):
+    """Filters of the allowlist."""
+
+    ip = _ip()
+    domain = _domain()
+    inspect = flag("inspect")
+    expires_at_after, expires_at_before = at_or_after("expires_at"), before("expires_at")
+
+
+class AuthorizedDomainFilters(ListFilters):
+    """Filters of the registered domains."""
+
+    name = text("name", max_length=255, parse=canonical_domain)
+    access = one_of("access", Access)
+
+
+class GeoBlockRuleFilters(ListFilters):
+    """Filters of the blocked countries."""
+
+    country_code = text("country_code", max_length=16, parse=canonical_country)
+
+
+class WafRuleFilters(ListFilters):
+    """Filters of the WAF rules."""
+
+    name = text("name", max_length=100)
+    operator = one_of("operator", Operator)
+    category = one_of("category", Category)
+    severity = one_of("severity", Severity)
+    score = whole_number("score", least=1, most=10)
+    action = one_of("action", Action)
+    priority = whole_number("priority", most=1_000_000)
+    enabled = flag("enabled")
+    builtin = is_set("builtin_key")
+    domain = _domain()
+    path_prefix = text("path_prefix", max_length=500)

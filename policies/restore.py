@@ -1,0 +1,193 @@
+"""Brings the policy back to an earlier revision, as one new revision."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import models
+
+from gatewall import revisions, system_settings
+from gatewall.changes import FIELDS, Change, Described, Resource, difference, moment_of
+from gatewall.clientip import Caller
+from gatewall.engine.segments import NAMES_DOMAINS, Segment, blocked_networks_of
+from gatewall.models import PolicyRevision
+from gatewall.refusals import Gone
+from policies import rows
+from policies.builtin_rules import free_name
+from policies.lockout import kept_in
+from policies.models import AUTO_BAN, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+from policies.scopes import Scopes
+from policies.undo import CannotRestore, Past
+from policies.validators import validate_pattern
+
+_BATCH = 200
+_MOMENTS = frozenset({"expires_at", "created_at"})
+_BUILTIN_FIXED = frozenset({"pattern", "operator"})
+_SEGMENTS = {
+    Resource.ALLOWLIST: (Segment.ALLOWED_NETWORKS,),
+    Resource.WAF_RULES: (Segment.WAF_RULES,),
+    Resource.COUNTRIES: (Segment.BLOCKED_COUNTRIES,),
+    Resource.DOMAINS: NAMES_DOMAINS,
+    Resource.SETTINGS: (Segment.SETTINGS,),
+}
+
+
+@revisions.one_at_a_time
+def restore(number: int, *, actor: str, caller: Caller | None = None, force: bool = False) -> PolicyRevision:
+    """Bring lists, WAF rules, countries, domains and settings back to what they were after this revision.
+
+    Users, credentials and licenses stay, and none may enter more than before; automatic bans stay.
+    Returns the new revision, or the last one if there was nothing to bring back.
+
+    Raises Gone, CannotRestore, WouldLockYouOut.
+    """
+    if not PolicyRevision.objects.filter(pk=number).exists():
+        raise Gone("there is no such revision")
+    head = revisions.current().revision
+    past = Past(head, number)
+    with kept_in(caller, force=force):
+        changes, sources = _bring_back(past)
+    if changes:
+        revisions.advance(*_segments(changes, sources), actor=actor, changes=changes)
+    return PolicyRevision.objects.get(pk=revisions.current().revision)
+
+
+class _Table:
+    """The rows of one resource that are to be brought back: those there are, and what they become."""
+
+    def __init__(self, model: type[models.Model], past: Past) -> None:
+        self.model, self.resource = model, rows.RESOURCES[model]
+        wanted = {id_: fields for (kind, id_), fields in past.objects.items() if kind == self.resource}
+        self.old = self._rows().in_bulk(list(wanted))
+        self.new: dict[int, Any] = {}
+        self.before = {id_: rows.described(row) for id_, row in self.old.items()}
+        for id_, fields in wanted.items():
+            if getattr(self.old.get(id_), "source", None) == AUTO_BAN:
+                del self.old[id_]
+            elif fields is not None:
+                self.new[id_] = self._row(id_, fields, whole=(self.resource, id_) in past.whole)
+
+    def _rows(self) -> models.QuerySet[Any]:
+        rows_now = self.model._default_manager.all()  # noqa: SLF001 - public by its documentation
+        return rows_now.select_related("domain") if "domain" in FIELDS[self.resource] else rows_now
+
+    def _row(self, id_: int, fields: dict[str, Any], *, whole: bool) -> Any:
+        old = self.old.get(id_)
+        if old is None and not whole:
+            raise CannotRestore(f"of {self.resource} {id_}, what it was is not known in full")
+        row = self.model(pk=id_)
+        if old is not None:
+            for column in self.model._meta.concrete_fields:  # noqa: SLF001
+                setattr(row, column.attname, getattr(old, column.attname))
+        left = {"builtin"} | (_BUILTIN_FIXED if getattr(old, "builtin_key", None) else set())
+        for name, attribute in FIELDS[self.resource].items():
+            if name in fields and name not in left:
+                value = moment_of(fields[name]) if name in _MOMENTS and fields[name] else fields[name]
+                setattr(row, "domain_id" if name == "domain" else attribute, value)
+        return row
+
+    def remove(self) -> None:
+        """Delete every row that goes or changes, so that no two meet under one name."""
+        self._rows().filter(pk__in=list(self.old)).delete()
+
+    def insert(self) -> None:
+        """Write the rows as they were, under their old ids. Raises CannotRestore."""
+        created_at = {id_: row.created_at for id_, row in self.new.items()}
+        for row in self.new.values():
+            _check(self.resource, row)
+        self._rows().bulk_create(self.new.values(), batch_size=_BATCH)
+        for id_, row in self.new.items():
+            row.created_at = created_at[id_]  # writing the row has set it to now
+        self._rows().bulk_update(self.new.values(), ["created_at"], batch_size=_BATCH)
+
+    def changes(self) -> Iterator[Change]:
+        """Yield what became of each row."""
+        after = self._rows().in_bulk([*self.old, *self.new])
+        for id_ in sorted({*self.old, *self.new}):
+            became = difference(self.before.get(id_), _described(after.get(id_)))
+            if became:
+                yield became
+
+
+class _Domains(_Table):
+    """Domains: others refer to them, so a domain that changes is never deleted."""
+
+    def remove(self) -> None:
+        """Delete those that go, and take the others' names away."""
+        self._rows().filter(pk__in=[id_ for id_ in self.old if id_ not in self.new]).delete()
+        for id_ in self.old.keys() & self.new.keys():
+            AuthorizedDomain.objects.filter(pk=id_).update(name=f"restored-{id_}.invalid.")
+
+    def insert(self) -> None:
+        """Write the domains as they were. Raises CannotRestore."""
+        changed = {id_: self.new[id_] for id_ in self.old.keys() & self.new.keys()}
+        for row in changed.values():
+            _check(self.resource, row)
+            row.save(force_update=True)
+        self.new = {id_: row for id_, row in self.new.items() if id_ not in changed}
+        super().insert()
+        self.new |= changed
+
+
+def _bring_back(past: Past) -> tuple[list[Change], set[str]]:
+    """Return what became of each object, and the sources of the blocklist entries among them."""
+    domains = _Domains(AuthorizedDomain, past)
+    rules = _Table(WafRule, past)
+    blocked = _Table(BlocklistEntry, past)
+    tables = [blocked, _Table(AllowlistEntry, past), _Table(GeoBlockRule, past), rules]
+    scopes = Scopes(domains.old.values())
+    for table in (*tables, domains):
+        table.remove()
+    renamed = _make_room(rules)
+    for table in (domains, *tables):
+        table.insert()
+    scopes.cut()
+    changes = [change for table in (domains, *tables) for change in table.changes()]
+    changes += filter(None, [*renamed, *scopes.changes(), _bring_settings_back(past)])
+    return changes, {row.source for row in [*blocked.old.values(), *blocked.new.values()]}
+
+
+def _make_room(rules: _Table) -> list[Change | None]:
+    """Rename the built-in rules that took the name of a rule that comes back; return what changed."""
+    persons = {rule.name for rule in rules.new.values() if not rule.builtin}
+    taken = {rule.name for rule in rules.new.values()}
+    for rule in rules.new.values():
+        if rule.builtin and rule.name in persons:
+            rule.name = free_name(rule.name, taken)
+            taken.add(rule.name)
+    staying = WafRule.objects.filter(builtin_key__isnull=False, name__in=taken)
+    return [rows.write(rule, name=free_name(rule.name, taken)) for rule in staying]
+
+
+def _bring_settings_back(past: Past) -> Change | None:
+    settings = system_settings.current()
+    wanted = past.objects.get((Resource.SETTINGS, settings.pk)) or {}
+    known = {name: value for name, value in wanted.items() if name in system_settings.names()}
+    if not known:
+        return None
+    for name, value in known.items():
+        setattr(settings, name, value)
+    _check(Resource.SETTINGS, settings)
+    return system_settings.write(known)
+
+
+def _check(resource: str, row: models.Model) -> None:
+    try:
+        row.full_clean(exclude={"domain"}, validate_unique=False, validate_constraints=False)
+        if isinstance(row, WafRule):
+            validate_pattern(row.pattern, row.operator)
+    except ValidationError as error:
+        words = " ".join(error.messages)
+        raise CannotRestore(f"{resource} {row.pk} as it was is not valid any more: {words}") from None
+
+
+def _described(row: models.Model | None) -> Described | None:
+    return rows.described(row) if row else None
+
+
+def _segments(changes: Iterable[Change], sources: Iterable[str]) -> set[str]:
+    touched = {change.resource for change in changes}
+    found = {segment for resource in touched for segment in _SEGMENTS.get(Resource(resource), ())}
+    if Resource.BLOCKLIST in touched:
+        found.update(map(blocked_networks_of, sources))
+    return found

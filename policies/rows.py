@@ -1,0 +1,96 @@
+"""Writes rows of the policy, each with the revision that says what became of it. For the services."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.db import IntegrityError, models, transaction
+from django.utils import timezone
+
+from gatewall import revisions
+from gatewall.changes import Change, Described, Resource, describe, difference
+from gatewall.refusals import Conflict
+from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+
+RESOURCES: Mapping[type[models.Model], Resource] = {
+    BlocklistEntry: Resource.BLOCKLIST,
+    AllowlistEntry: Resource.ALLOWLIST,
+    AuthorizedDomain: Resource.DOMAINS,
+    GeoBlockRule: Resource.COUNTRIES,
+    WafRule: Resource.WAF_RULES,
+}
+
+
+class Duplicate(Conflict):
+    """There is such an entry already."""
+
+    code = "duplicate"
+
+
+class DomainRemoved(Conflict):
+    """The domain was registered when the request was read, and is no more."""
+
+    code = "domain-removed"
+
+
+def described(row: models.Model) -> Described:
+    """Return the row as a revision records it."""
+    return describe(RESOURCES[type(row)], row)
+
+
+def deletion(row: models.Model) -> Change | None:
+    """Return the change that deleting this row is."""
+    return difference(described(row), None)
+
+
+def write(row: models.Model, **values: Any) -> Change | None:
+    """Set the values and write the row, for a service that makes the revision; return what changed.
+
+    Raises ValidationError, Duplicate, DomainRemoved.
+    """
+    if values.get("domain"):
+        [values["domain"]] = still_registered([values["domain"]])
+    before = described(row) if row.pk else None
+    for name, value in values.items():
+        setattr(row, name, value)
+    row.full_clean(validate_unique=False, validate_constraints=False)
+    try:
+        with transaction.atomic():
+            row.save()
+    except IntegrityError:
+        raise Duplicate(f"{row} is there already") from None
+    return difference(before, described(row))
+
+
+def save(row: models.Model, *segments: str, actor: str, replaced: Iterable[Change | None] = (), **values: Any) -> None:
+    """Set the values and write the row with the next revision, which changes these segments.
+
+    Raises ValidationError, Duplicate, DomainRemoved.
+    """
+    changed = write(row, **values)
+    revisions.advance(*segments, actor=actor, changes=[*replaced, changed])
+
+
+@revisions.one_at_a_time
+def delete(row: models.Model, *segments: str, actor: str) -> None:
+    """Delete the row with the next revision. Raises Gone."""
+    row = revisions.as_it_is_now(row)
+    gone = deletion(row)
+    row.delete()
+    revisions.advance(*segments, actor=actor, changes=[gone])
+
+
+def replace_expired(entries: models.QuerySet[Any]) -> list[Change | None]:
+    """Delete those of the entries that have expired; return what became of them."""
+    expired = list(entries.filter(expires_at__lte=timezone.now()))
+    gone = [deletion(entry) for entry in expired]
+    entries.filter(pk__in=[entry.pk for entry in expired]).delete()
+    return gone
+
+
+def still_registered(domains: Iterable[AuthorizedDomain]) -> list[AuthorizedDomain]:
+    """Return the domains as they are now, for a service that holds the head. Raises DomainRemoved if one is gone."""
+    wanted = {domain.pk for domain in domains}
+    found = list(AuthorizedDomain.objects.filter(pk__in=wanted))
+    if len(found) != len(wanted):
+        raise DomainRemoved("a domain that was named is not registered any more")
+    return found

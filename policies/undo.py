@@ -1,0 +1,108 @@
+"""What restorable objects were at an earlier revision, by undoing the recorded changes one by one. Reads only."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gatewall.changes import Action, Resource
+from gatewall.models import PolicyRevision
+from gatewall.refusals import Conflict
+from policies.models import AUTO_BAN, AuthorizedDomain
+
+RESTORABLE = frozenset(
+    {
+        *(Resource.BLOCKLIST, Resource.ALLOWLIST, Resource.WAF_RULES),
+        *(Resource.DOMAINS, Resource.COUNTRIES, Resource.SETTINGS),
+    }
+)
+_MAX_REVISIONS = 100_000
+
+
+class CannotRestore(Conflict):
+    """What lies between is not known well enough to be undone."""
+
+    code = "cannot-restore"
+
+
+class Past:
+    """The objects that were touched since, by resource and id, as they were.
+
+    ``objects`` has None for one that was not there, else the fields that differed; ``whole`` has those
+    whose fields are all known, because they were deleted since. The domain of an object is its id here:
+    a name may have meant another domain then.
+    """
+
+    def __init__(self, head: int, number: int) -> None:
+        """Undo every revision from the head down to the one after ``number``. Raises CannotRestore."""
+        self.objects: dict[tuple[str, int], dict[str, Any] | None] = {}
+        self.whole: set[tuple[str, int]] = set()
+        self._nobodys: set[tuple[str, int]] = set()  # automatic bans: they stay as they are, and expire
+        self._domains = dict(AuthorizedDomain.objects.values_list("name", "pk"))
+        self._names = {id_: name for name, id_ in self._domains.items()}
+        if head - number > _MAX_REVISIONS:
+            raise CannotRestore(f"more than {_MAX_REVISIONS} revisions would have to be undone")
+        self._undo_all(head, number)
+
+    def _undo_all(self, head: int, number: int) -> None:
+        expected = head
+        between = PolicyRevision.objects.filter(number__gt=number, number__lte=head).order_by("-number")
+        for revision in between.iterator(chunk_size=200):
+            if revision.number != expected:
+                break
+            self._undo_revision(revision)
+            expected -= 1
+        if expected != number:
+            raise CannotRestore(f"revision {expected} is not recorded")
+
+    def _undo_revision(self, revision: PolicyRevision) -> None:
+        if revision.changes is None:
+            _refuse_unknown(revision)
+            return
+        changes = [change for change in revision.changes if change["resource"] in RESTORABLE]
+        # Domains first: the objects of the revision before name them as they were called then.
+        domains = [change for change in changes if change["resource"] == Resource.DOMAINS]
+        self._undo_domains(domains)
+        for change in changes:
+            fields = dict(change["before"])
+            if fields.get("domain") is not None:
+                fields["domain"] = self._domain(fields["domain"], revision.number)
+            self._undo(change, fields)
+
+    def _undo_domains(self, changes: list[dict[str, Any]]) -> None:
+        for change in changes:
+            if change["action"] != Action.DELETED and "name" in change["after"]:
+                self._domains.pop(self._names.pop(change["id"], None), None)
+        for change in changes:
+            if change["action"] != Action.CREATED and "name" in change["before"]:
+                self._names[change["id"]] = change["before"]["name"]
+                self._domains[change["before"]["name"]] = change["id"]
+
+    def _undo(self, change: Mapping[str, Any], fields: dict[str, Any]) -> None:
+        key = change["resource"], change["id"]
+        if AUTO_BAN in (change["before"].get("source"), change["after"].get("source")):
+            self._nobodys.add(key)
+            self.objects.pop(key, None)
+        elif key in self._nobodys:
+            pass
+        elif change["after"].get("builtin") and change["action"] == Action.CREATED:
+            pass  # it stays, with what was undone of it so far
+        elif change["action"] == Action.CREATED:
+            self.objects[key] = None
+            self.whole.discard(key)
+        elif change["action"] == Action.DELETED:
+            self.objects[key] = fields
+            self.whole.add(key)
+        else:
+            self.objects[key] = {**(self.objects.get(key) or {}), **fields}
+
+    def _domain(self, name: str, number: int) -> int:
+        if name not in self._domains:
+            raise CannotRestore(f"revision {number} names the domain {name}, which nothing tells of")
+        return self._domains[name]
+
+
+def _refuse_unknown(revision: PolicyRevision) -> None:
+    if revision.counts is None:
+        raise CannotRestore(f"revision {revision.number} was made before changes were recorded")
+    for count in revision.counts:
+        if count["resource"] in RESTORABLE and count.get("source") != AUTO_BAN:
+            raise CannotRestore(f"revision {revision.number} changed too much to be recorded in full")

@@ -1,0 +1,125 @@
+"""The lock-out guard on the admin pages, and how many rows may be deleted at once."""
+
+import pytest
+from django.test import Client
+
+from gatewall import revisions
+from gatewall.models import PolicyRevision
+from policies import services
+from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry
+from tests.admin.conftest import Pages
+
+pytestmark = pytest.mark.django_db
+
+ME = "198.51.100.7"
+WORDS = f"our own address {ME} would be refused"
+
+
+@pytest.fixture
+def behind_proxy(alice):
+    """The admin pages as Alice sees them through the proxy."""
+    pages = Pages(Client(enforce_csrf_checks=True, headers={"X-Forwarded-For": ME, "Host": "testserver"}))
+    pages.client.force_login(alice)
+    return pages
+
+
+@pytest.fixture
+def protecting(db):
+    services.block_network(actor="x", network="198.51.100.0/24")
+    return services.allow_network(actor="x", network=ME)
+
+
+def test_blocking_oneself_is_refused_in_the_form(behind_proxy):
+    page = "/policies/blocklistentry/add/"
+
+    assert WORDS in behind_proxy.words(behind_proxy.submit(page, network=ME))
+    assert not BlocklistEntry.objects.exists()
+
+    assert behind_proxy.submit(page, network=ME, force="on").status_code == 302
+    assert BlocklistEntry.objects.get().network == ME
+
+
+def test_changing_what_protects_is_refused_in_the_form(behind_proxy, protecting):
+    page = f"/policies/allowlistentry/{protecting.pk}/change/"
+
+    assert WORDS in behind_proxy.words(behind_proxy.submit(page, network="203.0.113.7"))
+    assert behind_proxy.submit(page, network="203.0.113.7", force="on").status_code == 302
+    assert AllowlistEntry.objects.get().network == "203.0.113.7"
+
+
+def test_deleting_what_protects_is_refused_unless_the_box_is_ticked(behind_proxy, protecting):
+    page = f"/policies/allowlistentry/{protecting.pk}/delete/"
+    form = behind_proxy.get(page).content.decode()
+    assert 'name="force"' in form
+
+    assert WORDS in behind_proxy.words(behind_proxy.delete(page))
+    assert AllowlistEntry.objects.exists()
+
+    token = behind_proxy.client.cookies["gatewall.csrf"].value
+    sent = {"csrfmiddlewaretoken": token, "post": "yes", "force": "on"}
+    assert behind_proxy.client.post(f"/wall/admin{page}", sent).status_code == 302
+    assert not AllowlistEntry.objects.exists()
+
+
+def test_deleting_chosen_rows_that_protect_is_refused(behind_proxy, protecting):
+    response = behind_proxy.delete_chosen("/policies/allowlistentry/", protecting)
+
+    assert WORDS in behind_proxy.words(response)
+    assert AllowlistEntry.objects.exists()
+
+
+def test_domains_take_force_too(behind_proxy, protecting):
+    domain = services.register_domain(actor="", name="testserver", access="public", seed=True)
+    AllowlistEntry.objects.update(domain=domain)
+    page = f"/policies/authorizeddomain/{domain.pk}/change/"
+
+    assert WORDS in behind_proxy.words(behind_proxy.submit(page, name="b.example"))
+    assert behind_proxy.submit(page, name="b.example", force="on").status_code == 302
+    assert 'name="force"' in behind_proxy.get(f"/policies/authorizeddomain/{domain.pk}/delete/").content.decode()
+    assert AuthorizedDomain.objects.get().name == "b.example"
+
+
+def test_the_revision_names_the_admin(pages):
+    pages.submit("/policies/geoblockrule/add/", country_code="NZ")
+
+    revision = PolicyRevision.objects.get(pk=revisions.current().revision)
+    assert (revision.actor, revision.counts[0]["resource"]) == ("alice", "geo-block-rules")
+
+
+class _Id:
+    def __init__(self, pk):
+        self.pk = pk
+
+
+@pytest.mark.parametrize("bad", ["x", "-1", "1 OR 1=1", "9" * 19, "\u0661", ""])
+def test_what_is_no_id_is_refused(pages, bad):
+    entry = services.block_network(actor="x", network="203.0.113.7")
+
+    response = pages.delete_chosen("/policies/blocklistentry/", entry, _Id(bad))
+
+    assert "is chosen by its id" in pages.words(response)
+    assert BlocklistEntry.objects.exists()
+
+
+@pytest.mark.parametrize(("number", "left"), [(500, 1), (501, 501)])
+def test_at_most_500_rows_are_deleted_at_once(pages, monkeypatch, number, left):
+    BlocklistEntry.objects.bulk_create(BlocklistEntry(network=f"10.0.{n // 250}.{n % 250}") for n in range(501))
+    monkeypatch.setattr("policies.admin.BlocklistAdmin.delete_row", lambda *arguments: arguments[-1].delete())
+    rows = list(BlocklistEntry.objects.all()[:number])
+
+    response = pages.delete_chosen("/policies/blocklistentry/", *rows)
+
+    assert BlocklistEntry.objects.count() == left
+    assert ("t most 500" in pages.words(response)) == (left > 1)
+
+
+def test_choosing_all_across_the_pages_is_bounded_too(pages):
+    BlocklistEntry.objects.bulk_create(BlocklistEntry(network=f"10.0.{n // 250}.{n % 250}") for n in range(501))
+    first = BlocklistEntry.objects.first()
+    pages.get("/policies/blocklistentry/")
+    token = pages.client.cookies["gatewall.csrf"].value
+    sent = {"csrfmiddlewaretoken": token, "action": "delete_selected", "_selected_action": [first.pk]}
+
+    response = pages.client.post("/wall/admin/policies/blocklistentry/", {**sent, "select_across": "1"})
+
+    assert "t most 500" in pages.words(response)

@@ -1,0 +1,33 @@
+"""Sign-in as somebody who guesses does it, from one network or another."""
+
+from accounts.models import FailureCount
+from tests.wall import Api
+
+HERE, THERE = "203.0.113.7", "198.51.100.200"
+FIRST_DELAY = 30
+
+
+def sign_in(username="alice", password="wrong", *, at=HERE, path="/login", **fields):
+    return Api(**{"X-Forwarded-For": at}).post(path, {"username": username, "password": password, **fields})
+
+
+def fail(times, *who, **where):
+    """Fail as often, and return the last answer's status."""
+    statuses = [sign_in(*who, **where).status_code for _ in range(times)]
+    assert set(statuses[:-1]) <= {401}, statuses
+    return statuses[-1]
+
+
+def waits(response):
+    """Return how long a refused attempt must wait."""
+    assert (response.status_code, response.json()["code"]) == (429, "too-many-attempts")
+    return int(response.headers["Retry-After"])
+
+
+def finish(challenge, code, *, at=HERE):
+    body = {"challenge_token": challenge.json()["challenge_token"], "code": code}
+    return Api(**{"X-Forwarded-For": at}).post("/login/2fa", body)
+
+
+def counts():
+    return dict(FailureCount.objects.order_by("pk").values_list("scope", "failures"))

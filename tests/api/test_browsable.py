@@ -1,0 +1,99 @@
+"""The API in a browser: under the admin site's session, our content security policy, and its CSRF token."""
+
+import json
+import re
+
+import pytest
+from django.test import Client
+
+from tests.api.resources import KINDS, make
+from tests.wall import Api, a_token
+
+pytestmark = pytest.mark.django_db
+HTML = {"Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"}
+INLINE = re.compile(r"<script(?![^>]*\bsrc=)(?![^>]*application/json)|<style|\son[a-z]+=|javascript:")
+
+
+@pytest.fixture
+def browser(alice):
+    """Return the browser of an admin who is signed in at the admin site."""
+    client = Client(enforce_csrf_checks=True, headers=HTML)
+    client.force_login(alice)
+    return client
+
+
+def page(browser, path):
+    response = browser.get(f"/wall{path}")
+    assert response.headers["Content-Type"].startswith("text/html")
+    return response, response.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/users", "/system/settings", "/waf-rules", "/users/0", "/docs"])
+def test_a_page_needs_nothing_that_the_policy_forbids(browser, path):
+    response, text = page(browser, path)
+
+    policy = response.headers["Content-Security-Policy"]
+    assert "unsafe" not in policy
+    assert "connect-src 'self'" in policy
+    assert not INLINE.search(text)
+    assert not re.findall(r'(?:src|href)="(?:https?:)?//', text.replace("http://testserver", ""))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_the_form_of_a_page_creates_a_row(browser, kind):
+    _, text = page(browser, kind.path)
+    settings = json.loads(re.search(r'id="drf_csrf">(.*?)</script>', text, re.DOTALL)[1])
+    required = re.search(r'data-override="content"[^>]*>|<textarea[^>]*>(.*?)</textarea>', text, re.DOTALL)[0]
+
+    response = browser.post(
+        f"/wall{kind.path}",
+        json.dumps(kind.body(0)),
+        content_type="application/json",
+        headers={settings["csrfHeaderName"]: settings["csrfToken"], "Accept": "text/html; q=1.0, */*"},
+    )
+
+    assert required
+    assert response.status_code == 201, response.content
+    assert response.headers["Content-Type"].startswith("text/html")
+
+
+def test_the_form_for_a_change_begins_with_what_is_there(browser, alice):
+    path = f"/ip-black-list/{make(Api(a_token(alice)), KINDS[1])[0]['id']}"
+    _, text = page(browser, path)
+
+    assert "&quot;ip&quot;: &quot;203.0.113.0&quot;" in text
+    assert "&quot;source&quot;: &quot;manual&quot;" not in text.partition("<form")[2].partition("<textarea")[2]
+
+
+def test_a_form_without_the_token_is_refused_with_a_page(browser):
+    response = browser.post("/wall/ip-black-list", "{}", content_type="application/json")
+
+    assert response.status_code == 403
+    assert response.headers["Content-Type"].startswith("text/html")
+    assert "not-allowed" in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [("/users/999999", 404, "not-found"), ("/users?page=x", 400, "invalid"), ("/users?page=9", 404, "not-found")],
+)
+def test_a_problem_is_shown_as_a_page(browser, path, status, code):
+    response, text = page(browser, path)
+
+    assert response.status_code == status
+    assert code in text
+
+
+def test_a_stranger_is_shown_a_page_and_no_row(alice):
+    response = Client(headers=HTML).get("/wall/users")
+
+    assert response.status_code == 401
+    assert "alice" not in response.content.decode()
+
+
+def test_a_page_escapes_what_rows_say(browser, alice):
+    Api(a_token(alice)).post("/ip-black-list", {"ip": "203.0.113.1", "remark": "<script>alert(1)</script>"})
+
+    _, text = page(browser, "/ip-black-list")
+
+    assert "<script>alert" not in text

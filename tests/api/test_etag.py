@@ -1,0 +1,219 @@
+"""Entity tags: every answer with one object has one, and a write may be made to depend on it."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from django.db import connections
+
+from accounts import services
+from gatewall import system_settings
+from gatewall.api.etags import tag_of
+from policies.models import BlocklistEntry
+from tests.api.resources import CHANGEABLE, KINDS, fields_refused, make
+from tests.wall import Api, a_token, a_user
+
+ALL_KINDS = pytest.mark.parametrize("kind", KINDS, ids=str)
+CHANGEABLE_KINDS = pytest.mark.parametrize("kind", CHANGEABLE, ids=str)
+SETTINGS = "/system/settings"
+
+
+def there(admin, kind):
+    """Return the path of a new row and its tag."""
+    path = f"{kind.path}/{make(admin, kind)[0]['id']}"
+    return path, admin.get(path).headers["ETag"]
+
+
+@pytest.mark.django_db
+@ALL_KINDS
+def test_creating_and_showing_give_the_same_strong_tag(admin, kind):
+    created = admin.post(kind.path, kind.body(0))
+    shown = admin.get(created.headers["Location"].removeprefix("/wall"))
+
+    assert created.headers["ETag"] == shown.headers["ETag"]
+    assert shown.headers["ETag"].startswith('"')
+    assert shown.headers["ETag"].endswith('"')
+
+
+@pytest.mark.django_db
+@CHANGEABLE_KINDS
+def test_a_change_gives_the_tag_of_what_is_there_now(admin, kind):
+    path, before = there(admin, kind)
+
+    changed = admin.put(path, kind.change, headers={"If-Match": before})
+
+    assert changed.status_code == 200
+    assert changed.headers["ETag"] == admin.get(path).headers["ETag"] != before
+
+
+@pytest.mark.django_db
+@CHANGEABLE_KINDS
+@pytest.mark.parametrize("condition", ['"other"', 'W/{tag}, "other"', "", '"', ", ,", '"{inner}', "{inner}"])
+def test_a_change_under_another_tag_changes_nothing(admin, kind, condition):
+    path, tag = there(admin, kind)
+    before = admin.get(path).json()
+
+    response = admin.put(path, kind.change, headers={"If-Match": condition.format(tag=tag, inner=tag.strip('"'))})
+
+    assert response.json()["code"] == ("stale" if response.status_code == 412 else "invalid")
+    assert response.status_code in {400, 412}
+    assert admin.get(path).json() == before
+
+
+@pytest.mark.django_db
+@ALL_KINDS
+def test_a_deletion_under_another_tag_deletes_nothing(admin, kind):
+    path, tag = there(admin, kind)
+
+    assert admin.delete(path, headers={"If-Match": '"other"'}).status_code == 412
+    assert admin.get(path).headers["ETag"] == tag
+    assert admin.delete(path, headers={"If-Match": tag}).status_code == 204
+    assert admin.delete(path, headers={"If-Match": tag}).status_code == 404
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("condition", ["*", " * ", "{tag}", '"a", {tag}', ',{tag} , "b"', 'W/"a",{tag}', '"a"\n{tag}'])
+def test_a_condition_that_names_the_tag_holds(admin, condition):
+    kind = KINDS[1]
+    path, tag = there(admin, kind)
+
+    assert admin.put(path, kind.change, headers={"If-Match": condition.format(tag=tag)}).status_code == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("condition", ["", "x", '"', '"a" "b"', '"a"b', "W/", 'w/"a"', '*, "a"', '"a\nb"', '"\x7f"'])
+def test_a_condition_that_is_no_list_of_tags_is_refused_and_not_ignored(admin, condition):
+    kind = KINDS[1]
+    path, _ = there(admin, kind)
+
+    assert fields_refused(admin.put(path, kind.change, headers={"If-Match": condition})) == {"If-Match"}
+    assert fields_refused(admin.delete(path, headers={"If-Match": condition})) == {"If-Match"}
+    assert admin.get(path).json()["remark"] != "changed"
+
+
+@pytest.mark.django_db
+def test_a_stale_write_is_stale_whatever_it_holds(admin):
+    path, _ = there(admin, KINDS[1])
+
+    assert admin.put(path, {"colour": "red"}, headers={"If-Match": '"other"'}).json()["code"] == "stale"
+
+
+@pytest.mark.django_db
+def test_a_write_may_ask_that_nothing_is_there(admin):
+    path, tag = there(admin, KINDS[1])
+
+    for condition in ("*", tag):
+        assert admin.put(path, {"remark": "x"}, headers={"If-None-Match": condition}).status_code == 412
+        assert admin.delete(path, headers={"If-None-Match": condition}).status_code == 412
+
+
+@pytest.mark.django_db
+@ALL_KINDS
+@pytest.mark.parametrize("condition", ["{tag}", "*", "W/{tag}", '"a", {tag}'])
+def test_who_has_the_object_already_is_told_so(admin, kind, condition):
+    path, tag = there(admin, kind)
+
+    response = admin.get(path, headers={"If-None-Match": condition.format(tag=tag)})
+
+    assert (response.status_code, response.content, response.headers["ETag"]) == (304, b"", tag)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("condition", ['"other"', "", "garbage", '"'])
+def test_who_has_another_is_shown_the_object(admin, condition):
+    path, _ = there(admin, KINDS[0])
+
+    assert admin.get(path, headers={"If-None-Match": condition}).status_code == 200
+
+
+@pytest.mark.django_db
+def test_a_sign_in_is_a_new_representation_but_nobodys_change(admin):
+    """The tag of a user: a strong one, yet a sign-in between reading and writing must not refuse the write."""
+    bob = a_user("Bob")
+    read = admin.get(f"/users/{bob.pk}")
+    a_token(bob)
+
+    assert admin.get(f"/users/{bob.pk}", headers={"If-None-Match": read.headers["ETag"]}).status_code == 200
+    assert admin.put(f"/users/{bob.pk}", read.json(), headers={"If-Match": read.headers["ETag"]}).status_code == 200
+    services.change_user(bob, actor="cast", remark="somebody was here")
+    response = admin.put(f"/users/{bob.pk}", {"email": ""}, headers={"If-Match": read.headers["ETag"]})
+    assert response.status_code == 412
+
+
+@pytest.mark.django_db
+def test_the_system_settings_have_a_tag_too(admin):
+    tag = admin.get(SETTINGS).headers["ETag"]
+
+    assert admin.get(SETTINGS, headers={"If-None-Match": tag}).status_code == 304
+    changed = admin.put(SETTINGS, {"waf_threshold": 9}, headers={"If-Match": tag})
+    assert (changed.status_code, changed.headers["ETag"]) == (200, admin.get(SETTINGS).headers["ETag"])
+    assert admin.put(SETTINGS, {"waf_threshold": 3}, headers={"If-Match": tag}).status_code == 412
+    assert system_settings.current().waf_threshold == 9
+
+
+@pytest.mark.django_db
+def test_the_browsable_page_has_no_tag(admin):
+    path, _ = there(admin, KINDS[1])
+
+    assert "ETag" not in admin.get(path, headers={"Accept": "text/html"}).headers
+
+
+def test_what_changes_by_itself_has_its_own_part_of_the_tag():
+    one, other = (tag_of({"name": "a", "hits": hits}, ("hits",)) for hits in (1, 2))
+
+    assert one != other
+    assert one.partition(".")[0] == other.partition(".")[0]
+
+
+def at_once(calls):
+    """Call all of these at the same moment, each on a connection of its own; return their statuses."""
+    start = Barrier(len(calls))
+
+    def go(call):
+        start.wait()
+        try:
+            return call().status_code
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return sorted(pool.map(go, calls))
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("round_", range(3))
+def test_of_two_writes_with_the_same_tag_one_is_stale(alice, round_):
+    token = a_token(alice)
+    path, tag = there(Api(token), KINDS[1])
+    clients = [Api(token, **{"If-Match": tag}) for _ in range(2)]
+
+    statuses = at_once(
+        [lambda client=client, n=n: client.put(path, {"remark": f"writer {n}"}) for n, client in enumerate(clients)]
+    )
+
+    assert statuses == [200, 412]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_changes_of_settings_with_the_same_tag_one_is_stale(alice):
+    token = a_token(alice)
+    tag = Api(token).get(SETTINGS).headers["ETag"]
+    clients = [Api(token, **{"If-Match": tag}) for _ in range(2)]
+
+    statuses = at_once(
+        [lambda client=client, n=n: client.put(SETTINGS, {"waf_threshold": 7 + n}) for n, client in enumerate(clients)]
+    )
+
+    assert statuses == [200, 412]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_deletion_and_a_change_with_the_same_tag_are_not_both_done(alice):
+    token = a_token(alice)
+    path, tag = there(Api(token), KINDS[1])
+    one, other = (Api(token, **{"If-Match": tag}) for _ in range(2))
+
+    statuses = at_once([lambda: one.put(path, {"remark": "kept"}), lambda: other.delete(path)])
+
+    assert statuses in ([200, 412], [204, 404], [204, 412])
+    assert BlocklistEntry.objects.filter(remark="kept").exists() is (statuses[0] == 200)

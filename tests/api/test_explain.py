@@ -1,0 +1,300 @@
+"""``POST /policy/explain``: what the gate would answer, from the rows, and nothing left behind."""
+
+import json
+import logging
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts import services as accounts
+from gatewall import revisions, system_settings
+from gatewall.engine.evaluate import STEPS
+from gatewall.engine.model import Reason
+from policies import services
+from policies.models import WafRule
+from tests.cast import CLIENT, OFFICE
+from tests.mmdb import write_mmdb
+from tests.wall import a_git_token, a_license, a_token
+
+pytestmark = pytest.mark.django_db
+VISIT = {"client_ip": CLIENT, "host": OFFICE, "method": "GET", "uri": "/?q=attack", "scheme": "https"}
+SENT_AS = {"session": "service_authorization", "git-token": "service_git_token", "license": "service_license"}
+
+
+@pytest.fixture
+def explain(admin):
+    """Return a function that explains a visit with these parts replaced; None leaves one out."""
+
+    def ask(**parts):
+        body = {name: value for name, value in (VISIT | parts).items() if value is not None}
+        response = admin.post("/policy/explain", body)
+        assert response.status_code == 200, response.json()
+        return response.json()
+
+    return ask
+
+
+def answered(auth, **parts):
+    """What ``/auth`` answers to the same visit: status and reason, and how long to wait."""
+    visit = VISIT | parts
+    headers = {
+        "x_forwarded_for": visit["client_ip"],
+        "x_forwarded_host": visit["host"],
+        "x_forwarded_method": visit["method"],
+        "x_forwarded_uri": visit["uri"],
+        "x_forwarded_proto": visit["scheme"],
+    }
+    if credential := visit.get("credential"):
+        headers[SENT_AS[credential["kind"]]] = credential["token"]
+    answer = auth(**headers)
+    return (*answer.verdict, int(answer.headers.get("Retry-After", 0)))
+
+
+def told(explanation):
+    decision = explanation["decision"]
+    return decision["status"], decision["reason"], decision.get("retry_after", 0)
+
+
+def domain(access, name=OFFICE):
+    return services.register_domain(actor="", name=name, access=access, seed=True)
+
+
+def session(user, **options):
+    return {"credential": {"kind": "session", "token": a_token(user, **options)}}
+
+
+def nothing(**_):
+    return {}
+
+
+def _country(tmp_path, **_):
+    (tmp_path / "geo").mkdir()
+    write_mmdb(tmp_path / "geo" / "country.mmdb", {"198.51.100.0/24": {"country": "NZ"}})
+    services.block_country(actor="alice", country_code="NZ")
+
+
+def _rate(auth, **_):
+    system_settings.change(actor="alice", request_rate_per_minute=1)
+    auth()
+
+
+def _narrow(wall, **_):
+    dora = wall.a_user("dora", all_domains=False, authorized_domains=[domain("authenticated", "files.example")])
+    return session(dora)
+
+
+def _unreadable(**_):
+    services.create_waf_rule(actor="alice", name="broken", pattern="x")
+    WafRule.objects.update(targets=["nothing"])
+
+
+def _expired(bob, **_):
+    return session(bob, at=timezone.now() - timedelta(days=2))
+
+
+SCENES = {
+    Reason.REQUEST_MALFORMED: lambda **_: {"host": "office example"},
+    Reason.CLIENT_BLOCKED: lambda **_: services.block_network(actor="alice", network="198.51.100.0/24") and {},
+    Reason.HOST_NOT_AUTHORIZED: lambda **_: domain("denied") and {},
+    Reason.CLIENT_ALLOWED: lambda **_: services.allow_network(actor="alice", network=CLIENT) and {},
+    Reason.COUNTRY_BLOCKED: _country,
+    Reason.WAF_RULE: lambda **_: services.create_waf_rule(actor="alice", name="attack", pattern="attack") and {},
+    Reason.CLIENT_RATE_LIMITED: _rate,
+    Reason.HOST_PUBLIC: lambda **_: domain("public") and {},
+    Reason.CREDENTIAL_MISSING: nothing,
+    Reason.CREDENTIAL_INVALID: _expired,
+    Reason.HOST_NOT_IN_SCOPE: _narrow,
+    Reason.SECOND_FACTOR_REQUIRED: lambda bob, **_: domain("two_factor") and session(bob),
+    Reason.SESSION_VALID: lambda bob, **_: session(bob),
+    Reason.GIT_TOKEN_VALID: lambda bob, **_: {"credential": {"kind": "git-token", "token": f"Bob:{a_git_token(bob)}"}},
+    Reason.LICENSE_VALID: lambda **_: {"credential": {"kind": "license", "token": a_license()}},
+    Reason.CANNOT_DECIDE: _unreadable,
+}
+
+
+def test_every_reason_has_its_scene():
+    assert set(SCENES) == set(Reason)
+
+
+@pytest.mark.parametrize("reason", Reason, ids=str)
+def test_the_explanation_is_the_answer(explain, new_gate, auth, wall, bob, tmp_path, reason):
+    if reason is Reason.CANNOT_DECIDE:  # a process that could ever read the rows keeps deciding by them
+        SCENES[reason]()
+        parts, auth = {}, new_gate()
+    else:
+        parts = SCENES[reason](auth=auth, wall=wall, bob=bob, tmp_path=tmp_path) or {}
+        auth = new_gate()
+
+    explanation = explain(**parts)
+
+    answer = answered(auth, **parts)
+    assert answer[1] == reason.value
+    assert told(explanation)[:2] == answer[:2]
+    assert explanation["policy_revision"] == (0 if reason is Reason.CANNOT_DECIDE else revisions.current().revision)
+    assert [step["step"] for step in explanation["trace"] if step["decided"]] == [
+        step["step"] for step in explanation["trace"] if step["reached"]
+    ][-1:]
+
+
+@pytest.mark.parametrize("reason", sorted(set(Reason) - {Reason.CANNOT_DECIDE}), ids=str)
+def test_the_trace_has_every_step_in_order(explain, auth, wall, bob, tmp_path, reason):
+    parts = SCENES[reason](auth=auth, wall=wall, bob=bob, tmp_path=tmp_path)
+
+    trace = explain(**(parts if isinstance(parts, dict) else {}))["trace"]
+
+    assert [step["step"] for step in trace] == [step.__name__.replace("_", "-") for step in STEPS]
+    (deciding,) = (number for number, step in enumerate(trace) if step["decided"])
+    assert [step["reached"] for step in trace] == [number <= deciding for number in range(len(trace))]
+    assert [step["outcome"] for step in trace[:deciding]] == ["not matched"] * deciding
+    assert trace[deciding]["reason"] == reason.value
+
+
+def test_the_rate_names_the_seconds_as_the_gate_does(explain, auth):
+    _rate(auth)
+
+    explanation = explain()
+
+    assert explanation["decision"]["retry_after"] > 0
+    assert abs(answered(auth)[2] - explanation["decision"]["retry_after"]) <= 1
+
+
+def test_an_explained_request_is_not_counted(explain, auth):
+    system_settings.change(actor="alice", request_rate_per_minute=2)
+    auth()
+
+    reasons = {told(explain())[1] for _ in range(5)}
+
+    assert reasons == {"credential-missing"}
+    assert answered(auth)[1] == "credential-missing"
+    assert answered(auth)[1] == "client-rate-limited"
+
+
+def test_an_explained_request_leaves_no_record_and_changes_nothing(explain, auth, tmp_path, bob):
+    credential = session(bob)
+    auth()
+
+    def state():
+        files = (path for path in tmp_path.rglob("*") if path.is_file() and path.name != "api-rate")  # counts calls
+        return revisions.current(), {path: path.read_bytes() for path in files}
+
+    before = state()
+    explain(**credential)
+    assert state() == before  # with the one record of the visit before
+
+
+def test_what_is_known_of_the_request_is_named(explain, office, bob):
+    rule = services.create_waf_rule(actor="alice", name="watch", pattern="attack", action="monitor")
+
+    explanation = explain(**session(bob))
+
+    assert explanation["subject"] == {"kind": "user", "id": bob.pk, "name": "Bob"}
+    assert (explanation["domain"], explanation["client_ip"], explanation["fault"]) == (OFFICE, CLIENT, None)
+    assert explanation["rules"] == [{"id": rule.pk, "name": "watch", "action": "monitor"}]
+    assert explanation["visible"] == ["for", "headers", "host", "method", "proto", "uri"]
+    by_step = {step["step"]: step["rules"] for step in explanation["trace"] if step["rules"]}
+    assert by_step == {"waf-rules-match": explanation["rules"]}
+
+
+def test_the_row_that_decided_is_named(explain):
+    entry = services.block_network(actor="alice", network=CLIENT)
+
+    assert explain()["decision"]["decided_by"] == {"kind": "ip-black-list", "id": entry.pk}
+
+
+def test_what_is_malformed_is_named_and_nothing_behind_it_is_asked(explain):
+    explanation = explain(uri="no path")
+
+    assert explanation["fault"] == "x-forwarded-uri is not a path"
+    assert {step["outcome"] for step in explanation["trace"][1:]} == {None}
+
+
+def test_the_next_explanation_sees_the_last_change(explain):
+    assert told(explain())[1] == "credential-missing"
+
+    services.block_network(actor="alice", network=CLIENT)
+
+    assert told(explain())[1] == "client-blocked"
+
+
+@pytest.mark.parametrize(
+    ("credential", "reason"),
+    [
+        ({"kind": "user", "name": "bob"}, "session-valid"),
+        ({"kind": "user", "name": "dora"}, "credential-invalid"),
+        ({"kind": "license", "name": "build farm"}, "license-valid"),
+    ],
+    ids=["user", "disabled", "license"],
+)
+def test_somebody_may_be_taken_as_signed_in_without_a_token(explain, wall, bob, credential, reason):
+    wall.a_user("dora", is_active=False)
+    a_license()
+
+    assert told(explain(credential=credential))[1] == reason
+
+
+def test_the_second_factor_may_be_assumed(explain, bob):
+    domain("two_factor")
+    reasons = [
+        told(explain(credential={"kind": "user", "id": bob.pk, "amr": amr}))[1] for amr in (["pwd"], ["pwd", "otp"])
+    ]
+
+    assert reasons == ["second-factor-required", "session-valid"]
+
+
+def test_nobody_is_signed_in_by_it(explain, bob):
+    explain(credential={"kind": "user", "id": bob.pk})
+
+    assert not bob.sessions.exists()
+
+
+def test_credentials_may_stand_in_the_headers_as_a_visitor_sends_them(explain, bob):
+    token = a_token(bob)
+
+    assert told(explain(headers={"Cookie": f"a=b; service.token={token}"}))[1] == "session-valid"
+    assert told(explain(headers={"Service-License": ["gwl_none", a_license()]}))[1] == "license-valid"
+
+
+def test_a_token_is_in_no_answer_and_no_log(explain, admin, bob, caplog):
+    caplog.set_level(logging.DEBUG)
+    services.create_waf_rule(actor="alice", name="all", pattern=".", targets=["headers", "cookies"], action="monitor")
+    token, git = a_token(bob), a_git_token(bob)
+
+    answers = [
+        explain(credential={"kind": "session", "token": token}, headers={"Service-Git-Token": f"Bob:{git}"}),
+        admin.post("/policy/explain", VISIT | {"credential": {"kind": "user", "token": token}}).json(),
+        admin.post("/policy/explain", VISIT | {"credential": {"kind": "session", "token": [token]}}).json(),
+        admin.post("/policy/explain", VISIT | {"credential": {"kind": token}}).json(),
+        admin.post("/policy/explain", VISIT | {"headers": {"Service-Authorization": f"{token}\n"}}).json(),
+    ]
+
+    said = json.dumps(answers) + caplog.text
+    assert token not in said
+    assert git not in said
+
+
+def test_the_longest_request_is_explained(explain):
+    headers = {f"a{number}": "b" * 300 for number in range(100)}
+
+    assert told(explain(uri="/" + "a" * 8191, headers=headers))[1] == "credential-missing"
+
+
+def test_bytes_beyond_ascii_are_what_they_are_in_utf_8(explain, new_gate):
+    services.create_waf_rule(actor="alice", name="umlaut", pattern="ä")
+    wire = "/ä".encode().decode("latin-1")
+
+    assert told(explain(uri="/ä"))[:2] == answered(new_gate(), uri=wire)[:2] == (403, "waf-rule")
+
+
+def test_who_is_no_admin_gets_no_explanation(user, anonymous):
+    assert user.post("/policy/explain", VISIT).status_code == 403
+    assert anonymous.post("/policy/explain", VISIT).status_code == 401
+
+
+def test_a_user_who_was_disabled_a_moment_ago_proves_nobody(explain, bob):
+    credential = session(bob)
+    assert told(explain(**credential))[1] == "session-valid"
+
+    accounts.change_user(bob, actor="alice", is_active=False)
+
+    assert told(explain(**credential))[1] == "credential-invalid"

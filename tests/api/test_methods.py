@@ -1,0 +1,94 @@
+"""Methods and media types: what is not there says so, in the same words everywhere."""
+
+import pytest
+
+from tests.api.test_who_may import ROUTES, WHO, path_of
+
+pytestmark = pytest.mark.django_db
+NAMES = sorted({name for name, _ in ROUTES})
+ALL_ROUTES = pytest.mark.parametrize("name", NAMES)
+OPEN = sorted({name for (name, _), who in WHO.items() if who == "public"})
+PAGES = {"/": "GET, HEAD, POST", "/sign-out": "POST"}
+NO_JSON = {"docs"}
+NO_BODY = {"logout", "system-reload", "admin-recover-2fa"}  # the last is refused before its body is read
+
+
+VERBS = ("GET", "POST", "PUT", "DELETE", "PATCH", "TRACE", "BREW")
+
+
+def verbs_of(name):
+    return {verb for route, verb in ROUTES if route == name}
+
+
+@pytest.mark.parametrize(
+    ("name", "verb"),
+    [(name, verb) for name in sorted({name for name, _ in ROUTES}) for verb in VERBS if verb not in verbs_of(name)],
+)
+def test_a_method_that_is_not_there_names_those_that_are(admin, alice, name, verb):
+    response = admin.send(verb, path_of(name, alice.pk), b"{}")
+
+    assert (response.status_code, response.json()["code"]) == (405, "method-not-allowed")
+    allowed = set(response.headers["Allow"].split(", "))
+    assert allowed - {"HEAD", "OPTIONS"} == verbs_of(name)
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("verb", ["PUT", "DELETE", "PATCH"])
+def test_the_pages_for_visitors_say_it_too(anonymous, path, verb):
+    response = anonymous.send(verb, path)
+
+    assert (response.status_code, response.headers["Allow"].replace(", OPTIONS", "")) == (405, PAGES[path])
+
+
+@ALL_ROUTES
+def test_head_is_there_where_get_is(admin, alice, name):
+    response = admin.send("HEAD", path_of(name, alice.pk))
+    shown = admin.send("GET", path_of(name, alice.pk))
+
+    assert response.status_code == shown.status_code
+    assert response.content == b""
+    assert {**response.headers}.keys() >= {"X-Request-Id", "Cache-Control"}
+
+
+@ALL_ROUTES
+def test_options_tells_the_methods_and_nothing_of_any_row(admin, alice, name):
+    response = admin.send("OPTIONS", path_of(name, alice.pk))
+
+    assert response.status_code == 200
+    if name not in NO_JSON:
+        assert set(response.json()) == {"name", "methods"}
+        assert verbs_of(name) <= set(response.json()["methods"])
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in OPEN])
+def test_options_tells_strangers_nothing(anonymous, alice, name):
+    assert anonymous.send("OPTIONS", path_of(name, alice.pk)).status_code == 401
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("health")])
+@pytest.mark.parametrize("accept", ["application/xml", "image/png", "text/csv;q=1"])
+def test_an_answer_that_nobody_can_give_is_not_acceptable(admin, alice, name, accept):
+    verb = min(verbs_of(name))
+
+    response = admin.send(verb, path_of(name, alice.pk), b"{}", headers={"Accept": accept})
+
+    assert (response.status_code, response.json()["code"]) == (406, "not-acceptable")
+
+
+@pytest.mark.parametrize("name", [name for name, verb in ROUTES if verb == "POST" and name not in NO_BODY])
+@pytest.mark.parametrize(
+    "media_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "x"]
+)
+def test_a_body_that_is_not_json_is_not_read(admin, alice, name, media_type):
+    response = admin.send("POST", path_of(name, alice.pk), b"a=b", media_type)
+
+    assert (response.status_code, response.json()["code"]) == (415, "unsupported-media-type")
+
+
+@ALL_ROUTES
+def test_a_body_over_the_limit_is_refused_everywhere(admin, alice, name):
+    verb = min(verbs_of(name) - {"GET"} or {"GET"})
+
+    response = admin.send(verb, path_of(name, alice.pk), b" " * (1024 * 1024 + 1))
+
+    assert (response.status_code, response.json()["code"]) == (413, "body-too-large")

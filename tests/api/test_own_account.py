@@ -1,0 +1,244 @@
+"""The own second factor, on and off, and who is asked again who he is."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import time_machine
+
+from accounts.models import FailureCount, RecoveryCode, TotpDevice
+from tests.factors import App, an_app, secret_of
+from tests.wall import PASSWORD, Api, a_token
+
+pytestmark = pytest.mark.django_db
+NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
+NEW = "another battery and staple"
+OLD = timedelta(minutes=10)
+AUDIENCES = pytest.mark.parametrize("audiences", [["gate"], ["gate", "api"]], ids=str)
+
+
+@pytest.fixture
+def clock():
+    with time_machine.travel(NOW, tick=False) as travelled:
+        yield travelled
+
+
+@pytest.fixture
+def fresh(clock, bob):
+    return Api(a_token(bob, at=NOW - OLD + timedelta(seconds=1)))
+
+
+@pytest.fixture
+def stale(clock, bob):
+    return Api(a_token(bob, at=NOW - OLD))
+
+
+def of(user, what):
+    return f"/users/{user.pk}/{what}"
+
+
+def code_of(response):
+    return response.status_code, response.json()["code"]
+
+
+def enrol(client, user, **body):
+    """Set the second factor up and switch it on; the app that shows its codes."""
+    app = App(secret_of(client.post(of(user, "totp/setup"), body).json()["secret"]))
+    app.recovery_codes = client.post(of(user, "totp/confirm"), {"code": app.code()}).json()["recovery_codes"]
+    return app
+
+
+def test_a_setup_shows_secret_uri_and_both_codes(fresh, bob):
+    body = fresh.post(of(bob, "totp/setup"), {}).json()
+
+    assert set(body) == {"secret", "otpauth_uri", "qr_code", "qr_svg"}
+    assert body["otpauth_uri"].startswith(f"otpauth://totp/Gatewall:Bob?secret={body['secret']}&")
+    assert body["qr_code"].startswith("data:image/png;base64,")
+    assert "<svg" in body["qr_svg"]
+
+
+def test_a_setup_is_no_factor_until_a_code_confirms_it(fresh, bob):
+    app = App(secret_of(fresh.post(of(bob, "totp/setup"), {}).json()["secret"]))
+    assert fresh.get(f"/users/{bob.pk}").json()["totp_enabled"] is False
+
+    assert code_of(fresh.post(of(bob, "totp/confirm"), {"code": app.wrong})) == (400, "invalid-code")
+    assert fresh.get(f"/users/{bob.pk}").json()["totp_enabled"] is False
+    codes = fresh.post(of(bob, "totp/confirm"), {"code": app.code()}).json()["recovery_codes"]
+
+    assert fresh.get(f"/users/{bob.pk}").json()["totp_enabled"] is True
+    assert len(set(codes)) == 10
+    assert {len(code.replace("-", "")) for code in codes} == {16}
+
+
+def test_a_second_setup_replaces_the_secret_that_waited(fresh, bob):
+    first, second = (App(secret_of(fresh.post(of(bob, "totp/setup"), {}).json()["secret"])) for _ in range(2))
+
+    assert fresh.post(of(bob, "totp/confirm"), {"code": first.code()}).status_code == 400
+    assert fresh.post(of(bob, "totp/confirm"), {"code": second.code()}).status_code == 200
+
+
+def test_the_code_that_switched_it_on_signs_nobody_in(fresh, bob, clock):
+    app = enrol(fresh, bob)
+    challenge = Api().post("/login", {"username": "Bob", "password": PASSWORD}).json()["challenge_token"]
+
+    response = Api().post("/login/2fa", {"challenge_token": challenge, "code": app.code()})
+
+    assert code_of(response) == (401, "invalid-code")
+
+
+def test_what_is_on_is_not_set_up_again(fresh, bob):
+    app = enrol(fresh, bob)
+
+    assert code_of(fresh.post(of(bob, "totp/setup"), {})) == (409, "totp-enabled")
+    assert code_of(fresh.post(of(bob, "totp/confirm"), {"code": app.code()})) == (409, "totp-enabled")
+
+
+def test_nothing_is_confirmed_that_was_not_set_up(fresh, bob):
+    assert {code_of(fresh.post(of(bob, "totp/confirm"), {"code": "123456"})) for _ in range(12)} == {
+        (409, "totp-not-set-up")
+    }
+
+
+def test_wrong_codes_of_a_setup_count_as_everywhere(stale, fresh, bob):
+    app = App(secret_of(fresh.post(of(bob, "totp/setup"), {}).json()["secret"]))
+    statuses = [stale.post(of(bob, "totp/confirm"), {"code": code}).status_code for code in app.wrong_codes(11)]
+
+    assert statuses == [400] * 10 + [429]
+    assert not TotpDevice.objects.filter(confirmed_at__isnull=False).exists()
+
+
+def test_the_secret_is_sealed_and_the_codes_are_digests_in_their_rows(fresh, bob):
+    app = enrol(fresh, bob)
+    rows = str([*TotpDevice.objects.values(), *RecoveryCode.objects.values()])
+
+    assert app.secret.hex() not in rows
+    for secret in (app.secret.decode("latin-1"), *app.recovery_codes):
+        assert secret not in rows
+        assert secret.replace("-", "") not in rows
+
+
+CALLS = {
+    "setup": lambda client, user, body: client.post(of(user, "totp/setup"), body),
+    "off": lambda client, user, body: client.delete(of(user, "totp"), data=body),
+    "off by POST": lambda client, user, body: client.post(of(user, "totp/disable"), body),
+}
+OFF = pytest.mark.parametrize("call", ["off", "off by POST"])
+
+
+def prepared(call, user):
+    return an_app(user) if call.startswith("off") else None
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_fresh_session_is_not_asked_again(fresh, bob, call):
+    prepared(call, bob)
+
+    assert CALLS[call](fresh, bob, {}).status_code in {200, 204}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({}, "reauthentication-required"),
+        ({"password": "wrong"}, "reauthentication-failed"),
+        ({"password": PASSWORD + "x" * 200}, "reauthentication-failed"),
+    ],
+    ids=["nothing", "wrong", "too long"],
+)
+def test_a_session_of_ten_minutes_is_asked_for_the_password(stale, bob, call, body, code):
+    prepared(call, bob)
+
+    assert code_of(CALLS[call](stale, bob, body)) == (403, code)
+    assert TotpDevice.objects.exists() is call.startswith("off")
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_with_the_password_an_old_session_may(stale, bob, call):
+    prepared(call, bob)
+
+    assert CALLS[call](stale, bob, {"password": PASSWORD}).status_code in {200, 204}
+
+
+@OFF
+def test_a_code_is_as_good_as_the_password_to_switch_it_off(stale, bob, call):
+    app = an_app(bob)
+
+    assert code_of(CALLS[call](stale, bob, {"code": app.wrong})) == (403, "reauthentication-failed")
+    assert CALLS[call](stale, bob, {"code": app.code()}).status_code == 204
+    assert not TotpDevice.objects.exists()
+    assert not RecoveryCode.objects.exists()
+
+
+def test_a_code_that_was_used_at_sign_in_switches_nothing_off(stale, bob):
+    app = an_app(bob)
+    challenge = Api().post("/login", {"username": "Bob", "password": PASSWORD}).json()["challenge_token"]
+    code = app.code()
+    assert Api().post("/login/2fa", {"challenge_token": challenge, "code": code}).status_code == 200
+
+    assert CALLS["off"](stale, bob, {"code": code}).status_code == 403
+
+
+def test_a_wrong_code_is_not_made_good_by_the_password(stale, bob):
+    app = an_app(bob)
+
+    assert CALLS["off"](stale, bob, {"code": app.wrong, "password": PASSWORD}).status_code == 403
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_guesses_in_a_stolen_session_are_slowed_down(stale, bob, call):
+    prepared(call, bob)
+    statuses = [CALLS[call](stale, bob, {"password": "wrong"}).status_code for _ in range(11)]
+
+    assert statuses == [403] * 10 + [429]
+    assert CALLS[call](stale, bob, {"password": PASSWORD}).status_code == 429
+
+
+def test_the_right_password_is_no_failure_and_clears_none(stale, bob):
+    assert CALLS["setup"](stale, bob, {"password": "wrong"}).status_code == 403
+    assert {CALLS["setup"](stale, bob, {"password": PASSWORD}).status_code for _ in range(12)} == {200}
+
+    assert FailureCount.objects.get(scope="pair").failures == 1
+
+
+@OFF
+def test_what_is_off_cannot_be_switched_off(fresh, bob, call):
+    assert CALLS[call](fresh, bob, {}).status_code == 404
+
+
+@OFF
+def test_a_setup_that_waits_is_not_on(fresh, bob, call):
+    fresh.post(of(bob, "totp/setup"), {})
+
+    assert CALLS[call](fresh, bob, {}).status_code == 404
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_an_admin_is_not_asked_for_anything_of_another(clock, alice, bob, call):
+    prepared(call, bob)
+    admin = Api(a_token(alice, at=NOW - timedelta(hours=2)))
+
+    assert CALLS[call](admin, bob, {}).status_code in {200, 204}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_an_admin_is_asked_for_his_own(clock, alice, call):
+    prepared(call, alice)
+    admin = Api(a_token(alice, at=NOW - timedelta(hours=2)))
+
+    assert code_of(CALLS[call](admin, alice, {})) == (403, "reauthentication-required")
+
+
+def test_leading_zeros_in_the_path_make_nobody_another(clock, alice):
+    admin = Api(a_token(alice, at=NOW - timedelta(hours=2)))
+    path = f"/users/0{alice.pk}"
+
+    assert code_of(admin.post(f"{path}/totp/setup", {})) == (403, "reauthentication-required")
+    assert code_of(admin.put(f"{path}/password", {"new_password": NEW})) == (403, "reauthentication-required")
+
+
+@AUDIENCES
+def test_the_own_account_is_open_to_sessions_of_the_guard_page(bob, audiences):
+    client = Api(a_token(bob, audiences=audiences))
+
+    assert enrol(client, bob).recovery_codes
+    assert client.delete(of(bob, "totp")).status_code == 204

@@ -1,0 +1,135 @@
+"""Passwords: changed by their owner, who knows the old one, or by an admin."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import time_machine
+from django.db import connection
+from django.test import Client
+
+from accounts import login, services
+from accounts.models import Session, User
+from tests.wall import PASSWORD, Api, a_token
+
+pytestmark = pytest.mark.django_db
+NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
+NEW = "another battery and staple"
+OLD = timedelta(minutes=10)
+AUDIENCES = pytest.mark.parametrize("audiences", [["gate"], ["gate", "api"]], ids=str)
+
+
+@pytest.fixture
+def clock():
+    with time_machine.travel(NOW, tick=False) as travelled:
+        yield travelled
+
+
+@pytest.fixture
+def fresh(clock, bob):
+    return Api(a_token(bob, at=NOW - OLD + timedelta(seconds=1)))
+
+
+def of(user, what):
+    return f"/users/{user.pk}/{what}"
+
+
+def code_of(response):
+    return response.status_code, response.json()["code"]
+
+
+def may_sign_in(username, password):
+    return Api().post("/login", {"username": username, "password": password}).status_code == 200
+
+
+def test_the_own_password_needs_the_old_one_however_fresh_the_session(fresh, bob):
+    path = of(bob, "password")
+
+    assert code_of(fresh.put(path, {"new_password": NEW})) == (403, "reauthentication-required")
+    assert code_of(fresh.put(path, {"new_password": NEW, "current_password": "wrong"})) == (
+        403,
+        "reauthentication-failed",
+    )
+    assert may_sign_in("Bob", PASSWORD)
+
+
+@AUDIENCES
+def test_a_new_password_ends_all_sessions_and_opens_one_like_the_callers(bob, auth, audiences):
+    other, own = a_token(bob), a_token(bob, audiences=audiences, amr=("pwd", "otp"))
+
+    response = Api(own).put(of(bob, "password"), {"current_password": PASSWORD, "new_password": NEW})
+
+    assert response.status_code == 200
+    token = response.json()["token"]
+    assert response.cookies["service.token"].value == token
+    assert {auth(service_authorization=old).status for old in (other, own)} == {401}
+    assert auth(service_authorization=token).status == 200
+    assert Api(token).get("/session").json()["amr"] == ["pwd", "otp"]
+    assert Session.objects.count() == 3
+    assert Api(token).get("/ip-black-list").status_code == 403
+    assert (may_sign_in("Bob", PASSWORD), may_sign_in("Bob", NEW)) == (False, True)
+
+
+def test_the_guard_session_of_an_admin_gets_no_way_into_the_api_by_a_new_password(alice):
+    client = Api(a_token(alice, audiences=["gate"]))
+
+    token = client.put(of(alice, "password"), {"current_password": PASSWORD, "new_password": NEW}).json()["token"]
+
+    assert Api(token).get("/users").status_code == 403
+
+
+def test_guesses_of_the_own_password_are_slowed_down(fresh, bob):
+    body = {"current_password": "wrong", "new_password": NEW}
+
+    assert [fresh.put(of(bob, "password"), body).status_code for _ in range(11)] == [403] * 10 + [429]
+
+
+@pytest.mark.parametrize("new", ["short", "x" * 129, "password", "", None, 12345678], ids=str)
+def test_a_password_that_none_may_be_is_refused(fresh, bob, new):
+    response = fresh.put(of(bob, "password"), {"current_password": PASSWORD, "new_password": new})
+
+    assert response.status_code == 400
+    assert may_sign_in("Bob", PASSWORD)
+
+
+def test_an_admin_sets_the_password_of_another_and_gets_no_token_of_his(admin, bob, auth):
+    old = a_token(bob)
+
+    response = admin.put(of(bob, "password"), {"new_password": NEW})
+
+    assert response.status_code == 200
+    assert response.json()["username"] == "Bob"
+    assert "token" not in response.json()
+    assert not response.cookies
+    assert auth(service_authorization=old).status == 401
+    assert may_sign_in("Bob", NEW)
+
+
+def test_the_session_of_the_admin_site_is_asked_and_goes_on(alice):
+    client = Client()
+    client.force_login(alice)
+    path = f"/wall{of(alice, 'password')}"
+    send = {"content_type": "application/json"}
+
+    assert client.post(f"/wall{of(alice, 'totp/setup')}", {}, **send).json()["code"] == "reauthentication-required"
+    assert client.put(path, {"new_password": NEW}, **send).status_code == 403
+    response = client.put(path, {"current_password": PASSWORD, "new_password": NEW}, **send)
+
+    assert response.status_code == 200
+    assert client.get("/wall/admin/").status_code == 200
+
+
+def test_a_hash_is_made_before_others_must_wait_for_the_change(bob, monkeypatch):
+    inside = []
+    real = services.make_password
+    depth = len(connection.savepoint_ids)
+    monkeypatch.setattr(
+        services,
+        "make_password",
+        lambda password: inside.append(len(connection.savepoint_ids) - depth) or real(password),
+    )
+
+    services.change_user(bob, actor="cast", password=NEW)
+    services.create_user(actor="", username="dora", password=NEW)
+
+    assert inside == [0, 0]
+    assert login.verify_password("dora", NEW) == User.objects.get(username="dora")

@@ -1,0 +1,114 @@
+"""What guesses are counted for: the account from one network, the network, the account from anywhere."""
+
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlencode
+
+import pytest
+import time_machine
+
+from accounts.models import FailureCount
+from gatewall import system_settings
+from tests.api.guessing import FIRST_DELAY, HERE, THERE, fail, sign_in, waits
+from tests.wall import PASSWORD
+
+pytestmark = pytest.mark.django_db
+NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
+
+
+@pytest.fixture
+def clock():
+    with time_machine.travel(NOW, tick=False) as travelled:
+        yield travelled
+
+
+@pytest.fixture(autouse=True)
+def _people(clock, alice, bob):
+    """Alice and Bob."""
+
+
+@pytest.mark.parametrize(
+    ("seen_at", "days", "at", "status"),
+    [
+        (THERE, 29, THERE, 200),
+        (THERE, 31, THERE, 429),
+        (HERE, 1, THERE, 429),
+        ("2001:db8:1:2::3", 1, "2001:db8:1:2:ffff::9", 200),
+        ("2001:db8:1:2::3", 1, "2001:db8:1:3::3", 429),
+    ],
+)
+def test_an_owner_is_not_locked_out_of_a_network_of_his(clock, seen_at, days, at, status):
+    with time_machine.travel(NOW - timedelta(days=days), tick=False):
+        assert sign_in(password=PASSWORD, at=seen_at).status_code == 200
+    system_settings.change(actor="cast", login_failures_per_account=20)
+    for number in range(20):
+        fail(1, at=f"192.0.2.{number}")
+
+    assert sign_in(password=PASSWORD, at=at).status_code == status
+
+
+def test_at_home_the_limit_of_account_and_network_still_holds(clock):
+    assert sign_in(password=PASSWORD).status_code == 200
+    system_settings.change(actor="cast", login_failures_per_account=10)
+    for number in range(10):
+        fail(1, at=f"192.0.2.{number}")
+
+    assert fail(10) == 401
+    assert sign_in(password=PASSWORD).status_code == 429
+
+
+@pytest.mark.parametrize("username", ["a\0b", "x" * 100_000, "\u0130" * 50, "a b", "%", "\ud7ff"], ids=ascii)
+def test_a_name_that_cannot_be_one_waits_like_every_other(client, username):
+    system_settings.change(actor="cast", login_failures_per_account=1)
+    form = urlencode({"username": username, "password": "wrong"})
+
+    pages = [client.post("/wall/", form, content_type="application/x-www-form-urlencoded") for _ in range(2)]
+
+    assert [page.status_code for page in pages] == [401, 429]
+
+
+@pytest.mark.parametrize("other", ["ALICE", "Alice", " alice "])
+def test_names_that_are_one_account_are_counted_as_one(other):
+    fail(9)
+
+    assert fail(1, other) == 401
+    assert sign_in().status_code == 429
+
+
+def test_letters_that_fold_to_the_same_are_counted_as_one_account():
+    fail(9, "kate")
+
+    assert fail(2, "\u212aate") == 429  # the Kelvin sign
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "status"),
+    [
+        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::1", 429),
+        ("2001:db8:1:2::1", "2001:db8:1:3::1", 401),
+        (HERE, f"::ffff:{HERE}", 429),
+        (HERE, "203.0.113.8", 401),
+    ],
+)
+def test_a_network_is_an_ipv4_address_or_the_64_bits_of_an_ipv6_one(one, other, status):
+    fail(10, at=one)
+
+    assert sign_in(at=other).status_code == status
+
+
+def test_what_was_typed_is_in_no_row():
+    typed = "my password in the wrong field"
+
+    fail(1, typed)
+
+    rows = str(list(FailureCount.objects.values()))
+    assert typed not in rows
+    assert HERE not in rows
+
+
+def test_the_whole_world_may_fail_at_an_account_as_often_as_is_set():
+    system_settings.change(actor="cast", login_failures_per_account=20)
+    for number in range(20):
+        fail(1, at=f"203.0.113.{number}")
+
+    assert waits(sign_in(password=PASSWORD, at=THERE)) == FIRST_DELAY
+    assert sign_in("Bob", PASSWORD, at=THERE).status_code == 200

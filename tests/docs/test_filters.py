@@ -1,0 +1,30 @@
+"""The table of filters names every filter and ordering of every list, and no other."""
+
+import pytest
+
+from gatewall.api.filters import ListFilters
+from gatewall.api.resources import Resource
+from tests.api.test_who_may import patterns
+from tests.docs.test_tables import rows, words
+
+LISTS = {
+    "/" + str(pattern.pattern).strip("^$/").replace("(?P<user_id>[0-9]{1,18})", ":id"): pattern.callback.cls
+    for pattern in patterns()
+    if pattern.name.endswith("-list") and issubclass(pattern.callback.cls, Resource)
+}
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_every_filter_and_ordering_of_a_list_is_documented_and_no_other(path):
+    view = LISTS[path]
+    (row,) = (row for row in rows("api.md", "### Filters") if words(row[0]) == [path])
+    common = set(ListFilters.base_filters) if issubclass(view.filterset_class, ListFilters) else set()
+
+    assert set(words(row[1])) == set(view.filterset_class.base_filters) - common
+    assert set(words(row[2])) == set(view.ordering_fields) - {"id", "created_at"}
+
+
+def test_every_list_has_a_row():
+    paths = {path for row in rows("api.md", "### Filters") for path in words(row[0])}
+
+    assert paths == set(LISTS)

@@ -1,0 +1,124 @@
+"""Random changes of policy, and the rows that they leave: what a restore is held against."""
+
+import random
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from gatewall import revisions, system_settings
+from gatewall.models import SystemSettings
+from gatewall.refusals import Refusal
+from licensing.models import License
+from policies import services
+from policies.models import AUTO_BAN, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+
+MODELS = (BlocklistEntry, AllowlistEntry, AuthorizedDomain, GeoBlockRule, WafRule)
+NETWORKS = ("203.0.113.7", "203.0.113.0/24", "2001:db8::/32")
+NAMES = ("a.example", "b.example", "*.example")
+RULES = ("one", "two", "xss-script-tag")
+_FIXED = ("pattern", "operator")
+
+
+def the_rows() -> dict[str, Any]:
+    """Every restorable row as it is, column by column; of built-in rules what may be edited."""
+    rows = {model.__name__: {row["id"]: row for row in model.objects.values()} for model in MODELS}
+    rows["BlocklistEntry"] = {id_: row for id_, row in rows["BlocklistEntry"].items() if row["source"] != AUTO_BAN}
+    for rule in rows["WafRule"].values():
+        if rule["builtin_key"]:
+            for name in _FIXED:
+                del rule[name]
+    rows["settings"] = SystemSettings.objects.values().first() or {}
+    return rows
+
+
+def scopes() -> dict[int, set[str]]:
+    """The domains that each license may enter, by name."""
+    return {row.pk: {domain.name for domain in row.authorized_domains.all()} for row in License.objects.all()}
+
+
+def some(model: Any, chance: random.Random) -> Any:
+    """Any row of the model, or None."""
+    rows = list(model.objects.order_by("pk"))
+    return chance.choice(rows) if rows else None
+
+
+class Step:
+    """One random change by its service; one that is refused changes nothing."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)  # noqa: S311 - a test that can be repeated
+
+    def __call__(self) -> None:
+        acts = [name for name in dir(self) if name.startswith("do_")]
+        with suppress(Refusal):
+            getattr(self, self.chance.choice(acts))()
+
+    def _moment(self) -> Any:
+        return self.chance.choice([None, timezone.now(), timezone.now() + timedelta(days=1)])
+
+    def do_block(self) -> None:
+        source = self.chance.choice(["manual", "import:feed", AUTO_BAN])
+        network, end = self.chance.choice(NETWORKS), self._moment()
+        services.block_network(actor="x", network=network, source=source, expires_at=end)
+
+    def do_change_block(self) -> None:
+        if row := some(BlocklistEntry, self.chance):
+            services.change_blocked_network(row, actor="x", network=self.chance.choice(NETWORKS), remark="moved")
+
+    def do_unblock(self) -> None:
+        if row := some(BlocklistEntry, self.chance):
+            services.unblock_network(row, actor="x")
+
+    def do_allow(self) -> None:
+        domain = self.chance.choice([None, some(AuthorizedDomain, self.chance)])
+        network, end = self.chance.choice(NETWORKS), self._moment()
+        services.allow_network(actor="x", network=network, domain=domain, expires_at=end)
+
+    def do_change_allow(self) -> None:
+        if row := some(AllowlistEntry, self.chance):
+            values = {"domain": some(AuthorizedDomain, self.chance), "expires_at": self._moment()}
+            services.change_allowed_network(row, actor="x", **values)
+
+    def do_disallow(self) -> None:
+        if row := some(AllowlistEntry, self.chance):
+            services.disallow_network(row, actor="x")
+
+    def do_register(self) -> None:
+        services.register_domain(actor="x", name=self.chance.choice(NAMES), access="public")
+
+    def do_rename(self) -> None:
+        if row := some(AuthorizedDomain, self.chance):
+            services.change_domain(row, actor="x", name=self.chance.choice([*NAMES, "c.example"]))
+
+    def do_remove(self) -> None:
+        if row := some(AuthorizedDomain, self.chance):
+            services.remove_domain(row, actor="x")
+
+    def do_country(self) -> None:
+        if row := some(GeoBlockRule, self.chance):
+            services.unblock_country(row, actor="x")
+        else:
+            services.block_country(actor="x", country_code=self.chance.choice(["NZ", "AU"]), remark="r")
+
+    def do_rule(self) -> None:
+        domain = self.chance.choice([None, some(AuthorizedDomain, self.chance)])
+        services.create_waf_rule(actor="x", name=self.chance.choice(RULES), pattern="a+", domain=domain)
+
+    def do_change_rule(self) -> None:
+        if row := some(WafRule, self.chance):
+            values = {"name": self.chance.choice([*RULES, "three"]), "score": self.chance.randint(1, 10)}
+            services.change_waf_rule(row, actor="x", domain=some(AuthorizedDomain, self.chance), **values)
+
+    def do_delete_rule(self) -> None:
+        if row := some(WafRule, self.chance):
+            services.delete_waf_rule(row, actor="x")
+
+    def do_settings(self) -> None:
+        system_settings.change(actor="x", waf_threshold=self.chance.randint(1, 100), contact=self.chance.choice("ab"))
+
+
+def now() -> int:
+    """The number of the revision in force."""
+    return revisions.current().revision

@@ -1,0 +1,86 @@
+"""How commands end: 0 done, 1 refused, 2 cannot run; an error is one line."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from accounts.models import User
+
+BASE = Path(__file__).resolve().parents[2]
+KEYS = ("GATEWALL_SECRET_KEY", "GATEWALL_JWT_KEYS", "GATEWALL_DATA_KEYS")
+
+
+@pytest.fixture
+def home(settings, tmp_path):
+    settings.GATEWALL_ADMIN_PASSWORD = None
+    return tmp_path
+
+
+def manage(home, *arguments):
+    """Run manage.py over an empty folder, with an address on its standard input."""
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=BASE,
+        env={**{name: os.environ[name] for name in ("PATH", *KEYS)}, "GATEWALL_HOME": str(home)},
+        input="192.0.2.1\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.django_db
+def test_a_password_that_cannot_be_written_down_is_shown(home, capsys):
+    (home / "secrets").write_text("no folder")
+
+    with pytest.raises(CommandError) as caught:
+        call_command("create_admin")
+
+    assert (caught.value.returncode, len(str(caught.value).splitlines())) == (2, 1)
+    assert "password" in capsys.readouterr().out
+    assert User.objects.filter(username="admin").exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("arguments", [(), ("--confirm-restored-database",)], ids=["publish", "confirm"])
+def test_a_policy_that_cannot_be_published_is_exit_code_2(home, arguments):
+    (home / "policy").write_text("no folder")
+
+    with pytest.raises(CommandError) as caught:
+        call_command("publish_policy", *arguments)
+
+    assert (caught.value.returncode, len(str(caught.value).splitlines())) == (2, 1)
+
+
+COMMANDS = [
+    ("explain", "--client-ip", "192.0.2.1", "--host", "a.example", "--uri", "/"),
+    ("import_list", "/dev/stdin", "--name", "drop"),
+    ("unban", "192.0.2.1"),
+    ("reload",),
+    ("publish_policy",),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_a_database_without_its_tables_is_one_line_and_exit_code_2(tmp_path, command):
+
+    result = manage(tmp_path, *command)
+
+    if command[0] == "explain":  # as the gate: without a policy there is an answer, and it is no
+        assert (result.returncode, result.stdout.splitlines()[0]) == (0, "503 cannot-decide (error)")
+    else:
+        assert result.returncode == 2, result
+        assert len(result.stderr.splitlines()) == 1
+
+
+def test_what_argparse_does_not_understand_is_exit_code_2(tmp_path):
+
+    result = manage(tmp_path, "explain", "--uri", "/")
+
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr

@@ -1,0 +1,128 @@
+"""Rows of sign-in that nobody reads any more are deleted, and no other."""
+
+import itertools
+from datetime import timedelta
+
+import pytest
+import time_machine
+from django.conf import settings
+from django.utils import timezone
+
+from accounts import challenges, services, throttling
+from accounts.models import Challenge, FailureCount, Session
+from gatewall.shipping import housekeeping
+from gatewall.shipping.agent import Agent
+from gatewall.snapshot.places import policy_files, run_folder
+from tests.wall import a_token
+
+pytestmark = pytest.mark.django_db
+MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
+
+
+def failures():
+    return set(FailureCount.objects.values_list("scope", "failures"))
+
+
+@pytest.mark.parametrize(("age", "left"), [(5 * MINUTE - timedelta(seconds=1), 1), (5 * MINUTE, 0)])
+def test_challenges_go_when_they_are_over(bob, age, left):
+    at = timezone.now().replace(microsecond=0)
+    challenges.begin(bob, "login", at=at)
+
+    housekeeping.tidy(at + age)
+
+    assert Challenge.objects.count() == left
+
+
+@pytest.mark.parametrize(("age", "left"), [(14 * MINUTE, 3), (15 * MINUTE, 0)])
+def test_failures_go_after_their_window(db, age, left):
+    at = timezone.now()
+    throttling.attempt("bob", "203.0.113.7", at)
+
+    housekeeping.tidy(at + age)
+
+    assert FailureCount.objects.count() == left
+
+
+def test_failures_that_block_stay_until_the_window_after_the_delay(db):
+    at = timezone.now()
+    for _ in range(10):
+        throttling.attempt("bob", "203.0.113.7", at)
+
+    housekeeping.tidy(at + 15 * MINUTE)
+    assert failures() == {("pair", 10)}
+
+    housekeeping.tidy(at + 15 * MINUTE + timedelta(seconds=30))
+    assert failures() == set()
+
+
+def test_nothing_is_blocked_longer_than_an_hour_by_a_clock_that_was_put_back(db):
+    at = timezone.now()
+    for _ in range(10):
+        throttling.attempt("bob", "203.0.113.7", at + 300 * DAY)
+
+    housekeeping.tidy(at)
+
+    with pytest.raises(throttling.TooManyAttempts) as refused:
+        throttling.attempt("bob", "203.0.113.7", at + MINUTE)
+    assert refused.value.retry_after_seconds == 59 * 60
+    throttling.attempt("bob", "203.0.113.7", at + 60 * MINUTE)
+    housekeeping.tidy(at + 3 * 60 * MINUTE)
+    assert failures() == set()
+
+
+@pytest.mark.parametrize(("days", "left"), [(30, 1), (31, 0)])
+def test_sessions_go_thirty_days_after_their_end(bob, days, left):
+    at = timezone.now().replace(microsecond=0)
+    a_token(bob, at=at)
+
+    housekeeping.tidy(at + days * DAY)
+
+    assert Session.objects.count() == left
+
+
+def test_a_revoked_session_stays_revoked(bob, auth):
+    token = a_token(bob)
+    services.revoke_session(Session.objects.get().pk, at=timezone.now())
+
+    housekeeping.tidy(timezone.now())
+
+    assert Session.objects.filter(revoked_at__isnull=False).exists()
+    assert auth(service_authorization=token).status == 401
+
+
+def test_many_rows_go_a_part_at_a_time(db, monkeypatch):
+    monkeypatch.setattr(throttling, "_PRUNED_AT_ONCE", 2)
+    at = timezone.now()
+    for number in range(5):
+        throttling.attempt(f"user-{number}", "203.0.113.7", at)
+
+    assert [housekeeping.tidy(at + DAY) for _ in range(7)] == [2, 2, 2, 2, 2, 1, 0]
+    assert failures() == set()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_agent_tidies_up_when_it_starts_and_every_ten_minutes(monkeypatch):
+    moments = []
+    monkeypatch.setattr(housekeeping, "tidy", lambda at: moments.append(at) or 0)
+    agent = Agent(policy_files(settings.CONFIG), run_folder(settings.CONFIG.home), "here")
+
+    with time_machine.travel(timezone.now(), tick=False) as clock:
+        for _ in range(42):
+            agent.turn()
+            clock.shift(30)
+
+    assert [later - earlier for earlier, later in itertools.pairwise(moments)] == [housekeeping.EVERY] * 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_agent_publishes_between_the_parts(bob, monkeypatch):
+    monkeypatch.setattr(throttling, "_PRUNED_AT_ONCE", 2)
+    agent = Agent(policy_files(settings.CONFIG), run_folder(settings.CONFIG.home), "here")
+    throttling.attempt("bob", "203.0.113.7", timezone.now() - DAY)
+    left = []
+
+    for _ in range(3):
+        agent.turn()
+        left.append(FailureCount.objects.count())
+
+    assert left == [1, 0, 0]

@@ -1,0 +1,218 @@
+"""Sign-in while many processes try at once: a code is good once, and nobody gets more tries than allowed."""
+
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from accounts import login, second_factor, throttling, totp
+from accounts.models import Challenge, FailureCount, RecoveryCode, Session, TotpDevice
+from gatewall import system_settings
+from tests.crowds import at_once
+from tests.factors import App, an_app, secret_of
+from tests.wall import PASSWORD, Api, a_token
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HERE, THERE = "203.0.113.7", "198.51.100.200"
+ONCE = 100
+OK, SPENT, WRONG, WAIT = (200, None), (401, "invalid-challenge"), (401, "invalid-code"), (429, "too-many-attempts")
+WRONG_PASSWORD = (401, "invalid-credentials")
+
+
+def call(path, *, at=HERE, token=None, **body):
+    """Post, and return status and code."""
+    client = Api(token, **{"X-Forwarded-For": at})
+    client._client.raise_request_exception = False
+    response = client.post(path, body)
+    return response.status_code, response.json().get("code")
+
+
+def outcomes(work, times):
+    return Counter(tuple(result) if isinstance(result, list) else result for result in at_once(work, times))
+
+
+def a_challenge(at=HERE):
+    body = {"username": "alice", "password": PASSWORD}
+    return Api(**{"X-Forwarded-For": at}).post("/login", body).json()["challenge_token"]
+
+
+def unlimited():
+    """Let only the rules about codes decide, not those about guessing."""
+    numbers = ("per_account_and_network", "per_network", "per_account")
+    system_settings.change(actor="cast", **{f"login_failures_{name}": 1000 for name in numbers})
+
+
+@pytest.fixture
+def checks(tmp_path, monkeypatch):
+    """Return a function that counts the passwords that were looked at, by whichever process."""
+    path = Path(tmp_path / "checks")
+    real = login.check_password
+
+    def counted(*arguments):
+        with path.open("ab", buffering=0) as file:
+            file.write(b".")
+        return real(*arguments)
+
+    path.touch()
+    monkeypatch.setattr(login, "check_password", counted)
+    return lambda: path.stat().st_size
+
+
+def test_of_a_hundred_uses_of_one_code_one_succeeds(alice):
+    unlimited()
+    app = an_app(alice)
+    code, tokens = app.code(), [a_challenge() for _ in range(ONCE)]
+
+    got = outcomes(lambda number: call("/login/2fa", challenge_token=tokens[number], code=code), ONCE)
+
+    assert got == {OK: 1, WRONG: ONCE - 1}
+    assert Session.objects.count() == 1
+
+
+def test_of_a_hundred_uses_of_one_recovery_code_one_succeeds(alice):
+    unlimited()
+    code, tokens = an_app(alice).recovery_codes[0], [a_challenge() for _ in range(ONCE)]
+
+    got = outcomes(lambda number: call("/login/2fa", challenge_token=tokens[number], code=code), ONCE)
+
+    assert got == {OK: 1, WRONG: ONCE - 1}
+    assert RecoveryCode.objects.count() == second_factor.CODES - 1
+
+
+def test_a_challenge_with_many_right_codes_opens_one_session(alice):
+    unlimited()
+    app, token = an_app(alice), a_challenge()
+    codes = [app.code(), *app.recovery_codes[:4]]
+
+    got = outcomes(lambda number: call("/login/2fa", challenge_token=token, code=codes[number]), len(codes))
+
+    assert got[OK] == 1
+    assert got[OK] + got[SPENT] == len(codes)
+    assert Session.objects.count() == 1
+
+
+def test_a_challenge_has_five_tries_however_many_come_at_once(alice):
+    unlimited()
+    app, token = an_app(alice), a_challenge()
+    codes = app.wrong_codes(ONCE)
+
+    got = outcomes(lambda number: call("/login/2fa", challenge_token=token, code=codes[number]), ONCE)
+
+    assert got == {WRONG: 5, SPENT: ONCE - 5}
+    assert Challenge.objects.get().tries == 5
+    assert call("/login/2fa", challenge_token=token, code=app.code()) == SPENT
+
+
+def test_of_two_hundred_wrong_passwords_ten_are_looked_at(alice, checks):
+    got = outcomes(lambda number: call("/login", username="alice", password=f"wrong {number}"), 200)
+
+    assert got == {WRONG_PASSWORD: 10, WAIT: 190}
+    assert checks() == 10
+    assert call("/login", username="alice", password=PASSWORD) == WAIT
+    assert call("/login", username="alice", password=PASSWORD, at=THERE) == OK
+
+
+def test_of_two_hundred_names_from_one_network_a_hundred_are_looked_at(alice, checks):
+    got = outcomes(lambda number: call("/login", username=f"guess-{number}", password="wrong"), 200)
+
+    assert got == {WRONG_PASSWORD: 100, WAIT: 100}
+    assert checks() == 100
+
+
+def test_of_guesses_from_all_over_the_world_as_many_are_looked_at_as_is_set(alice, checks):
+    system_settings.change(actor="cast", login_failures_per_account=20)
+
+    got = outcomes(lambda number: call("/login", username="alice", password="wrong", at=f"192.0.2.{number}"), ONCE)
+
+    assert got == {WRONG_PASSWORD: 20, WAIT: ONCE - 20}
+    assert checks() == 20
+
+
+def test_the_right_password_in_a_crowd_of_wrong_ones_is_tried_within_the_limit(alice, checks):
+    passwords = ["wrong"] * 99 + [PASSWORD]
+
+    got = outcomes(lambda number: call("/login", username="alice", password=passwords[number]), ONCE)
+
+    assert set(got) <= {OK, WRONG_PASSWORD, WAIT}
+    assert got[OK] <= 1
+    assert checks() <= 20  # a success in between clears the count once
+
+
+def test_many_right_sign_ins_at_once_leave_no_failure_behind(alice):
+    unlimited()
+
+    got = outcomes(lambda _: call("/login", username="alice", password=PASSWORD), ONCE)
+
+    assert got == {OK: ONCE}
+    assert set(FailureCount.objects.values_list("failures", flat=True)) <= {0}
+
+
+def test_wrong_codes_on_many_challenges_are_counted_together(alice):
+    app = an_app(alice)
+    tokens, codes = [a_challenge() for _ in range(ONCE)], app.wrong_codes(ONCE)
+
+    got = outcomes(lambda number: call("/login/2fa", challenge_token=tokens[number], code=codes[number]), ONCE)
+
+    assert got == {WRONG: 10, WAIT: ONCE - 10}
+
+
+def test_a_setup_is_confirmed_once(alice):
+    unlimited()
+    token = a_token(alice)
+    app = App(secret_of(Api(token).post(f"/users/{alice.pk}/totp/setup", {}).json()["secret"]))
+    code = app.code()
+
+    def confirm(_):
+        client = Api(token)
+        client._client.raise_request_exception = False
+        response = client.post(f"/users/{alice.pk}/totp/confirm", {"code": code})
+        return response.json().get("recovery_codes") or [response.status_code, response.json()["code"]]
+
+    results = at_once(confirm, 20)
+
+    shown = [result for result in results if len(result) == second_factor.CODES]
+    assert len(shown) == 1
+    assert [result for result in results if result not in shown] == [[409, "totp-enabled"]] * 19
+    tokens = [a_challenge() for _ in shown[0]]
+    got = [call("/login/2fa", challenge_token=token, code=code) for token, code in zip(tokens, shown[0], strict=True)]
+    assert got == [OK] * second_factor.CODES
+
+
+def test_setups_at_once_leave_one_secret_that_was_shown(alice):
+    token = a_token(alice)
+
+    results = at_once(lambda _: Api(token).post(f"/users/{alice.pk}/totp/setup", {}).json()["secret"], 20)
+
+    device = TotpDevice.objects.get()
+    assert totp.base32(second_factor._secret(device)) in results
+
+
+def test_sign_ins_while_the_failures_are_pruned_are_answered(alice):
+    unlimited()
+
+    def work(number):
+        if number % 2:
+            throttling.prune(timezone.now() + timedelta(days=1))
+            return None
+        return call("/login", username=f"guess-{number % 3}", password="wrong")
+
+    got = outcomes(work, ONCE)
+
+    assert got == {None: ONCE // 2, WRONG_PASSWORD: ONCE // 2}
+
+
+def test_a_database_that_fails_while_it_counts_lets_nobody_in(alice, checks):
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE accounts_failurecount RENAME TO accounts_failurecount_gone")
+    try:
+        got = outcomes(lambda _: call("/login", username="alice", password=PASSWORD), 20)
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE accounts_failurecount_gone RENAME TO accounts_failurecount")
+
+    assert {status for status, _ in got} <= {500, 503}
+    assert checks() == 0
+    assert not Session.objects.exists()

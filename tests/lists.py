@@ -1,0 +1,17 @@
+"""What an import of a block list left behind, and how it was refused."""
+
+import pytest
+from django.core.management import CommandError
+
+from policies.models import BlocklistEntry
+
+
+def refusal(import_list, text, *arguments, **options):
+    with pytest.raises(CommandError) as caught:
+        import_list(text, *arguments, **options)
+    assert len(str(caught.value).splitlines()) == 1
+    return caught.value
+
+
+def networks(source="import:drop"):
+    return sorted(BlocklistEntry.objects.filter(source=source).values_list("network", flat=True))

@@ -1,0 +1,228 @@
+"""The explanation of a request that nobody made is the answer of the gate to the same request."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gatewall.clientip import TrustedProxies
+from gatewall.engine.model import SubjectKind
+from gatewall.forwardauth.explanation import AssumedSubject, Explainer, MadeUpRequest
+from gatewall.forwardauth.gate import Dialect, Gate
+from gatewall.forwardauth.headers import from_lines
+from gatewall.forwardauth.responses import GuardPage
+from gatewall.forwardauth.subrequest import Subrequest, auth
+from tests.cast import (
+    BOB,
+    BOBS_GIT_TOKEN,
+    CHARLIE,
+    CLIENT,
+    LICENSES,
+    NOW,
+    OFFICE,
+    OFFICE_LICENSE,
+    OPEN_LICENSE,
+    TRUSTED,
+    USERS,
+    Subjects,
+    a_credential_check,
+    a_policy,
+    a_ports,
+    a_rule,
+    a_session_token,
+    an_allowed,
+)
+from tests.records import Records
+
+SHARED = ("client_ip", "country_code", "method", "scheme", "host", "path", "query", "status", "outcome", "reason")
+SHARED += ("decided_by", "rules", "visible", "subject", "policy_revision")
+DOMAINS = {OFFICE: "authenticated", "open.example": "public", "vault.example": "two_factor", "shut.example": "denied"}
+VISIT = MadeUpRequest(CLIENT, OFFICE, "GET", "/", "https")
+
+
+class Policies:
+    def __init__(self, policy):
+        self.policy = policy
+
+    def current(self):
+        return self.policy
+
+
+def an_explainer(policy, ports=None, trusted=TRUSTED):
+    ports = ports or a_ports(country="DE", credentials=a_credential_check())
+    return Explainer(Policies(policy), ports, trusted=trusted, clock=lambda: NOW)
+
+
+def explained(made_up=VISIT, *, ports=None, trusted=TRUSTED, **policy):
+    return an_explainer(a_policy(**policy), ports, trusted).explain(made_up)
+
+
+def gate_record(made_up, policy, ports):
+    """What the gate writes down when a proxy asks it about the very request."""
+    records = Records()
+    gate = Gate(Policies(policy), ports, trusted=TRUSTED, guard=GuardPage("/wall"), clock=lambda: NOW, records=records)
+    told = [
+        ("host", made_up.host),
+        ("x-forwarded-for", made_up.client),
+        ("x-forwarded-host", made_up.host),
+        ("x-forwarded-proto", made_up.scheme),
+        ("x-forwarded-method", made_up.method),
+        ("x-forwarded-uri", made_up.uri),
+        *made_up.headers,
+    ]
+    lines = [(name.encode(), value.encode("latin-1")) for name, value in told if value is not None]
+    gate.check(Dialect(auth), Subrequest("", "http", from_lines(lines)))
+    (record,) = records.written
+    return record
+
+
+def shared(record):
+    return {name: getattr(record, name) for name in SHARED}
+
+
+TEXTS = st.text(st.characters(max_codepoint=255, exclude_characters="\n"), min_size=1, max_size=12)
+CREDENTIALS = {
+    "bob": ("service-authorization", a_session_token(BOB)),
+    "charlie": ("service-authorization", a_session_token(CHARLIE, amr=["pwd", "otp"])),
+    "late": ("cookie", f"a=b; service.token={a_session_token(BOB, exp=int(NOW) - 1)}"),
+    "forged": ("service-authorization", "x.y.z"),
+    "git": ("service-git-token", f"Bob:{BOBS_GIT_TOKEN}"),
+    "stranger": ("service-git-token", f"charlie:{BOBS_GIT_TOKEN}"),
+    "open": ("service-license", OPEN_LICENSE),
+    "office": ("service-license", OFFICE_LICENSE),
+}
+REQUESTS = st.builds(
+    MadeUpRequest,
+    st.sampled_from([CLIENT, "203.0.113.7", f"10.1.1.1, {CLIENT}", "::ffff:198.51.100.7", "10.0.0.9", "1.2.3"])
+    | TEXTS.filter(lambda text: text.strip(", \t")),  # no client at all: test_an_empty_part_...
+    st.sampled_from([*DOMAINS, "nobody.example", "OFFICE.example.:443", "a b", "office.example,b"]) | TEXTS,
+    st.sampled_from(["GET", "POST", "get", "M-SEARCH"]) | TEXTS,
+    st.sampled_from(["/", "/?q=attack", "/wiki?a=b", "*", "no-path", "/a#b", "/a\x01"]) | TEXTS,
+    st.sampled_from(["https", "http", "wss", "gopher", None]),
+    st.lists(
+        st.sampled_from(list(CREDENTIALS.values())) | st.tuples(st.sampled_from(["x-attack", "accept"]), TEXTS),
+        max_size=3,
+    ).map(tuple),
+)
+POLICIES = st.fixed_dictionaries(
+    {
+        "domains": st.sampled_from([{}, DOMAINS]),
+        "authorized_domains_mode": st.sampled_from(["any", "registered"]),
+        "blocked": st.sampled_from([(), ("198.51.100.0/24",), ("10.0.0.9",)]),
+        "allowed": st.sampled_from([(), ("198.51.100.0/24",), (an_allowed(CLIENT, inspect=True),)]),
+        "countries": st.sampled_from([(), ("DE",)]),
+        "rules": st.sampled_from([(), (a_rule("attack"),)]),
+        "request_rate_per_minute": st.sampled_from([0, 1]),
+    }
+)
+
+
+@settings(max_examples=300)
+@given(REQUESTS, POLICIES, st.sampled_from([0, 7]))
+def test_explanation_is_what_the_gate_writes_down(made_up, parts, over):
+    policy = a_policy(**parts)
+    ports = a_ports(country="DE", credentials=a_credential_check(), over_seconds=over)
+
+    explanation = an_explainer(policy, ports).explain(made_up)
+
+    assert shared(explanation.record) == shared(gate_record(made_up, policy, ports))
+
+
+def test_without_a_policy_there_is_no_step():
+    explanation = an_explainer(None).explain(VISIT)
+
+    assert (explanation.record.status, explanation.record.reason, explanation.steps) == (503, "cannot-decide", ())
+
+
+def test_steps_behind_the_deciding_one_say_what_they_would_have_said():
+    steps = {step.step: step for step in explained(blocked=[CLIENT], rules=[a_rule("/", id=9)]).steps}
+
+    assert (steps["client-is-blocked"].decided, steps["client-is-blocked"].reached) == (True, True)
+    assert (steps["waf-rules-match"].decided, steps["waf-rules-match"].reached) == (False, False)
+    assert [rule.rule_id for rule in steps["waf-rules-match"].rules] == [9]
+    assert (steps["host-is-public"].verdict, steps["host-is-public"].asked) == (None, True)
+
+
+def test_a_rule_that_only_monitors_is_named_at_its_step():
+    (step,) = (each for each in explained(rules=[a_rule("/")], waf_mode="monitor").steps if each.rules)
+
+    assert (step.step, step.verdict, step.rules[0].enforced) == ("waf-rules-match", None, False)
+
+
+def test_behind_a_malformed_request_nothing_is_asked():
+    steps = explained(replace(VISIT, host="a b"), blocked=[CLIENT], rules=[a_rule("/")]).steps
+
+    assert [step.asked for step in steps] == [True] + [False] * 13
+    assert not any(step.rules for step in steps)
+
+
+@pytest.mark.parametrize("part", ["client", "host", "method", "uri", "scheme"])
+@pytest.mark.parametrize("value", ["", "{}\n{}", "\n"], ids=["empty", "twice", "line feed"])
+def test_an_empty_part_and_one_with_a_line_feed_are_malformed(part, value):
+    made_up = replace(VISIT, **{part: value.replace("{}", getattr(VISIT, part))})
+
+    assert explained(made_up, allowed=["0.0.0.0/0", "::/0"]).record.reason == "request-malformed"
+
+
+ASSUMED = [
+    (AssumedSubject(SubjectKind.USER, BOB.id, ("pwd",)), OFFICE, "session-valid"),
+    (AssumedSubject(SubjectKind.USER, BOB.id, ("pwd",)), "vault.example", "second-factor-required"),
+    (AssumedSubject(SubjectKind.USER, BOB.id, ("pwd", "otp")), "vault.example", "session-valid"),
+    (AssumedSubject(SubjectKind.USER, CHARLIE.id, ("pwd",)), "nobody.example", "host-not-in-scope"),
+    (AssumedSubject(SubjectKind.USER, 999, ("pwd",)), OFFICE, "credential-invalid"),
+    (AssumedSubject(SubjectKind.LICENSE, 31), OFFICE, "license-valid"),
+    (AssumedSubject(SubjectKind.LICENSE, 999), OFFICE, "credential-invalid"),
+]
+
+
+@pytest.mark.parametrize(("assumed", "host", "reason"), ASSUMED)
+def test_a_subject_may_be_taken_as_signed_in(assumed, host, reason):
+    explanation = explained(replace(VISIT, host=host, assumed=assumed), domains=DOMAINS)
+
+    assert explanation.record.reason == reason
+
+
+def test_a_disabled_user_is_not_taken_as_signed_in():
+    assumed = AssumedSubject(SubjectKind.USER, BOB.id, ("pwd",))
+    users = [replace(user, is_active=False) for user in USERS]
+
+    assert explained(replace(VISIT, assumed=assumed), users=users).record.reason == "credential-invalid"
+
+
+@pytest.mark.parametrize("change", [{"is_active": False}, {"expires_at": NOW}], ids=["off", "expired"])
+def test_a_license_that_opens_nothing_is_not_taken_as_sent(change):
+    assumed = AssumedSubject(SubjectKind.LICENSE, 31)
+    licenses = [replace(state, **change) for state in LICENSES]
+
+    assert explained(replace(VISIT, assumed=assumed), licenses=licenses).record.reason == "credential-invalid"
+
+
+def test_the_assumed_user_counts_before_a_token_that_was_sent_along_and_a_license_behind():
+    sent = replace(VISIT, headers=(CREDENTIALS["git"],))
+    kinds = [
+        explained(replace(sent, assumed=AssumedSubject(kind, number))).record.subject["kind"]
+        for kind, number in ((SubjectKind.USER, BOB.id), (SubjectKind.LICENSE, 31))
+    ]
+
+    assert kinds == ["user", "git-token"]
+
+
+def test_an_empty_secret_proves_nobody_but_the_assumed():
+    subjects = Subjects(known={})
+    sent = replace(VISIT, headers=(("service-authorization", "Bearer "), ("service-license", " ")))
+
+    assert explained(sent, ports=a_ports(credentials=subjects)).record.reason != "session-valid"
+
+
+def test_where_no_proxy_is_trusted_the_client_itself_asks():
+    record = explained(replace(VISIT, uri="/?q=attack"), trusted=TrustedProxies(()), rules=[a_rule("attack")]).record
+
+    assert (record.client_ip, record.host, record.path, record.visible) == (CLIENT, OFFICE, "/", ["headers"])
+    assert record.reason == "credential-missing"
+
+
+def test_what_is_printed_of_a_made_up_request_holds_no_secret():
+    made_up = replace(VISIT, uri="/?token=hunter2", headers=(("service-authorization", "hunter2"),))
+
+    assert "hunter2" not in repr(made_up)
