@@ -62,7 +62,7 @@ def test_what_is_no_number_of_ours_is_not_shown(visitor, number):
 
 
 def test_the_contact_is_shown_as_text(visitor):
-    system_settings.change(contact="call <b>1234</b>")
+    system_settings.change(actor="cast", contact="call <b>1234</b>")
 
     assert "call &lt;b&gt;1234&lt;/b&gt;" in denied(visitor).text
 
