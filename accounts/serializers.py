@@ -15,12 +15,16 @@ def _password(**options: Any) -> TextField:
     return TextField(max_length=1024, trim_whitespace=False, write_only=True, **options)
 
 
+class _EmailField(TextField, serializers.EmailField):
+    """An e-mail address, and no more than that."""
+
+
 class UserInput(StrictInput):
     """A user as sent."""
 
     username = TextField(max_length=64)
     password = _password()
-    email = serializers.EmailField(allow_blank=True, required=False, validators=[plain_email])
+    email = _EmailField(allow_blank=True, required=False, validators=[plain_email])
     is_admin = FlagField(required=False)
     is_active = FlagField(required=False)
     all_domains = FlagField(required=False)
