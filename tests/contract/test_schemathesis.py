@@ -22,7 +22,6 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from gatewall import wsgi
 from gatewall.api import rate
 from tests.api.resources import KINDS, make
 
@@ -34,6 +33,14 @@ SHORT, LONG = 3, 60
 """Random cases of an operation."""
 ONE_IN = 6
 
+
+def application(environ, start_response):
+    """Call the control plane, which asks the database when it is imported."""
+    from gatewall import wsgi  # noqa: PLC0415
+
+    return wsgi.application(environ, start_response)
+
+
 HOW = SchemathesisConfig.from_dict(
     {
         # Credentials are ours to choose: a random one may only ever be refused, and ignored_auth tries that.
@@ -44,7 +51,7 @@ HOW = SchemathesisConfig.from_dict(
     }
 )
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT, config=HOW)
-SCHEMA.app = wsgi.application
+SCHEMA.app = application
 
 MEANT = {
     "If-Match",
