@@ -8,7 +8,7 @@ from accounts.challenges import Challenged
 from accounts.login import SignedIn
 from accounts.models import Session, User, plain_email
 from gatewall.api.serializers import FlagField, StrictInput, TextField
-from policies.serializers import RegisteredDomainField
+from policies.serializers import RegisteredDomainsField
 
 
 def _password(**options: Any) -> TextField:
@@ -28,7 +28,7 @@ class UserInput(StrictInput):
     is_admin = FlagField(required=False)
     is_active = FlagField(required=False)
     all_domains = FlagField(required=False)
-    authorized_domains = serializers.ListField(child=RegisteredDomainField(), max_length=1000, required=False)
+    authorized_domains = RegisteredDomainsField(required=False)
     remark = TextField(max_length=500, allow_blank=True, required=False)
 
 

@@ -139,3 +139,14 @@ def test_a_free_text_is_kept_as_it_was_sent(admin, kind, verb, name):
         assert admin.get(row).json()[name] == text
         if verb == "POST":
             admin.delete(row)
+
+
+@pytest.mark.parametrize("path", ["/users", "/licenses"])
+def test_too_many_domains_are_refused_without_a_look_at_them(admin, django_assert_max_num_queries, path):
+    kind = next(kind for kind in KINDS if kind.path == path)
+
+    with django_assert_max_num_queries(5):
+        response = admin.post(path, {**kind.body(0), "authorized_domains": ["a"] * 100_000})
+
+    assert response.status_code == 400
+    assert response.json()["errors"][0]["field"] == "authorized_domains"
