@@ -17,18 +17,20 @@ from rest_framework import serializers
 from rest_framework.permissions import AllowAny
 
 from gatewall.api.codes import CODES, PROBLEM_CODES
+from gatewall.api.etags import TAGS_PATTERN
 from gatewall.api.operations import Operation
 from gatewall.api.pagination import MAX_PAGE_SIZE, PAGE_SIZE
 from gatewall.api.problems import MEDIA_TYPE, status_of
 from gatewall.api.queries import MAX_SEARCH
 from gatewall.api.resources import Resource
-from gatewall.api.serializers import StrictInput
+from gatewall.api.serializers import StrictInput, TextField
 from gatewall.refusals import Refusal
 
 Schema = dict[str, Any]
 _VERBS = {"list": "List", "create": "Create", "retrieve": "Show", "update": "Change", "destroy": "Delete"}
 _PENDING = {"policy_pending": {"const": True, "description": "not published on this host within two seconds"}}
 _CONDITIONS = {"PUT": "If-Match", "DELETE": "If-Match", "GET": "If-None-Match"}
+_TAGS = {"If-Match": {"pattern": TAGS_PATTERN}, "If-None-Match": {}}
 _SESSION = [{"sessionHeader": []}, {"sessionCookie": []}]
 _ADMIN_SESSION = {"adminSession": []}
 
@@ -94,7 +96,7 @@ class OperationSchema(AutoSchema):
             found += [_query(name, dict(schema)) for name, schema in self._operation.parameters.items()]
         if self._is_tagged and self.method in _CONDITIONS:
             name = _CONDITIONS[self.method]
-            found.append({"in": "header", "name": name, "schema": {"type": "string"}})
+            found.append({"in": "header", "name": name, "schema": {"type": "string", **_TAGS[name]}})
         return found
 
     def _path_parameters(self) -> Iterator[Schema]:
@@ -148,8 +150,9 @@ class OperationSchema(AutoSchema):
         schema: Schema = super()._map_serializer(serializer, direction, bypass_extensions)
         schema.pop("description", None)
         if isinstance(serializer, StrictInput):
-            schema["additionalProperties"] = False
-            return schema
+            for name, field in serializer.fields.items():
+                schema["properties"][name] |= field.openapi if isinstance(field, TextField) else {}
+            return {**schema, "additionalProperties": False}
         optional = {name for name, each in serializer.fields.items() if not each.required and not each.read_only}
         for each in schema.get("properties", {}).values():
             each.pop("readOnly", None)
@@ -218,12 +221,12 @@ class OperationSchema(AutoSchema):
         return self._operation is not None and self._operation.is_tagged
 
     def _problems(self) -> set[int]:
-        found = {400, 406, 500} | (self._operation.refuses if self._operation else set())
+        found = {400, 406, 500, 503} | (self._operation.refuses if self._operation else set())
         if self.view.is_rate_limited:
             found.add(429)
         if not self._is_public:
             found |= {401, 403}
-        if "{" in self.path:
+        if "{" in self.path or self._is_list_view():
             found.add(404)
         if self.method in {"POST", "PUT"}:
             found |= {411, 413, 415}
@@ -269,7 +272,7 @@ def _problem(status: int) -> Schema:
     own = {"type": "object", "properties": {"status": {"const": status}, "code": {"enum": sorted(codes)}}}
     schema = {"allOf": [{"$ref": "#/components/schemas/Problem"}, own]}
     answer: Schema = {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"schema": schema}}}
-    if names := {401: ["WWW-Authenticate"], 429: ["Retry-After"]}.get(status):
+    if names := {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}.get(status):
         answer["headers"] = _headers(*names)
     return answer
 
