@@ -27,7 +27,7 @@ from gatewall.refusals import Refusal
 
 Schema = dict[str, Any]
 _VERBS = {"list": "List", "create": "Create", "retrieve": "Show", "update": "Change", "destroy": "Delete"}
-_PENDING = {"policy_pending": {"const": True, "description": "not published on this host within two seconds"}}
+_PENDING = {"policy_pending": {"type": "boolean", "description": "true: not published on this host within two seconds"}}
 _CONDITIONS = {"PUT": "If-Match", "DELETE": "If-Match", "GET": "If-None-Match"}
 _SESSION = [{"sessionHeader": []}, {"sessionCookie": []}]
 _ADMIN_SESSION = {"adminSession": []}
@@ -199,10 +199,8 @@ class OperationSchema(AutoSchema):
         return one
 
     def _answer(self, status: int, shape: Schema | None) -> Schema:
-        names = [
-            *(["Location"] if status == 201 else []),
-            *(["ETag"] if self._is_tagged and status in {200, 201} else []),
-        ]
+        names = ["Location"] if status == 201 else []
+        names += ["ETag"] if self._is_tagged and status in {200, 201} else []
         answer: Schema = {"description": HTTPStatus(status).phrase}
         if names:
             answer["headers"] = _headers(*names)
@@ -239,6 +237,7 @@ def complete(result: Schema, generator: Any, request: Any, public: bool) -> Sche
     autodiscover_modules("hashers")  # Django imports them with the first password; their refusals belong here too
     components = result["components"]
     components["schemas"]["Problem"] = _problem_schema()
+    components["schemas"] |= {f"Problem{status}": _problem_of(status) for status in CODES}
     components["responses"] = {f"Problem{status}": _problem(status) for status in sorted(CODES)}
     components["headers"] = {
         "ETag": {"description": "a strong tag of the object", "schema": {"type": "string"}},
@@ -256,19 +255,24 @@ def complete(result: Schema, generator: Any, request: Any, public: bool) -> Sche
 
 def _problem_schema() -> Schema:
     text = {"type": "string"}
-    errors = {"type": "object", "properties": {"field": text, "code": text, "message": text}}
-    errors["required"] = ["field", "code", "message"]
+    names = ["field", "code", "message"]
+    errors = {"type": "object", "properties": dict.fromkeys(names, text), "required": names}
     members = {"type": text, "title": text, "status": {"type": "integer"}, "detail": text}
     code = {"type": "string", "enum": sorted(PROBLEM_CODES)}
     properties = {**members, "code": code, "errors": {"type": "array", "items": errors}}
     return {"type": "object", "properties": properties, "required": [*members, "code"]}
 
 
-def _problem(status: int) -> Schema:
+def _problem_of(status: int) -> Schema:
     codes = {CODES[status], *(each.code for each in _refusals() if status_of(each) == status)} & PROBLEM_CODES
-    own = {"type": "object", "properties": {"status": {"const": status}, "code": {"enum": sorted(codes)}}}
-    schema = {"allOf": [{"$ref": "#/components/schemas/Problem"}, own]}
-    answer: Schema = {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"schema": schema}}}
+    # no const: client generators can only merge an enum with the type in Problem
+    properties = {"status": {"type": "integer", "enum": [status]}, "code": {"type": "string", "enum": sorted(codes)}}
+    return {"allOf": [{"$ref": "#/components/schemas/Problem"}, {"type": "object", "properties": properties}]}
+
+
+def _problem(status: int) -> Schema:
+    content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/Problem{status}"}}}
+    answer: Schema = {"description": HTTPStatus(status).phrase, "content": content}
     if names := {401: ["WWW-Authenticate"], 429: ["Retry-After"]}.get(status):
         answer["headers"] = _headers(*names)
     return answer
