@@ -1,6 +1,7 @@
 """The second factor of an account: an authenticator app, and recovery codes for the day it is lost."""
 
 import hashlib
+import logging
 import secrets
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,8 +11,10 @@ from django.db import transaction
 
 from accounts import selectors, totp
 from accounts.models import RecoveryCode, TotpDevice, User
-from gatewall.credentials.sealing import Sealer
+from gatewall.credentials.sealing import SealBroken, Sealer
 from gatewall.refusals import Conflict, Gone, Invalid
+
+logger = logging.getLogger(__name__)
 
 TOTP_METHOD, RECOVERY_METHOD = "otp", "mfa"
 """What the session says of each kind of code (RFC 8176)."""
@@ -70,7 +73,7 @@ def confirm_setup(user: User, code: str, *, at: datetime) -> list[str]:
         raise TotpNotSetUp("set an authenticator app up first")
     if device.confirmed_at is not None:
         raise TotpEnabled("the second factor is on already")
-    step = totp.matching_step(_secret(device), _plain(code), at=at.timestamp(), after=device.last_step)
+    step = _matching_step(device, _plain(code), at)
     if step is None:
         raise WrongSetupCode("this is not the code that the app shows now")
     TotpDevice.objects.filter(user=user).update(confirmed_at=at, last_step=step)
@@ -107,7 +110,7 @@ def _use_totp(user: User, code: str, at: datetime) -> bool:
     device = TotpDevice.objects.filter(user=user, confirmed_at__isnull=False).first()
     if device is None:
         return False
-    step = totp.matching_step(_secret(device), code, at=at.timestamp(), after=device.last_step)
+    step = _matching_step(device, code, at)
     if step is None:
         return False
     # Not by its sealed text: a rotation of keys seals the same secret anew.
@@ -142,8 +145,14 @@ def _seal(user: User, secret: bytes) -> str:
     return Sealer(settings.GATEWALL_DATA_KEYS).seal(secret, context=sealing_context(user.pk))
 
 
-def _secret(device: TotpDevice) -> bytes:
-    return Sealer(settings.GATEWALL_DATA_KEYS).open(device.sealed_secret, context=sealing_context(device.user_id))
+def _matching_step(device: TotpDevice, code: str, at: datetime) -> int | None:
+    """Return the step of a right code. While the secret cannot be opened none is right, and the log says why."""
+    try:
+        secret = Sealer(settings.GATEWALL_DATA_KEYS).open(device.sealed_secret, context=sealing_context(device.user_id))
+    except SealBroken:
+        logger.error("the second factor of user %d cannot be opened: GATEWALL_DATA_KEYS lacks its key", device.user_id)  # noqa: TRY400 - nothing more to say
+        return None
+    return totp.matching_step(secret, code, at=at.timestamp(), after=device.last_step)
 
 
 def sealing_context(user_id: int) -> str:

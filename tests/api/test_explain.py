@@ -8,7 +8,6 @@ import pytest
 from django.utils import timezone
 
 from accounts import services as accounts
-from audit import spool
 from gatewall import revisions, system_settings
 from gatewall.engine.evaluate import STEPS
 from gatewall.engine.model import Reason
@@ -176,15 +175,12 @@ def test_an_explained_request_leaves_no_record_and_changes_nothing(explain, auth
     auth()
 
     def state():
-        files = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "api-rate"]
-        return revisions.current(), {path: path.read_bytes() for path in files}  # calls of the API are counted there
+        files = (path for path in tmp_path.rglob("*") if path.is_file() and path.name != "api-rate")  # counts calls
+        return revisions.current(), {path: path.read_bytes() for path in files}
 
     before = state()
-
     explain(**credential)
-
-    assert state() == before
-    assert sum(len(list(spool.read_records(file))) for file in spool.segment_files(tmp_path / "spool")) == 1
+    assert state() == before  # with the one record of the visit before
 
 
 def test_what_is_known_of_the_request_is_named(explain, office, bob):

@@ -93,3 +93,26 @@ def test_owner_is_kept_when_root_rotates(file):
     ringfile.write(file, NEW)
 
     assert (file.stat().st_uid, file.stat().st_gid) == (12345, 12345)
+
+
+@pytest.mark.parametrize(
+    ("writer", "may"), [(lambda owner: owner, True), (lambda _: 0, True), (lambda owner: owner + 1, False)]
+)
+def test_file_is_replaced_by_its_owner_and_by_root_alone(file, monkeypatch, writer, may):
+    owner = file.stat().st_uid + 1000
+    os_stat = os.stat_result((0o100600, 0, 0, 1, owner, 0, 0, 0, 0, 0))
+    monkeypatch.setattr(type(file), "stat", lambda *_, **__: os_stat)
+    monkeypatch.setattr("os.geteuid", lambda: writer(owner))
+
+    assert ringfile.is_writable(file) is may
+
+
+def test_folder_must_be_writable_and_it_is_that_of_the_file_behind_a_link(file, tmp_path, monkeypatch):
+    link = tmp_path / "elsewhere" / "link"
+    link.parent.mkdir()
+    link.symlink_to(file)
+    asked = []
+    monkeypatch.setattr("os.access", lambda folder, mode: asked.append((folder, mode)))
+
+    assert not ringfile.is_writable(link)
+    assert asked == [(file.parent, os.W_OK | os.X_OK)]

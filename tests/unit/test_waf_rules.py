@@ -203,3 +203,10 @@ def test_no_request_makes_the_rules_fail(uri, value):
         WafRule(1, rule.key, rule.pattern, targets=EVERYWHERE, transforms=tuple(Transform))
         for rule in BUILTIN_RULES[:3]
     ).inspect(a_request(uri="/" + uri.decode("latin-1"), headers={"x": text}, cookies={text: text}), None)
+
+
+def test_refusal_says_what_re2_said_and_re2_says_nothing_itself(capfd):
+    with pytest.raises(PatternRefused, match=r"RE2 syntax: missing \): \("):
+        compile_pattern("(", Operator.REGEX)
+
+    assert capfd.readouterr() == ("", "")
