@@ -36,6 +36,25 @@ class LastAdmin(Conflict):
     code = "last-admin"
 
 
+class AdminExists(Conflict):
+    """There is an administrator already, so this is not the first."""
+
+    code = "admin-exists"
+
+
+def create_first_admin(*, username: str, password: str) -> User:
+    """Create an admin where there is none. Raises ValidationError, UsernameTaken, AdminExists."""
+    actor = "setup"
+    return _create_first(User(username=username, created_by=actor, password=_hashed(password), is_admin=True), actor)
+
+
+@revisions.one_at_a_time
+def _create_first(admin: User, actor: str) -> User:
+    if selectors.has_admin():
+        raise AdminExists("there is an administrator already")
+    return _create(admin, (), actor=actor)
+
+
 def create_user(
     *,
     actor: str,

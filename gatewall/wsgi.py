@@ -14,6 +14,7 @@ from gatewall.forwardauth.build import build_gate  # noqa: E402
 from gatewall.forwardauth.gate import Gate  # noqa: E402
 from gatewall.forwardauth.wsgi import AuthShim  # noqa: E402
 from gatewall.operations.control_plane import sources_of  # noqa: E402
+from gatewall.portal import first_run  # noqa: E402
 
 
 def build_control_plane_gate(config: Config) -> Gate:
@@ -24,3 +25,4 @@ def build_control_plane_gate(config: Config) -> Gate:
 application = AuthShim(
     django_application, build_control_plane_gate(settings.CONFIG), settings.ROOT_PATH, close_old_connections
 )
+first_run.announce()

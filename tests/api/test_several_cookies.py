@@ -103,7 +103,8 @@ def test_the_guard_page_greets_who_has_a_stale_cookie_behind_the_good_one(client
 def test_signing_out_ends_every_session_of_the_browser(client, alice, bob):
     tokens = [a_token(alice), a_token(bob)]
 
-    client.post("/wall/sign-out", headers={"Cookie": "; ".join(f"service.token={token}" for token in tokens)})
+    cookies = "; ".join(f"service.token={token}" for token in tokens)
+    client.post("/wall/sign-out", content_type="application/x-www-form-urlencoded", headers={"Cookie": cookies})
 
     assert not Session.objects.filter(revoked_at__isnull=True).exists()
     assert [Api(token).get("/session").status_code for token in tokens] == [401, 401]

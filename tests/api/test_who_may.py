@@ -48,8 +48,12 @@ WHO = {
     ("totp", "DELETE"): SELF,
     ("password", "PUT"): SELF,
 }
-PAGES = {"guard", "guard-without-slash", "second-factor", "sign-out"}
-"""Pages for visitors: tests/integration/test_guard_page.py."""
+PAGES = {
+    *("guard", "guard-without-slash", "second-factor", "sign-out", "step-up", "enrol", "enrol-confirm"),
+    *("account", "account-password", "account-second-factor-off", "account-session-end", "account-session-end-all"),
+    *("account-git-token", "account-git-token-delete", "first-admin", "denied"),
+}
+"""Pages for visitors: tests/integration/test_account_page.py and test_step_up.py say who may use them."""
 
 
 def patterns(resolver=None):

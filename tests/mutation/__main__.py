@@ -42,7 +42,7 @@ SUITES = (
     ),
     Suite(
         ("accounts/throttling.py",),
-        ("tests/integration/test_throttling_counts.py",),
+        ("tests/integration/test_throttling_counts.py", "tests/integration/test_throttling_delays.py"),
         ["--ds=tests.mutation.settings"],
         ("django", "rest_framework"),
     ),
