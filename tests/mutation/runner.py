@@ -28,7 +28,7 @@ CPU_SECONDS_A_TEST = 20
 SECONDS_A_TEST = 300
 SECONDS_AN_IMPORT = 900
 MEMORY_BYTES = 6 << 30
-KILLED, SURVIVED = 1, 0
+SURVIVED, KILLED, BROKEN = 0, 1, 99
 USUAL = ["-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider"]
 
 
@@ -87,8 +87,13 @@ class Trial:
         return status != SURVIVED
 
     def _kills(self, session: Any, mutant: Mutant, chosen: list[Any]) -> bool:
+        try:
+            fits = put_in(mutant)
+        except BaseException:  # noqa: BLE001 - or it would count as a mutant that was noticed
+            traceback.print_exc()
+            os._exit(BROKEN)
         # Code with other free variables fits no function: nobody could call it.
-        return not put_in(mutant) or self._fails(session, chosen)
+        return not fits or self._fails(session, chosen)
 
     def _fails(self, session: Any, chosen: list[Any]) -> bool:
         self._failed = False
@@ -112,7 +117,7 @@ def put_in(mutant: Mutant) -> bool:
     functions = [
         each
         for each in gc.get_objects()
-        if isinstance(each, FunctionType)
+        if type(each) is FunctionType  # isinstance() would wake lazy objects
         and (each.__code__.co_filename, each.__code__.co_qualname, each.__code__.co_firstlineno) == (path, name, line)
     ]
     assert functions, mutant
@@ -162,6 +167,8 @@ def in_forks(trials: dict[Mutant, Callable[[], bool]], jobs: int, tell: Callable
             mutant, trial = waiting.pop()
             running[_fork(trial)] = mutant
         pid, status = os.wait()
+        if os.waitstatus_to_exitcode(status) == BROKEN:
+            sys.exit(f"this could not be tried: {running[pid].name}")
         if pid in running:
             tell(running.pop(pid), status != SURVIVED)
 
