@@ -145,7 +145,7 @@ def fail_alone(files: Iterable[str], options: list[str]) -> bool:
     return status != SURVIVED
 
 
-def dies_at_import(mutant: Mutant, files: list[str], options: list[str]) -> bool:
+def dies_at_import(mutant: Mutant, files: Iterable[str], options: list[str]) -> bool:
     """Say whether the tests of these files fail on modules that were imported with the mutant in one of them."""
     code, path = code_of(mutant), str(Path(mutant.path).resolve())
     get_code = SourceFileLoader.get_code
