@@ -94,8 +94,7 @@ def modules_of(suite: Suite) -> list[str]:
 
 def try_suite(suite: Suite, mutants: list[Mutant], jobs: int, results: Path) -> None:
     """Try the mutants of a suite: those within functions first, which are quick."""
-    within = [mutant for mutant in mutants if mutant.function]
-    reaching = collect_and_try(within, suite.tests, suite.options, jobs, results)
+    reaching = collect_and_try(mutants, suite.tests, suite.options, jobs, results)
     for name in suite.known:
         import_module(name)
     left = {mutant for mutant in mutants if not mutant.function}
