@@ -38,7 +38,8 @@ def test_guessable_secret_is_told_without_being_shown(secret):
     assert secret not in why
 
 
-RANDOM = random.Random(2026)  # the same on every run: of 50,000 random hex secrets one has "deadbeef" or the like in it
+# The same on every run: of 50,000 random hex secrets one has "deadbeef" or the like in it.
+RANDOM = random.Random(2026)  # noqa: S311
 SECRETS = [RANDOM.randbytes(32) for _ in range(2000)]
 
 
