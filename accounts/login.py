@@ -1,5 +1,6 @@
 """Signing in: from a name and a password, and a code where one is asked for, to a session."""
 
+import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -11,7 +12,7 @@ from accounts.challenges import Challenged, InvalidChallenge
 from accounts.models import User
 from accounts.tokens import API, GATE, IssuedToken
 from accounts.validators import MAX_LENGTH
-from gatewall import system_settings
+from gatewall import revisions, system_settings
 from gatewall.refusals import Forbidden, Gone, Refusal
 
 _WRONG = "the user name or the password is wrong"
@@ -172,6 +173,15 @@ def start_session(
         amr=amr,
     )
     return token
+
+
+@revisions.one_at_a_time
+def replace_session(
+    user: User, jti: uuid.UUID, *, audiences: tuple[str, ...], amr: tuple[str, ...], visitor: Visitor, at: datetime
+) -> IssuedToken:
+    """End a session and open another in its place. Raises Gone if it was ended in the meantime, and opens none."""
+    services.end_live_session(jti, at=at)
+    return start_session(user, audiences=audiences, amr=amr, visitor=visitor, at=at)
 
 
 def verify_password(username: str, password: str) -> User | None:

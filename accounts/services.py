@@ -160,6 +160,22 @@ def open_session(
 
 
 @revisions.one_at_a_time
+def end_live_session(jti: uuid.UUID, *, at: datetime) -> None:
+    """End a session that another is to take the place of. Raises Gone if somebody has ended it before."""
+    if not Session.objects.filter(pk=jti, revoked_at__isnull=True).update(revoked_at=at):
+        raise Gone("the session was ended in the meantime")
+    revisions.advance_revocations()
+
+
+@revisions.one_at_a_time
+def end_sessions_besides(user: User, jti: uuid.UUID | None, *, at: datetime) -> None:
+    """End every session of a user but one."""
+    others = Session.objects.filter(user=user, revoked_at__isnull=True, expires_at__gt=at).exclude(pk=jti)
+    if others.update(revoked_at=at):
+        revisions.advance_revocations()
+
+
+@revisions.one_at_a_time
 def revoke_session(jti: uuid.UUID, *, at: datetime) -> None:
     """End a session; its token opens nothing from the next request on. Twice is once."""
     if Session.objects.filter(pk=jti, revoked_at__isnull=True).update(revoked_at=at):

@@ -1,5 +1,6 @@
 """Users and their own accounts over HTTP: parse, one call, answer."""
 
+import uuid
 from datetime import UTC, datetime
 from typing import Any
 
@@ -107,7 +108,10 @@ class TotpConfirm(_OfOneUser):
         form = ConfirmInput(data=request.data)
         form.is_valid(raise_exception=True)
         code, visitor = form.validated_data["code"], browser.visitor(request)
-        codes = reauthentication.confirm_second_factor(self.user, code, visitor=visitor, at=timezone.now())
+        user, at = self.user, timezone.now()
+        codes = reauthentication.confirm_second_factor(user, code, visitor=visitor, at=at)
+        own = uuid.UUID(request.auth["jti"]) if self.is_own and request.auth else None
+        services.end_sessions_besides(user, own, at=at)  # they were opened without the second factor
         return Response({"recovery_codes": codes})
 
 
