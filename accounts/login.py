@@ -56,10 +56,11 @@ ADMIN_SITE = Flow("admin-site", (), admins_only=True)
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Where a sign-in comes from, for the list of sessions."""
+    """Where a sign-in comes from, for the list of sessions, and whether straight from this machine."""
 
     client_ip: str
     user_agent: str
+    is_at_this_machine: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def finish_sign_in(token: str, code: str, *, flow: Flow, visitor: Visitor, at: d
 
 def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor, at: datetime) -> Proven | Challenged:
     """Check the first factor, as ``sign_in()`` does, and open nothing."""
-    attempt = throttling.attempt(username, visitor.client_ip, at)
+    attempt = throttling.attempt(username, visitor.client_ip, at, is_at_home=visitor.is_at_this_machine)
     with attempt.unless_too_busy():
         user = verify_password(username, password)
     if user is None:
@@ -128,7 +129,7 @@ def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datet
     """Check the second factor, as ``finish_sign_in()`` does, and open nothing."""
     challenge = challenges.find(token, flow.name, at=at)
     user = challenge.user
-    attempt = throttling.attempt(user.username, visitor.client_ip, at)
+    attempt = throttling.attempt(user.username, visitor.client_ip, at, is_at_home=visitor.is_at_this_machine)
     challenges.take_a_try(challenge, at=at)
     method = second_factor.use_code(user, code, at=at)
     if method is None:
@@ -162,7 +163,15 @@ def start_session(
         at=at,
         lifetime=timedelta(hours=system_settings.current().session_hours),
     )
-    services.open_session(user, token, at=at, client_ip=visitor.client_ip, user_agent=visitor.user_agent, amr=amr)
+    services.open_session(
+        user,
+        token.jti,
+        at=at,
+        expires_at=token.expires_at,
+        client_ip=visitor.client_ip,
+        user_agent=visitor.user_agent,
+        amr=amr,
+    )
     return token
 
 

@@ -13,7 +13,6 @@ from django.db.models import F
 
 from accounts import selectors
 from accounts.models import Session, User
-from accounts.tokens import IssuedToken
 from gatewall import revisions
 from gatewall.changes import Resource, describe, difference
 from gatewall.engine.segments import Segment
@@ -136,17 +135,24 @@ def delete_user(user: User, *, actor: str) -> None:
 
 @transaction.atomic
 def open_session(
-    user: User, token: IssuedToken, *, at: datetime, client_ip: str, user_agent: str, amr: Iterable[str]
+    user: User,
+    jti: uuid.UUID,
+    *,
+    at: datetime,
+    expires_at: datetime,
+    client_ip: str,
+    user_agent: str,
+    amr: Iterable[str],
 ) -> Session:
-    """Record a token that was issued. A sign-in is no change of policy. Raises Gone."""
+    """Record a sign-in, by the id of its token. A sign-in is no change of policy. Raises Gone."""
     if not User.objects.filter(pk=user.pk).update(last_login_at=at):
         raise Gone("the user was deleted in the meantime")
     return Session.objects.create(
-        jti=token.jti,
+        jti=jti,
         user=user,
         session_version=user.session_version,
         issued_at=at,
-        expires_at=token.expires_at,
+        expires_at=expires_at,
         client_ip=client_ip,
         user_agent=user_agent[:256],
         amr=list(amr),
