@@ -27,6 +27,8 @@ class Suite(NamedTuple):
 
     modules: tuple[str, ...]
     tests: tuple[str, ...]
+    values: tuple[str, ...]
+    """Those of them that hold on to values; the first to ask about what acts at import."""
     options: list[str]
     known: tuple[str, ...]
     """Modules of others, imported once for all forks. None that pytest wants to see first, as its plugins."""
@@ -36,6 +38,7 @@ SUITES = (
     Suite(
         ("gatewall/engine", "gatewall/credentials", "gatewall/snapshot/codec.py", "gatewall/snapshot/manifest.py"),
         ("tests/unit",),
+        ("tests/unit/test_fixed_values.py",),
         # Left out: what knows the process it was collected in, and what is slow and about something else.
         ["-p", "no:django", *(f"--ignore-glob=tests/unit/test_{name}*" for name in ("worker_report", "spool", "wake"))],
         ("jwt", "re2", "idna", "cryptography.hazmat.primitives.ciphers.aead"),
@@ -43,6 +46,7 @@ SUITES = (
     Suite(
         ("accounts/throttling.py",),
         ("tests/integration/test_throttling_counts.py", "tests/integration/test_throttling_delays.py"),
+        (),
         ["--ds=tests.mutation.settings"],
         ("django", "rest_framework"),
     ),
@@ -55,22 +59,30 @@ def main() -> int:
     """Try all mutants, or those of the modules named; print what became of them."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--results", type=Path, help="a file to write to; with one of the same code, go on from there")
     parser.add_argument("modules", nargs="*", help="paths of modules; all by default")
     arguments = parser.parse_args()
     os.chdir(BASE)
     os.nice(10)
     mutants: list[Mutant] = []
     with tempfile.TemporaryDirectory(prefix="gatewall-mutation-") as folder:
-        results = Path(folder) / "results"
+        results = (arguments.results or Path(folder) / "results").absolute()
+        noticed = {key for key, dead in read(results).items() if dead}
         for suite in SUITES:
             chosen = [path for path in modules_of(suite) if not arguments.modules or path in arguments.modules]
             found = [mutant for path in chosen for mutant in mutants_of(path)]
             mutants += found
-            if found:
-                try_suite(suite, found, arguments.jobs, results)
-        lines = [json.loads(line) for line in results.read_text().splitlines()]
-    killed = {(path, number): dead for path, number, dead in lines}
+            left = [mutant for mutant in found if (mutant.path, mutant.number) not in noticed]
+            if left:
+                try_suite(suite, left, arguments.jobs, results)
+        killed = read(results)
     return report(mutants, killed)
+
+
+def read(results: Path) -> dict[tuple[str, int], bool]:
+    """Return which mutants were noticed, by module and number."""
+    lines = results.read_text().splitlines() if results.exists() else []
+    return {(path, number): dead for path, number, dead in map(json.loads, lines)}
 
 
 def modules_of(suite: Suite) -> list[str]:
@@ -82,22 +94,19 @@ def modules_of(suite: Suite) -> list[str]:
 
 def try_suite(suite: Suite, mutants: list[Mutant], jobs: int, results: Path) -> None:
     """Try the mutants of a suite: those within functions first, which are quick."""
-    within = [mutant for mutant in mutants if mutant.function]
-    reaching = collect_and_try(within, suite.tests, suite.options, jobs, results)
+    reaching = collect_and_try(mutants, suite.tests, suite.options, jobs, results)
     for name in suite.known:
         import_module(name)
     left = {mutant for mutant in mutants if not mutant.function}
-    ordered = {mutant: reaching.get(mutant.path) or list(suite.tests) for mutant in left}
+    files = {mutant: [*suite.values, *reaching.get(mutant.path, ())[:FIRST_FILES]] for mutant in left}
 
-    if left and fail_alone(sorted({name for names in ordered.values() for name in names}), suite.options):
+    if left and fail_alone(suite.tests, suite.options):
         sys.exit("the tests must pass in a fork of their own")
 
-    def rounds(part: slice) -> None:
-        files = {mutant: ordered[mutant][part] for mutant in sorted(left, key=lambda each: (each.path, each.number))}
+    def a_round(tests: dict[Mutant, Sequence[str]]) -> None:
         trials = {
-            mutant: lambda mutant=mutant, names=names: dies_at_import(mutant, names, suite.options)
-            for mutant, names in files.items()
-            if names
+            mutant: lambda mutant=mutant: dies_at_import(mutant, tests[mutant], suite.options)
+            for mutant in sorted(left, key=lambda each: (each.path, each.number))
         }
 
         def tell(mutant: Mutant, dead: bool) -> None:
@@ -107,8 +116,8 @@ def try_suite(suite: Suite, mutants: list[Mutant], jobs: int, results: Path) -> 
 
         in_forks(trials, jobs, tell)
 
-    rounds(slice(FIRST_FILES))
-    rounds(slice(FIRST_FILES, None))
+    a_round(files)
+    a_round(dict.fromkeys(left, suite.tests))
 
 
 def report(mutants: Sequence[Mutant], killed: dict[tuple[str, int], bool]) -> int:

@@ -1,6 +1,8 @@
 """Surviving mutants that do the same as the code: no test can tell them apart. By name, with the reason."""
 
 _NO_ADDRESS = "an address has at most 45 characters, a network four more"
+_A_FOLDER = "the parent of a file is a folder, and without a flag it is opened for reading too"
+_A_SET = "X is in the set of letters already"
 _ONLY_COST = "the rest of the loop changes nothing more: leaving it early saves work"
 
 EQUIVALENT: dict[str, str] = {
@@ -32,10 +34,16 @@ EQUIVALENT: dict[str, str] = {
     "gatewall/credentials/base64url.py decode: -len(text) -> len(text)": (
         "more padding than is needed is ignored; the text itself is compared with its canonical form"
     ),
+    "gatewall/credentials/base64url.py (module): '-_' -> 'XX-_'": _A_SET,
+    "gatewall/credentials/keyring.py (module): '-_.' -> 'XX-_.'": _A_SET,
     "gatewall/credentials/keyfiles.py make_missing: 448 -> 449 #2": "the next line sets the mode again",
     "gatewall/credentials/sealing.py _parts: '' -> 'XX'": "what stands for a text that is too long is refused as well",
     "gatewall/credentials/sealing.py _parts: '' -> 'XX' #2": "the middle part is not read",
     "gatewall/credentials/sealing.py _parts: '' -> 'XX' #3": "the version is refused before the body is read",
+    "gatewall/credentials/ringfile.py held: os.O_RDONLY | os.O_DIRECTORY -> os.O_RDONLY & os.O_DIRECTORY": _A_FOLDER,
+    "gatewall/credentials/ringfile.py _sync_folder: os.O_RDONLY | os.O_DIRECTORY -> os.O_RDONLY & os.O_DIRECTORY": (
+        _A_FOLDER
+    ),
     "accounts/throttling.py _blocked_until: 32 -> 33": (
         "2 ** 32 of the smallest delay, a microsecond, is more than the longest: the bound keeps numbers small"
     ),

@@ -36,7 +36,8 @@ class Trial:
     """A pytest plugin: runs the tests once to see what they reach, then tries every mutant."""
 
     def __init__(self, mutants: list[Mutant], jobs: int, tell: Callable[[Mutant, bool], None]) -> None:
-        self._mutants = mutants
+        self._paths = sorted({mutant.path for mutant in mutants})
+        self._mutants = [mutant for mutant in mutants if mutant.function]
         self._jobs = jobs
         self._tell = tell
         self._failed = False
@@ -61,7 +62,7 @@ class Trial:
 
     def _reached(self, items: list[Any]) -> dict[str, dict[int, set[int]]]:
         """Run every test; return which reach a line, by their place in the list."""
-        paths = sorted({mutant.path for mutant in self._mutants})
+        paths = self._paths
         watch = coverage.Coverage(data_file=None, include=[str(Path(path).resolve()) for path in paths])
         watch.start()
         for number, item in enumerate(items):
@@ -145,7 +146,7 @@ def fail_alone(files: Iterable[str], options: list[str]) -> bool:
     return status != SURVIVED
 
 
-def dies_at_import(mutant: Mutant, files: list[str], options: list[str]) -> bool:
+def dies_at_import(mutant: Mutant, files: Iterable[str], options: list[str]) -> bool:
     """Say whether the tests of these files fail on modules that were imported with the mutant in one of them."""
     code, path = code_of(mutant), str(Path(mutant.path).resolve())
     get_code = SourceFileLoader.get_code

@@ -1,8 +1,10 @@
 """Words and numbers that others hold on to: rows, files of another version, clients, documents."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
-from gatewall.credentials import sessions
+from gatewall.credentials import rotation, sessions
 from gatewall.credentials.check import VerifiedTokens
 from gatewall.credentials.sessions import SessionClaims
 from gatewall.credentials.weak import why_weak
@@ -130,3 +132,10 @@ def test_secret_with_a_known_word_in_it_is_weak(word):
 @pytest.mark.parametrize("row", ["qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "azertyuiop", "1234567890"])
 def test_secret_along_a_row_of_keys_is_weak_in_both_directions(row):
     assert why_weak(row) == why_weak(row[::-1]) == "runs along the alphabet or the keyboard"
+
+
+def test_key_is_named_after_the_moment_at_which_it_was_made():
+    key = rotation.new_key(datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC))
+
+    assert key.kid.startswith("20260314T092653Z-")
+    assert timedelta(days=1) == rotation.RESTART_GRACE

@@ -1,6 +1,9 @@
 """A key ring in its file: whole at every moment, private, and changed by one at a time."""
 
+import errno
 import os
+import stat
+from pathlib import Path
 
 import pytest
 
@@ -116,3 +119,38 @@ def test_folder_must_be_writable_and_it_is_that_of_the_file_behind_a_link(file, 
 
     assert not ringfile.is_writable(link)
     assert asked == [(file.parent, os.W_OK | os.X_OK)]
+
+
+def test_ring_and_its_name_are_on_disk_before_the_call_returns(file, monkeypatch):
+    synced = []
+
+    def fsync(descriptor):
+        state = os.fstat(descriptor)
+        synced.append((stat.S_ISDIR(state.st_mode), state.st_size, ringfile.read(file)))
+
+    monkeypatch.setattr("os.fsync", fsync)
+    ringfile.write(file, NEW)
+
+    (new_is_folder, size, before), (folder_is_one, _, after) = synced
+    assert (new_is_folder, size, before) == (False, len(NEW.text()) + 1, OLD)
+    assert (folder_is_one, after) == (True, NEW)
+
+
+def test_no_descriptor_stays_open(file):
+    before = len(list(Path("/dev/fd").iterdir()))
+
+    ringfile.write(file, NEW)
+
+    assert len(list(Path("/dev/fd").iterdir())) == before
+
+
+def test_error_is_the_one_that_happened_though_the_copy_is_gone(file, monkeypatch):
+    def replace(path, target):
+        path.unlink()
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(Path, "replace", replace)
+
+    with pytest.raises(OSError, match="no space"):
+        ringfile.write(file, NEW)
+    assert ringfile.read(file) == OLD

@@ -42,3 +42,18 @@ def test_random_secret_is_not_guessable(make):
     made = [make(32) for _ in range(2000)]
 
     assert not [why for each in made if (why := why_weak(each if isinstance(each, str) else each.decode("latin-1")))]
+
+
+@pytest.mark.parametrize(
+    ("secret", "why"),
+    [
+        ("aa", "repeats itself"),
+        ("7Q9x7Q9x", "repeats itself"),
+        ("7Q9x7Q9x7", "repeats itself"),
+        ("7Q9xL7Q9", None),
+        ("abcd7Q", "runs along the alphabet or the keyboard"),
+        ("abc7Q", None),
+    ],
+)
+def test_reason_is_the_right_one_at_the_border(secret, why):
+    assert why_weak(secret) == why
