@@ -155,7 +155,7 @@ def test_a_session_ends_after_session_hours(alice):
         assert not is_in(pages)
 
 
-def test_signing_out_and_signing_in_again_end_the_row(alice):
+def test_signing_out_ends_the_row(alice):
     pages = Pages()
     sign_in(pages)
     first = Session.objects.get()
