@@ -15,8 +15,9 @@ from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
+from rest_framework.exceptions import Throttled
 
-from accounts import browser, login, services
+from accounts import browser, login
 from accounts.authentication import holders
 from accounts.models import User
 from accounts.tokens import IssuedToken, SessionToken
@@ -25,6 +26,7 @@ from gatewall.api import errors
 from gatewall.api.content_policy import content_security_policy
 from gatewall.api.cross_site import CrossSite, refuse_cross_site
 from gatewall.api.problems import status_of
+from gatewall.api.rate import count_call
 from gatewall.engine.hosts import DomainTable
 from gatewall.engine.model import SECOND_FACTORS
 from gatewall.portal.return_url import origin_of, parse_return_url
@@ -121,10 +123,8 @@ def enter(request: HttpRequest, token: IssuedToken, return_url: str | None) -> H
 def replace_session(request: HttpRequest, caller: Caller, *, amr: tuple[str, ...]) -> IssuedToken:
     """Open a session of the same reach, begun now and with these methods, and end the caller's. Raises Gone."""
     audiences, at = tuple(sorted(caller.token.audiences)), now()
-    visitor = browser.visitor(request)
-    token = login.start_session(caller.user, audiences=audiences, amr=amr, visitor=visitor, at=at)
-    services.revoke_session(uuid.UUID(caller.token["jti"]), at=at)
-    return token
+    visitor, jti = browser.visitor(request), uuid.UUID(caller.token["jti"])
+    return login.replace_session(caller.user, jti, audiences=audiences, amr=amr, visitor=visitor, at=at)
 
 
 @method_decorator(csrf_exempt, name="dispatch")  # refuse_cross_site() guards the forms, without a cookie of its own
@@ -143,8 +143,13 @@ class Form(View):
         if request.content_type != _FORM and request.body:
             return errors.unsupported_media_type(request)
         try:
+            count_call(request, None)
             refuse_cross_site(request, from_protected_sites=self.from_protected_sites)
             return self.send(request)
+        except Throttled as throttled:
+            response = Form.again(self, request, _("Too many requests. Please wait a moment and try again."), 429)
+            response["Retry-After"] = str(int(throttled.wait or 0) + 1)
+            return response
         except CrossSite as refusal:
             return Form.again(self, request, in_words(refusal), 403)
         except ValidationError as error:

@@ -1,14 +1,17 @@
 """A second factor for a session that has none: give a code, or set an authenticator app up first."""
 
+from contextlib import suppress
+
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from accounts import browser, login, reauthentication, second_factor, selectors, throttling, totp
+from accounts import browser, login, reauthentication, second_factor, selectors, services, throttling, totp
 from accounts.second_factor import Setup
 from gatewall.engine.hosts import Access, Authority, DomainTable
 from gatewall.portal import pages
 from gatewall.portal.pages import Caller, OwnForm
 from gatewall.portal.return_url import origin_of
+from gatewall.refusals import Gone
 from policies import policy_source
 
 
@@ -75,11 +78,13 @@ class ConfirmEnrolment(OwnForm):
             raise reauthentication.ReauthenticationRequired("begin again, with your password")
         code = request.POST.get("code", "")
         codes = reauthentication.confirm_second_factor(user, code, visitor=browser.visitor(request), at=at)
-        amr = (login.PASSWORD_METHOD, second_factor.TOTP_METHOD)
-        token = pages.replace_session(request, self.caller, amr=amr)
         words = {"codes": codes, "username": user.username}
         response = pages.page(request, "recovery_codes", words, return_url=pages.return_url_of(request))
-        browser.set_session(response, request, token.text, expires_at=token.expires_at)
+        amr = (login.PASSWORD_METHOD, second_factor.TOTP_METHOD)
+        with suppress(Gone):  # a session that was ended in this moment: the codes are shown all the same
+            token = pages.replace_session(request, self.caller, amr=amr)
+            services.end_sessions_besides(user, token.jti, at=at)
+            browser.set_session(response, request, token.text, expires_at=token.expires_at)
         return response
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from tests.api.resources import KINDS, make
-from tests.wall import Api, a_token
+from tests.wall import Api, a_token, enter_admin_site
 
 pytestmark = pytest.mark.django_db
 HTML = {"Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"}
@@ -19,7 +19,7 @@ INLINE = re.compile(r"<script(?![^>]*\bsrc=)(?![^>]*application/json)|<style|\so
 def browser(alice):
     """Return the browser of an admin who is signed in at the admin site."""
     client = Client(enforce_csrf_checks=True, headers=HTML)
-    client.force_login(alice)
+    enter_admin_site(client, alice)
     return client
 
 

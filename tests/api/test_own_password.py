@@ -9,7 +9,7 @@ from django.test import Client
 
 from accounts import login, services
 from accounts.models import Session, User
-from tests.wall import PASSWORD, Api, a_token
+from tests.wall import PASSWORD, Api, a_token, enter_admin_site
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
@@ -106,7 +106,7 @@ def test_an_admin_sets_the_password_of_another_and_gets_no_token_of_his(admin, b
 
 def test_the_session_of_the_admin_site_is_asked_and_goes_on(alice):
     client = Client()
-    client.force_login(alice)
+    enter_admin_site(client, alice)
     path = f"/wall{of(alice, 'password')}"
     send = {"content_type": "application/json"}
 

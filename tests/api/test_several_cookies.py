@@ -4,7 +4,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from accounts.models import Session
-from tests.wall import Api, a_token
+from tests.wall import Api, a_token, enter_admin_site
 
 pytestmark = pytest.mark.django_db
 NEW = {"ip": "203.0.113.7"}
@@ -22,7 +22,7 @@ def at_the_admin_site(alice):
     def new(*tokens):
         api = Api()
         client = APIClient(enforce_csrf_checks=True)
-        client.force_login(alice)
+        enter_admin_site(client, alice)
         session = client.cookies["gatewall.admin"].value
         pairs = [f"gatewall.admin={session}", *(f"service.token={token}" for token in tokens)]
         api._client = APIClient(headers={"Cookie": "; ".join(pairs)}, enforce_csrf_checks=True)

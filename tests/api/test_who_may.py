@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts import challenges, services
 from accounts.models import Session
-from tests.wall import Api, a_license, a_token
+from tests.wall import Api, a_license, a_token, enter_admin_site
 
 PUBLIC, SIGNED_IN, SELF, ADMIN = "public", "signed in", "self", "admin"
 HEALTH = {("health", "GET"), ("health-live", "GET"), ("health-ready", "GET")}
@@ -201,7 +201,7 @@ def test_the_session_of_the_admin_site_opens_the_browsable_api(alice):
     from django.test import Client  # noqa: PLC0415
 
     client = Client()
-    client.force_login(alice)
+    enter_admin_site(client, alice)
 
     assert client.get("/wall/users").status_code == 200
 
@@ -211,7 +211,7 @@ def test_the_session_of_the_admin_site_writes_with_its_csrf_token_alone(alice):
     from django.test import Client  # noqa: PLC0415
 
     client = Client(enforce_csrf_checks=True)
-    client.force_login(alice)
+    enter_admin_site(client, alice)
 
     response = client.post("/wall/ip-black-list", b'{"ip": "203.0.113.7"}', content_type="application/json")
 
