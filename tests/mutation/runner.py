@@ -196,7 +196,7 @@ def _fork(trial: Callable[[], bool]) -> int:
 def collect_and_try(
     mutants: list[Mutant], tests: Iterable[str], options: list[str], jobs: int, results: Path
 ) -> dict[str, list[str]]:
-    """Try the mutants inside functions; append to the results. Return which test files reach each module, most first."""
+    """Try the mutants; append to the results. Return which test files reach each module, most first."""
     log, reached = results.with_suffix(".log"), results.with_suffix(".files")
     pid = os.fork()
     if not pid:  # a fork, so that this process stays free of our modules
