@@ -216,3 +216,11 @@ def test_refusal_says_what_re2_said_and_re2_says_nothing_itself(capfd):
         compile_pattern("(", Operator.REGEX)
 
     assert capfd.readouterr() == ("", "")
+
+
+def test_arguments_behind_the_64th_are_one_value_with_white_space_between_them():
+    uri = "/?" + "&".join([f"a{number}=b" for number in range(63)] + ["x=one", "y=two", "z=three"])
+
+    assert finds(r"two\sz=three", Target.ARGS, uri=uri)
+    assert finds(r"^y=two\s", Target.ARGS, uri=uri)
+    assert finds("^one$", Target.ARGS, uri=uri)
