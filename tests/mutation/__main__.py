@@ -67,12 +67,12 @@ def main() -> int:
     mutants: list[Mutant] = []
     with tempfile.TemporaryDirectory(prefix="gatewall-mutation-") as folder:
         results = (arguments.results or Path(folder) / "results").absolute()
-        noticed = {key for key, dead in read(results).items() if dead}
+        known = read(results)
         for suite in SUITES:
             chosen = [path for path in modules_of(suite) if not arguments.modules or path in arguments.modules]
             found = [mutant for path in chosen for mutant in mutants_of(path)]
             mutants += found
-            left = [mutant for mutant in found if (mutant.path, mutant.number) not in noticed]
+            left = [mutant for mutant in found if not is_settled(mutant, known)]
             if left:
                 try_suite(suite, left, arguments.jobs, results)
         killed = read(results)
@@ -83,6 +83,12 @@ def read(results: Path) -> dict[tuple[str, int], bool]:
     """Return which mutants were noticed, by module and number."""
     lines = results.read_text().splitlines() if results.exists() else []
     return {(path, number): dead for path, number, dead in map(json.loads, lines)}
+
+
+def is_settled(mutant: Mutant, known: dict[tuple[str, int], bool]) -> bool:
+    """Say whether an earlier run answers for the mutant: noticed, or survived as it is listed to."""
+    dead = known.get((mutant.path, mutant.number))
+    return dead is not None and (dead or mutant.name in EQUIVALENT)
 
 
 def modules_of(suite: Suite) -> list[str]:

@@ -3,6 +3,7 @@
 _NO_ADDRESS = "an address has at most 45 characters, a network four more"
 _A_FOLDER = "the parent of a file is a folder, and without a flag it is opened for reading too"
 _A_SET = "X is in the set of letters already"
+_LOWER = "the secret is in lower case by then: X is next to nothing"
 _ONLY_COST = "the rest of the loop changes nothing more: leaving it early saves work"
 
 EQUIVALENT: dict[str, str] = {
@@ -40,6 +41,22 @@ EQUIVALENT: dict[str, str] = {
     "gatewall/credentials/sealing.py _parts: '' -> 'XX'": "what stands for a text that is too long is refused as well",
     "gatewall/credentials/sealing.py _parts: '' -> 'XX' #2": "the middle part is not read",
     "gatewall/credentials/sealing.py _parts: '' -> 'XX' #3": "the version is refused before the body is read",
+    "gatewall/engine/waf/matcher.py (module): b'\\xff' -> b'XX\\xff'": "what matters is that no need has it in it",
+    "gatewall/engine/addresses.py (module): 64 -> 65": _NO_ADDRESS,
+    "gatewall/engine/hosts.py (module): 'abcdefghijklmnopqrstuvwxyz0123456789-_' -> "
+    "'XXabcdefghijklmnopqrstuvwxyz0123456789-_'": "a name is in lower case by then",
+    "gatewall/credentials/weak.py (module): 'qwertyuiop' -> 'XXqwertyuiop'": _LOWER,
+    "gatewall/credentials/weak.py (module): 'asdfghjkl' -> 'XXasdfghjkl'": _LOWER,
+    "gatewall/credentials/weak.py (module): 'zxcvbnm' -> 'XXzxcvbnm'": _LOWER,
+    "gatewall/credentials/weak.py (module): 'qwertzuiop' -> 'XXqwertzuiop'": _LOWER,
+    "gatewall/credentials/weak.py (module): 'azertyuiop' -> 'XXazertyuiop'": _LOWER,
+    "gatewall/credentials/weak.py (module): '1234567890' -> 'XX1234567890'": _LOWER,
+    "gatewall/snapshot/codec.py (module): 'blocked-networks' -> 'XXblocked-networks'": (
+        "a name within the module, which no file has in it"
+    ),
+    "gatewall/engine/hosts.py (module): 1024 -> 1025": (
+        "idna refuses what has over 1,024 characters too, and in ASCII 253 are the limit"
+    ),
     "gatewall/credentials/ringfile.py held: os.O_RDONLY | os.O_DIRECTORY -> os.O_RDONLY & os.O_DIRECTORY": _A_FOLDER,
     "gatewall/credentials/ringfile.py _sync_folder: os.O_RDONLY | os.O_DIRECTORY -> os.O_RDONLY & os.O_DIRECTORY": (
         _A_FOLDER

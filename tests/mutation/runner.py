@@ -44,7 +44,9 @@ class Trial:
         self.files: dict[str, list[str]] = {}
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        self._failed = self._failed or report.failed
+        if report.failed:
+            self._failed = True
+            sys.stderr.write(f"\n{report.nodeid}\n{report.longreprtext}\n")
 
     def pytest_runtestloop(self, session: Any) -> bool:
         reached = self._reached(session.items)
@@ -194,7 +196,7 @@ def _fork(trial: Callable[[], bool]) -> int:
 def collect_and_try(
     mutants: list[Mutant], tests: Iterable[str], options: list[str], jobs: int, results: Path
 ) -> dict[str, list[str]]:
-    """Try the mutants inside functions; append to the results. Return which test files reach a module, most first."""
+    """Try the mutants; append to the results. Return which test files reach each module, most first."""
     log, reached = results.with_suffix(".log"), results.with_suffix(".files")
     pid = os.fork()
     if not pid:  # a fork, so that this process stays free of our modules

@@ -71,6 +71,13 @@ def test_key_of_manifests_is_the_one_of_every_version():
 
 
 def test_values_without_further_words_are_the_usual_ones():
+    assert snapshot.Version(1) == snapshot.Version(1, 0, 0, "")
+    assert model.Credential(model.CredentialKind.LICENSE, "a") == model.Credential(
+        model.CredentialKind.LICENSE, "a", ""
+    )
+    assert model.Subject(model.SubjectKind.LICENSE, 1) == model.Subject(
+        model.SubjectKind.LICENSE, 1, "", "", False, True, frozenset(), ()
+    )
     assert snapshot.PolicySettings() == snapshot.PolicySettings(
         snapshot.DomainsMode.ANY,
         snapshot.EnforcementMode.BLOCK,

@@ -197,3 +197,8 @@ def test_the_largest_manifest_is_written_and_read_and_a_larger_one_is_not_writte
 
 def test_a_segment_may_be_empty():
     assert decode(signed(fields(segments={"users": ["", DIGEST, 0]})), KEY).segments["users"].size == 0
+
+
+@pytest.mark.parametrize("digest", ["X" * 64, "A" * 64, "g" * 64, "0" * 63, "0" * 65])
+def test_a_digest_is_64_hexadecimal_digits_in_lower_case(digest):
+    assert refused(signed(fields(segments={"users": ["", digest, 1]})))
