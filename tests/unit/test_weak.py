@@ -57,6 +57,7 @@ def test_random_secret_is_not_guessable(written):
         ("7Q9xL7Q9", None),
         ("abcd7Q", "runs along the alphabet or the keyboard"),
         ("abc7Q", None),
+        ("acegikmo", None),
     ],
 )
 def test_reason_is_the_right_one_at_the_border(secret, why):
