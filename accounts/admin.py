@@ -115,7 +115,7 @@ class UserAdmin(ServiceAdmin):
                 if row is not None and row.pk == request.user.pk:
                     _reauthenticate(request, row)
             except Refusal as refusal:
-                request.refusal = refusal  # type: ignore[attr-defined]
+                request.refusal = refusal  # type: ignore[attr-defined]  # a note of ours, as in ServiceAdmin
         return super().changeform_view(request, object_id, form_url, extra_context)
 
     @admin.display(boolean=True)
@@ -169,4 +169,4 @@ def _reauthenticate(request: HttpRequest, user: User) -> None:
         else:
             short = code[:_LONGEST_CODE]
             reauthentication.require_password_or_code(user, password=password, code=short, visitor=visitor, at=now)
-    request.is_reauthenticated = True  # type: ignore[attr-defined]
+    request.is_reauthenticated = True  # type: ignore[attr-defined]  # a note of ours, for change_row()

@@ -21,10 +21,10 @@ from gatewall import system_settings
 _KEY = "gatewall.session"
 
 
-def begin(store: SessionBase, user: User, *, amr: Iterable[str], visitor: Visitor, at: datetime) -> None:
+def begin(store: SessionBase, user: User, *, amr: Iterable[str], visitor: Visitor, at: datetime) -> Session:
     """Open a row for a session in which the user has just signed in; both end after ``session_hours``.
 
-    The row that it had before ends. Raises Gone if the user was deleted.
+    The row that it had before ends. Returns the new one. Raises Gone if the user was deleted.
     """
     _end(store, at=at)
     lifetime = timedelta(hours=system_settings.current().session_hours)
@@ -39,10 +39,11 @@ def begin(store: SessionBase, user: User, *, amr: Iterable[str], visitor: Visito
     )
     store[_KEY] = str(row.pk)
     store.set_expiry(row.expires_at)
+    return row
 
 
-def go_on(request: HttpRequest, user: User, *, visitor: Visitor, at: datetime) -> None:
-    """Keep the owner signed in after a change that ended all his sessions. Raises Gone.
+def go_on(request: HttpRequest, user: User, *, visitor: Visitor, at: datetime) -> Session:
+    """Keep the owner signed in after a change that ended all his sessions; return the new row. Raises Gone.
 
     A second factor that he has no more is not remembered: another one would have to be shown.
     """
@@ -52,7 +53,7 @@ def go_on(request: HttpRequest, user: User, *, visitor: Visitor, at: datetime) -
     if not selectors.has_second_factor(user):
         amr -= {TOTP_METHOD, RECOVERY_METHOD}
     update_session_auth_hash(request, user)
-    begin(request.session, user, amr=sorted(amr, reverse=True), visitor=visitor, at=at)
+    return begin(request.session, user, amr=sorted(amr, reverse=True), visitor=visitor, at=at)
 
 
 def end(request: HttpRequest, *, at: datetime) -> None:

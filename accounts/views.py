@@ -161,8 +161,8 @@ class Password(_OfOneUser):
 
     def _go_on(self, request: Request, user: User, visitor: login.Visitor, now: datetime) -> Response:
         if request.auth is None:
-            admin_session.go_on(request._request, user, visitor=visitor, at=now)  # noqa: SLF001 - the Django admin's own
-            audiences, amr = login.LOGIN.audiences, (login.PASSWORD_METHOD,)
+            row = admin_session.go_on(request._request, user, visitor=visitor, at=now)  # noqa: SLF001 - as DRF's own does
+            audiences, amr = login.LOGIN.audiences, tuple(row.amr)
         else:
             audiences, amr = tuple(sorted(request.auth.audiences)), tuple(request.auth["amr"])
         token = login.start_session(user, audiences=audiences, amr=amr, visitor=visitor, at=now)
@@ -189,7 +189,7 @@ class Sessions(Resource):
 
     def get_serializer_context(self) -> dict[str, Any]:
         request = self.request
-        current = request.auth["jti"] if request.auth else admin_session.jti_of(request._request)  # noqa: SLF001
+        current = request.auth["jti"] if request.auth else admin_session.jti_of(request._request)  # noqa: SLF001 - as above
         return {**super().get_serializer_context(), "current_jti": current}
 
     def delete_row(self, row: Session) -> None:

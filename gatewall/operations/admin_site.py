@@ -26,10 +26,10 @@ class GatewallAdminConfig(AdminConfig):
         """Register the admin pages of the apps and of the system."""
         super().ready()
         # These import models, which are not there when this module is loaded.
-        from django.contrib.auth.models import Group  # noqa: PLC0415
+        from django.contrib.auth.models import Group  # noqa: PLC0415 - no models yet when this module is loaded
 
-        from gatewall.models import SystemSettings  # noqa: PLC0415
-        from gatewall.operations.settings_admin import SystemSettingsAdmin  # noqa: PLC0415
+        from gatewall.models import SystemSettings  # noqa: PLC0415 - no models yet when this module is loaded
+        from gatewall.operations.settings_admin import SystemSettingsAdmin  # noqa: PLC0415 - no models yet when this module is loaded
 
         admin.site.register(SystemSettings, SystemSettingsAdmin)
         admin.site.unregister(Group)  # we have none: admins, and they alone, may do everything
@@ -45,9 +45,8 @@ class GatewallAdminSite(admin.AdminSite):
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Sign in as everywhere, and open a row for the session, which says with which factors."""
-        # Models are not there when this module is loaded.
-        from accounts import admin_session, browser  # noqa: PLC0415
-        from gatewall.operations.admin_login import AdminLoginForm  # noqa: PLC0415
+        from accounts import admin_session, browser  # noqa: PLC0415 - no models yet when this module is loaded
+        from gatewall.operations.admin_login import AdminLoginForm  # noqa: PLC0415 - no models yet when this module is loaded
 
         self.login_form = AdminLoginForm
         if refused := _refused_as_cross_site(request):
@@ -64,7 +63,7 @@ class GatewallAdminSite(admin.AdminSite):
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Sign out and end the row of the session."""
-        from accounts import admin_session  # noqa: PLC0415
+        from accounts import admin_session  # noqa: PLC0415 - no models yet when this module is loaded
 
         if request.method == "POST":
             admin_session.end(request, at=timezone.now())
@@ -82,7 +81,7 @@ class GatewallAdminSite(admin.AdminSite):
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Admins, who have shown their second factor if they have one."""
-        from accounts import admin_session  # noqa: PLC0415
+        from accounts import admin_session  # noqa: PLC0415 - no models yet when this module is loaded
 
         return super().has_permission(request) and admin_session.is_enough(request, request.user)
 
@@ -93,8 +92,8 @@ class GatewallAdminSite(admin.AdminSite):
 
 def _refused_as_cross_site(request: HttpRequest) -> HttpResponse | None:
     """Return the refusal of a write that is not of our own origin, or None."""
-    from gatewall.api.cross_site import CrossSite, refuse_cross_site  # noqa: PLC0415
-    from gatewall.api.problems import MEDIA_TYPE, problem_body  # noqa: PLC0415
+    from gatewall.api.cross_site import CrossSite, refuse_cross_site  # noqa: PLC0415 - no models yet when this module is loaded
+    from gatewall.api.problems import MEDIA_TYPE, problem_body  # noqa: PLC0415 - no models yet when this module is loaded
 
     if request.method in _SAFE:
         return None

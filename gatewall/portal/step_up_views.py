@@ -5,7 +5,7 @@ from contextlib import suppress
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from accounts import browser, login, reauthentication, second_factor, selectors, services, throttling, totp
+from accounts import browser, login, reauthentication, second_factor, selectors, services, totp
 from accounts.second_factor import Setup
 from gatewall.engine.hosts import Access, Authority, DomainTable
 from gatewall.portal import pages
@@ -33,12 +33,10 @@ class StepUp(OwnForm):
     """Give a code; the session is replaced by one with two factors."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
-        user, at = self.caller.user, pages.now()
-        attempt = throttling.attempt(user.username, browser.visitor(request).client_ip, at)
-        method = second_factor.use_code(user, request.POST.get("code", ""), at=at)
+        code, visitor = request.POST.get("code", ""), browser.visitor(request)
+        method = reauthentication.prove_code(self.caller.user, code, visitor=visitor, at=pages.now())
         if method is None:
             raise login.InvalidCode("the code is wrong, or was used already")
-        attempt.succeeded()
         token = pages.replace_session(request, self.caller, amr=(login.PASSWORD_METHOD, method))
         return pages.enter(request, token, pages.return_url_of(request))
 
