@@ -4,14 +4,18 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.contrib.auth import update_session_auth_hash
+from django.contrib.admin.utils import unquote
 from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from accounts import recovery, services
+from accounts import admin_session, browser, reauthentication, recovery, services
 from accounts.models import Session, User
 from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor
+from gatewall.refusals import Refusal
+
+_ASKED = ("current_password", "current_code")
+_LONGEST_CODE = 64
 
 
 class UserForm(ServiceForm):
@@ -27,6 +31,21 @@ class UserForm(ServiceForm):
     forget_second_factor = forms.BooleanField(
         required=False,
         help_text="For a user who has lost it: secret and recovery codes are forgotten, every session ends.",
+    )
+
+    current_password = forms.CharField(
+        required=False,
+        strip=False,
+        max_length=1024,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+        help_text="Your own: to change your password or give up your second factor, unless you have just signed in.",
+    )
+
+    current_code = forms.CharField(
+        required=False,
+        max_length=64,
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code"}),
+        help_text="Or, to give up your second factor, a code of it.",
     )
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -80,7 +99,24 @@ class UserAdmin(ServiceAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         lost = ("forget_second_factor",) if obj is not None and self.second_factor(obj) else ()
-        return (*self.fields, *lost)
+        asked = _ASKED[: 1 + len(lost)] if obj is not None and obj.pk == request.user.pk else ()
+        return (*self.fields, *lost, *asked)
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        if request.method == "POST" and object_id is not None:
+            row = self.get_object(request, unquote(object_id))
+            try:  # before the transaction of the page begins, which would undo the count of a failure
+                if row is not None and row.pk == request.user.pk:
+                    _reauthenticate(request, row)
+            except Refusal as refusal:
+                request.refusal = refusal  # type: ignore[attr-defined]  # a note of ours, as in ServiceAdmin
+        return super().changeform_view(request, object_id, form_url, extra_context)
 
     @admin.display(boolean=True)
     def second_factor(self, user: User) -> bool:
@@ -93,18 +129,44 @@ class UserAdmin(ServiceAdmin):
 
     def create_row(self, request: HttpRequest, **values: Any) -> User:
         password = values.pop("new_password")
-        values.pop("forget_second_factor", None)  # declared by the form, and not on the page of a new user
+        for name in ("forget_second_factor", *_ASKED):  # declared by the form, and not on the page of a new user
+            values.pop(name, None)
         return services.create_user(actor=actor(request), password=password, **values)
 
     def change_row(self, request: HttpRequest, row: User, **values: Any) -> None:
-        password = values.pop("new_password", None)
-        if values.pop("forget_second_factor", False):
+        for name in _ASKED:
+            values.pop(name, None)
+        password, forget = values.pop("new_password", None), values.pop("forget_second_factor", False)
+        is_own = row.pk == request.user.pk
+        if is_own and (password is not None or forget) and not getattr(request, "is_reauthenticated", False):
+            raise reauthentication.ReauthenticationRequired("send your password along")
+        if forget:
             recovery.reset(row, actor=actor(request))
         if password is None and not values:
             return
         user = services.change_user(row, actor=actor(request), password=password, **values)
-        if user == request.user:
-            update_session_auth_hash(request, user)  # whoever changes his own password stays here
+        if is_own and password is not None:  # whoever changes his own password stays here
+            admin_session.go_on(request, user, visitor=browser.visitor(request), at=timezone.now())
 
     def delete_row(self, request: HttpRequest, row: User) -> None:
         services.delete_user(row, actor=actor(request))
+
+
+def _reauthenticate(request: HttpRequest, user: User) -> None:
+    """Ask the owner who he is before his password or second factor changes, unless he has just signed in.
+
+    Raises ReauthenticationRequired, ReauthenticationFailed, TooManyAttempts.
+    """
+    new_password, forget = request.POST.get("new_password"), request.POST.get("forget_second_factor")
+    if not (new_password or forget):
+        return
+    now, visitor = timezone.now(), browser.visitor(request)
+    session = admin_session.row_of(request, user)
+    if not reauthentication.is_fresh(session.issued_at if session is not None else None, now):
+        password, code = (request.POST.get(name) or None for name in _ASKED)
+        if new_password or code is None:
+            reauthentication.require_password(user, password, visitor=visitor, at=now)
+        else:
+            short = code[:_LONGEST_CODE]
+            reauthentication.require_password_or_code(user, password=password, code=short, visitor=visitor, at=now)
+    request.is_reauthenticated = True  # type: ignore[attr-defined]  # a note of ours, for change_row()

@@ -95,8 +95,17 @@ class AdminSessionAuthentication(SessionAuthentication):
     """The browsable API under the Django admin's session, with its CSRF token and its second factor."""
 
     def authenticate(self, request: Any) -> Any:
+        """Return the caller, or None. Raises CrossSite for a write that another site made the browser send."""
         found = super().authenticate(request)
-        return found if found is None or admin_session.is_enough(request._request, found[0]) else None  # noqa: SLF001
+        if found is None or not admin_session.is_enough(request._request, found[0]):  # noqa: SLF001 - as DRF's own does
+            return None
+        if request.method not in _SAFE:
+            refuse_cross_site(request)
+        return found
+
+    def enforce_csrf(self, request: Any) -> None:
+        # Django's request: DRF's would read the body here, and a body that is no JSON would sign its sender out.
+        super().enforce_csrf(getattr(request, "_request", request))
 
     def authenticate_header(self, request: Any) -> str:
         return 'Gatewall realm="Gatewall"'

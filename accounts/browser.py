@@ -19,7 +19,8 @@ _PROXY_HEADERS = frozenset({"HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP"})
 def visitor(request: HttpRequest | Request) -> Visitor:
     """Return where a sign-in comes from."""
     address = client_of_environ(request.META, settings.GATEWALL_TRUSTED_PROXIES)
-    return Visitor(client_ip=str(address), user_agent=request.headers.get("User-Agent", ""))
+    user_agent = request.headers.get("User-Agent", "")
+    return Visitor(str(address), user_agent, is_at_this_machine=is_at_this_machine(request))
 
 
 def is_at_this_machine(request: HttpRequest | Request) -> bool:

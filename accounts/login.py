@@ -1,5 +1,6 @@
 """Signing in: from a name and a password, and a code where one is asked for, to a session."""
 
+import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -11,7 +12,7 @@ from accounts.challenges import Challenged, InvalidChallenge
 from accounts.models import User
 from accounts.tokens import API, GATE, IssuedToken
 from accounts.validators import MAX_LENGTH
-from gatewall import system_settings
+from gatewall import revisions, system_settings
 from gatewall.refusals import Forbidden, Gone, Refusal
 
 _WRONG = "the user name or the password is wrong"
@@ -55,10 +56,11 @@ ADMIN_SITE = Flow("admin-site", (), admins_only=True)
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Where a sign-in comes from, for the list of sessions."""
+    """Where a sign-in comes from, for the list of sessions, and whether straight from this machine."""
 
     client_ip: str
     user_agent: str
+    is_at_this_machine: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ def finish_sign_in(token: str, code: str, *, flow: Flow, visitor: Visitor, at: d
 
 def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor, at: datetime) -> Proven | Challenged:
     """Check the first factor, as ``sign_in()`` does, and open nothing."""
-    attempt = throttling.attempt(username, visitor.client_ip, at)
+    attempt = throttling.attempt(username, visitor.client_ip, at, is_at_home=visitor.is_at_this_machine)
     with attempt.unless_too_busy():
         user = verify_password(username, password)
     if user is None:
@@ -127,7 +129,7 @@ def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datet
     """Check the second factor, as ``finish_sign_in()`` does, and open nothing."""
     challenge = challenges.find(token, flow.name, at=at)
     user = challenge.user
-    attempt = throttling.attempt(user.username, visitor.client_ip, at)
+    attempt = throttling.attempt(user.username, visitor.client_ip, at, is_at_home=visitor.is_at_this_machine)
     challenges.take_a_try(challenge, at=at)
     method = second_factor.use_code(user, code, at=at)
     if method is None:
@@ -161,8 +163,25 @@ def start_session(
         at=at,
         lifetime=timedelta(hours=system_settings.current().session_hours),
     )
-    services.open_session(user, token, at=at, client_ip=visitor.client_ip, user_agent=visitor.user_agent, amr=amr)
+    services.open_session(
+        user,
+        token.jti,
+        at=at,
+        expires_at=token.expires_at,
+        client_ip=visitor.client_ip,
+        user_agent=visitor.user_agent,
+        amr=amr,
+    )
     return token
+
+
+@revisions.one_at_a_time
+def replace_session(
+    user: User, jti: uuid.UUID, *, audiences: tuple[str, ...], amr: tuple[str, ...], visitor: Visitor, at: datetime
+) -> IssuedToken:
+    """End a session and open another in its place. Raises Gone if it was ended in the meantime, and opens none."""
+    services.end_live_session(jti, at=at)
+    return start_session(user, audiences=audiences, amr=amr, visitor=visitor, at=at)
 
 
 def verify_password(username: str, password: str) -> User | None:

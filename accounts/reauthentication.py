@@ -35,7 +35,7 @@ def require_password(user: User, password: str | None, *, visitor: Visitor, at: 
     """Raise unless this is the user's password: ReauthenticationRequired, ReauthenticationFailed, TooManyAttempts."""
     if password is None:
         raise ReauthenticationRequired("send your password along")
-    attempt = throttling.attempt(user.username, visitor.client_ip, at)
+    attempt = throttling.attempt(user.username, visitor.client_ip, at, is_at_home=visitor.is_at_this_machine)
     with attempt.unless_too_busy():
         is_right = len(password) <= MAX_LENGTH and check_password(password, user.password)
     if not is_right:
@@ -52,10 +52,17 @@ def require_password_or_code(
             raise ReauthenticationRequired("send your password or a code along")
         require_password(user, password, visitor=visitor, at=at)
         return
-    attempt = throttling.attempt(user.username, visitor.client_ip, at)
-    if second_factor.use_code(user, code, at=at) is None:
+    if prove_code(user, code, visitor=visitor, at=at) is None:
         raise ReauthenticationFailed("the code is wrong, or was used already")
-    attempt.was_no_failure()
+
+
+def prove_code(user: User, code: str, *, visitor: Visitor, at: datetime) -> str | None:
+    """Use a code up and return its method, or None for a wrong one, which is counted. Raises TooManyAttempts."""
+    attempt = throttling.attempt(user.username, visitor.client_ip, at, is_at_home=visitor.is_at_this_machine)
+    method = second_factor.use_code(user, code, at=at)
+    if method is not None:
+        attempt.was_no_failure()
+    return method
 
 
 def confirm_second_factor(user: User, code: str, *, visitor: Visitor, at: datetime) -> list[str]:
@@ -63,7 +70,7 @@ def confirm_second_factor(user: User, code: str, *, visitor: Visitor, at: dateti
 
     Raises what ``second_factor.confirm_setup()`` raises, and TooManyAttempts.
     """
-    attempt = throttling.attempt(user.username, visitor.client_ip, at)
+    attempt = throttling.attempt(user.username, visitor.client_ip, at, is_at_home=visitor.is_at_this_machine)
     try:
         codes = second_factor.confirm_setup(user, code, at=at)
     except (Conflict, Gone):

@@ -23,7 +23,7 @@ def recover(username: str, password: str, recovery_key: str, *, visitor: Visitor
 
     The key is checked before the password. Raises RecoveryRefused, TooManyAttempts.
     """
-    attempt = throttling.attempt(username, visitor.client_ip, at)
+    attempt = throttling.attempt(username, visitor.client_ip, at, is_at_home=visitor.is_at_this_machine)
     if not _is_key(recovery_key):
         raise RecoveryRefused("this is refused")
     with attempt.unless_too_busy():

@@ -59,7 +59,14 @@ def begin_setup(user: User, *, at: datetime) -> Setup:
             raise TotpEnabled("the second factor is on: switch it off first")
         TotpDevice.objects.filter(user=user).delete()
         TotpDevice.objects.create(user=user, sealed_secret=_seal(user, secret), created_at=at)
-    return Setup(totp.base32(secret), totp.otpauth_uri(secret, user.username))
+    return _setup(user, secret)
+
+
+def pending_setup(user: User) -> Setup | None:
+    """Return the secret that waits to be confirmed, to show it once more; None if none does, or can be opened."""
+    device = TotpDevice.objects.filter(user=user, confirmed_at__isnull=True).first()
+    secret = _secret(device) if device is not None else None
+    return None if secret is None else _setup(user, secret)
 
 
 @transaction.atomic
@@ -106,6 +113,10 @@ def use_code(user: User, code: str, *, at: datetime) -> str | None:
     return RECOVERY_METHOD if used and selectors.has_second_factor(user) else None
 
 
+def _setup(user: User, secret: bytes) -> Setup:
+    return Setup(totp.base32(secret), totp.otpauth_uri(secret, user.username))
+
+
 def _use_totp(user: User, code: str, at: datetime) -> bool:
     device = TotpDevice.objects.filter(user=user, confirmed_at__isnull=False).first()
     if device is None:
@@ -146,13 +157,18 @@ def _seal(user: User, secret: bytes) -> str:
 
 
 def _matching_step(device: TotpDevice, code: str, at: datetime) -> int | None:
-    """Return the step of a right code. While the secret cannot be opened none is right, and the log says why."""
+    """Return the step of a right code. While the secret cannot be opened none is right."""
+    secret = _secret(device)
+    return totp.matching_step(secret, code, at=at.timestamp(), after=device.last_step) if secret is not None else None
+
+
+def _secret(device: TotpDevice) -> bytes | None:
+    """Return the secret, or None while it cannot be opened; the log says why."""
     try:
-        secret = Sealer(settings.GATEWALL_DATA_KEYS).open(device.sealed_secret, context=sealing_context(device.user_id))
+        return Sealer(settings.GATEWALL_DATA_KEYS).open(device.sealed_secret, context=sealing_context(device.user_id))
     except SealBroken:
-        logger.error("the second factor of user %d cannot be opened: GATEWALL_DATA_KEYS lacks its key", device.user_id)  # noqa: TRY400 - nothing more to say
+        logger.error("the second factor of user %d cannot be opened: GATEWALL_DATA_KEYS lacks its key", device.user_id)  # noqa: TRY400 - says it all
         return None
-    return totp.matching_step(secret, code, at=at.timestamp(), after=device.last_step)
 
 
 def sealing_context(user_id: int) -> str:

@@ -8,11 +8,15 @@ from accounts.challenges import Challenged
 from accounts.login import SignedIn
 from accounts.models import Session, User, plain_email
 from gatewall.api.serializers import FlagField, StrictInput, TextField
-from policies.serializers import RegisteredDomainField
+from policies.serializers import RegisteredDomainsField
 
 
 def _password(**options: Any) -> TextField:
     return TextField(max_length=1024, trim_whitespace=False, write_only=True, **options)
+
+
+class _EmailField(TextField, serializers.EmailField):
+    """An e-mail address, and no more than that."""
 
 
 class UserInput(StrictInput):
@@ -20,11 +24,11 @@ class UserInput(StrictInput):
 
     username = TextField(max_length=64)
     password = _password()
-    email = serializers.EmailField(allow_blank=True, required=False, validators=[plain_email])
+    email = _EmailField(allow_blank=True, required=False, validators=[plain_email])
     is_admin = FlagField(required=False)
     is_active = FlagField(required=False)
     all_domains = FlagField(required=False)
-    authorized_domains = serializers.ListField(child=RegisteredDomainField(), max_length=1000, required=False)
+    authorized_domains = RegisteredDomainsField(required=False)
     remark = TextField(max_length=500, allow_blank=True, required=False)
 
 

@@ -13,7 +13,6 @@ from django.db.models import F
 
 from accounts import selectors
 from accounts.models import Session, User
-from accounts.tokens import IssuedToken
 from gatewall import revisions
 from gatewall.changes import Resource, describe, difference
 from gatewall.engine.segments import Segment
@@ -34,6 +33,25 @@ class LastAdmin(Conflict):
     """The last active admin cannot be deleted, demoted or disabled."""
 
     code = "last-admin"
+
+
+class AdminExists(Conflict):
+    """There is an administrator already, so this is not the first."""
+
+    code = "admin-exists"
+
+
+def create_first_admin(*, username: str, password: str) -> User:
+    """Create an admin where there is none. Raises ValidationError, UsernameTaken, AdminExists."""
+    actor = "setup"
+    return _create_first(User(username=username, created_by=actor, password=_hashed(password), is_admin=True), actor)
+
+
+@revisions.one_at_a_time
+def _create_first(admin: User, actor: str) -> User:
+    if selectors.has_admin():
+        raise AdminExists("there is an administrator already")
+    return _create(admin, (), actor=actor)
 
 
 def create_user(
@@ -117,21 +135,44 @@ def delete_user(user: User, *, actor: str) -> None:
 
 @transaction.atomic
 def open_session(
-    user: User, token: IssuedToken, *, at: datetime, client_ip: str, user_agent: str, amr: Iterable[str]
+    user: User,
+    jti: uuid.UUID,
+    *,
+    at: datetime,
+    expires_at: datetime,
+    client_ip: str,
+    user_agent: str,
+    amr: Iterable[str],
 ) -> Session:
-    """Record a token that was issued. A sign-in is no change of policy. Raises Gone."""
+    """Record a sign-in, by the id of its token. A sign-in is no change of policy. Raises Gone."""
     if not User.objects.filter(pk=user.pk).update(last_login_at=at):
         raise Gone("the user was deleted in the meantime")
     return Session.objects.create(
-        jti=token.jti,
+        jti=jti,
         user=user,
         session_version=user.session_version,
         issued_at=at,
-        expires_at=token.expires_at,
+        expires_at=expires_at,
         client_ip=client_ip,
         user_agent=user_agent[:256],
         amr=list(amr),
     )
+
+
+@revisions.one_at_a_time
+def end_live_session(jti: uuid.UUID, *, at: datetime) -> None:
+    """End a session that another is to take the place of. Raises Gone if somebody has ended it before."""
+    if not Session.objects.filter(pk=jti, revoked_at__isnull=True).update(revoked_at=at):
+        raise Gone("the session was ended in the meantime")
+    revisions.advance_revocations()
+
+
+@revisions.one_at_a_time
+def end_sessions_besides(user: User, jti: uuid.UUID | None, *, at: datetime) -> None:
+    """End every session of a user but one."""
+    others = Session.objects.filter(user=user, revoked_at__isnull=True, expires_at__gt=at).exclude(pk=jti)
+    if others.update(revoked_at=at):
+        revisions.advance_revocations()
 
 
 @revisions.one_at_a_time

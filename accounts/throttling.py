@@ -109,18 +109,19 @@ class Attempt:
         _take_back(self.counted, forgotten=_PAIR)
 
 
-def attempt(username: str, client_ip: str, at: datetime) -> Attempt:
+def attempt(username: str, client_ip: str, at: datetime, *, is_at_home: bool = False) -> Attempt:
     """Count an attempt to sign in before it is looked at. Raises TooManyAttempts, and counts nothing then.
 
     Too many failures from all over the world do not keep an account's owner out of a network where
-    he has signed in within the last 30 days.
+    he has signed in within the last 30 days, nor out of where he ``is_at_home`` anyway.
     """
     keys, limits = _keys(username, client_ip), _limits()
     counted: dict[str, Counted] = {}
 
     def count(rows: dict[str, FailureCount]) -> None:
         waits = {scope: _value(row).seconds_to_wait(at) for scope, row in rows.items()}
-        if waits[_ACCOUNT] and not (waits[_PAIR] or waits[_NETWORK]) and _is_at_home(username, client_ip, at):
+        is_foreign_work = waits[_ACCOUNT] and not (waits[_PAIR] or waits[_NETWORK])
+        if is_foreign_work and (is_at_home or _is_at_home(username, client_ip, at)):
             waits[_ACCOUNT] = 0
         if longest := max(waits.values()):
             raise TooManyAttempts("too many failed attempts: wait before the next", retry_after_seconds=longest)

@@ -1,9 +1,9 @@
 """Users and their own accounts over HTTP: parse, one call, answer."""
 
+import uuid
 from datetime import UTC, datetime
 from typing import Any
 
-from django.contrib.auth import update_session_auth_hash
 from django.db.models import Model, QuerySet
 from django.http import Http404
 from django.utils import timezone
@@ -11,7 +11,7 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts import browser, login, reauthentication, second_factor, selectors, services, totp
+from accounts import admin_session, browser, login, reauthentication, second_factor, selectors, services, totp
 from accounts.filters import SessionFilters, UserFilters
 from accounts.models import Session, User
 from accounts.serializers import (
@@ -78,7 +78,7 @@ class _OfOneUser(ApiView):
 
     @property
     def is_fresh(self) -> bool:
-        """True if the caller need not say again who he is; the Django admin's session does not say how old it is."""
+        """True if the caller need not say again who he is; under the Django admin's session he always must."""
         began = datetime.fromtimestamp(self.request.auth["iat"], tz=UTC) if self.request.auth else None
         return reauthentication.is_fresh(began, timezone.now())
 
@@ -108,7 +108,10 @@ class TotpConfirm(_OfOneUser):
         form = ConfirmInput(data=request.data)
         form.is_valid(raise_exception=True)
         code, visitor = form.validated_data["code"], browser.visitor(request)
-        codes = reauthentication.confirm_second_factor(self.user, code, visitor=visitor, at=timezone.now())
+        user, at = self.user, timezone.now()
+        codes = reauthentication.confirm_second_factor(user, code, visitor=visitor, at=at)
+        own = uuid.UUID(request.auth["jti"]) if self.is_own and request.auth else None
+        services.end_sessions_besides(user, own, at=at)  # they were opened without the second factor
         return Response({"recovery_codes": codes})
 
 
@@ -158,8 +161,8 @@ class Password(_OfOneUser):
 
     def _go_on(self, request: Request, user: User, visitor: login.Visitor, now: datetime) -> Response:
         if request.auth is None:
-            update_session_auth_hash(request._request, user)  # noqa: SLF001 - the Django admin's own session stays
-            audiences, amr = login.LOGIN.audiences, (login.PASSWORD_METHOD,)
+            row = admin_session.go_on(request._request, user, visitor=visitor, at=now)  # noqa: SLF001 - as DRF's own does
+            audiences, amr = login.LOGIN.audiences, tuple(row.amr)
         else:
             audiences, amr = tuple(sorted(request.auth.audiences)), tuple(request.auth["amr"])
         token = login.start_session(user, audiences=audiences, amr=amr, visitor=visitor, at=now)
@@ -185,7 +188,8 @@ class Sessions(Resource):
         return selectors.live_sessions(int(self.kwargs["user_id"]), timezone.now())
 
     def get_serializer_context(self) -> dict[str, Any]:
-        current = self.request.auth["jti"] if self.request.auth else ""
+        request = self.request
+        current = request.auth["jti"] if request.auth else admin_session.jti_of(request._request)  # noqa: SLF001 - as above
         return {**super().get_serializer_context(), "current_jti": current}
 
     def delete_row(self, row: Session) -> None:

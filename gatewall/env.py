@@ -4,7 +4,7 @@ Every problem is one line that names the variable.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -45,6 +45,7 @@ _NAMES = frozenset(
 )
 _INJECTED_BY_KUBERNETES = ("GATEWALL_SERVICE_", "GATEWALL_PORT_")
 _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 _PATH_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./")
 
 
@@ -197,6 +198,8 @@ def _public_url(text: str) -> str | None:
     authority = Authority.parse(parts.netloc) if parts else None
     if parts is None or parts.scheme not in {"http", "https"} or authority is None or _has_more_than_host(parts):
         raise ConfigError(f"GATEWALL_PUBLIC_URL must be like https://wall.example.com, not {text!r}")
+    if authority.port == _DEFAULT_PORTS[parts.scheme]:
+        authority = replace(authority, port=None)  # browsers leave it out of Origin (RFC 6454 section 6.2)
     return f"{parts.scheme}://{authority}"
 
 

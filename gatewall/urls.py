@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from gatewall.api.documentation import Docs, Document
-from gatewall.portal.views import ToTheSlash
+from gatewall.portal.guard_views import ToTheSlash
 
 _PATHS = [
     path("", include("gatewall.portal.urls")),

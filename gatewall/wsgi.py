@@ -10,10 +10,11 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gatewall.settings")
 django_application = get_wsgi_application()
 
 from gatewall.env import Config  # noqa: E402 - Django first
-from gatewall.forwardauth.build import build_gate  # noqa: E402
-from gatewall.forwardauth.gate import Gate  # noqa: E402
-from gatewall.forwardauth.wsgi import AuthShim  # noqa: E402
-from gatewall.operations.control_plane import sources_of  # noqa: E402
+from gatewall.forwardauth.build import build_gate  # noqa: E402 - as above
+from gatewall.forwardauth.gate import Gate  # noqa: E402 - as above
+from gatewall.forwardauth.wsgi import AuthShim  # noqa: E402 - as above
+from gatewall.operations.control_plane import sources_of  # noqa: E402 - as above
+from gatewall.portal import first_run  # noqa: E402 - as above
 
 
 def build_control_plane_gate(config: Config) -> Gate:
@@ -24,3 +25,4 @@ def build_control_plane_gate(config: Config) -> Gate:
 application = AuthShim(
     django_application, build_control_plane_gate(settings.CONFIG), settings.ROOT_PATH, close_old_connections
 )
+first_run.announce()

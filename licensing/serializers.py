@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from gatewall.api.serializers import FlagField, MomentField, StrictInput, TextField
 from licensing.models import GitToken, License
-from policies.serializers import RegisteredDomainField
+from policies.serializers import RegisteredDomainsField
 
 _SHOWN = ("id", "created_at", "created_by", "name", "prefix", "expires_at")
 
@@ -18,7 +18,7 @@ class LicenseInput(StrictInput):
     expires_at = MomentField(allow_null=True, required=False)
     is_active = FlagField(required=False)
     all_domains = FlagField(required=False)
-    authorized_domains = serializers.ListField(child=RegisteredDomainField(), max_length=1000, required=False)
+    authorized_domains = RegisteredDomainsField(required=False)
     remark = TextField(max_length=500, allow_blank=True, required=False)
 
 

@@ -77,7 +77,7 @@ class _Table:
             raise CannotRestore(f"of {self.resource} {id_}, what it was is not known in full")
         row = self.model(pk=id_)
         if old is not None:
-            for column in self.model._meta.concrete_fields:  # noqa: SLF001
+            for column in self.model._meta.concrete_fields:  # noqa: SLF001 - public by its documentation
                 setattr(row, column.attname, getattr(old, column.attname))
         left = {"builtin"} | (_BUILTIN_FIXED if getattr(old, "builtin_key", None) else set())
         for name, attribute in FIELDS[self.resource].items():

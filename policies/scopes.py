@@ -44,10 +44,10 @@ class Scopes:
 
 def _naming(domains: list[int]) -> Iterable[Described]:
     for resource in _SUBJECTS:
-        rows = _model(resource)._default_manager.filter(authorized_domains__in=domains).distinct()  # noqa: SLF001
+        rows = _model(resource)._default_manager.filter(authorized_domains__in=domains).distinct()  # noqa: SLF001 - as above
         for row in rows.order_by("pk").prefetch_related("authorized_domains").iterator(chunk_size=_CHUNK):
             yield describe(resource, row)
 
 
 def _model(resource: Resource) -> Any:
-    return AuthorizedDomain._meta.get_field(_SUBJECTS[resource]).related_model  # noqa: SLF001
+    return AuthorizedDomain._meta.get_field(_SUBJECTS[resource]).related_model  # noqa: SLF001 - as above

@@ -59,6 +59,18 @@ class RegisteredDomainField(TextField):
         return domain
 
 
+class RegisteredDomainsField(serializers.ListField):
+    """Names of registered domains; too many are refused before the first is looked up."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(child=RegisteredDomainField(), max_length=1000, **options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, list) and len(data) > self.max_length:
+            self.fail("max_length", max_length=self.max_length)
+        return super().to_internal_value(data)
+
+
 class BlocklistEntryInput(StrictInput):
     """A blocklist entry as sent."""
 

@@ -1,5 +1,6 @@
 """What a row may hold. Each validator calls the engine's own parser: what is accepted is understood."""
 
+import re
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Any
@@ -12,6 +13,7 @@ from gatewall.engine.waf.matcher import PatternRefused, compile_pattern
 from gatewall.engine.waf.rules import Operator, Target, Transform
 from policies.countries import COUNTRY_NAMES
 
+_ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
 _MAX_EXCLUSIONS = 50
 _MAX_TRANSFORMS = 10
 _EXCLUSION_PARTS = frozenset({"domain", "path_prefix", "argument"})
@@ -77,7 +79,9 @@ def validate_source(text: str) -> None:
 
 
 def validate_path_prefix(text: str) -> None:
-    """Refuse a prefix that no canonical path begins with."""
+    """Refuse a prefix that no canonical path begins with: paths are decoded before they are held against it."""
+    if _ESCAPE.search(text):
+        raise ValidationError("write a path prefix decoded, without %20 and the like", code="invalid")
     if not text.startswith("/") or "//" in text or {".", ".."} & set(text.split("/")):
         raise ValidationError("a path prefix begins with / and has no // or dot segments", code="invalid")
 

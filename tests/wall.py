@@ -9,11 +9,12 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
+from django.test import Client
 from django.utils import timezone
 from rest_framework.response import Response
 from rest_framework.test import APIClient
 
-from accounts import login, services
+from accounts import admin_session, login, services
 from accounts.models import User
 from accounts.tokens import API, GATE
 from gatewall.api.codes import PROBLEM_CODES
@@ -38,6 +39,14 @@ def a_token(user: User, *, audiences: Iterable[str] = (GATE, API), amr: tuple[st
     visitor = login.Visitor(client_ip=CLIENT, user_agent="tests")
     token = login.start_session(user, audiences=tuple(audiences), amr=amr, visitor=visitor, at=at or timezone.now())
     return token.text
+
+
+def enter_admin_site(client: Client, user: User, *, amr: tuple[str, ...] = ("pwd",), at=None) -> None:
+    """Sign the user in at the Django admin, as its form does once it knows who he is."""
+    client.force_login(user)
+    store, visitor = client.session, login.Visitor(client_ip=CLIENT, user_agent="tests")
+    admin_session.begin(store, user, amr=amr, visitor=visitor, at=at or timezone.now())
+    store.save()
 
 
 def a_git_token(user: User, name: str = "laptop", **values: Any) -> str:

@@ -1,8 +1,10 @@
 """The API in a browser: a page for each answer, under our content security policy."""
 
 import json
+from http import HTTPStatus
 from typing import Any
 
+from rest_framework.exceptions import APIException
 from rest_framework.metadata import BaseMetadata
 from rest_framework.renderers import BrowsableAPIRenderer
 from rest_framework.request import Request
@@ -25,18 +27,32 @@ class Page(BrowsableAPIRenderer):
         return {**super().get_context(data, accepted_media_type, renderer_context), "code_style": None}
 
     def get_raw_data_form(self, data: Any, view: Any, method: str, request: Request) -> Any:
-        """Return the form for JSON: what is there now for PUT, the names that are required for POST."""
+        """Return the form for JSON: what was refused just now, what is there for PUT, the names that are required."""
         form = super().get_raw_data_form(data, view, method, request)
-        accepted = getattr(view, "input", None)
+        operation = getattr(getattr(view, method.lower(), None), "operation", None)
+        accepted = getattr(view, "input", None) or (operation and operation.body)
         if form is None or accepted is None:
             return form
         fields = accepted().fields
-        if method == "PUT" and isinstance(data, dict):
-            begin = {name: data[name] for name in fields if name in data}
-        else:
-            begin = {name: "" for name, field in fields.items() if field.required}
+        required = {name: "" for name, field in fields.items() if field.required}
+        there = data if method == "PUT" and isinstance(data, dict) else {}
+        begin = {name: there[name] for name in fields if name in there} or required
+        begin = {**begin, **_refused(view, method)}
         form.fields["_content"].initial = json.dumps(begin, indent=4, default=str, ensure_ascii=False)
         return form
+
+
+def _refused(view: Any, method: str) -> dict[str, Any]:
+    """Return what was sent to a resource and refused, so that nobody types it again; no secrets."""
+    refused = view.response.status_code >= HTTPStatus.BAD_REQUEST and view.request.method == method
+    if not (refused and hasattr(view, "input")):
+        return {}
+    try:
+        sent = view.request.data
+    except APIException:
+        return {}  # no JSON
+    fields = view.input().fields.items()
+    return {name: sent[name] for name, field in fields if name in sent and not field.write_only}
 
 
 class Methods(BaseMetadata):

@@ -20,6 +20,7 @@ CODES = {
 
 REFUSAL_CODES = frozenset(
     {
+        "admin-exists",
         "admin-required",
         "builtin-rule",
         "cannot-restore",

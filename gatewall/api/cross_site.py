@@ -1,7 +1,5 @@
 """Refuses writes that another site made a browser send (contract section 1). No tokens, no state."""
 
-from urllib.parse import urlsplit
-
 from django.conf import settings
 from django.http import HttpRequest
 from rest_framework.request import Request
@@ -17,23 +15,40 @@ class CrossSite(Forbidden):
     code = "cross-site"
 
 
-def refuse_cross_site(request: HttpRequest | Request) -> None:
+def refuse_cross_site(request: HttpRequest | Request, *, from_protected_sites: bool = False) -> None:
     """Raise CrossSite unless the browser says that the request is our own, or is no browser.
 
-    ``Sec-Fetch-Site`` cannot be set by scripts and counts first; ``Origin`` is for older browsers.
+    ``Sec-Fetch-Site`` cannot be set by scripts and counts first; ``Origin`` is for older browsers. Where
+    we have a host of our own, our paths under the host of a protected site are the site's origin, whose
+    scripts may use them only with ``from_protected_sites``.
     """
     site = request.headers.get("Sec-Fetch-Site")
     if site is not None:
-        if site not in _OURS:
+        if site not in _OURS or (_is_protected_site(site, request) and not from_protected_sites):
             raise CrossSite("this request was sent by another site")
         return
     origin = request.headers.get("Origin")
-    if origin is not None and not _is_own_origin(origin, request):
+    if origin is None or _is_own_origin(origin, request):
+        return
+    if not (from_protected_sites and _is_of_host(origin, request)):
         raise CrossSite("this request was sent by another site")
+
+
+def _is_protected_site(site: str, request: HttpRequest | Request) -> bool:
+    """True if a page says that it is of our origin, and it is not the one of our own host."""
+    return bool(
+        settings.GATEWALL_PUBLIC_URL
+        and site == "same-origin"
+        and request.headers.get("Origin") != settings.GATEWALL_PUBLIC_URL
+    )
 
 
 def _is_own_origin(origin: str, request: HttpRequest | Request) -> bool:
     if settings.GATEWALL_PUBLIC_URL:
         return bool(origin == settings.GATEWALL_PUBLIC_URL)
-    parts = urlsplit(origin)
-    return parts.scheme in {"http", "https"} and parts.netloc == request.get_host()
+    return _is_of_host(origin, request)
+
+
+def _is_of_host(origin: str, request: HttpRequest | Request) -> bool:
+    host = request.get_host()
+    return origin in {f"http://{host}", f"https://{host}"}

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, JsonResponse
 
 from gatewall.api.codes import CODES
@@ -61,7 +61,7 @@ def not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
 
 def server_error(request: HttpRequest) -> JsonResponse:
     """Answer a request that met a bug or a database that is locked or away. The log says more, the answer does not."""
-    if isinstance(sys.exc_info()[1], OperationalError):
+    if isinstance(sys.exc_info()[1], OperationalError | InterfaceError):
         response = _error(HTTPStatus.SERVICE_UNAVAILABLE, "the database does not answer: try again in a moment")
         response["Retry-After"] = str(_RETRY_SECONDS)
         return response

@@ -15,6 +15,8 @@ from rest_framework.utils.encoders import JSONEncoder
 from gatewall.api.codes import CODES
 
 _TAG = r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"'
+TAGS_PATTERN = rf"^([ \t]*\*[ \t]*|[ \t,]*{_TAG}([ \t]*,[ \t,]*{_TAG})*[ \t,]*)$"
+"""What an ``If-Match`` looks like, for the OpenAPI document."""
 _TAGS = re.compile(rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*")
 
 

@@ -55,7 +55,7 @@ def operation(
 
     def declare(method: Method) -> Method:
         answers = {status or (200 if answer is not None else 204): answer, **(also or {})}
-        method.operation = Operation(body, answers, frozenset(refuses), **more)  # type: ignore[attr-defined]
+        method.operation = Operation(body, answers, frozenset(refuses), **more)  # type: ignore[attr-defined]  # where schema.py looks
         return method
 
     return declare

@@ -35,17 +35,16 @@ class Pages(PageNumberPagination):
             raise NotFound(f"there is no page {number}") from None
 
     def get_page_size(self, request: Request) -> int:
-        size = _positive(request, "page_size", PAGE_SIZE)
-        if size > MAX_PAGE_SIZE:
-            raise ValidationError({"page_size": [f"at most {MAX_PAGE_SIZE}"]})
-        return size
+        return _page_size(request)
 
 
 def wants_everything(request: Request) -> bool:
-    """True for ``all=true``. Raises ValidationError for what is neither true nor false."""
+    """True for ``all=true``. Raises ValidationError for what is neither true nor false, and for a page that is none."""
     everything = request.query_params.get("all", "false")
     if everything not in {"true", "false"}:
         raise ValidationError({"all": ["true or false"]})
+    _positive(request, "page", 1)
+    _page_size(request)
     return bool(everything == "true")
 
 
@@ -69,3 +68,10 @@ def _positive(request: Request, name: str, default: int) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
         raise ValidationError({name: ["a whole number from 1"]})
     return int(text)
+
+
+def _page_size(request: Request) -> int:
+    size = _positive(request, "page_size", PAGE_SIZE)
+    if size > MAX_PAGE_SIZE:
+        raise ValidationError({"page_size": [f"at most {MAX_PAGE_SIZE}"]})
+    return size

@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from django.conf import settings
+from django.http import HttpRequest
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
@@ -20,12 +21,16 @@ SETTING_SECONDS = 1.0
 _remembered: tuple[float, int] = (0.0, 0)
 
 
-def count_call(request: Request, user_id: int | None) -> None:
-    """Count a call of this user or, if he is nobody, of the client's network. Raises Throttled over the limit."""
+def count_call(request: Request | HttpRequest, user_id: int | None, *, reach: str = "") -> None:
+    """Count a call of this user or, if he is nobody, of the client's network. Raises Throttled over the limit.
+
+    Tokens of another ``reach`` are counted apart: one of the guard page, which sites behind the gate may
+    have seen, takes nothing from its holder's calls of the API.
+    """
     if user_id is None:
         subject = b"network " + network_of(client_of_environ(request.META, settings.GATEWALL_TRUSTED_PROXIES))
     else:
-        subject = b"user %d" % user_id
+        subject = b"user %d %s" % (user_id, reach.encode())
     if wait := _table(settings.GATEWALL_HOME).count(subject, _limit(), time.time()):
         raise Throttled(wait=wait, detail="too many calls within a minute.")
 

@@ -16,19 +16,19 @@ from drf_spectacular.plumbing import ResolvedComponent, get_doc
 from rest_framework import serializers
 from rest_framework.permissions import AllowAny
 
-from gatewall.api.codes import CODES, PROBLEM_CODES
+from gatewall.api.etags import TAGS_PATTERN
 from gatewall.api.operations import Operation
 from gatewall.api.pagination import MAX_PAGE_SIZE, PAGE_SIZE
-from gatewall.api.problems import MEDIA_TYPE, status_of
 from gatewall.api.queries import MAX_SEARCH
 from gatewall.api.resources import Resource
-from gatewall.api.serializers import StrictInput
-from gatewall.refusals import Refusal
+from gatewall.api.schema_problems import headers, problem_responses, problem_schemas
+from gatewall.api.serializers import StrictInput, TextField
 
 Schema = dict[str, Any]
 _VERBS = {"list": "List", "create": "Create", "retrieve": "Show", "update": "Change", "destroy": "Delete"}
-_PENDING = {"policy_pending": {"const": True, "description": "not published on this host within two seconds"}}
+_PENDING = {"policy_pending": {"type": "boolean", "description": "true: not published on this host within two seconds"}}
 _CONDITIONS = {"PUT": "If-Match", "DELETE": "If-Match", "GET": "If-None-Match"}
+_TAGS = {"If-Match": {"pattern": TAGS_PATTERN}, "If-None-Match": {}}
 _SESSION = [{"sessionHeader": []}, {"sessionCookie": []}]
 _ADMIN_SESSION = {"adminSession": []}
 
@@ -94,7 +94,7 @@ class OperationSchema(AutoSchema):
             found += [_query(name, dict(schema)) for name, schema in self._operation.parameters.items()]
         if self._is_tagged and self.method in _CONDITIONS:
             name = _CONDITIONS[self.method]
-            found.append({"in": "header", "name": name, "schema": {"type": "string"}})
+            found.append({"in": "header", "name": name, "schema": {"type": "string", **_TAGS[name]}})
         return found
 
     def _path_parameters(self) -> Iterator[Schema]:
@@ -148,8 +148,9 @@ class OperationSchema(AutoSchema):
         schema: Schema = super()._map_serializer(serializer, direction, bypass_extensions)
         schema.pop("description", None)
         if isinstance(serializer, StrictInput):
-            schema["additionalProperties"] = False
-            return schema
+            for name, field in serializer.fields.items():
+                schema["properties"][name] |= field.openapi if isinstance(field, TextField) else {}
+            return {**schema, "additionalProperties": False}
         optional = {name for name, each in serializer.fields.items() if not each.required and not each.read_only}
         for each in schema.get("properties", {}).values():
             each.pop("readOnly", None)
@@ -174,7 +175,7 @@ class OperationSchema(AutoSchema):
             status = {"create": 201, "destroy": 204}.get(self.view.action, 200)
             yield status, self._answer(status, self._shape_of_resource())
         if self._is_tagged and self.method == "GET":
-            yield 304, {"description": "the caller has it already", "headers": _headers("ETag")}
+            yield 304, {"description": "the caller has it already", "headers": headers("ETag")}
 
     def _shape_of(self, output: Any) -> Schema | None:
         if output is None or isinstance(output, Mapping):
@@ -199,13 +200,11 @@ class OperationSchema(AutoSchema):
         return one
 
     def _answer(self, status: int, shape: Schema | None) -> Schema:
-        names = [
-            *(["Location"] if status == 201 else []),
-            *(["ETag"] if self._is_tagged and status in {200, 201} else []),
-        ]
+        names = ["Location"] if status == 201 else []
+        names += ["ETag"] if self._is_tagged and status in {200, 201} else []
         answer: Schema = {"description": HTTPStatus(status).phrase}
         if names:
-            answer["headers"] = _headers(*names)
+            answer["headers"] = headers(*names)
         if shape is not None:
             media_type = self._operation.media_type if self._operation else "application/json"
             answer["content"] = {media_type: {"schema": shape}}
@@ -218,12 +217,12 @@ class OperationSchema(AutoSchema):
         return self._operation is not None and self._operation.is_tagged
 
     def _problems(self) -> set[int]:
-        found = {400, 406, 500} | (self._operation.refuses if self._operation else set())
+        found = {400, 406, 500, 503} | (self._operation.refuses if self._operation else set())
         if self.view.is_rate_limited:
             found.add(429)
         if not self._is_public:
             found |= {401, 403}
-        if "{" in self.path:
+        if "{" in self.path or self._is_list_view():
             found.add(404)
         if self.method in {"POST", "PUT"}:
             found |= {411, 413, 415}
@@ -238,8 +237,8 @@ def complete(result: Schema, generator: Any, request: Any, public: bool) -> Sche
     """Add what all operations share: problems, headers, the ways to sign in."""
     autodiscover_modules("hashers")  # Django imports them with the first password; their refusals belong here too
     components = result["components"]
-    components["schemas"]["Problem"] = _problem_schema()
-    components["responses"] = {f"Problem{status}": _problem(status) for status in sorted(CODES)}
+    components["schemas"] |= problem_schemas()
+    components["responses"] = problem_responses()
     components["headers"] = {
         "ETag": {"description": "a strong tag of the object", "schema": {"type": "string"}},
         "Location": {"description": "the path of the new object", "schema": {"type": "string"}},
@@ -254,33 +253,6 @@ def complete(result: Schema, generator: Any, request: Any, public: bool) -> Sche
     return result
 
 
-def _problem_schema() -> Schema:
-    text = {"type": "string"}
-    errors = {"type": "object", "properties": {"field": text, "code": text, "message": text}}
-    errors["required"] = ["field", "code", "message"]
-    members = {"type": text, "title": text, "status": {"type": "integer"}, "detail": text}
-    code = {"type": "string", "enum": sorted(PROBLEM_CODES)}
-    properties = {**members, "code": code, "errors": {"type": "array", "items": errors}}
-    return {"type": "object", "properties": properties, "required": [*members, "code"]}
-
-
-def _problem(status: int) -> Schema:
-    codes = {CODES[status], *(each.code for each in _refusals() if status_of(each) == status)} & PROBLEM_CODES
-    own = {"type": "object", "properties": {"status": {"const": status}, "code": {"enum": sorted(codes)}}}
-    schema = {"allOf": [{"$ref": "#/components/schemas/Problem"}, own]}
-    answer: Schema = {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"schema": schema}}}
-    if names := {401: ["WWW-Authenticate"], 429: ["Retry-After"]}.get(status):
-        answer["headers"] = _headers(*names)
-    return answer
-
-
-def _refusals(kind: type[Refusal] = Refusal) -> Iterator[type[Refusal]]:
-    for each in kind.__subclasses__():
-        if hasattr(each, "code"):
-            yield each
-        yield from _refusals(each)
-
-
 def _envelope(one: Schema) -> Schema:
     link = {"type": ["string", "null"], "format": "uri"}
     properties = {"count": {"type": "integer"}, "next": link, "previous": link}
@@ -290,7 +262,3 @@ def _envelope(one: Schema) -> Schema:
 
 def _query(name: str, schema: Schema) -> Schema:
     return {"in": "query", "name": name, "schema": schema}
-
-
-def _headers(*names: str) -> Schema:
-    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}

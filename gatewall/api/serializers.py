@@ -8,6 +8,8 @@ from rest_framework import serializers
 
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,6})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
+_PRINTED = r"[^\x00-\x08\x0b-\x1f]"
+
 FIRST_YEAR = 1000  # strftime writes earlier years with fewer than four digits
 
 
@@ -60,12 +62,24 @@ class ShapedField(serializers.JSONField):
 class TextField(serializers.CharField):
     """A JSON string; DRF's own field also takes numbers. Control characters are refused."""
 
+    @property
+    def openapi(self) -> dict[str, Any]:
+        """What the OpenAPI document says of it besides type and length."""
+        if self.allow_blank:
+            return {"pattern": f"^{_PRINTED}*$"}
+        filled = rf"{_PRINTED}*\S{_PRINTED}*" if self.trim_whitespace else f"{_PRINTED}+"
+        return {"minLength": 1, "pattern": f"^{filled}$"}
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        """Return the value. Raises ValidationError; before blanks are cut off, as some are control characters."""
+        if isinstance(data, str) and any(character < " " and character not in "\n\t" for character in data):
+            self.fail("invalid")
+        return super().run_validation(data)
+
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
             self.fail("invalid")
         value: str = super().to_internal_value(data)
-        if any(character < " " and character not in "\n\t" for character in value):
-            self.fail("invalid")
         return value
 
 

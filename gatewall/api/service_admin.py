@@ -103,7 +103,7 @@ class ServiceAdmin(admin.ModelAdmin):
                 raise self.model.DoesNotExist
             self.change_row(request, row, **{name: form.cleaned_data[name] for name in form.changed_data})
 
-    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001 - signature of Django
         """Write nothing: the services set what is related, and inlines are for reading."""
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:  # noqa: FBT001, FBT002

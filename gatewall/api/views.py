@@ -32,8 +32,8 @@ class ApiView(APIView):
         except (APIException, Refusal):
             self._count(request, None)
             raise
-        self._count(request, user.pk)
+        self._count(request, user.pk, " ".join(sorted(getattr(request.auth, "audiences", ()))))
 
-    def _count(self, request: Request, user_id: int | None) -> None:
+    def _count(self, request: Request, user_id: int | None, reach: str = "") -> None:
         if self.is_rate_limited:
-            count_call(request, user_id)
+            count_call(request, user_id, reach=reach)

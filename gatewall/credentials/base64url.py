@@ -16,5 +16,4 @@ def decode(text: str) -> bytes | None:
     if not _ALPHABET.issuperset(text) or len(text) % 4 == 1:
         return None
     content = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    canonical = len(text) % 4 == 0 or encode(content) == text  # unused last bits are zero
-    return content if canonical else None
+    return content if encode(content) == text else None  # else an unused last bit is not zero

@@ -1,7 +1,7 @@
 """Session tokens: a JWT (RFC 7519) in, claims out, or nothing. No clock, no I/O.
 
 The profile is narrower than PyJWT's: only what we issue passes (RFC 8725 section 3). One algorithm,
-three header fields, no unknown type, canonical base64url, so that one token has one spelling.
+three header fields, no unknown type, canonical base64url, no name twice: one token has one reading.
 """
 
 import json
@@ -22,6 +22,7 @@ GATE_AUDIENCE = "gate"
 CLOCK_SKEW_SECONDS = 60
 _MAX_TOKEN = 4096
 _HEADER_FIELDS = frozenset({"alg", "kid", "typ"})
+_END_OF_TIME = 253_402_300_800  # the year 10000: no calendar here has it, so nothing may end then
 _REQUIRED = ["iss", "aud", "sub", "iat", "nbf", "exp", "jti", "typ", "sv"]
 
 
@@ -77,12 +78,10 @@ def verify_payload(token: str, keys: KeyRing, *, issuer: str, audience: str | No
         "verify_aud": audience is not None,
     }
     try:
-        payload: Mapping[str, Any] = jwt.decode(
-            token, key.secret, algorithms=[ALGORITHM], issuer=issuer, audience=audience, options=options
-        )
+        jwt.decode(token, key.secret, algorithms=[ALGORITHM], issuer=issuer, audience=audience, options=options)
     except (jwt.InvalidTokenError, ValueError, RecursionError):
         return None
-    return payload
+    return _json_object(base64url.decode(token.split(".")[1]))
 
 
 def read_claims(payload: Mapping[str, Any]) -> SessionClaims | None:
@@ -95,7 +94,7 @@ def read_claims(payload: Mapping[str, Any]) -> SessionClaims | None:
     if not (isinstance(jti, str) and jti and isinstance(amr, list) and all(isinstance(item, str) for item in amr)):
         return None
     version, issued_at, not_before, expires_at = (payload.get(name) for name in ("sv", "iat", "nbf", "exp"))
-    if not (_is_int(version) and _is_int(issued_at) and _is_int(not_before) and _is_int(expires_at)):
+    if not (_is_int(version) and _is_moment(issued_at) and _is_moment(not_before) and _is_moment(expires_at)):
         return None
     return SessionClaims(int(subject), jti, version, issued_at, not_before, expires_at, tuple(amr))
 
@@ -105,9 +104,33 @@ def _is_int(value: object) -> TypeGuard[int]:
     return type(value) is int
 
 
+def _is_moment(value: object) -> TypeGuard[int]:
+    """True for whole seconds since the epoch that a calendar has."""
+    return _is_int(value) and 0 <= value < _END_OF_TIME
+
+
+def _json_object(text: bytes | None) -> dict[str, Any] | None:
+    """Return the JSON object of a text, or None if it is none, has a name twice or is not plain UTF-8.
+
+    A name twice is an error here, where RFC 7519 section 4 leaves the choice: two readers may take different ones.
+    """
+    try:
+        found = json.loads((text or b"").decode(), object_pairs_hook=_each_name_once)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name twice")
+    return found
+
+
 def _key_name(token: str) -> str | None:
     """Return the ``kid`` of a token whose outer form is exactly ours, or None."""
-    if not 0 < len(token) <= _MAX_TOKEN:
+    if len(token) > _MAX_TOKEN:
         return None
     segments = token.split(".")
     if len(segments) != 3:
@@ -115,11 +138,8 @@ def _key_name(token: str) -> str | None:
     decoded = [base64url.decode(segment) for segment in segments]
     if not all(decoded):
         return None
-    try:
-        header = json.loads(decoded[0] or b"")
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(header, dict) or not _HEADER_FIELDS.issuperset(header) or header.get("alg") != ALGORITHM:
+    header = _json_object(decoded[0])
+    if header is None or not _HEADER_FIELDS.issuperset(header) or header.get("alg") != ALGORITHM:
         return None
     kid = header.get("kid")
     return kid if isinstance(kid, str) else None

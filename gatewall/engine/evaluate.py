@@ -216,9 +216,9 @@ class StepResult:
     step: str
     verdict: Verdict | None
     decided: bool
-    reached: bool = True
-    asked: bool = True
-    rules: tuple[RuleMatch, ...] = ()
+    reached: bool
+    asked: bool
+    rules: tuple[RuleMatch, ...]
 
 
 def explain(request: AccessRequest, policy: PolicySnapshot, ports: Ports) -> tuple[Decision, tuple[StepResult, ...]]:

@@ -30,14 +30,14 @@ class Host:
         if name is None:
             return None
         name = name.removesuffix(".")
-        if not 0 < len(name) <= _MAX_NAME:
+        if len(name) > _MAX_NAME:
             return None
         labels = name.split(".")
         if not all(_is_label(label) for label in labels):
             return None
         if labels[-1].isdigit() or labels[-1].startswith("0x"):
             # WHATWG URL "ends in a number": only a plain dotted quad is one host to every reader.
-            return cls(name) if ":" not in name and parse_address(name) is not None else None
+            return cls(name) if parse_address(name) is not None else None
         return cls(name)
 
     @classmethod
@@ -63,9 +63,9 @@ class Authority:
         text = text.strip(" \t")
         if len(text) > _MAX_HEADER:
             return None
-        name, colon, port = text, "", ""
-        if not text.endswith("]"):
-            name, colon, port = text.rpartition(":") if ":" in text else (text, "", "")
+        name, colon, port = text.rpartition(":")
+        if not colon or text.endswith("]"):
+            name, colon = text, ""
         if colon and not is_port(port):
             return None
         host = Host.parse(name)
@@ -89,7 +89,7 @@ def _to_ascii(text: str) -> str | None:
 
 
 def _has_valid_a_labels(name: str) -> bool:
-    for label in name.removesuffix(".").split("."):
+    for label in name.split("."):
         if label.startswith("xn--"):
             try:
                 idna.ulabel(label)
@@ -147,7 +147,7 @@ class DomainTable:
             return None
         domain = self._by_name.get(host.name)
         rest = host.name
-        while domain is None and "." in rest and not rest.startswith("["):
+        while domain is None and "." in rest:
             rest = rest.partition(".")[2]
             domain = self._by_name.get(_WILDCARD + rest)
         return domain

@@ -103,9 +103,9 @@ class Version:
     reloads: int = 0
     epoch: str = ""
 
-    def supersedes(self, other: "Version | None") -> bool:
+    def supersedes(self, other: "Version") -> bool:
         """True if this version takes the place of the other: later in its epoch, or of another epoch."""
-        if other is None or self.epoch != other.epoch:
+        if self.epoch != other.epoch:
             return True
         mine = (self.revision, self.revocations, self.reloads)
         return mine > (other.revision, other.revocations, other.reloads)

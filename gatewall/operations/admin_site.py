@@ -1,14 +1,20 @@
 """The Django admin site, whose forms write through the same services as the API."""
 
+from collections.abc import Callable
+from contextlib import suppress
+from functools import wraps
 from http import HTTPStatus
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.apps import AdminConfig
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
+from django.utils import timezone
 
-from gatewall.refusals import TooMany
+from gatewall.refusals import Gone, TooMany
+
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class GatewallAdminConfig(AdminConfig):
@@ -20,10 +26,10 @@ class GatewallAdminConfig(AdminConfig):
         """Register the admin pages of the apps and of the system."""
         super().ready()
         # These import models, which are not there when this module is loaded.
-        from django.contrib.auth.models import Group  # noqa: PLC0415
+        from django.contrib.auth.models import Group  # noqa: PLC0415 - no models yet when this module is loaded
 
-        from gatewall.models import SystemSettings  # noqa: PLC0415
-        from gatewall.operations.settings_admin import SystemSettingsAdmin  # noqa: PLC0415
+        from gatewall.models import SystemSettings  # noqa: PLC0415 - no models yet when this module is loaded
+        from gatewall.operations.settings_admin import SystemSettingsAdmin  # noqa: PLC0415 - no models yet when this module is loaded
 
         admin.site.register(SystemSettings, SystemSettingsAdmin)
         admin.site.unregister(Group)  # we have none: admins, and they alone, may do everything
@@ -38,26 +44,62 @@ class GatewallAdminSite(admin.AdminSite):
     login_template = "operations/login.html"
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Sign in as everywhere, and note in the session whether the second factor was shown."""
-        # Models are not there when this module is loaded.
-        from accounts import admin_session  # noqa: PLC0415
-        from gatewall.operations.admin_login import AdminLoginForm  # noqa: PLC0415
+        """Sign in as everywhere, and open a row for the session, which says with which factors."""
+        from accounts import admin_session, browser  # noqa: PLC0415 - no models yet when this module is loaded
+        from gatewall.operations.admin_login import AdminLoginForm  # noqa: PLC0415 - no models yet when this module is loaded
 
         self.login_form = AdminLoginForm
+        if refused := _refused_as_cross_site(request):
+            return refused
         response = super().login(request, extra_context)
         if proof := getattr(request, "proof", None):
-            admin_session.remember(request, proof.amr)
+            with suppress(Gone):  # then the session has no row, and opens nothing
+                visitor, now = browser.visitor(request), timezone.now()
+                admin_session.begin(request.session, proof.user, amr=proof.amr, visitor=visitor, at=now)
         if isinstance(refusal := getattr(request, "refusal", None), TooMany):
             response.status_code = HTTPStatus.TOO_MANY_REQUESTS
             response["Retry-After"] = str(refusal.retry_after_seconds)
         return response
 
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Sign out and end the row of the session."""
+        from accounts import admin_session  # noqa: PLC0415 - no models yet when this module is loaded
+
+        if request.method == "POST":
+            admin_session.end(request, at=timezone.now())
+        return super().logout(request, extra_context)
+
+    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:  # noqa: FBT001, FBT002 - Django's
+        """Refuse writes that another site made the browser send, beside what Django refuses."""
+        inner = super().admin_view(view, cacheable)
+
+        @wraps(inner)
+        def ours_alone(request: HttpRequest, *arguments: Any, **path: Any) -> Any:
+            return _refused_as_cross_site(request) or inner(request, *arguments, **path)
+
+        return ours_alone
+
     def has_permission(self, request: HttpRequest) -> bool:
         """Admins, who have shown their second factor if they have one."""
-        from accounts import admin_session  # noqa: PLC0415
+        from accounts import admin_session  # noqa: PLC0415 - no models yet when this module is loaded
 
         return super().has_permission(request) and admin_session.is_enough(request, request.user)
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Lead to the own user, whose form calls the service: Django's page would write past it."""
         return redirect("admin:accounts_user_change", request.user.pk)
+
+
+def _refused_as_cross_site(request: HttpRequest) -> HttpResponse | None:
+    """Return the refusal of a write that is not of our own origin, or None."""
+    from gatewall.api.cross_site import CrossSite, refuse_cross_site  # noqa: PLC0415 - no models yet when this module is loaded
+    from gatewall.api.problems import MEDIA_TYPE, problem_body  # noqa: PLC0415 - no models yet when this module is loaded
+
+    if request.method in _SAFE:
+        return None
+    try:
+        refuse_cross_site(request)
+    except CrossSite as refusal:
+        status = HTTPStatus.FORBIDDEN
+        return JsonResponse(problem_body(status, refusal.code, str(refusal)), status=status, content_type=MEDIA_TYPE)
+    return None

@@ -172,7 +172,19 @@ class ExplainInput(StrictInput):
 
 
 _ROW = {"type": ["object", "null"], "properties": {"kind": {"type": "string"}, "id": {"type": "integer"}}}
-_RULES = {"type": "array", "items": {"type": "object"}}
+_RULE = {"id": {"type": "integer"}, "name": {"type": "string"}, "action": {"type": "string"}}
+_RULES = {"type": "array", "items": {"type": "object", "properties": _RULE, "required": list(_RULE)}}
+_DECISION = {
+    "type": "object",
+    "properties": {
+        "status": {"type": "integer"},
+        "outcome": {"type": "string"},
+        "reason": {"type": "string"},
+        "decided_by": _ROW,
+        "retry_after": {"type": "integer", "minimum": 1},
+    },
+    "required": ["status", "outcome", "reason", "decided_by"],
+}
 
 
 class StepOutput(serializers.Serializer[Any]):
@@ -190,7 +202,7 @@ class StepOutput(serializers.Serializer[Any]):
 class ExplanationOutput(serializers.Serializer[Any]):
     """The decision, every step in its order, and what was known of the request."""
 
-    decision = ShapedField({"type": "object"})
+    decision = ShapedField(_DECISION)
     trace = StepOutput(many=True)
     client_ip = serializers.CharField()
     subject = ShapedField(_ROW, allow_null=True)

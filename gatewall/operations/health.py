@@ -39,8 +39,10 @@ def _policy() -> str:
     """A host that has published nothing yet is fine: this plane decides by the rows."""
     try:
         policy_files(settings.CONFIG).manifest()
-    except (OSError, ManifestRefused) as error:
+    except ManifestRefused as error:
         return f"the published policy cannot be used: {error}"
+    except OSError as error:  # without its path, which is not for everybody
+        return f"the published policy cannot be used: {error.strerror}"
     return "ok"
 
 

@@ -87,12 +87,20 @@ def _ports_not_given_out() -> range:
     return range(10_000, lowest) if lowest > 12_000 else range(10_000, 65_536)
 
 
+# Whoever was told of a port may not listen on it yet.
+_told: set[int] = set()
+
+
 def free_port() -> int:
-    """A loopback port that is free at this moment, and that no outgoing connection takes by itself."""
-    numbers = _ports_not_given_out()
-    for number in random.sample(numbers, 1_000):
+    """A loopback port that is free at this moment, and that no outgoing connection takes by itself.
+
+    No two calls in one process return the same. Raises PortTakenError when there is none.
+    """
+    left = [number for number in _ports_not_given_out() if number not in _told]
+    for number in random.sample(left, min(len(left), 1_000)):
         with suppress(PortTakenError):
             require_free(Port("127.0.0.1", number, ""))
+            _told.add(number)
             return number
     raise PortTakenError("No loopback port is free.")
 

@@ -2,10 +2,22 @@
 
 from django.urls import path
 
-from gatewall.portal import views
+from gatewall.portal import account_views, denied_view, first_run, guard_views, step_up_views
 
 urlpatterns = [
-    path("", views.Guard.as_view(), name="guard"),
-    path("second-factor", views.SecondFactor.as_view(), name="second-factor"),
-    path("sign-out", views.SignOut.as_view(), name="sign-out"),
+    path("", guard_views.Guard.as_view(), name="guard"),
+    path("second-factor", guard_views.SecondFactor.as_view(), name="second-factor"),
+    path("sign-out", guard_views.SignOut.as_view(), name="sign-out"),
+    path("step-up", step_up_views.StepUp.as_view(), name="step-up"),
+    path("enrol", step_up_views.Enrol.as_view(), name="enrol"),
+    path("enrol/confirm", step_up_views.ConfirmEnrolment.as_view(), name="enrol-confirm"),
+    path("account", account_views.Account.as_view(), name="account"),
+    path("account/password", account_views.ChangePassword.as_view(), name="account-password"),
+    path("account/second-factor/off", account_views.SwitchOff.as_view(), name="account-second-factor-off"),
+    path("account/sessions/end", account_views.EndSession.as_view(), name="account-session-end"),
+    path("account/sessions/end-all", account_views.EndAllSessions.as_view(), name="account-session-end-all"),
+    path("account/git-tokens", account_views.IssueGitToken.as_view(), name="account-git-token"),
+    path("account/git-tokens/delete", account_views.RevokeGitToken.as_view(), name="account-git-token-delete"),
+    path("setup", first_run.FirstAdmin.as_view(), name="first-admin"),
+    path("denied", denied_view.Denied.as_view(), name="denied"),
 ]

@@ -15,6 +15,7 @@ from gatewall.engine.evaluate import evaluate
 from gatewall.snapshot.places import policy_files
 from gatewall.snapshot.store import DatabasePolicyStore
 from tests.cast import AUDIENCE, ISSUER, a_ports, a_request
+from tests.wall import enter_admin_site
 
 ADMIN = f"{settings.ROOT_PATH}/admin"
 
@@ -90,7 +91,7 @@ class Pages:
 @pytest.fixture
 def pages(alice):
     browser = Pages()
-    browser.client.force_login(alice)
+    enter_admin_site(browser.client, alice)
     return browser
 
 

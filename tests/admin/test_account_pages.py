@@ -16,7 +16,7 @@ from licensing import services as licensing
 from licensing.models import GitToken, License
 from tests.admin.conftest import ADMIN, Fields, Pages
 from tests.cast import OFFICE, a_credential
-from tests.wall import PASSWORD
+from tests.wall import PASSWORD, enter_admin_site
 
 OTHER_PASSWORD = "staple battery horse correct"
 
@@ -241,7 +241,7 @@ def test_a_git_token_is_made_shown_once_and_revoked(pages, decide, bob):
 
 def test_who_is_no_admin_is_kept_out(bob):
     browser = Pages()
-    browser.client.force_login(bob)
+    enter_admin_site(browser.client, bob)
 
     for path in ("/", "/accounts/user/", "/accounts/user/add/", "/gatewall/systemsettings/1/change/"):
         response = browser.get(path)
@@ -261,7 +261,7 @@ def test_an_admin_signs_in_with_his_password_and_nobody_else(alice, bob):
 def test_the_session_of_a_disabled_admin_stays_dead_when_he_is_enabled_again(pages, bob):
     services.change_user(bob, is_admin=True, actor="alice")
     browser = Pages()
-    browser.client.force_login(bob)
+    enter_admin_site(browser.client, bob)
     assert browser.get("/").status_code == 200
 
     services.change_user(bob, is_active=False, actor="alice")

@@ -1,5 +1,7 @@
 """Signing in to the Django admin: through the same service, with a code from whoever has a second factor."""
 
+import uuid
+
 import pytest
 from django.conf import settings
 from django.contrib.auth import authenticate
@@ -153,14 +155,14 @@ def test_a_session_of_one_factor_writes_nothing_either(pages, alice):
 def test_the_session_key_changes_at_sign_in(stranger):
     stranger.client.get(f"{ADMIN}/login/")
     planted = stranger.client.session
-    planted["gatewall.second-factor"] = True
+    planted["gatewall.session"] = str(uuid.uuid4())
     planted.save()
     stranger.client.cookies[COOKIE] = planted.session_key
 
     sign_in(stranger)
 
     assert stranger.client.cookies[COOKIE].value != planted.session_key
-    assert stranger.client.session["gatewall.second-factor"] is False
+    assert stranger.client.session["gatewall.session"] == str(Session.objects.get().pk)
 
 
 ENDS = {
@@ -231,7 +233,7 @@ def test_a_sign_in_here_opens_no_session_of_the_gate(stranger, app):
     response = sign_in(stranger, code=app.code())
 
     assert "service.token" not in response.cookies
-    assert not Session.objects.exists()
+    assert Session.objects.get().amr == ["pwd", "otp"]
 
 
 def test_signing_out_ends_it(stranger):

@@ -8,6 +8,7 @@ from gatewall.models import PolicyRevision
 from policies import services
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry
 from tests.admin.conftest import Pages
+from tests.wall import enter_admin_site
 
 pytestmark = pytest.mark.django_db
 
@@ -19,7 +20,7 @@ WORDS = f"our own address {ME} would be refused"
 def behind_proxy(alice):
     """The admin pages as Alice sees them through the proxy."""
     pages = Pages(Client(enforce_csrf_checks=True, headers={"X-Forwarded-For": ME, "Host": "testserver"}))
-    pages.client.force_login(alice)
+    enter_admin_site(pages.client, alice)
     return pages
 
 

@@ -117,7 +117,7 @@ def test_the_workers_of_a_host_count_together(alice, settings):
     statuses(Api(a_token(alice)), LIMIT)
     other = RequestRateTable(settings.GATEWALL_HOME / "run" / "api-rate")
 
-    assert other.count(b"user %d" % alice.pk, LIMIT, rate.time.time()) > 0
+    assert other.count(b"user %d api gate" % alice.pk, LIMIT, rate.time.time()) > 0
 
 
 def test_a_call_costs_no_statement_for_it(alice, monkeypatch, django_assert_num_queries):

@@ -1,5 +1,6 @@
 """The API in a browser: under the admin site's session, our content security policy, and its CSRF token."""
 
+import html
 import json
 import re
 
@@ -7,7 +8,7 @@ import pytest
 from django.test import Client
 
 from tests.api.resources import KINDS, make
-from tests.wall import Api, a_token
+from tests.wall import Api, a_token, enter_admin_site
 
 pytestmark = pytest.mark.django_db
 HTML = {"Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"}
@@ -18,7 +19,7 @@ INLINE = re.compile(r"<script(?![^>]*\bsrc=)(?![^>]*application/json)|<style|\so
 def browser(alice):
     """Return the browser of an admin who is signed in at the admin site."""
     client = Client(enforce_csrf_checks=True, headers=HTML)
-    client.force_login(alice)
+    enter_admin_site(client, alice)
     return client
 
 
@@ -97,3 +98,59 @@ def test_a_page_escapes_what_rows_say(browser, alice):
     _, text = page(browser, "/ip-black-list")
 
     assert "<script>alert" not in text
+
+
+def begin_of_form(text):
+    """Return what the form for JSON holds before anybody has typed."""
+    return json.loads(html.unescape(re.search(r"<textarea[^>]*>(.*?)</textarea>", text, re.DOTALL)[1]))
+
+
+def test_what_was_refused_need_not_be_typed_again(browser):
+    _, text = page(browser, "/users")
+    token = json.loads(re.search(r'id="drf_csrf">(.*?)</script>', text, re.DOTALL)[1])["csrfToken"]
+
+    response = browser.post(
+        "/wall/users",
+        json.dumps({"username": "no spaces", "password": "hidden words", "remark": "new"}),
+        content_type="application/json",
+        headers={"X-CSRFToken": token},
+    )
+
+    assert response.status_code == 400
+    text = response.content.decode()
+    assert begin_of_form(text) == {"username": "no spaces", "password": "", "remark": "new"}
+    assert "hidden words" not in text
+
+
+@pytest.mark.parametrize(("body", "media_type"), [("{", "application/json"), ("a=b", "text/plain"), ("[]", None)])
+def test_what_is_no_object_leaves_the_form_as_it_was(browser, body, media_type):
+    _, text = page(browser, "/ip-black-list")
+    token = json.loads(re.search(r'id="drf_csrf">(.*?)</script>', text, re.DOTALL)[1])["csrfToken"]
+
+    response = browser.post(
+        "/wall/ip-black-list",
+        body,
+        content_type=media_type or "application/json",
+        headers={"X-CSRFToken": token},
+    )
+
+    assert response.status_code in {400, 415}
+    assert begin_of_form(response.content.decode()) == {"ip": ""}
+
+
+def test_the_forms_of_settings_and_of_calls_begin_with_their_fields(browser):
+    _, settings = page(browser, "/system/settings")
+    _, explain = page(browser, "/policy/explain")
+
+    assert begin_of_form(settings)["waf_threshold"] == 5
+    assert begin_of_form(explain) == {"client_ip": "", "host": "", "method": "", "uri": ""}
+
+
+def test_every_page_leads_to_all_others_and_a_stranger_to_the_sign_in(browser):
+    _, text = page(browser, "/users")
+    stranger = Client(headers=HTML).get("/wall/users?page=2").content.decode()
+
+    for kind in KINDS:
+        assert f'href="/wall{kind.path}"' in text
+    assert 'href="/wall/admin/login/?next=/wall/users%3Fpage%3D2"' in stranger
+    assert 'href="/wall/waf-rules"' not in stranger

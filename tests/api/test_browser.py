@@ -121,3 +121,13 @@ def test_the_cookie_is_taken_back_as_it_was_given(bob, settings):
     cookie = Api(a_token(bob)).post("/logout").cookies["service.token"]
 
     assert (cookie["path"], cookie["domain"], cookie["samesite"], cookie.value) == ("/", "example.org", "Lax", "")
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"), [("https://wall.example", 201), ("https://office.example", 403), ("null", 403), (None, 403)]
+)
+def test_with_a_public_url_a_page_under_a_sites_host_is_not_ours(alice, settings, origin, status):
+    settings.GATEWALL_PUBLIC_URL = "https://wall.example"
+    headers = {"Sec-Fetch-Site": "same-origin", **({"Origin": origin} if origin else {})}
+
+    assert Api(cookie=a_token(alice), **headers).post("/ip-black-list", NEW).status_code == status

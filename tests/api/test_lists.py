@@ -45,6 +45,7 @@ def test_all_returns_every_row(admin, kind):
 
 def test_everything_is_read_and_written_in_pieces(admin, kind, monkeypatch):
     monkeypatch.setattr(pagination, "MAX_PAGE_SIZE", 2)
+    monkeypatch.setattr(pagination, "PAGE_SIZE", 2)
     make(admin, kind, 5)
 
     body = admin.get(kind.path, {"all": "true"}).json()

@@ -9,7 +9,8 @@ from django.test import Client
 
 from accounts import login, services
 from accounts.models import Session, User
-from tests.wall import PASSWORD, Api, a_token
+from tests.factors import an_app
+from tests.wall import PASSWORD, Api, a_token, enter_admin_site
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
@@ -106,7 +107,7 @@ def test_an_admin_sets_the_password_of_another_and_gets_no_token_of_his(admin, b
 
 def test_the_session_of_the_admin_site_is_asked_and_goes_on(alice):
     client = Client()
-    client.force_login(alice)
+    enter_admin_site(client, alice)
     path = f"/wall{of(alice, 'password')}"
     send = {"content_type": "application/json"}
 
@@ -133,3 +134,17 @@ def test_a_hash_is_made_before_others_must_wait_for_the_change(bob, monkeypatch)
 
     assert inside == [0, 0]
     assert login.verify_password("dora", NEW) == User.objects.get(username="dora")
+
+
+def test_under_the_admin_site_the_fresh_token_has_the_factors_that_were_shown_there(alice):
+    an_app(alice)
+    client = Client()
+    enter_admin_site(client, alice, amr=("pwd", "otp"))
+
+    response = client.put(
+        f"/wall/users/{alice.pk}/password",
+        {"current_password": PASSWORD, "new_password": NEW},
+        content_type="application/json",
+    )
+
+    assert Api(response.json()["token"]).get("/session").json()["amr"] == ["pwd", "otp"]

@@ -4,7 +4,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from accounts.models import Session
-from tests.wall import Api, a_token
+from tests.wall import Api, a_token, enter_admin_site
 
 pytestmark = pytest.mark.django_db
 NEW = {"ip": "203.0.113.7"}
@@ -22,7 +22,7 @@ def at_the_admin_site(alice):
     def new(*tokens):
         api = Api()
         client = APIClient(enforce_csrf_checks=True)
-        client.force_login(alice)
+        enter_admin_site(client, alice)
         session = client.cookies["gatewall.admin"].value
         pairs = [f"gatewall.admin={session}", *(f"service.token={token}" for token in tokens)]
         api._client = APIClient(headers={"Cookie": "; ".join(pairs)}, enforce_csrf_checks=True)
@@ -103,7 +103,8 @@ def test_the_guard_page_greets_who_has_a_stale_cookie_behind_the_good_one(client
 def test_signing_out_ends_every_session_of_the_browser(client, alice, bob):
     tokens = [a_token(alice), a_token(bob)]
 
-    client.post("/wall/sign-out", headers={"Cookie": "; ".join(f"service.token={token}" for token in tokens)})
+    cookies = "; ".join(f"service.token={token}" for token in tokens)
+    client.post("/wall/sign-out", content_type="application/x-www-form-urlencoded", headers={"Cookie": cookies})
 
     assert not Session.objects.filter(revoked_at__isnull=True).exists()
     assert [Api(token).get("/session").status_code for token in tokens] == [401, 401]

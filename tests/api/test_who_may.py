@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts import challenges, services
 from accounts.models import Session
-from tests.wall import Api, a_license, a_token
+from tests.wall import Api, a_license, a_token, enter_admin_site
 
 PUBLIC, SIGNED_IN, SELF, ADMIN = "public", "signed in", "self", "admin"
 HEALTH = {("health", "GET"), ("health-live", "GET"), ("health-ready", "GET")}
@@ -48,8 +48,12 @@ WHO = {
     ("totp", "DELETE"): SELF,
     ("password", "PUT"): SELF,
 }
-PAGES = {"guard", "guard-without-slash", "second-factor", "sign-out"}
-"""Pages for visitors: tests/integration/test_guard_page.py."""
+PAGES = {
+    *("guard", "guard-without-slash", "second-factor", "sign-out", "step-up", "enrol", "enrol-confirm"),
+    *("account", "account-password", "account-second-factor-off", "account-session-end", "account-session-end-all"),
+    *("account-git-token", "account-git-token-delete", "first-admin", "denied"),
+}
+"""Pages for visitors: tests/integration/test_account_page.py and test_step_up.py say who may use them."""
 
 
 def patterns(resolver=None):
@@ -197,7 +201,7 @@ def test_the_session_of_the_admin_site_opens_the_browsable_api(alice):
     from django.test import Client  # noqa: PLC0415
 
     client = Client()
-    client.force_login(alice)
+    enter_admin_site(client, alice)
 
     assert client.get("/wall/users").status_code == 200
 
@@ -207,7 +211,7 @@ def test_the_session_of_the_admin_site_writes_with_its_csrf_token_alone(alice):
     from django.test import Client  # noqa: PLC0415
 
     client = Client(enforce_csrf_checks=True)
-    client.force_login(alice)
+    enter_admin_site(client, alice)
 
     response = client.post("/wall/ip-black-list", b'{"ip": "203.0.113.7"}', content_type="application/json")
 

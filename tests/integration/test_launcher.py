@@ -1,5 +1,6 @@
 """Ports that `up` and the tests pick by themselves."""
 
+import random
 import socket
 from pathlib import Path
 
@@ -19,3 +20,12 @@ def test_free_port_can_be_listened_on():
     with socket.socket() as server:
         server.bind(("127.0.0.1", free_port()))
         server.listen(1)
+
+
+def test_free_port_is_given_to_one_caller_only():
+    ports = []
+    for _ in range(3):
+        random.seed(1)
+        ports.append(free_port())
+
+    assert len(set(ports)) == 3

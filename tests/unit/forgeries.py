@@ -1,4 +1,4 @@
-"""Tokens that must open nothing, by the attack they stand for (the J table of the attack list)."""
+"""Tokens that must open nothing: more spellings of the attacks in ``tests/token_attacks.py``, by their rows."""
 
 import hashlib
 import hmac
@@ -133,6 +133,8 @@ FORGERIES: dict[str, dict[str, str]] = {
                 "null": b"null",
                 "deep": b"[" * 2500,
                 "no UTF-8": b'{"alg":"HS256","kid":"\xff"}',
+                "behind a byte order mark": b"\xef\xbb\xbf" + json.dumps(HEADER).encode(),
+                "in UTF-16": json.dumps(HEADER).encode("utf-16-le"),
             }.items()
         },
         **{
@@ -145,6 +147,7 @@ FORGERIES: dict[str, dict[str, str]] = {
                 "deep": b"[" * 2500,
                 "no UTF-8": b'{"sub":"\xff"}',
                 "empty": b"{}",
+                "in UTF-16": json.dumps(some_claims(BOB)).encode("utf-16-le"),
                 "large": b'{"x":"' + b"x" * 4000 + b'"}',
             }.items()
         },

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewall.engine.addresses import NetworkTable, canonical_text, is_port, parse_address, parse_hop, parse_network
+from gatewall.engine.addresses import (
+    NetworkTable,
+    canonical_text,
+    is_port,
+    networks_of,
+    parse_address,
+    parse_hop,
+    parse_network,
+)
 from tests.cast import a_blocked, an_address
 
 NO_ADDRESS = [
@@ -160,6 +168,15 @@ def test_table_finds_what_a_scan_finds(address, lengths):
     found = [entry.network for entry in table.containing(address)]
 
     assert len(found) == sum(not _is_mapped(network) for network in networks)
+
+
+@pytest.mark.parametrize(("address", "first", "last"), [("192.0.2.7", "0.0.0.0/0", 32), ("2001:db8::7", "::/0", 128)])
+def test_networks_of_an_address_are_all_that_hold_it_the_largest_first(address, first, last):
+    networks = list(networks_of(an_address(address)))
+
+    assert [network.prefixlen for network in networks] == list(range(last + 1))
+    assert all(an_address(address) in network for network in networks)
+    assert (str(networks[0]), canonical_text(networks[-1])) == (first, address)
 
 
 def _is_mapped(network):

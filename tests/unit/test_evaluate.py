@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewall.engine.evaluate import evaluate
-from gatewall.engine.model import Effect, Reason, Subject, SubjectKind
+from gatewall.engine.evaluate import CANNOT_DECIDE, evaluate, explain
+from gatewall.engine.model import DecidedBy, Effect, Reason, Subject, SubjectKind
+from gatewall.engine.snapshot import Version
 from tests.cast import (
     ALICE_SUBJECT,
     BOB_SUBJECT,
@@ -258,3 +259,30 @@ def test_position_of_the_entry_that_blocks_does_not_matter(position, random):
     assert decision.reason is Reason.CLIENT_BLOCKED
     assert decision.verdict.decided_by is not None
     assert decision.verdict.decided_by.id == 99
+
+
+# What a decision names, and what it says when nothing decides.
+
+
+@pytest.mark.parametrize(
+    ("policy", "kind"),
+    [
+        (a_policy(blocked=[a_blocked(LAPTOP, id=7)]), "ip-black-list"),
+        (a_policy(allowed=[an_allowed(LAPTOP, id=7)]), "ip-white-list"),
+        (a_policy(allowed=[an_allowed(LAPTOP, id=7, inspect=True)]), "ip-white-list"),
+    ],
+)
+def test_decision_of_a_list_names_the_resource_and_its_row(policy, kind):
+    assert evaluate(a_request(client=LAPTOP), policy, a_ports()).verdict.decided_by == DecidedBy(kind, 7)
+
+
+def test_answer_is_no_where_no_step_decides(monkeypatch):
+    monkeypatch.setattr("gatewall.engine.evaluate.STEPS", ())
+
+    assert evaluate(a_request(credentials=["alice"]), a_policy(), a_ports()) is CANNOT_DECIDE
+    assert explain(a_request(credentials=["alice"]), a_policy(), a_ports()) == (CANNOT_DECIDE, ())
+
+
+def test_policy_of_another_epoch_takes_the_place_of_one_with_higher_numbers():
+    assert Version(1, epoch="new").supersedes(Version(9, 9, 9, epoch="old"))
+    assert not Version(1, epoch="old").supersedes(Version(9, 9, 9, epoch="old"))

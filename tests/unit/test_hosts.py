@@ -22,6 +22,8 @@ SAME_HOST = [
     ("[2001:DB8::1]", "[2001:db8::1]"),
     ("[0:0:0:0:0:0:0:1]", "[::1]"),
     ("a" * 63 + ".de", "a" * 63 + ".de"),
+    ("a", "a"),
+    (".".join(["a" * 49] * 4 + ["a" * 50]) + ".de", ".".join(["a" * 49] * 4 + ["a" * 50]) + ".de"),
     (".".join(["a" * 49] * 5) + ".de", ".".join(["a" * 49] * 5) + ".de"),
 ]
 NO_HOST = [
@@ -35,6 +37,7 @@ NO_HOST = [
     "a-.de",
     "a" * 64 + ".de",
     ".".join(["a" * 50] * 5) + ".de",
+    ".".join(["a" * 49] * 3 + ["a" * 50] * 2) + ".de",
     "xn--a.de",
     "xn--.de",
     "xn--bcher-kva\u0308.de",
@@ -185,3 +188,21 @@ def test_host_belongs_to_no_domain(host):
 
 def test_no_host_belongs_to_no_domain():
     assert TABLE.match(None) is None
+
+
+def test_longest_header_that_names_a_host_is_read_and_a_longer_one_is_not():
+    longest = "a" + "\u00ad" * 1020 + ".de"  # soft hyphens, which UTS 46 drops
+
+    assert len(longest) == 1024
+    assert Authority.parse(longest) == Authority.parse("a.de")
+    assert Authority.parse(f"{longest[0]}\u00ad{longest[1:]}") is None
+    assert Host.parse(f"{longest[0]}\u00ad{longest[1:]}") is None
+
+
+def test_only_white_space_around_a_header_is_dropped():
+    assert str(Authority.parse("\t X.example ")) == "x.example"
+
+
+def test_name_that_ends_in_a_bracket_has_no_port():
+    assert str(Authority.parse("[::1]")) == "[::1]"
+    assert str(Authority.parse("[::1]:443")) == "[::1]:443"

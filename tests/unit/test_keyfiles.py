@@ -1,7 +1,11 @@
 """The secrets that an installation makes for itself."""
 
+import os
+import runpy
+
 import pytest
 
+from gatewall.credentials import keyfiles
 from gatewall.credentials.keyfiles import KEY_FILES, main, make_missing
 from gatewall.credentials.keyring import KeyRing
 from gatewall.credentials.rotation import next_key
@@ -88,6 +92,14 @@ def test_command_makes_the_files_of_the_installation(tmp_path, monkeypatch, caps
     assert all(text.strip() not in capsys.readouterr().out for text in contents(tmp_path / "secrets").values())
 
 
+def test_module_is_the_command(tmp_path, monkeypatch):
+    monkeypatch.setenv("GATEWALL_HOME", str(tmp_path))
+
+    runpy.run_path(keyfiles.__file__, run_name="__main__")
+
+    assert set(contents(tmp_path / "secrets")) == set(KEY_FILES)
+
+
 def test_state_folder_and_database_of_an_older_mode_are_closed(tmp_path, monkeypatch):
     home = tmp_path / "home"
     home.mkdir(mode=0o755)
@@ -115,3 +127,35 @@ def test_state_folder_of_somebody_else_is_a_line_and_no_error(tmp_path, monkeypa
 
 def _of_somebody_else(home):
     raise PermissionError(1, "Operation not permitted", str(home))
+
+
+def test_every_folder_on_the_way_is_made(tmp_path):
+    make_missing(tmp_path / "srv" / "home" / "secrets")
+
+    assert (tmp_path / "srv" / "home").stat().st_mode & 0o777 == 0o700
+
+
+def test_secret_text_has_48_random_bytes(tmp_path):
+    make_missing(tmp_path)
+
+    assert len(contents(tmp_path)["secret-key"].strip()) == 64
+
+
+def test_file_is_on_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr("os.fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_size))
+
+    make_missing(tmp_path)
+
+    assert sorted(synced) == sorted(len(text) for text in contents(tmp_path).values())
+
+
+def test_file_that_another_run_has_just_made_is_left_alone(tmp_path, monkeypatch):
+    def make():
+        (tmp_path / "secret-key").write_text("theirs")
+        return "ours"
+
+    monkeypatch.setattr("gatewall.credentials.keyfiles.KEY_FILES", {"secret-key": make})
+
+    assert make_missing(tmp_path) == []
+    assert contents(tmp_path) == {"secret-key": "theirs"}

@@ -43,6 +43,7 @@ def test_longer_key_is_taken():
         (" , ,", "there is no key"),
         (TEXT, "kid:base64url"),
         (f":{TEXT}", "kid:base64url"),
+        (f"a:!!!!{TEXT}", "is not base64url"),
         (f"a b:{TEXT}", "kid:base64url"),
         (f"\xe4:{TEXT}", "kid:base64url"),
         (f"{'k' * 65}:{TEXT}", "kid:base64url"),
@@ -74,3 +75,11 @@ def test_key_shows_its_name_alone():
     assert repr(ring.signing) == "SigningKey('a')"
     assert TEXT not in repr(ring)
     assert str(RANDOM) not in repr(ring)
+
+
+def test_longest_name_is_taken():
+    assert KeyRing.parse(f"{'k' * 64}:{TEXT}").signing.kid == "k" * 64
+
+
+def test_key_of_eight_different_bytes_is_random_enough():
+    assert KeyRing.parse(f"a:{base64url(bytes(range(8)) * 4)}").signing.secret == bytes(range(8)) * 4

@@ -217,3 +217,10 @@ def test_longest_prefix_decides_and_the_blocklist_wins_ties(number, prefixes):
 def _base(number, length):
     first = number >> (32 - length) << (32 - length)
     return ".".join(str(first >> shift & 255) for shift in (24, 16, 8, 0))
+
+
+def test_of_two_sources_with_one_network_the_first_is_named():
+    first, second = a_blocked("192.0.2.0/24", id=7), a_blocked("192.0.2.0/24", id=3)
+    lists = IPLists([NetworkTable([first]), NetworkTable([second])], NetworkTable())
+
+    assert lists.standing(an_address("192.0.2.1"), None, NOW, allowlist_applies=True) == Standing(blocked=first)

@@ -4,6 +4,7 @@ import hashlib
 
 import pytest
 
+from gatewall.credentials import machine
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX, digest_of, is_well_formed, new_token
 from tests.cast import BOBS_GIT_TOKEN
 
@@ -77,3 +78,20 @@ def test_other_text_is_no_token(text):
 @pytest.mark.parametrize("text", ["", "\xff", "\u20ac", "\ud800"])
 def test_any_text_has_a_digest(text):
     assert len(digest_of(text)) == 64
+
+
+def test_new_token_is_256_bits_in_base_62(monkeypatch):
+    monkeypatch.setattr("secrets.randbits", lambda bits: 2**bits - 1)
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+    body = new_token(GIT_TOKEN_PREFIX).text[4:47]
+
+    assert sum(digits.index(digit) * 62**place for place, digit in enumerate(reversed(body))) == 2**256 - 1
+
+
+def test_good_checksum_saves_neither_another_prefix_nor_another_length():
+    body = GIT_TOKEN_PREFIX + "A" * 42
+
+    assert not is_well_formed(new_token(LICENSE_PREFIX).text, GIT_TOKEN_PREFIX)
+    assert not is_well_formed(body + machine._checksum(body), GIT_TOKEN_PREFIX)
+    assert is_well_formed(f"{body}A" + machine._checksum(f"{body}A"), GIT_TOKEN_PREFIX)

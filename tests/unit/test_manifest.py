@@ -174,3 +174,31 @@ def test_a_segment_of_the_largest_size_is_named():
     manifest = a_manifest(segments={"users": SegmentRef("never", DIGEST, MAX_SEGMENT_BYTES)})
 
     assert decode(encode(manifest, KEY), KEY) == manifest
+
+
+def test_a_manifest_has_one_spelling():
+    segments = {name: SegmentRef("never", DIGEST, 100) for name in ("settings", "users", "domains")}
+    one, other = (a_manifest(segments=dict(order)) for order in (segments.items(), reversed(segments.items())))
+
+    assert encode(one, KEY) == encode(other, KEY)
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("MAX_MANIFEST_BYTES", len(encode(FULL, KEY))), ("_MAX_SEGMENTS", len(FULL.segments))]
+)
+def test_the_largest_manifest_is_written_and_read_and_a_larger_one_is_not_written(monkeypatch, name, size):
+    monkeypatch.setattr(manifests, name, size)
+    assert decode(encode(FULL, KEY), KEY) == FULL
+
+    monkeypatch.setattr(manifests, name, size - 1)
+    with pytest.raises(ValueError, match="more than anybody would read"):
+        encode(FULL, KEY)
+
+
+def test_a_segment_may_be_empty():
+    assert decode(signed(fields(segments={"users": ["", DIGEST, 0]})), KEY).segments["users"].size == 0
+
+
+@pytest.mark.parametrize("digest", ["X" * 64, "A" * 64, "g" * 64, "0" * 63, "0" * 65])
+def test_a_digest_is_64_hexadecimal_digits_in_lower_case(digest):
+    assert refused(signed(fields(segments={"users": ["", digest, 1]})))

@@ -1,6 +1,9 @@
 """A key ring in its file: whole at every moment, private, and changed by one at a time."""
 
+import errno
 import os
+import stat
+from pathlib import Path
 
 import pytest
 
@@ -93,3 +96,61 @@ def test_owner_is_kept_when_root_rotates(file):
     ringfile.write(file, NEW)
 
     assert (file.stat().st_uid, file.stat().st_gid) == (12345, 12345)
+
+
+@pytest.mark.parametrize(
+    ("writer", "may"), [(lambda owner: owner, True), (lambda _: 0, True), (lambda owner: owner + 1, False)]
+)
+def test_file_is_replaced_by_its_owner_and_by_root_alone(file, monkeypatch, writer, may):
+    owner = file.stat().st_uid + 1000
+    os_stat = os.stat_result((0o100600, 0, 0, 1, owner, 0, 0, 0, 0, 0))
+    monkeypatch.setattr(type(file), "stat", lambda *_, **__: os_stat)
+    monkeypatch.setattr("os.geteuid", lambda: writer(owner))
+
+    assert ringfile.is_writable(file) is may
+
+
+def test_folder_must_be_writable_and_it_is_that_of_the_file_behind_a_link(file, tmp_path, monkeypatch):
+    link = tmp_path / "elsewhere" / "link"
+    link.parent.mkdir()
+    link.symlink_to(file)
+    asked = []
+    monkeypatch.setattr("os.access", lambda folder, mode: asked.append((folder, mode)))
+
+    assert not ringfile.is_writable(link)
+    assert asked == [(file.parent, os.W_OK | os.X_OK)]
+
+
+def test_ring_and_its_name_are_on_disk_before_the_call_returns(file, monkeypatch):
+    synced = []
+
+    def fsync(descriptor):
+        state = os.fstat(descriptor)
+        synced.append((stat.S_ISDIR(state.st_mode), state.st_size, ringfile.read(file)))
+
+    monkeypatch.setattr("os.fsync", fsync)
+    ringfile.write(file, NEW)
+
+    (new_is_folder, size, before), (folder_is_one, _, after) = synced
+    assert (new_is_folder, size, before) == (False, len(NEW.text()) + 1, OLD)
+    assert (folder_is_one, after) == (True, NEW)
+
+
+def test_no_descriptor_stays_open(file):
+    before = len(list(Path("/dev/fd").iterdir()))
+
+    ringfile.write(file, NEW)
+
+    assert len(list(Path("/dev/fd").iterdir())) == before
+
+
+def test_error_is_the_one_that_happened_though_the_copy_is_gone(file, monkeypatch):
+    def replace(path, target):
+        path.unlink()
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(Path, "replace", replace)
+
+    with pytest.raises(OSError, match="no space"):
+        ringfile.write(file, NEW)
+    assert ringfile.read(file) == OLD

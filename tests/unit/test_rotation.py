@@ -144,3 +144,10 @@ def test_replaced_keys_are_all_retired_at_that_moment(rotations):
 
 def test_replacing_a_ring_by_hand_keeps_its_keys():
     assert replaced(KeyRing((BY_HAND,)), START).keys[2:] == (BY_HAND,)
+
+
+def test_key_that_was_next_is_the_newest_of_the_replaced_ones():
+    before = after(2)
+    current, following, *retired = before.keys
+
+    assert replaced(before, START + timedelta(days=9)).keys[2:] == (following, current, *retired)

@@ -143,3 +143,17 @@ def test_ring_key_itself_is_not_what_encrypts():
 
     with pytest.raises(sealing.InvalidTag):
         direct.decrypt(body[:12], body[12:], b"v1.new\na")
+
+
+def test_longest_text_opens_and_a_longer_one_is_refused():
+    def sealed(letters):
+        sealer = Sealer(KeyRing((SigningKey("k" * letters, bytes(range(32))),)))
+        return sealer, sealer.seal(bytes(MAX_PLAIN_BYTES), context="a")
+
+    more = 6144 - len(sealed(1)[1])
+    longest, text = sealed(1 + more)
+    assert longest.open(text, context="a") == bytes(MAX_PLAIN_BYTES)
+
+    longer, text = sealed(2 + more)
+    with pytest.raises(SealBroken):
+        longer.open(text, context="a")

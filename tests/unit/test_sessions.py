@@ -146,3 +146,38 @@ def test_token_with_one_other_character_proves_nobody(position, character):
     token = GOOD[:position] + character + GOOD[position + 1 :]
 
     assert (VERIFIER.verify(token) is None) is (token != GOOD)
+
+
+@pytest.mark.parametrize("claim", ["iss", "aud", "sub", "iat", "nbf", "exp", "jti", "typ", "sv"])
+def test_payload_without_one_of_our_claims_is_none(claim):
+    assert verify_payload(with_claims(**{claim: None}), KEYS, issuer=ISSUER, audience=None) is None
+
+
+@pytest.mark.parametrize(("claim", "moment"), [("exp", 1), ("nbf", 4_102_444_800), ("iat", 4_102_444_800)])
+def test_times_of_a_payload_are_not_looked_at(claim, moment):
+    payload = verify_payload(with_claims(**{claim: moment}), KEYS, issuer=ISSUER, audience=AUDIENCE)
+
+    assert payload is not None
+    assert payload[claim] == moment
+
+
+@pytest.mark.parametrize(("digits", "read"), [(18, True), (19, False)])
+def test_number_of_a_user_has_at_most_18_digits(digits, read):
+    assert (VERIFIER.verify(with_claims(sub="9" * digits)) is not None) is read
+
+
+@pytest.mark.parametrize("claim", ["iat", "nbf", "exp"])
+@pytest.mark.parametrize(
+    ("moment", "read"), [(0, True), (-1, False), (253_402_300_799, True), (253_402_300_800, False)]
+)
+def test_time_is_one_that_a_calendar_has(claim, moment, read):
+    assert (VERIFIER.verify(with_claims(**{claim: moment})) is not None) is read
+
+
+def test_longest_token_is_read_and_a_longer_one_is_not():
+    headers = (HEADER, {"alg": "HS256", "kid": "new"})  # no payload alone gives every length
+    tokens = [signed(header, some_claims(BOB, x="x" * size)) for header in headers for size in range(2600, 2900)]
+    tokens = {len(token): token for token in tokens}
+
+    assert VERIFIER.verify(tokens[4096]) is not None
+    assert VERIFIER.verify(tokens[4097]) is None

@@ -83,6 +83,12 @@ def test_pattern_that_needs_too_much_memory_is_refused(pattern):
         compile_pattern(pattern, Operator.REGEX)
 
 
+def test_a_mebibyte_is_the_border_of_too_much_memory():
+    assert compile_pattern("a{1000}" * 80, Operator.REGEX)
+    with pytest.raises(PatternRefused, match="too large"):
+        compile_pattern("a{1000}" * 95, Operator.REGEX)
+
+
 @pytest.mark.parametrize("operator", Operator)
 @pytest.mark.parametrize("pattern", ["", "a" * (MAX_PATTERN_BYTES + 1), "ü" * (MAX_PATTERN_BYTES // 2 + 1)])
 def test_pattern_that_is_empty_or_over_4_kib_is_refused(operator, pattern):
@@ -203,3 +209,18 @@ def test_no_request_makes_the_rules_fail(uri, value):
         WafRule(1, rule.key, rule.pattern, targets=EVERYWHERE, transforms=tuple(Transform))
         for rule in BUILTIN_RULES[:3]
     ).inspect(a_request(uri="/" + uri.decode("latin-1"), headers={"x": text}, cookies={text: text}), None)
+
+
+def test_refusal_says_what_re2_said_and_re2_says_nothing_itself(capfd):
+    with pytest.raises(PatternRefused, match=r"RE2 syntax: missing \): \("):
+        compile_pattern("(", Operator.REGEX)
+
+    assert capfd.readouterr() == ("", "")
+
+
+def test_arguments_behind_the_64th_are_one_value_with_white_space_between_them():
+    uri = "/?" + "&".join([f"a{number}=b" for number in range(63)] + ["x=one", "y=two", "z=three"])
+
+    assert finds(r"two\sz=three", Target.ARGS, uri=uri)
+    assert finds(r"^y=two\s", Target.ARGS, uri=uri)
+    assert finds("^one$", Target.ARGS, uri=uri)

@@ -31,6 +31,10 @@ BINARY = bytes(range(0xF0, 0x100)) + b"\xfb\xff"
         (Transform.BASE64_DECODE, b64encode(BINARY), BINARY),
         (Transform.BASE64_DECODE, urlsafe_b64encode(BINARY), BINARY),
         (Transform.BASE64_DECODE, b" YXR0YWNr ", b"attack"),
+        (Transform.BASE64_DECODE, b64encode(b"attack!!").rstrip(b"="), b"attack!!"),
+        (Transform.BASE64_DECODE, b"-AAA", b"\xf8\0\0"),
+        (Transform.BASE64_DECODE, b"_AAA", b"\xfc\0\0"),
+        (Transform.BASE64_DECODE, b"YXR0!!!!YWNr", b"YXR0!!!!YWNr"),
         (Transform.BASE64_DECODE, b"not base64!", b"not base64!"),
         (Transform.BASE64_DECODE, b"", b""),
         (Transform.COMPRESS_WHITESPACE, b" a \t\r\n b\x0b\x0cc ", b"a b c"),
@@ -241,3 +245,33 @@ def test_rules_are_reported_in_their_order():
 
 def test_set_without_rules_matches_nothing():
     assert RuleSet([]).inspect(a_request(uri="/attack"), None) == ()
+
+
+def test_rules_that_look_at_different_parts_are_reported_in_their_order_too():
+    targets = (Target.URI, Target.PATH, Target.URI)
+    rules = [a_rule("attack", id=number, targets=(target,)) for number, target in zip((7, 3, 5), targets, strict=True)]
+
+    assert [rule.id for rule in RuleSet(rules).inspect(a_request(uri="/attack"), None)] == [7, 3, 5]
+
+
+@pytest.mark.parametrize(
+    ("raw", "paths"),
+    [
+        (b"/a\\..//b", {b"/a\\..//b", b"/a/../b", b"/b"}),
+        (b"/X;p/y", {b"/X;p/y", b"/X/y"}),
+        (b"/%2525252565", {b"/%25252565", b"/%252565", b"/%2565"}),
+    ],
+)
+def test_readings_are_these(raw, paths):
+    assert set(readings(raw)) == paths
+
+
+def test_path_prefix_loses_its_slash_and_no_letter():
+    rule = a_rule("attack", path_prefix="/docX", targets=(Target.QUERY,))
+
+    assert not matches(rule, uri="/doc/1?attack")
+    assert matches(rule, uri="/docX/1?attack")
+
+
+def test_canonical_path_keeps_its_first_letter():
+    assert canonical_path(b"Xfile") == b"/Xfile"

@@ -1,0 +1,146 @@
+"""The own account: password, second factor, sessions, git tokens."""
+
+import uuid
+from datetime import timedelta
+
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
+
+from accounts import browser, reauthentication, second_factor, selectors, services
+from gatewall.portal import pages
+from gatewall.portal.devices import name_of
+from gatewall.portal.pages import Caller, OwnForm, see_other
+from gatewall.refusals import Gone
+from licensing import selectors as licensing_selectors
+from licensing import services as licensing
+
+_TOKEN_DAYS = (30, 90, 365)
+_ROWS = 8  # on one page, so that it stays small
+_DONE = {
+    "password": _("Your password is changed. Your other devices are signed out."),
+    "second-factor-off": _("The second factor is off."),
+    "session": _("That session is ended."),
+    "git-token": _("The git token is deleted."),
+}
+
+
+class AccountForm(OwnForm):
+    """A form of the own account: what is refused is said on the page that has all of them."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        return see_other(pages.account_url())
+
+    def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
+        return overview(request, self.caller, status, error=error)
+
+
+class Account(AccountForm):
+    """Everything about oneself on one page."""
+
+    http_method_names = ["get", "head"]
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        found = pages.caller(request)
+        if found is None:
+            return see_other(pages.guard_url())
+        return overview(request, found, done=_DONE.get(request.GET.get("done", ""), ""))
+
+
+class ChangePassword(AccountForm):
+    """Change the own password; every other session ends."""
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        user, visitor, at = self.caller.user, browser.visitor(request), pages.now()
+        reauthentication.require_password(user, pages.text_of(request, "current"), visitor=visitor, at=at)
+        user = services.change_user(user, actor=user.username, password=request.POST.get("new", ""))
+        caller = Caller(user, self.caller.token)
+        token = pages.replace_session(request, caller, amr=tuple(caller.token["amr"]))
+        response = see_other(pages.account_url(done="password"))
+        browser.set_session(response, request, token.text, expires_at=token.expires_at)
+        return response
+
+
+class SwitchOff(AccountForm):
+    """Switch the second factor off, with the password or a code."""
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        user = self.caller.user
+        sent = {name: pages.text_of(request, name) for name in ("password", "code")}
+        reauthentication.require_password_or_code(user, **sent, visitor=browser.visitor(request), at=pages.now())
+        second_factor.switch_off(user)
+        return see_other(pages.account_url(done="second-factor-off"))
+
+
+class EndSession(AccountForm):
+    """End one of the own sessions, on whichever device it is."""
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        jti = _id(request.POST.get("jti", ""))
+        if not selectors.live_sessions(self.caller.user.pk, pages.now()).filter(pk=jti).exists():
+            raise Gone("there is no such session")
+        services.revoke_session(jti, at=pages.now())
+        return see_other(pages.account_url(done="session"))
+
+
+class EndAllSessions(AccountForm):
+    """Sign out on every device, this one included."""
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        services.end_all_sessions(self.caller.user, actor=self.caller.user.username)
+        response = see_other(pages.guard_url())
+        browser.clear_session(response)
+        return response
+
+
+class IssueGitToken(AccountForm):
+    """Make a git token; its text is on the answer, this once."""
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        name, days = request.POST.get("name", "").strip(), request.POST.get("days", "")
+        if not name.isprintable():
+            raise ValidationError(str(_("A name has no control characters.")))
+        expires_at = pages.now() + timedelta(days=int(days)) if days in map(str, _TOKEN_DAYS) else None
+        user = self.caller.user
+        _row, token = licensing.issue_git_token(actor=user.username, user_id=user.pk, name=name, expires_at=expires_at)
+        return overview(request, self.caller, 201, new_token=token.text)
+
+
+class RevokeGitToken(AccountForm):
+    """Delete one of the own git tokens."""
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        text = request.POST.get("id", "")
+        number = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+        row = licensing_selectors.git_tokens_of(self.caller.user.pk).filter(pk=number).first()
+        if row is None:
+            raise Gone("there is no such token")
+        licensing.revoke_git_token(row, actor=self.caller.user.username)
+        return see_other(pages.account_url(done="git-token"))
+
+
+def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: object) -> HttpResponse:
+    """Return the page, with a word on what was just done or refused."""
+    user, at = caller.user, pages.now()
+    sessions = selectors.live_sessions(user.pk, at).order_by("-issued_at", "jti")
+    git_tokens = licensing_selectors.git_tokens_of(user.pk).order_by("-pk")
+    shown = Paginator(sessions, _ROWS).get_page(request.GET.get("sessions"))
+    context = {
+        "user": user,
+        "has_second_factor": selectors.has_second_factor(user),
+        "sessions": shown,
+        "devices": [(row, name_of(row.user_agent), str(row.pk) == caller.token["jti"]) for row in shown],
+        "git_tokens": Paginator(git_tokens, _ROWS).get_page(request.GET.get("tokens")),
+        "token_days": _TOKEN_DAYS,
+        "ask_password": not reauthentication.is_fresh(caller.signed_in_at, at),
+        **words,
+    }
+    return pages.page(request, "account", context, status=status)
+
+
+def _id(text: str) -> uuid.UUID:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        raise Gone("there is no such session") from None

@@ -1,0 +1,30 @@
+"""What a browser calls itself, short enough to tell one device from another in a list."""
+
+_BROWSERS = (
+    ("Edg/", "Edge"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("Chrome/", "Chrome"),
+    ("CriOS/", "Chrome"),
+    ("FxiOS/", "Firefox"),
+    ("Safari/", "Safari"),
+)
+_SYSTEMS = (
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "macOS"),
+    ("CrOS", "ChromeOS"),
+    ("Linux", "Linux"),
+)
+_MAX = 60
+
+
+def name_of(user_agent: str) -> str:
+    """Return browser and system, or the first words of a program that is no browser. What it says is not believed."""
+    browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
+    system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
+    if browser and system:
+        return f"{browser}, {system}"
+    return user_agent if len(user_agent) <= _MAX else f"{user_agent[: _MAX - 1]}…"

@@ -1,0 +1,106 @@
+"""The first administrator of an installation that has none: made by whoever can read its log.
+
+A one-time link is printed when the control plane starts. Without its secret the page does not exist,
+so the first visitor of a fresh installation becomes nobody.
+"""
+
+import fcntl
+import logging
+import os
+import secrets
+import time
+from pathlib import Path
+
+from django.conf import settings
+from django.db import Error
+from django.http import Http404, HttpRequest, HttpResponse
+
+from accounts import selectors, services
+from gatewall.portal import pages
+from gatewall.portal.pages import Form, see_other
+from gatewall.snapshot.places import run_folder
+
+logger = logging.getLogger(__name__)
+LIFETIME_SECONDS = 3600
+_LENGTH = 43  # of 32 random bytes in base64url
+
+
+def announce() -> None:
+    """Print the link if there is no administrator yet. A database that cannot be read prints nothing."""
+    try:
+        if selectors.has_admin():
+            return
+    except Error:
+        return
+    origin = settings.GATEWALL_PUBLIC_URL or f"http://{settings.GATEWALL_BIND}:{settings.GATEWALL_PORT}"
+    link = f"{origin}{settings.ROOT_PATH}/setup?token={_secret_for_all_processes()}"
+    logger.warning("there is no administrator yet; within an hour, make the first at %s", link)
+
+
+class FirstAdmin(Form):
+    """Name the first administrator, once, with the secret of the log."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        return _page(request, _believed(request.GET.get("token", "")))
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        _believed(request.POST.get("token", ""))
+        username, password = request.POST.get("username", ""), request.POST.get("password", "")
+        services.create_first_admin(username=username, password=password)
+        _file().unlink(missing_ok=True)
+        return see_other(pages.guard_url())
+
+    def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
+        return _page(request, _believed(request.POST.get("token", "")), error, status)
+
+
+def _page(request: HttpRequest, token: str, error: str = "", status: int = 200) -> HttpResponse:
+    words = {"token": token, "username": request.POST.get("username", "admin")[:64], "error": error}
+    return pages.page(request, "first_admin", words, status=status)
+
+
+def _believed(token: str) -> str:
+    """Return the token if it is the secret of the link and still needed. Raises Http404."""
+    secret = _live_secret()
+    if secret is None or not secrets.compare_digest(token.encode("utf-8", "replace"), secret.encode()):
+        raise Http404
+    if selectors.has_admin():
+        raise Http404
+    return token
+
+
+def _file() -> Path:
+    return run_folder(settings.GATEWALL_HOME) / "setup-token"
+
+
+def _live_secret() -> str | None:
+    """Return the secret while the link is good. A file that is damaged is none: no empty text is a secret."""
+    try:
+        text, made_at = _file().read_text("ascii").strip(), _file().stat().st_mtime
+    except (OSError, UnicodeDecodeError):
+        return None
+    return text if len(text) == _LENGTH and time.time() - made_at < LIFETIME_SECONDS else None
+
+
+def _secret_for_all_processes() -> str:
+    """Return the secret of this host; of several processes that start together, the first makes it."""
+    path = _file()
+    lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        secret = _live_secret()
+        if secret is None:
+            secret = secrets.token_urlsafe(32)
+            _replace(path, secret)
+    finally:
+        os.close(lock)
+    return secret
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write the file so that nobody ever reads half of it, and nobody else reads it at all."""
+    beside = path.with_suffix(".new")
+    beside.unlink(missing_ok=True)
+    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    beside.replace(path)

@@ -1,0 +1,107 @@
+"""The guard pages: sign in, give a code, leave. No JavaScript."""
+
+import uuid
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
+from django.views import View
+from django.views.decorators.csrf import csrf_exempt
+
+from accounts import browser, login, services
+from accounts.authentication import holders
+from accounts.challenges import Challenged, InvalidChallenge
+from gatewall import system_settings
+from gatewall.portal import pages, step_up_views
+from gatewall.portal.pages import Form, see_other
+from gatewall.portal.words import in_words
+
+
+class Guard(Form):
+    """Sign in with a name and a password; the session opens the gate and the own account, not the API."""
+
+    http_method_names = ["get", "head", "post"]
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        return_url, caller = pages.return_url_of(request), pages.caller(request)
+        if caller is None:
+            return _sign_in(request)
+        if return_url and step_up_views.is_wanted(return_url, caller):
+            return step_up_views.first_page(request, caller, return_url)
+        return pages.page(request, "signed_in", {"user": caller.user}, return_url=return_url)
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        name, password = request.POST.get("username", ""), request.POST.get("password", "")
+        result = login.sign_in(name, password, flow=login.GUARD, visitor=browser.visitor(request), at=pages.now())
+        if isinstance(result, Challenged):
+            return _second_factor(request, result.token)
+        return pages.enter(request, result.token, pages.return_url_of(request))
+
+    def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
+        return _sign_in(request, error, status)
+
+
+class SecondFactor(Form):
+    """Answer the challenge of a right password with a code."""
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        challenge, code = request.POST.get("challenge", ""), request.POST.get("code", "")
+        visitor = browser.visitor(request)
+        try:
+            result = login.finish_sign_in(challenge, code, flow=login.GUARD, visitor=visitor, at=pages.now())
+        except InvalidChallenge as refusal:
+            return _sign_in(request, in_words(refusal), 401)
+        return pages.enter(request, result.token, pages.return_url_of(request))
+
+    def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
+        return _second_factor(request, request.POST.get("challenge", ""), error, status)
+
+
+class SignOut(Form):
+    """End every session that this browser has a cookie of."""
+
+    http_method_names = ["post"]
+    from_protected_sites = True  # a site may have a button for it; its scripts gain nothing
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        for _user, token in holders(request):
+            services.revoke_session(uuid.UUID(token["jti"]), at=pages.now())
+        response = _signed_out(request)
+        browser.clear_session(response)
+        return response
+
+
+@method_decorator(csrf_exempt, name="dispatch")
+class ToTheSlash(View):
+    """Lead from the path without its slash to the guard page, with the way back."""
+
+    http_method_names = ["get", "head"]
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        query = request.META.get("QUERY_STRING", "")
+        response = see_other(f"{settings.ROOT_PATH}/{'?' if query else ''}{query}")
+        response.status_code = 308
+        return response
+
+
+def _signed_out(request: HttpRequest) -> HttpResponse:
+    return_url, own = pages.return_url_of(request), settings.GATEWALL_PUBLIC_URL
+    if own and request.headers.get("Origin", own) != own:
+        # The form was on a page of a protected site, whose policy may forbid to lead it to our host.
+        return pages.page(request, "message", {"title": _("Signed out")}, return_url=return_url)
+    return see_other(pages.guard_url(return_url))
+
+
+def _sign_in(request: HttpRequest, error: str = "", status: int = 200) -> HttpResponse:
+    words = {
+        "error": error,
+        "username": request.POST.get("username", "")[:64],
+        "message": system_settings.current().guard_message,
+    }
+    return pages.page(request, "guard", words, return_url=pages.return_url_of(request), status=status)
+
+
+def _second_factor(request: HttpRequest, challenge: str, error: str = "", status: int = 200) -> HttpResponse:
+    words = {"challenge": challenge, "error": error, "action": "second-factor"}
+    return pages.page(request, "second_factor", words, return_url=pages.return_url_of(request), status=status)

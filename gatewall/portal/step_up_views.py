@@ -1,0 +1,119 @@
+"""A second factor for a session that has none: give a code, or set an authenticator app up first."""
+
+from contextlib import suppress
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from accounts import browser, login, reauthentication, second_factor, selectors, services, totp
+from accounts.second_factor import Setup
+from gatewall.engine.hosts import Access, Authority, DomainTable
+from gatewall.portal import pages
+from gatewall.portal.pages import Caller, OwnForm
+from gatewall.portal.return_url import origin_of
+from gatewall.refusals import Gone
+from policies import policy_source
+
+
+def is_wanted(return_url: str, caller: Caller) -> bool:
+    """True if the site that the visitor comes from asks for a second factor that the session has not shown."""
+    authority = Authority.parse(origin_of(return_url).partition("://")[2])
+    domain = DomainTable(policy_source.domains()).match(authority.host) if authority else None
+    return domain is not None and domain.access is Access.TWO_FACTOR and not caller.has_shown_second_factor
+
+
+def first_page(request: HttpRequest, caller: Caller, return_url: str | None) -> HttpResponse:
+    """Return the page that asks for a code or, where there is no second factor yet, leads to one."""
+    if selectors.has_second_factor(caller.user):
+        return _code_page(request, return_url)
+    return _offer(request, caller, return_url)
+
+
+class StepUp(OwnForm):
+    """Give a code; the session is replaced by one with two factors."""
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        code, visitor = request.POST.get("code", ""), browser.visitor(request)
+        method = reauthentication.prove_code(self.caller.user, code, visitor=visitor, at=pages.now())
+        if method is None:
+            raise login.InvalidCode("the code is wrong, or was used already")
+        token = pages.replace_session(request, self.caller, amr=(login.PASSWORD_METHOD, method))
+        return pages.enter(request, token, pages.return_url_of(request))
+
+    def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
+        return _code_page(request, pages.return_url_of(request), error, status)
+
+
+class Enrol(OwnForm):
+    """Begin to set an authenticator app up: make a secret and show it."""
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        user, at = self.caller.user, pages.now()
+        if reauthentication.is_fresh(self.caller.signed_in_at, at):
+            return _setup_page(request, second_factor.begin_setup(user, at=at))
+        reauthentication.require_password(
+            user, pages.text_of(request, "password"), visitor=browser.visitor(request), at=at
+        )
+        setup = second_factor.begin_setup(user, at=at)
+        token = pages.replace_session(request, self.caller, amr=tuple(self.caller.token["amr"]))
+        response = _setup_page(request, setup)
+        browser.set_session(response, request, token.text, expires_at=token.expires_at)
+        return response
+
+    def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
+        return _offer(request, self.caller, pages.return_url_of(request), error, status)
+
+
+class ConfirmEnrolment(OwnForm):
+    """Confirm the app with its first code; the session has two factors from then on.
+
+    The session must be fresh: a stolen one is not shown a secret that its owner has left unconfirmed.
+    """
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        user, at = self.caller.user, pages.now()
+        if not reauthentication.is_fresh(self.caller.signed_in_at, at):
+            raise reauthentication.ReauthenticationRequired("begin again, with your password")
+        code = request.POST.get("code", "")
+        codes = reauthentication.confirm_second_factor(user, code, visitor=browser.visitor(request), at=at)
+        words = {"codes": codes, "username": user.username}
+        response = pages.page(request, "recovery_codes", words, return_url=pages.return_url_of(request))
+        amr = (login.PASSWORD_METHOD, second_factor.TOTP_METHOD)
+        with suppress(Gone):  # a session that was ended in this moment: the codes are shown all the same
+            token = pages.replace_session(request, self.caller, amr=amr)
+            services.end_sessions_besides(user, token.jti, at=at)
+            browser.set_session(response, request, token.text, expires_at=token.expires_at)
+        return response
+
+    def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
+        fresh = reauthentication.is_fresh(self.caller.signed_in_at, pages.now())
+        setup = second_factor.pending_setup(self.caller.user) if fresh else None
+        if setup is not None:
+            return _setup_page(request, setup, error, status)
+        return _offer(request, self.caller, pages.return_url_of(request), error, status)
+
+
+def _code_page(request: HttpRequest, return_url: str | None, error: str = "", status: int = 200) -> HttpResponse:
+    words = {"action": "step-up", "error": error}
+    return pages.page(request, "second_factor", words, return_url=return_url, status=status)
+
+
+def _offer(
+    request: HttpRequest, caller: Caller, return_url: str | None, error: str = "", status: int = 200
+) -> HttpResponse:
+    if selectors.has_second_factor(caller.user):
+        words = {"title": _("Second factor"), "error": error}
+        return pages.page(request, "message", words, return_url=return_url, status=status)
+    fresh = reauthentication.is_fresh(caller.signed_in_at, pages.now())
+    words = {"ask_password": not fresh, "error": error, "username": caller.user.username}
+    return pages.page(request, "enrol", words, return_url=return_url, status=status)
+
+
+def _setup_page(request: HttpRequest, setup: Setup, error: str = "", status: int = 200) -> HttpResponse:
+    words = {
+        "qr_code": totp.qr_png(setup.otpauth_uri),
+        "secret": " ".join(setup.secret[start : start + 4] for start in range(0, len(setup.secret), 4)),
+        "otpauth_uri": setup.otpauth_uri,
+        "error": error,
+    }
+    return pages.page(request, "set_up", words, return_url=pages.return_url_of(request), status=status)

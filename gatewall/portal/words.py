@@ -1,0 +1,46 @@
+"""What a refusal says to a visitor, in his language."""
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from gatewall.refusals import Refusal, TooMany
+
+_KNOWN = {
+    "admin-exists": gettext_lazy("There is an administrator already."),
+    "cross-site": gettext_lazy("Another site sent this form. Please start here."),
+    "duplicate": gettext_lazy("There is one of this name already."),
+    "invalid-challenge": gettext_lazy("This took too long, or too many tries. Please sign in again."),
+    "invalid-code": gettext_lazy("The code is wrong, or was used already."),
+    "invalid-credentials": gettext_lazy("The user name or the password is wrong."),
+    "not-found": gettext_lazy("This is not there any more."),
+    "password-length": gettext_lazy("A password has 8 to 128 characters."),
+    "reauthentication-failed": gettext_lazy("The password or code is wrong."),
+    "reauthentication-required": gettext_lazy("Please enter your password."),
+    "too-many-git-tokens": gettext_lazy("You have as many git tokens as anybody may have. Delete one first."),
+    "totp-enabled": gettext_lazy("The second factor is on already."),
+    "totp-not-set-up": gettext_lazy("Please begin the set-up again."),
+}
+
+
+def in_words(error: Refusal | ValidationError) -> str:
+    """Return what to show; a refusal that no visitor's form can meet keeps its own words."""
+    if isinstance(error, TooMany):
+        return f"{_('Too many attempts.')} {_wait(error.retry_after_seconds)}"
+    if isinstance(error, ValidationError):
+        by_field = getattr(error, "error_dict", {"": getattr(error, "error_list", [error])})
+        return " ".join(_field_error(item) for items in by_field.values() for item in items)
+    return str(_KNOWN.get(error.code, error))
+
+
+def _field_error(error: ValidationError) -> str:
+    return str(_KNOWN[error.code]) if error.code in _KNOWN else " ".join(error.messages)
+
+
+def _wait(seconds: int) -> str:
+    if seconds < 60:
+        words = ngettext("Please try again in %(n)d second.", "Please try again in %(n)d seconds.", seconds)
+        return words % {"n": seconds}
+    minutes = -(-seconds // 60)
+    words = ngettext("Please try again in %(n)d minute.", "Please try again in %(n)d minutes.", minutes)
+    return words % {"n": minutes}

@@ -1,0 +1,278 @@
+"""The Django admin's session: its row, its end, what is asked again in it, and writes that other sites send."""
+
+import json
+from datetime import timedelta
+
+import pytest
+import time_machine
+from django.test import Client
+from django.utils import timezone
+
+from accounts import recovery, selectors, services, throttling
+from accounts.models import FailureCount, Session
+from gatewall import system_settings
+from tests.admin.conftest import ADMIN, Fields, Pages
+from tests.factors import an_app
+from tests.wall import PASSWORD, Api, a_token, enter_admin_site
+
+pytestmark = pytest.mark.django_db
+OTHER_PASSWORD = "staple battery horse correct"
+OLD = timedelta(minutes=11)
+FROM_ELSEWHERE = [
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+    {"Origin": "http://app.example"},
+    {"Origin": "http://app.example", "Sec-Fetch-Site": "same-origin"},
+]
+RULE = json.dumps({"country_code": "FR"})
+# Django's own check compares with the host, which another site's page shares where we have no host of our own.
+UNDER_A_SITE = {"Host": "app.example"}
+
+
+def sign_in(browser, code=""):
+    return browser.submit("/login/", username="alice", password=PASSWORD, code=code)
+
+
+def is_in(browser):
+    return browser.get("/").status_code == 200
+
+
+def an_old_session(alice, amr=("pwd",)):
+    pages = Pages()
+    enter_admin_site(pages.client, alice, amr=amr, at=timezone.now() - OLD)
+    return pages
+
+
+def own_page(alice):
+    return f"/accounts/user/{alice.pk}/change/"
+
+
+def values_of_own_page(pages, alice):
+    return Fields(pages.get(own_page(alice)).content.decode()).values
+
+
+@pytest.fixture
+def own_host(settings):
+    settings.GATEWALL_PUBLIC_URL = "http://wall.example"
+
+
+def under_a_site(alice):
+    """A browser with Alice's session and a good CSRF token, on our paths under the host of a protected site."""
+    client = Client(enforce_csrf_checks=True, headers=UNDER_A_SITE)
+    client.get(f"{ADMIN}/login/")
+    enter_admin_site(client, alice)
+    return client, client.cookies["gatewall.csrf"].value
+
+
+@pytest.mark.parametrize("headers", FROM_ELSEWHERE)
+def test_another_site_writes_nothing_with_the_admin_session_and_its_csrf_token(own_host, alice, headers):
+    client, token = under_a_site(alice)
+    sent = {**headers, "X-CSRFToken": token}
+
+    answer = client.post("/wall/geo-block-rules", RULE, content_type="application/json", headers=sent)
+    page = client.post(f"{ADMIN}/accounts/user/add/", {"username": "eve"}, headers=sent)
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "cross-site")
+    assert (page.status_code, page.json()["code"]) == (403, "cross-site")
+    assert client.get("/wall/geo-block-rules", headers=headers).json()["results"] == []
+
+
+@pytest.mark.parametrize("headers", FROM_ELSEWHERE)
+def test_another_site_signs_nobody_in(own_host, alice, headers):
+    client = Client(enforce_csrf_checks=True, headers=UNDER_A_SITE)
+    client.get(f"{ADMIN}/login/")
+    sent = {**headers, "X-CSRFToken": client.cookies["gatewall.csrf"].value}
+
+    response = client.post(f"{ADMIN}/login/", {"username": "alice", "password": PASSWORD}, headers=sent)
+
+    assert (response.status_code, response.json()["code"]) == (403, "cross-site")
+    assert not Session.objects.exists()
+
+
+def test_our_own_pages_write(alice):
+    client, token = under_a_site(alice)
+    sent = {"Sec-Fetch-Site": "same-origin", "X-CSRFToken": token}
+
+    assert client.post("/wall/geo-block-rules", RULE, content_type="application/json", headers=sent).status_code == 201
+
+
+def guess_from_all_over_the_world():
+    """Fail so often that the account has to wait, from no network more than once."""
+    system_settings.change(actor="x", login_failures_per_account=100)
+    for number in range(100):
+        throttling.attempt("alice", f"198.18.{number}.1", timezone.now())
+    with pytest.raises(throttling.TooManyAttempts):
+        throttling.attempt("alice", "198.19.0.1", timezone.now())
+
+
+def test_failures_from_all_over_the_world_do_not_lock_out_who_uses_the_admin_site_alone(alice):
+    assert sign_in(Pages()).status_code == 302
+    guess_from_all_over_the_world()
+
+    assert sign_in(Pages()).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "localhost"}, 200),
+        ({"Host": "localhost", "X-Forwarded-For": "127.0.0.1"}, 429),
+        ({"Host": "wall.example"}, 429),
+    ],
+)
+def test_who_sits_at_this_machine_is_at_home(alice, headers, status):
+    guess_from_all_over_the_world()
+
+    body = json.dumps({"username": "alice", "password": PASSWORD})
+    answer = Client().post("/wall/login", body, content_type="application/json", headers=headers)
+
+    assert answer.status_code == status
+
+
+def test_a_session_is_shown_and_ended_like_every_other(alice):
+    pages = Pages()
+    sign_in(pages)
+    (shown,) = pages.client.get(f"/wall/users/{alice.pk}/sessions").json()["results"]
+    assert shown["current"] is True
+
+    Api(a_token(alice)).delete(f"/users/{alice.pk}/sessions/{shown['jti']}")
+
+    assert not is_in(pages)
+    assert pages.client.get("/wall/users").status_code == 401
+
+
+def test_a_session_ends_after_session_hours(alice):
+    system_settings.change(actor="x", session_hours=1)
+    pages = Pages()
+    sign_in(pages)
+    cookie = pages.client.cookies["gatewall.admin"]
+    assert 3590 <= int(cookie["max-age"]) <= 3600
+
+    with time_machine.travel(timezone.now() + timedelta(minutes=59)):
+        assert is_in(pages)
+        pages.submit("/accounts/user/add/", username="dave", new_password=OTHER_PASSWORD)
+    with time_machine.travel(timezone.now() + timedelta(minutes=61)):
+        assert not is_in(pages)
+
+
+def test_signing_out_ends_the_row(alice):
+    pages = Pages()
+    sign_in(pages)
+    first = Session.objects.get()
+    token = pages.client.cookies["gatewall.csrf"].value
+    pages.client.post(f"{ADMIN}/logout/", headers={"X-CSRFToken": token})
+
+    assert not selectors.live_sessions(alice.pk, timezone.now()).filter(pk=first.pk).exists()
+    assert not is_in(pages)
+
+
+def test_a_session_without_a_row_opens_nothing(alice):
+    pages = Pages()
+    pages.client.force_login(alice)
+
+    assert not is_in(pages)
+    assert pages.client.get("/wall/users").status_code == 401
+
+
+def test_a_session_of_another_users_row_opens_nothing(alice, bob):
+    pages = Pages()
+    enter_admin_site(pages.client, bob)
+    row = pages.client.session["gatewall.session"]
+    pages.client.force_login(alice)
+    store = pages.client.session
+    store["gatewall.session"] = row
+    store.save()
+
+    assert not is_in(pages)
+
+
+@pytest.mark.parametrize("path", ["{}", "0{}", "%30{}"])
+@pytest.mark.parametrize("sent", [{}, {"current_password": "wrong"}, {"current_code": "000000"}])
+def test_the_own_password_needs_the_current_one_in_an_old_session(alice, sent, path):
+    pages = an_old_session(alice)
+    page = f"/accounts/user/{path.format(alice.pk)}/change/"
+
+    values = {**values_of_own_page(pages, alice), "new_password": OTHER_PASSWORD, **sent}
+    response = pages.client.post(f"{ADMIN}{page}", values)
+
+    assert response.status_code in {200, 404}
+    alice.refresh_from_db()
+    assert alice.check_password(PASSWORD)
+
+
+def test_a_wrong_current_password_counts_as_a_failure(alice):
+    pages = an_old_session(alice)
+
+    response = pages.submit(own_page(alice), new_password=OTHER_PASSWORD, current_password="wrong")
+
+    assert "the password is wrong" in pages.words(response)
+    assert set(FailureCount.objects.values_list("failures", flat=True)) == {1}
+
+
+def test_with_the_current_password_the_own_one_changes_and_its_owner_stays(alice):
+    pages = an_old_session(alice)
+
+    response = pages.submit(own_page(alice), new_password=OTHER_PASSWORD, current_password=PASSWORD)
+
+    assert response.status_code == 302
+    alice.refresh_from_db()
+    assert alice.check_password(OTHER_PASSWORD)
+    assert is_in(pages)
+    assert selectors.live_sessions(alice.pk, timezone.now()).count() == 1
+
+
+def test_another_users_page_asks_for_nothing(alice, bob):
+    pages = an_old_session(alice)
+    page = f"/accounts/user/{bob.pk}/change/"
+    assert "current_password" not in pages.get(page).content.decode()
+
+    assert pages.submit(page, new_password=OTHER_PASSWORD).status_code == 302
+
+
+@pytest.mark.parametrize("known", ["nothing", "wrong", "password", "code"])
+def test_the_own_second_factor_is_given_up_with_password_or_code(alice, known):
+    app = an_app(alice)
+    pages = an_old_session(alice, amr=("pwd", "otp"))
+    sent = {
+        "nothing": {},
+        "wrong": {"current_code": app.wrong},
+        "password": {"current_password": PASSWORD},
+        "code": {"current_code": app.code()},
+    }
+
+    pages.submit(own_page(alice), forget_second_factor="on", **sent[known])
+
+    assert selectors.has_second_factor(alice) is (known in {"nothing", "wrong"})
+
+
+def test_a_code_alone_changes_no_password(alice):
+    app = an_app(alice)
+    pages = an_old_session(alice, amr=("pwd", "otp"))
+
+    pages.submit(own_page(alice), new_password=OTHER_PASSWORD, current_code=app.code())
+
+    alice.refresh_from_db()
+    assert alice.check_password(PASSWORD)
+
+
+def test_a_second_factor_that_was_given_up_is_not_remembered(alice):
+    an_app(alice)
+    pages = an_old_session(alice, amr=("pwd", "otp"))
+    given = {"new_password": OTHER_PASSWORD, "current_password": PASSWORD}
+    pages.submit(own_page(alice), forget_second_factor="on", **given)
+    assert is_in(pages)
+
+    alice.refresh_from_db()
+    an_app(alice)
+
+    assert not is_in(pages)
+
+
+def test_a_row_of_an_older_session_version_opens_nothing(alice):
+    pages = Pages()
+    sign_in(pages)
+
+    recovery.reset(alice, actor="x")
+    services.change_user(alice, actor="x", remark="tall")
+
+    assert not is_in(pages)

@@ -1,0 +1,138 @@
+"""What the API accepts, the engine understands: random rows become a policy, and the policy decides."""
+
+import contextlib
+from datetime import UTC
+from urllib.parse import quote
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from gatewall import revisions
+from gatewall.engine.evaluate import evaluate
+from gatewall.engine.model import Reason
+from gatewall.engine.waf.rules import Operator, Target, Transform
+from gatewall.snapshot.store import DatabasePolicyStore
+from policies.countries import COUNTRY_NAMES
+from policies.validators import canonical_country, canonical_domain, canonical_network, validate_path_prefix
+from tests.api.resources import KINDS
+from tests.cast import OFFICE, a_policy, a_ports, a_request, a_rule
+from tests.unit.publications import some_files
+from tests.wall import PASSWORD
+
+pytestmark = pytest.mark.django_db
+HYPOTHESIS = settings(
+    database=None, deadline=None, derandomize=True, max_examples=25, suppress_health_check=list(HealthCheck)
+)
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=30)
+IDS = st.text("abzAZ09._@+-", min_size=3, max_size=20)
+NETWORKS = st.one_of(
+    st.ip_addresses().map(str),
+    st.tuples(st.ip_addresses(), st.integers(0, 128)).map(lambda pair: f"{pair[0]}/{pair[1]}"),
+    st.sampled_from(["203.0.113.0/24", "::ffff:203.0.113.7", "2001:DB8::/48", "10.1", "010.0.0.1"]),
+)
+HOSTS = st.one_of(
+    st.from_regex(r"(\*\.)?[a-zA-Z0-9_-]{1,8}(\.[a-z]{2,4}){0,2}\.?", fullmatch=True),
+    WORDS,
+    st.sampled_from(["bücher.example", "*.XN--BCHER-KVA.example", "[::1]", "127.0.0.1", "localhost"]),
+)
+PATHS = st.one_of(st.from_regex(r"/[a-z%.;/é]{0,10}", fullmatch=True), WORDS)
+MOMENTS = st.one_of(st.none(), st.datetimes(timezones=st.just(UTC)).map(lambda at: at.isoformat()))
+FLAGS = st.booleans()
+SCOPE = st.one_of(st.none(), st.just(OFFICE))
+PATTERNS = st.one_of(
+    WORDS, st.text("ab()[]|*+?{}^$.\\dwsb019-", max_size=15), st.sampled_from([r"(?i)union\s+select", r"\bor\b", "é+"])
+)
+EXCLUSION = st.dictionaries(
+    st.sampled_from(["domain", "path_prefix", "argument"]), st.one_of(HOSTS, PATHS, st.none()), min_size=1
+)
+
+
+def members(enum):
+    return st.lists(st.sampled_from([each.value for each in enum]), min_size=1, max_size=4)
+
+
+def some(needed, **optional):
+    return st.fixed_dictionaries(needed, optional=optional)
+
+
+BODIES = {
+    "/users": some(
+        {"username": IDS, "password": st.just(PASSWORD)}, email=WORDS, is_admin=FLAGS, is_active=FLAGS,
+        all_domains=FLAGS,
+        authorized_domains=st.lists(st.just(OFFICE), max_size=2), remark=WORDS,
+    ),
+    "/ip-black-list": some({"ip": NETWORKS}, remark=WORDS, expires_at=MOMENTS, force=FLAGS),
+    "/ip-white-list": some({"ip": NETWORKS}, domain=SCOPE, inspect=FLAGS, remark=WORDS, expires_at=MOMENTS),
+    "/waf-rules": some(
+        {"name": WORDS, "pattern": PATTERNS}, operator=st.sampled_from([each.value for each in Operator]),
+        targets=members(Target), transforms=members(Transform), domain=SCOPE, path_prefix=st.one_of(st.none(), PATHS),
+        exclusions=st.lists(EXCLUSION, max_size=2), description=WORDS, score=st.integers(0, 11), enabled=FLAGS,
+    ),
+    "/authorized-domains": some(
+        {"name": HOSTS}, access=st.sampled_from(["authenticated", "two_factor", "public", "denied"]), remark=WORDS
+    ),
+    "/geo-block-rules": some({"country_code": st.sampled_from([*COUNTRY_NAMES, "nz", " de ", "XX"])}, remark=WORDS),
+    "/licenses": some(
+        {"name": WORDS}, expires_at=MOMENTS, is_active=FLAGS, all_domains=FLAGS,
+        authorized_domains=st.lists(st.just(OFFICE), max_size=2), remark=WORDS,
+    ),
+}  # fmt: skip
+REQUESTS = (
+    a_request(),
+    a_request(host="[::1]:8443", client="2001:db8::7", uri="/a%2f..//b;c?x=%27+union+select&x", credentials=["bob"]),
+)
+
+
+def test_every_resource_is_tried():
+    assert set(BODIES) == {kind.path for kind in KINDS}
+
+
+@pytest.mark.parametrize("path", BODIES)
+def test_what_is_accepted_becomes_a_policy_that_decides(admin, office, tmp_path, path):
+    accepted = []
+
+    @given(body=BODIES[path])
+    @HYPOTHESIS
+    def every(body):
+        with transaction.atomic():
+            response = admin.post(path, body)
+            assert response.status_code in {201, 400, 409}
+            if response.status_code == 201:
+                accepted.append(body)
+                policy = DatabasePolicyStore(some_files(tmp_path)).load(revisions.current())
+                for request in REQUESTS:
+                    evaluate(request, policy, a_ports(country="NZ"))
+            transaction.set_rollback(True)
+
+    every()
+    assert len(accepted) >= 5, "hardly anything was accepted"
+
+
+@pytest.mark.parametrize(
+    ("canonical", "texts"),
+    [(canonical_network, NETWORKS), (canonical_domain, HOSTS), (canonical_country, st.text("abNZ dDeE", max_size=4))],
+)
+def test_a_canonical_text_is_its_own_canonical_text(canonical, texts):
+    @given(texts)
+    @settings(HYPOTHESIS, max_examples=200)
+    def every(text):
+        with contextlib.suppress(ValidationError):
+            once = canonical(text)
+            assert canonical(once) == once
+
+    every()
+
+
+@given(PATHS)
+@settings(HYPOTHESIS, max_examples=100)
+@example("/wiki%20new")
+def test_a_rule_holds_below_every_prefix_that_is_accepted(prefix):
+    with contextlib.suppress(ValidationError):
+        validate_path_prefix(prefix)
+        rule = a_rule("attack", path_prefix=prefix, score=10)
+        decision = evaluate(a_request(uri=f"{quote(prefix)}?attack"), a_policy(rules=[rule]), a_ports())
+        assert decision.verdict.reason == Reason.WAF_RULE

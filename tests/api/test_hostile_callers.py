@@ -1,0 +1,97 @@
+"""What a reviewer found: calls that cost somebody else something, or that ended in a 500."""
+
+import pytest
+from django.utils import timezone
+
+from accounts import login, second_factor, selectors, services
+from accounts.models import Session
+from gatewall import revisions, system_settings
+from gatewall.api import rate
+from policies import services as policies
+from policies import undo
+from tests.factors import App, secret_of
+from tests.wall import PASSWORD, Api, a_git_token, a_token
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://[", "https://a]b", "http://\u2100", "http://", "null", "http://x@testserver"]
+)
+@pytest.mark.parametrize("path", ["/login", "/admin-login", "/login/2fa"])
+def test_an_origin_that_is_no_url_is_another_site(alice, path, origin):
+    response = Api(Origin=origin).post(path, {"username": "alice", "password": PASSWORD})
+
+    assert (response.status_code, response.json()["code"]) == (403, "cross-site")
+
+
+def test_calls_with_a_token_of_the_guard_page_take_nothing_from_the_api(alice, admin):
+    system_settings.change(actor="alice", api_requests_per_minute=60)
+    rate.forget_limit()
+    leaked = Api(a_token(alice, audiences=["gate"]))
+    for _ in range(70):
+        leaked.get("/users")
+
+    assert leaked.get("/users").status_code == 429
+    assert admin.get("/users").status_code == 200
+
+
+def test_tokens_of_users_do_not_stand_between_the_policy_and_its_past(alice, bob, monkeypatch, admin):
+    policies.block_network(actor="alice", network="203.0.113.7")
+    number = revisions.current().revision
+    policies.block_network(actor="alice", network="203.0.113.8")
+    monkeypatch.setattr(undo, "_MAX_REVISIONS", 5)
+    for name in range(8):
+        a_git_token(bob, f"token {name}")
+
+    assert admin.post(f"/policy/revisions/{number}/restore", {}).status_code == 200
+    assert [row["ip"] for row in admin.get("/ip-black-list").json()["results"]] == ["203.0.113.7"]
+
+
+def test_a_session_that_was_ended_meanwhile_is_not_replaced(bob):
+    visitor = login.Visitor("203.0.113.9", "tests")
+    token = login.start_session(bob, audiences=("gate",), amr=("pwd",), visitor=visitor, at=timezone.now())
+    services.revoke_session(token.jti, at=timezone.now())
+
+    with pytest.raises(services.Gone):
+        login.replace_session(
+            bob, token.jti, audiences=("gate",), amr=("pwd", "otp"), visitor=visitor, at=timezone.now()
+        )
+
+    assert not selectors.live_sessions(bob.pk, timezone.now())
+    assert Session.objects.count() == 1
+
+
+def test_sessions_of_one_factor_end_when_the_second_is_switched_on(bob, auth):
+    own, other = a_token(bob), a_token(bob)
+    setup = second_factor.begin_setup(bob, at=timezone.now())
+
+    confirmed = Api(own).post(f"/users/{bob.pk}/totp/confirm", {"code": App(secret_of(setup.secret)).code()})
+
+    assert confirmed.status_code == 200
+    assert [Api(token).get("/session").status_code for token in (own, other)] == [200, 401]
+    assert [auth(service_authorization=token).status for token in (own, other)] == [200, 401]
+
+
+def test_forms_of_the_guard_page_are_counted(client, bob):
+    system_settings.change(actor="alice", api_requests_per_minute=60)
+    rate.forget_limit()
+    form = {"content_type": "application/x-www-form-urlencoded"}
+    statuses = {client.post("/wall/sign-out", "", **form).status_code for _ in range(70)}
+
+    assert statuses == {303, 429}
+    assert int(client.post("/wall/sign-out", "", **form).headers["Retry-After"]) > 0
+
+
+def test_health_names_no_path_of_the_machine(client, db, settings):
+    (settings.GATEWALL_HOME / "policy" / "current").mkdir(parents=True)
+
+    response = client.get("/wall/health")
+
+    assert response.status_code == 503
+    assert str(settings.GATEWALL_HOME) not in response.content.decode()
+
+
+@pytest.mark.parametrize("page", ["page=1.5", "page=0", "page_size=501", "page_size=x"])
+def test_a_page_that_is_none_is_refused_with_everything_too(admin, page):
+    assert admin.get(f"/ip-white-list?all=true&{page}").status_code == 400

@@ -1,0 +1,246 @@
+"""What the specification leaves open, as it was decided: every field of a resource, its default, values and errors.
+
+What belongs to a later issue stands under that issue's subject, and must be taken off when it begins to exist.
+"""
+
+import re
+
+import pytest
+
+from tests.api.resources import KINDS
+from tests.wall import PASSWORD, ROOT
+
+LOGS, EVENTS, OPERATION = "access logs", "security events", "operation"
+
+RECORD = {"created_by": "alice"}
+FIELDS = {
+    "/users": {
+        **RECORD,
+        "username": "person0",
+        "email": "",
+        "is_admin": False,
+        "is_active": True,
+        "all_domains": True,
+        "authorized_domains": [],
+        "remark": "",
+        "totp_enabled": False,
+        "last_login_at": None,
+        "session_count": 0,
+    },
+    "/ip-black-list": {**RECORD, "ip": "203.0.113.0", "remark": "", "expires_at": None, "source": "manual"},
+    "/ip-white-list": {
+        **RECORD,
+        "ip": "203.0.113.0",
+        "domain": None,
+        "inspect": False,
+        "remark": "",
+        "expires_at": None,
+    },
+    "/waf-rules": {
+        **RECORD,
+        "name": "rule 0",
+        "pattern": "attack0",
+        "operator": "regex",
+        "targets": ["uri"],
+        "transforms": [],
+        "category": "custom",
+        "severity": "medium",
+        "score": 5,
+        "action": "block",
+        "priority": 100,
+        "enabled": True,
+        "domain": None,
+        "path_prefix": None,
+        "exclusions": [],
+        "description": "",
+        "builtin": False,
+    },
+    "/authorized-domains": {**RECORD, "name": "site0.example", "access": "authenticated", "remark": ""},
+    "/geo-block-rules": {**RECORD, "country_code": "NZ", "country_name": "New Zealand", "remark": ""},
+    "/licenses": {
+        **RECORD,
+        "name": "machine 0",
+        "expires_at": None,
+        "is_active": True,
+        "all_domains": True,
+        "authorized_domains": [],
+        "remark": "",
+    },
+}
+FIELDS_NOT_YET = {
+    "/ip-black-list": {"hits": LOGS, "last_hit_at": LOGS},
+    "/ip-white-list": {"hits": LOGS, "last_hit_at": LOGS},
+    "/waf-rules": {"hits": LOGS, "last_hit_at": LOGS},
+    "/geo-block-rules": {"hits": LOGS},
+    "/licenses": {"last_used_at": LOGS, "uses": LOGS},
+}
+NEW_EACH_TIME = {"id", "created_at", "prefix", "token", "warnings"}
+SETTINGS = {
+    "authorized_domains_mode": "any",
+    "waf_mode": "block",
+    "waf_threshold": 5,
+    "geo_mode": "block",
+    "unknown_country": "allow",
+    "request_rate_per_minute": 0,
+    "session_hours": 24,
+    "api_requests_per_minute": 1200,
+    "recovery_local_only": True,
+    "guard_message": "",
+    "contact": "",
+}
+SETTINGS_NOT_YET = {
+    "access_log_retention_days": LOGS,
+    "event_retention_days": EVENTS,
+    "log_query_strings": LOGS,
+    "audit_mode": LOGS,
+    "stale_policy": OPERATION,
+    "stale_policy_seconds": OPERATION,
+}
+CHOICES = {
+    ("/authorized-domains", "access"): "authenticated two_factor public denied",
+    ("/waf-rules", "operator"): "regex contains equals starts-with ends-with",
+    ("/waf-rules", "category"): "sqli xss traversal rce injection ssrf scanner protocol custom",
+    ("/waf-rules", "severity"): "low medium high critical",
+    ("/waf-rules", "action"): "block monitor",
+}
+TARGETS = "uri path query args arg-names headers user-agent cookies referer method host body"
+REQUIRED = {
+    "/users": {"username", "password"},
+    "/ip-black-list": {"ip"},
+    "/ip-white-list": {"ip"},
+    "/waf-rules": {"name", "pattern"},
+    "/authorized-domains": {"name"},
+    "/geo-block-rules": {"country_code"},
+    "/licenses": {"name"},
+    "/login": {"username", "password"},
+    "/admin-login": {"username", "password"},
+    "/login/2fa": {"challenge_token", "code"},
+    "/admin-login/2fa": {"challenge_token", "code"},
+    "/admin-recover-2fa": {"username", "password", "recovery_key"},
+}
+
+
+def kind(path):
+    return next(each for each in KINDS if each.path == path)
+
+
+def least(path):
+    """The least that a creation takes."""
+    return {name: value for name, value in kind(path).body(0).items() if name in REQUIRED[path]}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", FIELDS)
+def test_the_least_that_is_sent_gets_the_defaults_of_every_field(admin, path):
+    made = admin.post(path, least(path))
+
+    assert made.status_code == 201
+    shown = made.json()
+    assert {name: value for name, value in shown.items() if name not in NEW_EACH_TIME} == FIELDS[path]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", shown["created_at"])
+    assert made.headers["Location"] == f"{ROOT}{path}/{shown['id']}"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", REQUIRED)
+def test_each_required_field_is_asked_for_by_name(anonymous, admin, path):
+    caller = admin if path in FIELDS else anonymous
+
+    refused = caller.post(path, {}, headers={"Host": "localhost"})  # recovery is for callers on this machine
+
+    assert refused.status_code == 400
+    assert {(error["field"], error["code"]) for error in refused.json()["errors"]} == {
+        (name, "required") for name in REQUIRED[path]
+    }
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("path", "name"), CHOICES)
+def test_the_choices_of_a_field_are_those_and_no_other(admin, path, name):
+    made = admin.post(path, least(path)).json()
+    answers = {
+        each: admin.put(f"{path}/{made['id']}", {name: each}).status_code
+        for each in (*CHOICES[path, name].split(), "", "other")
+    }
+
+    assert {each for each, status in answers.items() if status == 200} == set(CHOICES[path, name].split())
+    assert set(answers.values()) == {200, 400}
+
+
+@pytest.mark.django_db
+def test_a_rule_looks_at_these_targets_and_no_other(admin):
+    rule = least("/waf-rules")
+
+    assert admin.post("/waf-rules", {**rule, "targets": TARGETS.split()}).status_code == 201
+    assert admin.post("/waf-rules", {**rule, "name": "2", "targets": ["cookie"]}).status_code == 400
+    assert admin.post("/waf-rules", {**rule, "name": "3", "targets": []}).status_code == 400
+
+
+@pytest.mark.django_db
+def test_the_settings_have_these_defaults(admin):
+    shown = admin.get("/system/settings").json()
+
+    assert {name: shown[name] for name in SETTINGS} == SETTINGS
+    assert {name for name in shown if name not in SETTINGS and not name.startswith("login_")} == set()
+
+
+@pytest.mark.django_db
+def test_the_least_names_that_are_not_there_yet(admin):
+    shown = admin.get("/system/settings").json()
+
+    assert SETTINGS_NOT_YET.keys() & shown.keys() == set()
+    for path, names in FIELDS_NOT_YET.items():
+        assert names.keys() & admin.post(path, least(path)).json().keys() == set()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("path", "body", "status", "code"),
+    [
+        ("/ip-black-list", {"ip": "198.51.100.1/24"}, 400, "invalid"),
+        ("/ip-black-list", {"ip": "100.0.0.0/7"}, 409, "network-too-large"),
+        ("/ip-black-list", {"ip": "2001::/18"}, 409, "network-too-large"),
+        ("/ip-black-list", {"ip": "100.0.0.0/8"}, 201, ""),
+        ("/ip-black-list", {"ip": "2001::/19"}, 201, ""),
+        ("/ip-black-list", {"ip": "100.0.0.0/7", "force": True}, 201, ""),
+        ("/ip-white-list", {"ip": "198.51.100.1", "domain": "nowhere.example"}, 400, "invalid"),
+        ("/geo-block-rules", {"country_code": "xx"}, 400, "invalid"),
+        ("/geo-block-rules", {"country_code": "nz"}, 201, ""),
+        ("/waf-rules", {"name": "1", "pattern": "("}, 400, "invalid"),
+        ("/waf-rules", {"name": "1", "pattern": "x" * 4097}, 400, "invalid"),
+        ("/waf-rules", {"name": "1", "pattern": "x", "score": 0}, 400, "invalid"),
+        ("/waf-rules", {"name": "1", "pattern": "x", "score": 11}, 400, "invalid"),
+        ("/authorized-domains", {"name": "no host"}, 400, "invalid"),
+        ("/authorized-domains", {"name": "LOCALHOST"}, 201, ""),
+        ("/authorized-domains", {"name": "[::1]"}, 201, ""),
+        ("/users", {"username": "ab", "password": PASSWORD}, 400, "invalid"),
+        ("/users", {"username": "ALICE", "password": PASSWORD}, 409, "duplicate"),
+        ("/users", {"username": "dora", "password": "short"}, 400, "invalid"),
+        ("/users", {"username": "dora", "password": "x" * 129}, 400, "invalid"),
+        ("/users", {"username": "dora", "password": "password1"}, 400, "invalid"),
+    ],
+)
+def test_what_the_contract_says_of_a_value_holds(admin, path, body, status, code):
+    answer = admin.post(path, body)
+
+    assert (answer.status_code, answer.json().get("code", "")) == (status, code)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", FIELDS)
+def test_a_deletion_is_answered_once(admin, path):
+    made = admin.post(path, least(path)).json()
+
+    assert admin.delete(f"{path}/{made['id']}").status_code == 204
+    gone = admin.delete(f"{path}/{made['id']}")
+    assert (gone.status_code, gone.json()["code"]) == (404, "not-found")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", sorted(set(FIELDS) - {"/ip-black-list"}))
+def test_the_same_again_is_a_duplicate(admin, path):
+    admin.post(path, least(path))
+
+    again = admin.post(path, least(path))
+
+    assert (again.status_code, again.json()["code"]) == (409, "duplicate")

@@ -1,0 +1,75 @@
+"""One installation for the whole run; a browser for each module.
+
+While playwright's synchronous interface is open, an event loop counts as running in this thread, and
+Django refuses its database to whoever runs in one. So it is closed again before other modules run.
+"""
+
+import os
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from tests.browser.installation import Watch, find_chromium, installation, launch
+
+NOT_RUN = "NOT RUN: the visitor pages in a browser, because there is no chromium (apt-get install chromium)"
+_not_run = pytest.StashKey[bool]()
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave this folder out where there is no chromium, which a build server must not pass over."""
+    ours = [item for item in items if "tests/browser/" in item.path.as_posix()]
+    for item in ours:
+        item.add_marker("browser")
+    if ours and find_chromium() is None:
+        if os.environ.get("CI") == "true":
+            raise pytest.UsageError(NOT_RUN)
+        config.stash[_not_run] = True
+        config.hook.pytest_deselected(items=ours)
+        items[:] = [item for item in items if item not in ours]
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if config.stash.get(_not_run, False):
+        terminalreporter.write_line(NOT_RUN)
+
+
+def pytest_sessionfinish(session, exitstatus):
+    if session.config.stash.get(_not_run, False) and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        session.exitstatus = pytest.ExitCode.OK
+
+
+@pytest.fixture(scope="session")
+def wall(tmp_path_factory):
+    with installation(tmp_path_factory.mktemp("home")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        launched = launch(playwright, find_chromium())
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Return a function that opens a new browser window; nothing that happens in one may break our policy."""
+    watch, contexts = Watch(), []
+
+    def open_window(**options):
+        context = browser.new_context(**{"viewport": {"width": 800, "height": 900}, **options})
+        context.set_default_timeout(10_000)
+        watch.over(context)
+        contexts.append(context)
+        return context.new_page()
+
+    yield open_window
+    for context in contexts:
+        context.close()
+    assert watch.complaints == []
+
+
+@pytest.fixture
+def page(visit):
+    return visit()

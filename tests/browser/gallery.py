@@ -1,0 +1,87 @@
+"""A walk through every page that a visitor can see: for pictures, and for checks that hold on each."""
+
+import io
+from collections.abc import Iterator
+
+import zxingcpp
+from PIL import Image
+from playwright.sync_api import Page
+
+from tests.browser.installation import Wall, sign_in
+from tests.factors import App, secret_of
+from tests.processes import PASSWORD
+
+
+def scan(page: Page) -> App:
+    """Do what an authenticator app does: look at the picture."""
+    picture = Image.open(io.BytesIO(page.locator(".qr").screenshot()))
+    (code,) = zxingcpp.read_barcodes(picture)
+    app = App(secret_of(code.text.partition("secret=")[2].partition("&")[0]))
+    assert app.secret == secret_of(page.locator(".secret").inner_text().replace(" ", ""))
+    return app
+
+
+def enrol(page: Page) -> App:
+    """Set an authenticator app up, from the page that offers it to the one with the recovery codes."""
+    page.click("form[action$='/enrol'] button")
+    app = scan(page)
+    page.fill("#code", app.code())
+    page.click("form[action$='/confirm'] button")
+    app.recovery_codes = page.locator("pre").inner_text().split()
+    return app
+
+
+def first_visit(wall: Wall, page: Page, name: str) -> Iterator[str]:
+    """From a site that asks for two factors to the site; yields a name for each page on the way."""
+    page.goto(wall.url("vault", "/papers?year=2026"))
+    yield "sign-in"
+    sign_in(page, name, "wrong password")
+    yield "sign-in-wrong"
+    sign_in(page, name)
+    yield "enrol"
+    page.click("form[action$='/enrol'] button")
+    app = scan(page)
+    yield "set-up"
+    page.fill("#code", app.wrong)
+    page.click("form[action$='/confirm'] button")
+    yield "set-up-wrong"
+    page.fill("#code", app.code())
+    page.click("form[action$='/confirm'] button")
+    app.recovery_codes = page.locator("pre").inner_text().split()
+    yield "recovery-codes"
+    yield from _second_visit(wall, page, name, app)
+
+
+def _second_visit(wall: Wall, page: Page, name: str, app: App) -> Iterator[str]:
+    page.context.clear_cookies()
+    page.goto(wall.url("vault", "/papers"))
+    sign_in(page, name)
+    yield "second-factor"
+    page.fill("#code", app.wrong)
+    page.click("button")
+    yield "second-factor-wrong"
+    page.fill("#code", app.recovery_codes[0])
+    page.click("button")
+    page.goto(wall.page())
+    yield "signed-in"
+    yield from _own_account(wall, page)
+    page.goto(wall.url("closed"))
+    yield "denied"
+    page.goto(wall.url("nowhere"))
+    yield "denied-unknown"
+
+
+def _own_account(wall: Wall, page: Page) -> Iterator[str]:
+    page.goto(wall.page("/account"))
+    yield "account"
+    for summary in page.locator("summary").all():
+        summary.click()
+    yield "account-open"
+    page.fill("#name", "laptop")
+    page.click("form[action$='/git-tokens'] button")
+    yield "account-git-token"
+    page.locator("summary", has_text="password").click()
+    page.fill("#current", "wrong password")
+    page.fill("#new", PASSWORD)
+    page.click("form[action$='/password'] button")
+    yield "account-wrong"

@@ -1,0 +1,121 @@
+"""A whole Gatewall behind a real nginx, with a host of its own and three sites; and a browser to visit them."""
+
+import json
+import os
+import re
+import shutil
+import sqlite3
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright
+
+from gatewall.operations.launcher import free_port
+from tests.processes import PASSWORD, api, control_plane, environment, prepare, running, wait_until
+
+SUFFIX = "gate.test"
+_EXPECTED = (
+    "the server responded with a status of 4",  # a page that is a 401 or 403 on purpose
+    "Cross-Origin-Opener-Policy header has been ignored",  # without TLS
+)
+_numbers = count(1)
+
+
+@dataclass(frozen=True)
+class Wall:
+    """Addresses of the installation. The sites share a cookie domain with the guard page's host."""
+
+    home: Path
+    port: int
+    control: int
+    token: str = field(default="", repr=False)
+    """A session of the first admin, for making users."""
+
+    def url(self, name: str, path: str = "/") -> str:
+        """Return an address on ``wall`` (our own host), ``office``, ``vault`` or ``closed``."""
+        return f"http://{name}.{SUFFIX}:{self.port}{path}"
+
+    def page(self, path: str = "/") -> str:
+        """Return the address of one of our own pages."""
+        return self.url("wall", f"/wall{path}")
+
+    def a_user(self, **values: object) -> str:
+        """Create a user who has no second factor yet; return the name."""
+        name = f"visitor{next(_numbers)}"
+        call = urllib.request.Request(
+            f"http://127.0.0.1:{self.control}/wall/users",
+            data=json.dumps({"username": name, "password": PASSWORD, **values}).encode(),
+            headers={"Content-Type": "application/json", "Service-Authorization": self.token},
+        )
+        urllib.request.urlopen(call, timeout=10).close()  # noqa: S310 (loopback)
+        return name
+
+
+@contextmanager
+def installation(home: Path) -> Iterator[Wall]:
+    """Yield Gatewall as ``manage.py up`` runs it."""
+    prepare(home)
+    names = ("GATEWALL_PORT", "GATEWALL_AUTH_PORT", "GATEWALL_DEMO_PORT")
+    ports = {name: str(free_port()) for name in names}
+    wall = Wall(home, int(ports["GATEWALL_DEMO_PORT"]), int(ports["GATEWALL_PORT"]))
+    log = home / "up.log"
+    own = {"GATEWALL_PUBLIC_URL": wall.url("wall", ""), "GATEWALL_COOKIE_DOMAIN": SUFFIX, "GATEWALL_WORKERS": "1"}
+    with running([sys.executable, "manage.py", "up"], log=log, env=environment(home, **ports, **own)) as process:
+        wait_until(lambda: "\nready" in log.read_text() or process.poll() is not None, 60, "ready")
+        assert process.poll() is None, log.read_text()[-4000:]
+        for name, access in (("office", "authenticated"), ("vault", "two_factor"), ("closed", "authenticated")):
+            api(wall.control, "/authorized-domains", name=f"{name}.{SUFFIX}", access=access)
+        token = api(wall.control, "/login", username="admin", password=PASSWORD)["token"]
+        yield replace(wall, token=token)
+
+
+@contextmanager
+def without_admin(home: Path) -> Iterator[str]:
+    """Yield the one-time link that an installation without an administrator prints."""
+    prepare(home)
+    (database,) = home.glob("*.sqlite3")
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("DELETE FROM accounts_user")
+    with control_plane(home, free_port(), path="/health/live", GATEWALL_WORKERS="1"):
+        yield re.search(r"make the first at (\S+)", (home / "control.log").read_text())[1]
+
+
+def find_chromium() -> str | None:
+    """Return the system's chromium, if it has one."""
+    return shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def launch(playwright: Playwright, executable: str) -> Browser:
+    """Start the browser; every name of the installation is this machine, and nothing else can be reached."""
+    rules = f"--host-resolver-rules=MAP *.{SUFFIX} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium refuses to run as root with one
+    return playwright.chromium.launch(executable_path=executable, args=[rules, *sandbox])
+
+
+@dataclass
+class Watch:
+    """What the browser complains about: scripts that failed, violations of the content security policy."""
+
+    complaints: list[str] = field(default_factory=list)
+
+    def over(self, context: BrowserContext) -> None:
+        """Listen to every page of the context."""
+        context.on("console", self._note)
+        context.on("weberror", lambda error: self.complaints.append(str(error.error)))
+
+    def _note(self, message: ConsoleMessage) -> None:
+        expected = any(words in message.text for words in _EXPECTED)
+        if message.type in {"error", "warning"} and not expected:
+            self.complaints.append(message.text)
+
+
+def sign_in(page: Page, name: str, password: str = PASSWORD) -> None:
+    """Fill in the form of the guard page and send it."""
+    page.fill("#username", name)
+    page.fill("#password", password)
+    page.click("button")

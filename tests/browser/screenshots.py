@@ -1,0 +1,51 @@
+"""`python -m tests.browser.screenshots` makes docs/screenshots: every visitor page, as chromium shows it."""
+
+import io
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+from tests.browser.gallery import first_visit
+from tests.browser.installation import find_chromium, installation, launch, without_admin
+from tests.processes import BASE
+
+FOLDER = BASE / "docs" / "screenshots"
+NARROW_AND_DARK = {"sign-in", "second-factor", "set-up", "account", "denied"}
+_WIDE = {"viewport": {"width": 560, "height": 480}, "color_scheme": "light"}
+_NARROW = {"viewport": {"width": 320, "height": 480}, "color_scheme": "dark"}
+
+
+def main() -> None:
+    """Write one picture a page, and a narrow dark one of some."""
+    executable = find_chromium()
+    if executable is None:
+        sys.exit("there is no chromium (apt install chromium)")
+    FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as empty, sync_playwright() as playwright:
+        browser = launch(playwright, executable)
+        with installation(Path(home)) as wall:
+            for look, chosen in ((_WIDE, None), (_NARROW, NARROW_AND_DARK)):
+                page = browser.new_page(**look)
+                guest = wall.a_user(all_domains=False, authorized_domains=["vault.gate.test"])
+                for name in first_visit(wall, page, guest):
+                    if chosen is None or name in chosen:
+                        suffix = "" if chosen is None else "-dark"
+                        _keep(page, f"{name}{suffix}")
+        with without_admin(Path(empty)) as link:
+            page = browser.new_page(**_WIDE)
+            page.goto(link)
+            _keep(page, "first-admin")
+        browser.close()
+
+
+def _keep(page: Page, name: str) -> None:
+    """Write a picture in 32 colours: a third of the bytes, and text stays sharp."""
+    picture = Image.open(io.BytesIO(page.screenshot(full_page=True)))
+    picture.convert("RGB").quantize(32).save(FOLDER / f"{name}.png", optimize=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""What holds on every page: readable by everybody, on a narrow screen, in the light and in the dark."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.browser.gallery import first_visit
+from tests.browser.installation import without_admin
+
+LOOKS = {"light and wide": ("light", 900), "dark and narrow": ("dark", 320)}
+CONTROLS = "a, button, input:not([type=hidden]):not([hidden]), select, summary"
+
+
+@pytest.fixture(params=LOOKS)
+def look(request, visit):
+    scheme, width = LOOKS[request.param]
+    return visit(color_scheme=scheme, viewport={"width": width, "height": 700})
+
+
+def checked(page, name):
+    """Return what is wrong with the page that is shown."""
+    wrong = [
+        f"{name}: {found['id']} {found['nodes'][0]['html'][:120]}" for found in Axe().run(page).response["violations"]
+    ]
+    if page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
+        wrong.append(f"{name}: scrolls sideways")
+    for control in page.locator(CONTROLS).all():
+        box = control.bounding_box()
+        if box is not None and control.is_visible() and box["height"] < 24 and not is_in_a_sentence(control):
+            wrong.append(f"{name}: too small to hit: {control.evaluate('e => e.outerHTML')[:120]}")
+    return wrong
+
+
+def is_in_a_sentence(control):
+    """True for a link that stands in text (WCAG 2.5.8 leaves those out)."""
+    return control.evaluate("e => getComputedStyle(e).display === 'inline'")
+
+
+def test_every_page_is_for_everybody(wall, look):
+    wrong, seen = [], []
+    for name in first_visit(wall, look, wall.a_user(all_domains=False, authorized_domains=["vault.gate.test"])):
+        seen.append(name)
+        wrong += checked(look, name)
+
+    assert wrong == []
+    assert len(seen) == len(set(seen)) >= 14
+
+
+def test_the_first_administrator_is_named_through_the_link_of_the_log(visit, tmp_path):
+    look = visit(color_scheme="dark", viewport={"width": 320, "height": 700})
+    with without_admin(tmp_path) as link:
+        look.goto(link)
+        wrong = checked(look, "first-admin")
+        look.fill("#password", "short-but-long-enough")
+        look.click("button")
+        look.fill("#username", "admin")
+        look.fill("#password", "short-but-long-enough")
+        look.click("button")
+        signed_in = look.locator("h1").inner_text()
+        look.goto(link)
+        gone = look.locator("body").inner_text()
+
+    assert wrong == []
+    assert signed_in == "Signed in"
+    assert "not-found" in gone

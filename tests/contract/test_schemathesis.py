@@ -1,0 +1,200 @@
+"""The whole OpenAPI document against the application, in this process: schemathesis asks, and checks every answer.
+
+Good and bad values of every parameter and body field, methods that are not there, answers without a
+credential. ``-m "not full"`` takes every sixth of the systematic cases and few random ones.
+"""
+
+import json
+import math
+from collections import Counter
+from contextlib import contextmanager
+from functools import cache as cache_in_memory
+from pathlib import Path
+
+import pytest
+import schemathesis
+from django.core.cache import cache
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections, transaction
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.config import SchemathesisConfig
+from schemathesis.core.parameters import ParameterLocation
+from schemathesis.generation import GenerationMode
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from gatewall.api import rate
+from tests.api.resources import KINDS, make
+
+pytestmark = pytest.mark.django_db
+
+DOCUMENT = json.loads((Path(__file__).resolve().parents[2] / "docs" / "openapi.json").read_text())
+OPERATIONS = [(path, verb) for path, verbs in DOCUMENT["paths"].items() for verb in verbs]
+POSITIVE, NEGATIVE = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
+
+
+def takes_values(path, verb):
+    """True for an operation that can be sent a wrong one."""
+    operation = DOCUMENT["paths"][path][verb]
+    parameters = operation.get("parameters", ())
+    return "requestBody" in operation or any(parameter["in"] != "header" for parameter in parameters)
+
+
+LONG_FORM = [
+    (mode, *each) for mode in (POSITIVE, NEGATIVE) for each in OPERATIONS if mode is POSITIVE or takes_values(*each)
+]
+SHORT, LONG = 3, 60
+"""Random cases of an operation."""
+ONE_IN = 6
+
+
+def application(environ, start_response):
+    """Call the control plane, which asks the database when it is imported."""
+    from gatewall import wsgi  # noqa: PLC0415
+
+    return wsgi.application(environ, start_response)
+
+
+HOW = SchemathesisConfig.from_dict(
+    {
+        # Credentials are ours to choose: a random one may only ever be refused, and ignored_auth tries that.
+        "generation": {"with-security-parameters": False, "deterministic": True, "max-examples": SHORT},
+        "checks": {
+            "negative_data_rejection": {"expected-statuses": [400, 401, 403, 404, 405, 406, 409, 412, 415, 429]}
+        },
+    }
+)
+SCHEMA = schemathesis.openapi.from_dict(DOCUMENT, config=HOW)
+SCHEMA.app = application
+
+MEANT = {
+    "If-Match",
+    "argument",
+    "authorized_domain",
+    "authorized_domains",
+    "client_ip",
+    "code",
+    "credential",
+    "country_code",
+    "domain",
+    "email",
+    "exclusions",
+    "expires_at",
+    "guard_message",
+    "headers",
+    "host",
+    "ip",
+    "new_password",
+    "password",
+    "path_prefix",
+    "pattern",
+    "resource",
+    "source",
+    "uri",
+    "username",
+}
+"""Fields whose value must also make sense, which no schema can say: a network, a host name, a pattern that compiles.
+
+``If-Match`` has a pattern, which schemathesis does not hold header values to."""
+
+HYPOTHESIS = settings(
+    database=None,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+counted: Counter[str] = Counter()
+
+
+@pytest.fixture
+def row(wall, admin, bob, monkeypatch):
+    """Return a function that makes a row on first demand and returns what stands for it in a path."""
+    monkeypatch.setattr(rate, "_remembered", (math.inf, 1_000_000))
+    own = f"/users/{bob.pk}"
+
+    def session():
+        wall.a_token(bob)
+        return admin.get(f"{own}/sessions").json()["results"][0]["jti"]
+
+    def revision():
+        make(admin, KINDS[0])
+        return admin.get("/policy/revisions").json()["results"][-1]["number"]
+
+    makers = {
+        **{f"{kind.path}/{{id}}": lambda kind=kind: make(admin, kind)[0]["id"] for kind in KINDS},
+        "/users/{user_id}": lambda: bob.pk,
+        "/users/{user_id}/git-tokens/{id}": lambda: admin.post(f"{own}/git-tokens", {"name": "laptop"}).json()["id"],
+        "/users/{user_id}/sessions/{jti}": session,
+        "/policy/revisions/{id}": revision,
+    }
+    return cache_in_memory(lambda path: makers[path]())
+
+
+@pytest.fixture
+def ask(wall, alice, row):
+    """Return a function that sends a case as Alice and checks the answer; what it wrote is rolled back."""
+
+    def ask(case, more=(only_what_no_schema_can_say,)):
+        cache.clear()
+        if case.path_parameters and not case.meta.is_negative_at(ParameterLocation.PATH):
+            for name in case.path_parameters:
+                case.path_parameters[name] = row(case.path.partition(f"{{{name}}}")[0] + f"{{{name}}}")
+        if not case.meta.is_negative_at(ParameterLocation.HEADER):
+            case.headers.pop("If-Match", None)  # the tag of another object hides whether the body is good
+        with transaction.atomic(), kept_connection():
+            token, ways["used"] = wall.a_token(alice), ways["used"] + 1
+            by_cookie = ways["used"] % 2
+            case.call_and_validate(
+                headers={"Cookie": f"service.token={token}"} if by_cookie else {"Service-Authorization": token},
+                excluded_checks=[positive_data_acceptance],
+                additional_checks=list(more),
+            )
+            transaction.set_rollback(True)
+
+    ways = {"used": 0}
+    return ask
+
+
+@contextmanager
+def kept_connection():
+    """Do as Django's own test client does: the transaction of a test must not lose its connection."""
+    request_started.disconnect(close_old_connections)
+    request_finished.disconnect(close_old_connections)
+    try:
+        yield
+    finally:
+        request_started.connect(close_old_connections)
+        request_finished.connect(close_old_connections)
+
+
+def only_what_no_schema_can_say(context, response, case):
+    """Good data is refused for its meaning alone."""
+    if case.meta.generation.mode.is_positive and response.status_code == 400:
+        errors = [error for error in response.json()["errors"] if error["code"] != "read-only"]
+        refused = {error["field"].removeprefix("credential.").partition(".")[0] for error in errors}
+        refused = {name for name in refused if not name.endswith(("_after", "_before"))}  # from the year 1000 on
+        if case.path.startswith("/authorized-domains"):
+            refused.discard("name")
+        assert refused <= MEANT, response.json()
+
+
+@SCHEMA.parametrize()
+@HYPOTHESIS
+def test_the_document_is_true(request, case, ask):
+    label, is_usual = case.operation.label, case.method == case.operation.method.upper()
+    counted[label] += 1
+    is_short = "not full" in request.config.option.markexpr
+    if is_short and is_usual and case.meta.phase.name.name == "COVERAGE" and counted[label] % ONE_IN:
+        return
+    ask(case)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("mode", "path", "verb"), LONG_FORM)
+def test_the_document_is_true_of_many_more_requests(mode, path, verb, ask):
+    @given(SCHEMA[path][verb].as_strategy(generation_mode=mode))
+    @settings(HYPOTHESIS, max_examples=LONG)
+    def every(case):
+        ask(case, more=())  # its random texts also have characters that the pattern of their field forbids
+
+    every()

@@ -1,0 +1,51 @@
+"""Every example of the API's documentation is run as it stands, by curl against a real control plane."""
+
+import base64
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from gatewall.operations.launcher import free_port
+from tests.examples import Shell, examples
+from tests.factors import STEP, code_of_step
+from tests.processes import control_plane, prepare
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+FILES = ("api.md", "api-tour.md")
+IN_THE_DOCS = "127.0.0.1:9999"
+
+
+class App:
+    """An authenticator app: `$CODE` is what it shows, a new one for each command that sends one."""
+
+    def __init__(self) -> None:
+        self._last = 0
+
+    def __call__(self, command: str, known: dict[str, str]) -> None:
+        if "$CODE" not in command:
+            return
+        self._last = max(self._last + 1, int(time.time()) // STEP)
+        known["CODE"] = code_of_step(base64.b32decode(known["SECRET"]), self._last)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_example_is_true(tmp_path, name):
+    home, port = tmp_path / "home", free_port()
+    home.mkdir()
+    prepare(home)
+    text = (DOCS / name).read_text().replace(IN_THE_DOCS, f"127.0.0.1:{port}")
+    shell = Shell({}, App())
+    with control_plane(home, port, GATEWALL_WORKERS="1"):
+        for example in examples(text):
+            shell.run(example)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_address_is_the_one_that_the_test_replaces(name):
+    assert set(re.findall(r"https?://([^/\s\"`]+)", (DOCS / name).read_text())) <= {IN_THE_DOCS}
+
+
+def test_the_reference_leads_to_the_tour():
+    assert "(api-tour.md)" in (DOCS / "api.md").read_text()[:1000]

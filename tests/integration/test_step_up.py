@@ -1,0 +1,174 @@
+"""A second factor for a session that has shown none; and what holds for all pages of the second factor."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from accounts.models import Session, TotpDevice
+from tests.cast import OFFICE
+from tests.factors import an_app
+from tests.visitor import BACK, HOSTILE, Visitor, field, words
+from tests.wall import a_token
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def vault(db):
+    """A site that asks for a second factor."""
+    from policies import services  # noqa: PLC0415
+
+    return services.register_domain(actor="", name=OFFICE, access="two_factor", seed=True)
+
+
+@pytest.fixture
+def visitor(bob):
+    return Visitor()
+
+
+@pytest.fixture
+def signed_in(visitor):
+    visitor.sign_in()
+    return visitor
+
+
+def methods(user):
+    return sorted(Session.objects.filter(user=user, revoked_at=None).values_list("amr", flat=True))
+
+
+def test_a_site_that_asks_for_two_factors_asks_who_is_signed_in_for_a_code(signed_in, bob, vault, auth):
+    an_app(bob)
+
+    assert auth(cookie=f"service.token={signed_in.token}").reason == "second-factor-required"
+    page = signed_in.get("/", {"rd": BACK})
+
+    assert 'action="/wall/step-up"' in page.text
+    assert field(page, "rd") == BACK
+
+
+def test_a_step_up_replaces_the_session(signed_in, bob, vault, auth):
+    app, old = an_app(bob), signed_in.token
+
+    answer = signed_in.send("/step-up", code=app.code(), rd=BACK)
+
+    assert (answer.status_code, answer.headers["Location"]) == (303, BACK)
+    assert signed_in.token != old
+    assert auth(cookie=f"service.token={signed_in.token}").verdict == (200, "session-valid")
+    assert auth(cookie=f"service.token={old}").verdict == (401, "credential-invalid")
+    assert methods(bob) == [["pwd", "otp"]]
+
+
+def test_a_step_up_gives_no_reach_that_the_session_had_not(signed_in, bob, vault):
+    signed_in.send("/step-up", code=an_app(bob).code())
+
+    assert signed_in.get("/users").status_code == 403
+
+
+def test_a_planted_session_does_not_get_the_second_factor_of_another(visitor, alice, bob, vault, auth):
+    """Fixation: what the attacker knows is worth nothing after the victim has given his code."""
+    planted, app = a_token(bob, audiences=["gate"]), an_app(bob)
+    visitor.token = planted
+
+    visitor.send("/step-up", code=app.code())
+
+    assert auth(cookie=f"service.token={planted}").status == 401
+    assert planted != visitor.token
+
+
+def test_a_wrong_code_at_step_up_changes_nothing(signed_in, bob, vault):
+    app, old = an_app(bob), signed_in.token
+
+    page = signed_in.send("/step-up", code=app.wrong, rd=BACK)
+
+    assert (page.status_code, field(page, "rd"), signed_in.token) == (401, BACK, old)
+    assert methods(bob) == [["pwd"]]
+
+
+def test_wrong_codes_at_step_up_are_counted(signed_in, bob):
+    app = an_app(bob)
+    pages = [signed_in.send("/step-up", code=code) for code in app.wrong_codes(11)]
+
+    assert [page.status_code for page in pages] == [401] * 10 + [429]
+    assert int(pages[-1].headers["Retry-After"]) > 0
+    assert signed_in.send("/step-up", code=app.code()).status_code == 429
+
+
+def test_a_code_of_another_user_is_wrong(signed_in, alice, bob):
+    an_app(bob)
+
+    assert signed_in.send("/step-up", code=an_app(alice).code()).status_code == 401
+
+
+def test_who_has_shown_two_factors_is_not_asked_again(visitor, bob, vault):
+    visitor.token = a_token(bob, amr=("pwd", "otp"))
+
+    page = visitor.get("/", {"rd": BACK})
+
+    assert "Continue to" in words(page)
+
+
+def test_of_several_cookies_the_session_with_two_factors_counts(visitor, bob, vault):
+    weak, strong = a_token(bob), a_token(bob, amr=("pwd", "otp"))
+
+    page = visitor.get("/", {"rd": BACK}, Cookie=f"service.token={weak}; service.token={strong}")
+
+    assert "Continue to" in words(page)
+
+
+PATHS = ["/step-up", "/enrol", "/enrol/confirm"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_who_is_not_signed_in_is_led_to_the_guard_page_with_the_way_back(visitor, office, path):
+    answer = visitor.send(path, code="123456", rd=BACK)
+
+    assert answer.status_code == 303
+    assert parse_qs(urlsplit(answer.headers["Location"]).query) == {"rd": [BACK]}
+
+
+@pytest.mark.parametrize("headers", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}])
+@pytest.mark.parametrize("path", ["/second-factor", *PATHS])
+def test_another_site_sends_none_of_these_forms(signed_in, bob, path, headers):
+    page = signed_in.send(path, headers, code="123456")
+
+    assert page.status_code == 403
+    assert "Another site sent this form." in words(page)
+    assert not TotpDevice.objects.exists()
+
+
+@pytest.mark.parametrize("rd", HOSTILE)
+@pytest.mark.parametrize("path", ["/", "/second-factor", *PATHS, "/sign-out"])
+def test_no_page_leads_to_where_a_stranger_wants(signed_in, office, path, rd):
+    answers = [signed_in.send(path, rd=rd, code="1", username="Bob", password="wrong")]
+    if path != "/sign-out":
+        answers.append(signed_in.get(path, {"rd": rd}))
+
+    for answer in answers:
+        assert answer.headers.get("Location", "/wall/").startswith("/wall/")
+        assert "evil" not in answer.headers.get("Location", "")
+        assert "evil" not in answer.headers.get("Content-Security-Policy", "")
+        assert "evil" not in answer.text
+        assert "javascript:" not in answer.text
+
+
+@pytest.mark.parametrize("fetch_site", [{"Sec-Fetch-Site": "same-origin"}, {}], ids=["with TLS", "without"])
+def test_a_protected_site_may_have_a_button_for_signing_out(signed_in, office, settings, auth, fetch_site):
+    settings.GATEWALL_PUBLIC_URL = "https://wall.example"
+    signed_in.client.defaults["HTTP_HOST"] = OFFICE
+    token = signed_in.token
+
+    page = signed_in.send("/sign-out", {**fetch_site, "Origin": f"https://{OFFICE}"}, rd=BACK)
+
+    assert (page.status_code, "Signed out" in words(page)) == (200, True)
+    assert 'href="https://wall.example/wall/?rd=' in page.text
+    assert auth(cookie=f"service.token={token}").status == 401
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Sec-Fetch-Site": "same-site"}, {"Origin": "null"}, {"Origin": "https://evil.example"}]
+)
+def test_no_other_site_signs_anybody_out(signed_in, settings, auth, headers):
+    settings.GATEWALL_PUBLIC_URL = "https://wall.example"
+
+    assert signed_in.send("/sign-out", headers).status_code == 403
+    assert auth(cookie=f"service.token={signed_in.token}").status == 200

@@ -1,0 +1,263 @@
+"""Counting failed sign-ins: when somebody has to wait, for how long, and what makes it forgotten."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from accounts import throttling
+from accounts.hashers import TooBusy
+from accounts.models import FailureCount
+from accounts.throttling import TooManyAttempts
+from gatewall import system_settings
+from tests.wall import a_token
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
+HERE, THERE = "203.0.113.1", "198.51.100.7"
+
+
+def later(seconds):
+    return NOW + timedelta(seconds=seconds)
+
+
+def fail(times, name="alice", where=HERE, at=NOW):
+    for _ in range(times):
+        throttling.attempt(name, where, at)
+
+
+def wait(name="alice", where=HERE, at=NOW):
+    """Make an attempt; return how long it has to wait."""
+    try:
+        throttling.attempt(name, where, at).was_no_failure()
+    except TooManyAttempts as refusal:
+        return refusal.retry_after_seconds
+    return 0
+
+
+@pytest.fixture
+def limits(db):
+    """Return a function that sets how many failures pass: for account and network, network, account."""
+
+    def new(pair=3, network=100, account=1_000):
+        system_settings.change(
+            actor="alice",
+            login_failures_per_account_and_network=pair,
+            login_failures_per_network=network,
+            login_failures_per_account=account,
+            login_failure_window_minutes=15,
+            login_delay_seconds=10,
+        )
+
+    new()
+    return new
+
+
+def test_account_from_one_network_waits_after_its_failures(limits):
+    fail(2)
+    assert wait() == 0
+
+    fail(1)
+
+    assert wait() == 10
+    assert (wait(where=THERE), wait("bob")) == (0, 0)
+
+
+def test_attempt_that_has_to_wait_is_not_counted(limits):
+    fail(3)
+
+    assert [wait() for _ in range(5)] == [10] * 5
+    assert set(FailureCount.objects.values_list("failures", flat=True)) == {3}
+
+
+def test_next_failure_after_the_delay_doubles_it(limits):
+    fail(3)
+
+    fail(1, at=later(10))
+
+    assert wait(at=later(10)) == 20
+
+
+def test_letter_case_makes_no_other_account(limits):
+    fail(3, "Stra\u00dfe")
+
+    assert (wait("STRASSE"), wait("stra\u00dfe")) == (10, 10)
+
+
+def test_network_waits_whatever_the_account(limits):
+    limits(pair=100, network=4)
+    for name in ("a", "b", "c", "d"):
+        fail(1, name)
+
+    assert (wait("e"), wait("e", THERE)) == (10, 0)
+
+
+def test_account_waits_whatever_the_network(limits):
+    limits(account=4)
+    for number in range(4):
+        fail(1, where=f"198.51.100.{number}")
+
+    assert (wait(), wait("bob")) == (10, 0)
+
+
+def test_longest_wait_is_the_one_that_is_told(limits):
+    limits(pair=2, network=4)
+    fail(2)
+    fail(1, at=later(10))
+    fail(1, "bob", at=later(10))
+
+    assert (wait(at=later(10)), wait("carol", at=later(10))) == (20, 10)
+
+
+def test_owner_at_home_is_not_kept_out_by_failures_from_elsewhere(limits, alice):
+    limits(account=4)
+    a_token(alice, at=NOW)
+    for number in range(4):
+        fail(1, where=f"203.0.113.{number}")
+
+    assert wait(where=THERE) == 0
+    assert wait(where="192.0.2.1") > 0
+
+
+@pytest.mark.parametrize("numbers", [{"pair": 4, "network": 100}, {"pair": 100, "network": 4}])
+def test_owner_at_home_waits_for_failures_from_home(limits, alice, numbers):
+    a_token(alice, at=NOW)
+    limits(account=4, **numbers)
+    fail(4, where=THERE)
+
+    assert wait(where=THERE) == 10
+
+
+def test_owner_at_home_who_has_to_wait_is_told_the_longest_wait(limits, alice):
+    a_token(alice, at=NOW)
+    limits(pair=2, account=4)
+    for number in range(4):
+        fail(1, where=f"203.0.113.{number}")
+    fail(2, where=THERE)
+
+    assert wait(where=THERE) == 40
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("2001:db8:0:7::1", "2001:db8:0:7:ffff::9", True),
+        ("2001:db8:0:7::1", "2001:db8:0:8::1", False),
+        ("203.0.113.1", "203.0.113.2", False),
+        ("203.0.113.1", "::ffff:203.0.113.1", False),
+        ("", "", True),
+        ("", "unix", False),
+    ],
+)
+def test_network_is_an_ipv4_address_or_a_64_of_ipv6(limits, one, other, same):
+    limits(pair=100, network=1)
+    fail(1, "alice", one)
+
+    assert (wait("bob", other) > 0) is same
+
+
+def test_attempt_that_was_no_failure_leaves_the_counts_as_they_were(limits):
+    fail(2)
+
+    throttling.attempt("alice", HERE, NOW).was_no_failure()
+
+    assert set(FailureCount.objects.values_list("failures", flat=True)) == {2}
+
+
+def test_success_forgets_the_account_at_its_network_and_nothing_else(limits):
+    fail(2)
+
+    throttling.attempt("alice", HERE, NOW).succeeded()
+
+    left = dict(FailureCount.objects.values_list("scope", "failures"))
+    assert left == {"account": 2, "network": 2, "pair": 0}
+
+
+def test_success_ends_the_delay_of_the_account_at_its_network(limits):
+    fail(2)
+    slow = throttling.attempt("alice", HERE, NOW)
+    assert wait() == 10
+
+    slow.succeeded()
+
+    assert wait() == 0
+    assert set(FailureCount.objects.values_list("blocked_until", flat=True)) == {None}
+
+
+def test_attempt_that_nobody_looked_at_is_taken_back(limits):
+    with pytest.raises(TooBusy), throttling.attempt("alice", HERE, NOW).unless_too_busy():
+        raise TooBusy("later", retry_after_seconds=1)
+
+    assert set(FailureCount.objects.values_list("failures", flat=True)) == {0}
+
+
+def test_attempt_that_ended_otherwise_stays_counted(limits):
+    with throttling.attempt("alice", HERE, NOW).unless_too_busy():
+        pass
+
+    assert set(FailureCount.objects.values_list("failures", flat=True)) == {1}
+
+
+def test_counts_of_a_clock_that_was_put_back_end_within_their_time(limits):
+    fail(3, at=later(86_400))
+
+    assert throttling.prune(NOW) == 0
+
+    assert wait() == 3600
+    assert set(FailureCount.objects.values_list("began_at", flat=True)) == {NOW}
+
+
+def test_clock_that_was_not_put_back_changes_nothing(limits):
+    fail(3)
+    rows = sorted(FailureCount.objects.values_list())
+
+    throttling.prune(NOW)
+
+    assert sorted(FailureCount.objects.values_list()) == rows
+
+
+def test_a_thousand_counts_are_pruned_at_once(limits):
+    rows = [FailureCount(scope="network", key=str(number), failures=1, began_at=NOW) for number in range(1_001)]
+    FailureCount.objects.bulk_create(rows)
+
+    assert [throttling.prune(later(900)) for _ in range(3)] == [1_000, 1, 0]
+
+
+def test_attempt_is_taken_back_though_the_counts_are_gone(limits):
+    attempt = throttling.attempt("alice", HERE, NOW)
+    FailureCount.objects.all().delete()
+
+    attempt.was_no_failure()
+
+    assert not FailureCount.objects.exists()
+
+
+def test_what_was_typed_into_the_name_field_is_not_kept(limits):
+    fail(1, "my password \ud800")
+
+    rows = FailureCount.objects.values_list("scope", "key")
+    assert {scope for scope, _ in rows} == {"account", "network", "pair"}
+    assert all(len(key) == 64 and set(key) <= set("0123456789abcdef") for _, key in rows)
+
+
+def test_refusal_is_told_as_what_it_is(limits):
+    fail(3)
+
+    with pytest.raises(TooManyAttempts) as caught:
+        throttling.attempt("alice", HERE, NOW)
+
+    assert caught.value.code == "too-many-attempts"
+
+
+@pytest.mark.parametrize(("seconds", "pruned"), [(899, 0), (900, 3), (901, 3)])
+def test_counts_that_mean_nothing_any_more_are_pruned(limits, seconds, pruned):
+    fail(2)
+
+    assert throttling.prune(later(seconds)) == pruned
+
+
+@pytest.mark.parametrize(("seconds", "pruned"), [(900, 2), (909, 2), (910, 3)])
+def test_count_with_a_delay_is_pruned_a_window_after_its_end(limits, seconds, pruned):
+    fail(3)
+
+    assert throttling.prune(later(seconds)) == pruned

@@ -1,0 +1,27 @@
+"""Base64url: one text for some bytes, and no other."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewall.credentials import base64url
+
+
+@given(st.binary(max_size=100))
+def test_what_was_written_is_read(content):
+    assert base64url.decode(base64url.encode(content)) == content
+
+
+@pytest.mark.parametrize(
+    ("content", "text"), [(b"", ""), (b"\0", "AA"), (b"\0\0", "AAA"), (b"\0\0\x17", "AAAX"), (b"\xfb\xff", "-_8")]
+)
+def test_known_texts(content, text):
+    assert base64url.encode(content) == text
+    assert base64url.decode(text) == content
+
+
+@pytest.mark.parametrize(
+    "text", ["A", "AAAAA", "AB", "AAB", "AA=", "AA==", "A A", "AA\n", "+AAA", "/AAA", "\xe4AAA", "="]
+)
+def test_any_other_text_is_none(text):
+    assert base64url.decode(text) is None

@@ -1,0 +1,113 @@
+"""A visitor of our pages, in this process, who looks at every page that he gets."""
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.test import Client
+
+from tests.cast import OFFICE
+from tests.wall import PASSWORD, ROOT
+
+FORM = "application/x-www-form-urlencoded"
+BACK = f"https://{OFFICE}:8443/a%20b?c=d"
+"""A page of a registered site, with a port, as the way back."""
+MAX_BYTES = 15_000
+HOSTILE = [
+    "https://evil.example/",
+    "//evil.example",
+    f"https://{OFFICE}@evil.example/",
+    f"https://evil.example/?https://{OFFICE}/",
+    f"https://{OFFICE}\\@evil.example/",
+    f"https://{OFFICE}.evil.example/",
+    "javascript:alert(1)",
+    "data:text/html,x",
+    f"https://{OFFICE}/\r\nSet-Cookie: a=b",
+    f" https://{OFFICE}/",
+    f"https:///{OFFICE}",
+    f'https://{OFFICE}/"><script>',
+    "/wall/account",
+]
+
+
+class Visitor:
+    """A browser without JavaScript."""
+
+    def __init__(self, host: str = "wall.example", **headers: str) -> None:
+        self.client = Client(enforce_csrf_checks=True, headers={"Host": host, "User-Agent": "tests", **headers})
+
+    def get(self, path: str = "/", query: dict[str, str] | None = None, **headers: str) -> HttpResponse:
+        return looked_at(self.client.get(ROOT + path, query or {}, headers=headers))
+
+    def send(self, path: str, _headers: dict[str, str] | None = None, **fields: str) -> HttpResponse:
+        return looked_at(self.client.post(ROOT + path, urlencode(fields), content_type=FORM, headers=_headers))
+
+    def sign_in(self, username: str = "Bob", rd: str = "", password: str = PASSWORD) -> HttpResponse:
+        return self.send("/", username=username, password=password, rd=rd)
+
+    @property
+    def token(self) -> str:
+        """The session that the browser holds, or nothing."""
+        morsel = self.client.cookies.get("service.token")
+        return morsel.value if morsel else ""
+
+    @token.setter
+    def token(self, value: str) -> None:
+        self.client.cookies["service.token"] = value
+
+
+def looked_at(response: HttpResponse) -> HttpResponse:
+    """What holds for every page: small, kept nowhere, bound to a strict policy, without scripts."""
+    headers = response.headers
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    if not headers.get("Content-Type", "").startswith("text/html") or not response.content:
+        return response
+    policy, text = headers["Content-Security-Policy"], response.text
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "*" not in policy
+    assert len(response.content) < MAX_BYTES
+    tags = Tags(text)
+    assert not tags.names & {"script", "style", "iframe", "object", "embed", "base"}
+    assert [name for name, _ in tags.attributes if name == "style" or name.startswith("on")] == []
+    assert [value for _, value in tags.attributes if value and value.lower().startswith("javascript:")] == []
+    assert re.search(r'<html lang="(en|zh-hans)">', text)
+    assert "<title>" in text
+    assert len(re.findall(r"<h1>", text)) == 1
+    return response
+
+
+class Tags(HTMLParser):
+    """The tags of a page and their attributes, as a browser reads them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.attributes: list[tuple[str, str | None]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        self.attributes += attrs
+
+
+def words(response: HttpResponse) -> str:
+    """The text of the page."""
+    return unescape(re.sub(r"<[^>]+>", " ", response.text))
+
+
+def field(response: HttpResponse, name: str) -> str:
+    """What a hidden field of the page carries."""
+    return unescape(re.search(rf'name="{name}" value="([^"]*)"', response.text)[1])
+
+
+def secret(response: HttpResponse) -> str:
+    """The secret that the page of the set-up shows, as an app takes it."""
+    return re.search(r'class="secret">([^<]+)<', response.text)[1].replace(" ", "")
+
+
+def recovery_codes(response: HttpResponse) -> list[str]:
+    return re.search(r"<pre[^>]*>([^<]+)</pre>", response.text)[1].split()
