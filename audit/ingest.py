@@ -64,9 +64,19 @@ class Shipped:
 
 
 def ship(folder: Path) -> Shipped:
-    """Bring what is in the spool to the database. Raises OSError, django.db.Error."""
+    """Bring what is in the spool to the database. Raises django.db.Error.
+
+    Raises OSError for the first file that cannot be read, when all others are shipped.
+    """
     book_losses(folder)
-    passes = [_ship_file(path) for path in segment_files(folder)]
+    passes, failed = [], []
+    for path in segment_files(folder):
+        try:
+            passes.append(_ship_file(path))
+        except OSError as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
     return Shipped(sum(one.records for one in passes), sum(one.waiting_bytes for one in passes))
 
 
@@ -151,10 +161,8 @@ def _batch(segment: Segment, position: int, data: bytes) -> Batch:
     for frame in frames(data, 0):
         start, batch.end = batch.end, position + frame.end
         try:
-            if frame.record is None:
-                raise RecordRefused("damaged")
-            record = AccessRecord.from_bytes(frame.record)
-            batch.rows.append(Row(record, row_of(record, segment.node), frame.record))
+            record = AccessRecord.from_bytes(frame.record or b"")  # damaged: bytes that are none
+            batch.rows.append(Row(record, row_of(record, segment.node), frame.record or b""))
         except RecordRefused:
             batch.bad.append(data[start - position : frame.end])
     return batch

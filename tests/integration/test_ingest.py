@@ -5,7 +5,6 @@ import random
 from datetime import UTC, datetime
 
 import pytest
-from django.db import connection
 
 from audit import ingest
 from audit.models import AccessLog, AccessLogRule, LogGap, MinuteCount, SpoolSegment, UseCount
@@ -299,14 +298,3 @@ def test_rows_that_decide_are_counted_with_their_last_use(folder):
 
     assert use.count == 5
     assert use.last_at == datetime.fromtimestamp(NOW + 3, UTC)
-
-
-@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no partitions")
-def test_on_postgresql_rows_of_today_are_in_the_partition_of_today(folder):
-    now = datetime.now(UTC)
-    spooled(folder, [a_record(at=now.timestamp())])
-    ingest.ship(folder)
-
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT tableoid::regclass::text FROM audit_accesslog")
-        assert cursor.fetchone()[0] == f"audit_accesslog_{now:%Y%m%d}"
