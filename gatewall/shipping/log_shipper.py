@@ -32,6 +32,7 @@ class LogShipper:
         self._thread = Thread()
         self._tidied_at: datetime | None = None
         self._complete_until: float | None = None
+        self._looked: ingest.Looked = {}
         self._waiting_bytes = 0
         self.problem = ""
         """Why nothing is shipped at the moment, or nothing."""
@@ -75,7 +76,7 @@ class LogShipper:
         began = time.monotonic()
         try:
             self._tidy(timezone.now())
-            self._waiting_bytes = ingest.ship(self._spool).waiting_bytes
+            self._waiting_bytes = ingest.ship(self._spool, self._looked).waiting_bytes
             _checkpoint()
             self._complete_until = began
             self._say("")

@@ -182,7 +182,7 @@ def test_dying_while_losses_are_told_doubles_and_loses_none(folder, step):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ingest, step, lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            ingest.book_losses(folder)
+            ingest.ship(folder)
     ingest.ship(folder)
 
     assert gaps() == [("dropped", 7)]
@@ -201,6 +201,33 @@ def test_what_the_database_refuses_is_set_aside_and_holds_nothing_up(folder):
         a_record(n).decision_id for n in refused
     }
     assert sum(row.count for row in MinuteCount.objects.filter(kind="outcome")) == 18
+
+
+def test_who_is_overtaken_by_another_leaves_the_rest_to_the_next_pass(folder, monkeypatch):
+    spooled(folder, records(5))
+    insert, overtaken = ingest._insert_batch, []
+
+    def overtake(*batch):
+        if not overtaken:
+            overtaken.append(True)
+            ingest.ship(folder)
+        return insert(*batch)
+
+    monkeypatch.setattr(ingest, "_insert_batch", overtake)
+    ingest.ship(folder)
+
+    assert AccessLog.objects.count() == 5
+    assert sum(row.count for row in MinuteCount.objects.filter(kind="outcome")) == 5
+    assert segment_files(folder) == []
+
+
+def test_a_file_in_which_nothing_is_new_costs_no_query(folder, django_assert_num_queries):
+    spooled(folder, records(3), close=False)
+    looked = {}
+    ingest.ship(folder, looked)
+
+    with django_assert_num_queries(0):
+        ingest.ship(folder, looked)
 
 
 def test_a_record_that_is_there_already_is_not_there_twice(folder):

@@ -127,11 +127,11 @@ def test_a_bug_does_not_end_the_shipping(shipper, monkeypatch, caplog):
     passes = []
     monkeypatch.setattr(shipper, "_tidy", lambda _: None)
     monkeypatch.setattr(log_shipper, "_checkpoint", lambda: None)
-    monkeypatch.setattr(ingest, "ship", lambda _: 1 / 0)
+    monkeypatch.setattr(ingest, "ship", lambda *_: 1 / 0)
 
     with shipper.shipping():
         wait_until(lambda: not shipper._thread.is_alive(), what="the bug")
-        monkeypatch.setattr(ingest, "ship", lambda _: passes.append(1) or ingest.Shipped())
+        monkeypatch.setattr(ingest, "ship", lambda *_: passes.append(1) or ingest.Shipped())
         shipper.keep_going()
         assert "a bug" in caplog.text
         wait_until(lambda: passes and not shipper.problem, what="the next pass")
