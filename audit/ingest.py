@@ -89,16 +89,20 @@ def ship(folder: Path, looked: Looked | None = None) -> Shipped:
 
 
 def _ship_file(path: Path, looked: Looked) -> Shipped:
+    if path.suffix == LOSSES:
+        return _book_losses(path, looked)
     finished = not is_being_written(path)  # asked first: after that, what is read is all there will ever be
-    book = _book_losses if path.suffix == LOSSES else _ship_segment
-    shipped = book(path, looked, finished=finished)
+    shipped = _ship_segment(path, looked, finished=finished)
     if finished:
         looked.pop(path, None)
     return shipped
 
 
-def _book_losses(path: Path, looked: Looked, *, finished: bool) -> Shipped:
-    """Write down as a gap what a process of this host could not spool, each record once."""
+def _book_losses(path: Path, looked: Looked) -> Shipped:
+    """Write down as a gap what a process of this host could not spool, each record once.
+
+    The file stays: the next process that begins goes on with it.
+    """
     losses = losses_of(path)
     if losses is None:
         return _set_aside(path)
@@ -110,8 +114,6 @@ def _book_losses(path: Path, looked: Looked, *, finished: bool) -> Shipped:
                 _tell(losses.node, GapKind.DROPPED, losses.count - told, at)
                 _move(losses.id, losses.node, losses.count)
         looked[path] = losses.count, 0
-    if finished:
-        path.unlink()
     return Shipped()
 
 
