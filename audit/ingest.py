@@ -26,7 +26,7 @@ from audit.models import GapKind, LogGap, SpoolSegment
 from audit.records import AccessRecord, RecordRefused
 from audit.rollups import add_counts
 from audit.rows import COLUMNS, row_of
-from audit.segments import Segment, is_being_written, read_from, segment_files, segment_of
+from audit.segments import SEGMENT_BYTES, Segment, is_being_written, read_from, segment_files, segment_of
 
 logger = logging.getLogger(__name__)
 
@@ -88,6 +88,19 @@ def ship(folder: Path, looked: Looked | None = None) -> Shipped:
     return Shipped(sum(one.records for one in passes), sum(one.waiting_bytes for one in passes))
 
 
+def forget(folder: Path, node: str, before: datetime) -> None:
+    """Forget how far files of this host were read that were shipped before this moment and are gone from its spool.
+
+    What still lies there, however long, is never read from its beginning again.
+    """
+    try:
+        files = [*map(segment_of, segment_files(folder)), *map(losses_of, loss_files(folder))]
+    except OSError:
+        return  # one that cannot be read is there as well
+    there = [file.id for file in files if file is not None]
+    SpoolSegment.objects.filter(node=node, shipped_at__lt=before).exclude(pk__in=there).delete()
+
+
 def _ship_file(path: Path, looked: Looked) -> Shipped:
     if path.suffix == LOSSES:
         return _book_losses(path, looked)
@@ -125,7 +138,7 @@ def _ship_segment(path: Path, looked: Looked, *, finished: bool) -> Shipped:
     if segment is None:
         return _set_aside(path) if finished else Shipped()
     shipped, position = 0, _position(segment.id) or segment.first
-    while (batch := _batch(segment, position, read_from(path, position, BATCH_BYTES))).end > position:
+    while (batch := _next_batch(path, segment, position)).end > position:
         began = time.monotonic()
         inserted = _insert_batch(path, position, batch)
         if inserted is None:
@@ -139,6 +152,14 @@ def _ship_segment(path: Path, looked: Looked, *, finished: bool) -> Shipped:
         _bury(path, segment, waiting)
         waiting = 0
     return Shipped(shipped, waiting)
+
+
+def _next_batch(path: Path, segment: Segment, position: int) -> Batch:
+    """Return what comes next in a file; where there is nothing for so long that no frame can be, look further."""
+    batch = _batch(segment, position, read_from(path, position, BATCH_BYTES))
+    if batch.end > position or path.stat().st_size - position < BATCH_BYTES:
+        return batch
+    return _batch(segment, position, read_from(path, position, SEGMENT_BYTES))
 
 
 def _insert_batch(path: Path, position: int, batch: Batch) -> int | None:
@@ -268,6 +289,7 @@ def _bury(path: Path, segment: Segment, torn_bytes: int) -> None:
     if torn_bytes > 0:
         size = path.stat().st_size
         with transaction.atomic():
+            _commit_for_sure()
             aside.keep(path, size - torn_bytes, 0, read_from(path, size - torn_bytes, torn_bytes))
             _tell(segment.node, GapKind.TORN, 1)
             _move(segment.id, segment.node, size)

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from audit import partitions, rollups
-from audit.models import AccessLog, AccessLogRule, LogGap, SpoolSegment
+from audit.models import AccessLog, AccessLogRule, LogGap
 
 _AT_ONCE = 10_000
-_SHIPPED_DAYS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,6 @@ def prune(at: datetime, *, days: int) -> Pruned:
     dropped = partitions.drop_before(partitions.day_of(before))
     deleted = _in_portions(AccessLog, before) + _in_portions(AccessLogRule, before)
     deleted += LogGap.objects.filter(at__lt=before).delete()[0] + rollups.prune(before)
-    SpoolSegment.objects.filter(shipped_at__lt=at - timedelta(days=max(days, _SHIPPED_DAYS))).delete()
     return Pruned(deleted, len(dropped))
 
 

@@ -14,12 +14,15 @@ from django.utils import timezone
 from audit import ingest, partitions, retention
 from gatewall import system_settings
 from gatewall.snapshot.nodes import LogState
+from gatewall.snapshot.places import node_name
 
 logger = logging.getLogger(__name__)
 
 _EVERY_SECONDS = 0.25
 _RETRY_SECONDS = 2.0
 _HOUSEKEEPING = timedelta(hours=1)
+_POSITIONS = timedelta(days=30)
+"""For so long after its last record it is known how far a file was read that is gone."""
 
 
 class LogShipper:
@@ -91,6 +94,7 @@ class LogShipper:
         today = partitions.day_of(at)
         partitions.prepare([today + timedelta(days=number) for number in range(3)], today)
         retention.prune(at, days=system_settings.current().access_log_retention_days)
+        ingest.forget(self._spool, node_name(), at - _POSITIONS)
         self._tidied_at = at
 
     def _say(self, problem: str) -> None:

@@ -2,9 +2,11 @@
 
 import itertools
 import random
-from datetime import UTC, datetime
+import uuid
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.utils import timezone
 
 from audit import ingest
 from audit.models import AccessLog, AccessLogRule, LogGap, MinuteCount, SpoolSegment, UseCount
@@ -244,6 +246,46 @@ def test_half_a_character_is_no_obstacle(folder):
 
     assert ingest.ship(folder).records == 1
     assert (AccessLog.objects.get().user_agent, AccessLog.objects.get().path) == ("?", "/\ufffd")
+
+
+def test_a_hole_larger_than_any_record_hides_nothing_behind_it(folder):
+    spooled(folder, records(20))
+    (path,) = segment_files(folder)
+    data = path.read_bytes()
+    mark = data.index(b"\xf1\x97\xe8\x0a", len(data) // 2)
+    path.write_bytes(data[:mark] + bytes(2 * ingest.BATCH_BYTES) + data[mark:])
+
+    ingest.ship(folder)
+
+    assert (AccessLog.objects.count(), gaps()) == (20, [("damaged", 1)])
+    (kept,) = folder.glob("*.aside")
+    assert kept.stat().st_size == 2 * ingest.BATCH_BYTES
+
+
+def test_what_still_lies_there_is_never_read_twice_however_long_nothing_came(folder):
+    writer = spooled(folder, records(3), close=False)
+    lose(writer, 7)
+    ingest.ship(folder)
+
+    ingest.forget(folder, "node-1", timezone.now() + timedelta(days=400))
+    ingest.ship(folder)
+    writer.write(a_record(4))
+    writer.close()
+    ingest.ship(folder)
+
+    assert (AccessLog.objects.count(), gaps()) == (4, [("dropped", 7)])
+
+
+def test_how_far_a_file_was_read_that_is_gone_is_forgotten_for_this_host_alone(folder):
+    spooled(folder, records(3))
+    ingest.ship(folder)
+    SpoolSegment.objects.create(id=uuid.uuid4(), node="node-2", position=1, shipped_at=timezone.now())
+
+    ingest.forget(folder, "node-1", timezone.now() - timedelta(days=1))
+    assert SpoolSegment.objects.filter(node="node-1").count() == 1
+    ingest.forget(folder, "node-1", timezone.now())
+
+    assert [row.node for row in SpoolSegment.objects.all()] == ["node-2"]
 
 
 def test_the_piece_at_the_end_of_a_segment_is_kept_and_told(folder):
