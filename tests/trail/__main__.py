@@ -58,7 +58,7 @@ def _run(wanted: argparse.Namespace) -> tuple[str, list[str]]:
         ledger, trail = Ledger(), Trail(home, disk.seen, url.get("DATABASE_URL", ""))
         ports = [stage.auth] * 4 + [stage.control] * 2
         visitors = Visitors(ledger, ports, right_answers(furnish(stage.control)), rate=wanted.rate)
-        scene = Scene(stage, disk, trail, visitors, random.Random(wanted.seed), database)  # noqa: S311 - a seed
+        scene = Scene(stage, trail, visitors, random.Random(wanted.seed), disk, database)  # noqa: S311 - a seed
         began = time.monotonic()
         with visitors:
             events = nemesis.run(

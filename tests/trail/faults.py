@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from audit.frames import frames
-from audit.segments import segment_files, segment_of
+from audit.segments import is_being_written, segment_files, segment_of
 from tests.postgres import Server
+from tests.processes import wait_until
 from tests.trail.account import Trail
 from tests.trail.disk import SmallDisk
 from tests.trail.stage import Stage
@@ -23,15 +24,22 @@ class Scene:
     """A host with everything that can be taken away from it. Without a server, its database is SQLite."""
 
     stage: Stage
-    disk: SmallDisk
     trail: Trail
     visitors: Visitors
     choice: random.Random
+    small_disk: SmallDisk | None = None
     server: Server | None = None
+    longest_outage: float = 7
+
+    @property
+    def disk(self) -> SmallDisk:
+        """The disk of the spool, where it is one of its own."""
+        assert self.small_disk is not None
+        return self.small_disk
 
 
 def a_worker_of_the_data_plane(scene: Scene) -> None:
-    scene.stage.kill_worker("auth", scene.choice)
+    wait_until(lambda: scene.stage.kill_worker("auth", scene.choice), what="a worker that may be killed")
     time.sleep(scene.choice.uniform(0, 0.5))
 
 
@@ -98,13 +106,13 @@ def everything(scene: Scene) -> None:
 def database_gone(scene: Scene) -> None:
     """Locked by somebody for as long (SQLite), or its server stopped at once (PostgreSQL)."""
     with _without_database(scene):
-        _visit_for(scene, scene.choice.uniform(2, 7))
+        _visit_for(scene, scene.choice.uniform(2, scene.longest_outage))
 
 
 def database_hangs(scene: Scene) -> None:
     """Every process of the server stands still; with SQLite, what writes hangs as long as it is locked."""
     with scene.server.hanging() if scene.server else _without_database(scene):
-        _visit_for(scene, scene.choice.uniform(2, 7))
+        _visit_for(scene, scene.choice.uniform(2, scene.longest_outage))
 
 
 def disk_full(scene: Scene) -> None:
@@ -158,8 +166,8 @@ def bits_flipped(scene: Scene) -> None:
 
 
 KILLS: dict[Callable[[Scene], None], int] = {
-    a_worker_of_each_plane: 20,
-    a_worker_of_the_data_plane: 6,
+    a_worker_of_each_plane: 12,
+    a_worker_of_the_data_plane: 50,
     a_worker_of_the_control_plane: 6,
     both_workers_of_the_control_plane: 6,
     the_agent: 6,
@@ -217,10 +225,14 @@ def _agent_dies(scene: Scene, step: str, prepare: Callable[[Scene], None] = lamb
 
 
 def _finish_a_segment(scene: Scene) -> None:
-    """Kill the planes' workers while no agent looks, so that there is a file to be removed."""
-    if not any(scene.stage.kill_worker(plane, scene.choice) for plane in ("control", "auth")):
-        scene.stage.kill("auth")
-        scene.stage.start("auth")
+    """Kill until there is a file that nobody writes any more; no agent looks."""
+    _visit_for(scene, 0.5)
+    for plane in ("control", "control", "auth", "auth"):
+        scene.stage.kill_worker(plane, scene.choice)
+        if not all(is_being_written(path) for path in segment_files(scene.trail.spool)):
+            return
+    scene.stage.kill("auth")
+    scene.stage.start("auth")
 
 
 def _damage(scene: Scene, number: int) -> None:
@@ -228,7 +240,7 @@ def _damage(scene: Scene, number: int) -> None:
     scene.stage.kill("agent")
     _visit_for(scene, 1)
     scene.stage.kill("auth")
-    damaged = sum(_flip(scene, path, number) for path in segment_files(scene.disk.seen))
+    damaged = sum(_flip(scene, path, number) for path in segment_files(scene.trail.spool))
     scene.stage.start("auth")
     assert damaged, "nothing was there to be damaged"
 

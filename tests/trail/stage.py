@@ -127,7 +127,7 @@ class Stage:
         for name in names:
             self._processes.pop(name).wait(30)
 
-    def agent_dies(self, step: str, seconds: float = 30) -> None:
+    def agent_dies(self, step: str, seconds: float = 90) -> None:
         """Run an agent that dies at one step of its shipping; return when it has."""
         self._start("dying agent", [sys.executable, "-c", _DYING_AGENT, step, "agent"])
         process = self._processes.pop("dying agent")

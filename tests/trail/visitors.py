@@ -88,12 +88,17 @@ class Visitors:
         self._stop = threading.Event()
         self._questions = [(_wire(headers), verdict.status) for headers, verdict in right]
         self._between = len(ports) / rate
-        self._threads = [
-            threading.Thread(target=self._run, args=(port, number / rate), daemon=True)
-            for number, port in enumerate(ports)
-        ]
+        self.right = right
+        self._ports = ports
+        self._rate = rate
+        self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Self:
+        self._stop.clear()
+        self._threads = [
+            threading.Thread(target=self._run, args=(port, number / self._rate), daemon=True)
+            for number, port in enumerate(self._ports)
+        ]
         for thread in self._threads:
             thread.start()
         self.wait_for_more(len(self._threads))
