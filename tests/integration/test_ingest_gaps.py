@@ -1,5 +1,6 @@
 """From the spool to the database: what cannot arrive is told, set aside and holds nothing up."""
 
+import itertools
 import random
 import uuid
 from datetime import timedelta
@@ -8,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 from audit import ingest
+from audit.frames import frames
 from audit.models import AccessLog, LogGap, MinuteCount, SpoolSegment
 from audit.records import AccessRecord
 from audit.segments import segment_files
@@ -47,21 +49,60 @@ def test_a_flipped_bit_costs_one_record_and_is_told(folder):
     assert [(gap.kind, gap.count) for gap in LogGap.objects.all()] == [("damaged", 1)]
 
 
-def test_however_bits_flip_the_other_records_arrive(folder):
+def test_a_thousand_flipped_bits_cost_a_thousand_records_each_told_and_set_aside(folder):
     numbers = random.Random(11)  # noqa: S311 - examples, no secrets
-    for number in range(30):
+    made = records(10 * 201)
+    for first in range(0, len(made), 201):
+        spooled(folder, made[first : first + 201])
+    hit = [number for path in segment_files(folder) for number in flip_every_other(path, numbers)]
+
+    ingest.ship(folder)
+
+    assert len(hit) == 1000
+    assert AccessLog.objects.count() == len(made) - 1000
+    assert sum(count for kind, count in gaps() if kind == "damaged") == 1000
+    assert len(list(folder.glob("*.aside"))) == 1000
+    assert sum(row.count for row in MinuteCount.objects.filter(kind="outcome")) == len(made) - 1000
+    assert segment_files(folder) == []
+
+
+def flip_every_other(path, numbers):
+    """Flip a bit of every other record of a segment; where they were."""
+    data = bytearray(path.read_bytes())
+    first = data.index(b"\n") + 1
+    ends = [0, *(frame.end for frame in frames(bytes(data[first:]), 0))]
+    hit = [numbers.randrange(first + begin, first + end) for begin, end in itertools.pairwise(ends)][1::2]
+    for at in hit:
+        data[at] ^= 1 << numbers.randrange(8)
+    path.write_bytes(data)
+    return hit
+
+
+@pytest.mark.parametrize("step", [101, pytest.param(1, marks=pytest.mark.full)])
+def test_a_segment_torn_anywhere_in_its_last_three_records_is_told_and_its_end_set_aside(folder, step):
+    spooled(folder, records(3))
+    (path,) = segment_files(folder)
+    data = path.read_bytes()
+    path.unlink()
+    first = data.index(b"\n") + 1
+    ends = [first + frame.end for frame in frames(data[first:], 0)]
+    for length in range(first, len(data) + 1, step):
         AccessLog.objects.all().delete()
-        spooled(folder, records(10))
-        (path,) = segment_files(folder)
-        data = bytearray(path.read_bytes())
-        first = data.index(b"\n") + 1
-        data[numbers.randrange(first, len(data))] ^= 1 << numbers.randrange(8)
-        path.write_bytes(data)
+        LogGap.objects.all().delete()
+        torn = folder / f"{uuid.uuid4()}.spool"
+        torn.write_bytes(data.replace(path.stem.encode(), torn.stem.encode())[:length])
 
         ingest.ship(folder)
 
-        assert AccessLog.objects.count() >= 9, number
-        assert segment_files(folder) == []
+        whole = [end for end in ends if end <= length]
+        left = length - (whole[-1] if whole else first)
+        assert AccessLog.objects.count() == len(whole), length
+        assert gaps() == ([("torn", 1)] if left else []), length
+        assert [kept.read_bytes() for kept in folder.glob("*.aside")] == (
+            [data[length - left : length]] if left else []
+        )
+        for kept in folder.glob("*.aside"):
+            kept.unlink()
 
 
 def test_a_record_that_is_no_row_is_told_and_holds_nothing_up(folder):
