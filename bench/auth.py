@@ -46,7 +46,7 @@ def main() -> None:
     result = report.summary(rounds, {server.name: server.limit for server in servers}, options.requests)
     print(report.as_text(result))  # noqa: T201 - a command
     if options.write:
-        report.write(result, _BASE)
+        report.write("auth", result, report.as_text(result), _BASE)
 
 
 def _round(servers: list[Server], requests: int) -> dict[str, float]:
