@@ -6,7 +6,6 @@ it is missing.
 """
 
 import logging
-import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,7 +21,7 @@ from audit.frames import frames
 from audit.models import LogGap, SpoolSegment
 from audit.records import AccessRecord, Gap, RecordRefused
 from audit.rollups import add_counts
-from audit.rows import COLUMNS, row_of
+from audit.rows import COLUMNS, row_of, rules_of
 from audit.spool import Segment
 
 logger = logging.getLogger(__name__)
@@ -40,6 +39,7 @@ class Batch:
     end: int
     records: list[AccessRecord] = field(default_factory=list)
     rows: list[tuple[Any, ...]] = field(default_factory=list)
+    rules: list[tuple[Any, ...]] = field(default_factory=list)
     gaps: list[LogGap] = field(default_factory=list)
 
 
@@ -103,7 +103,9 @@ def _add(batch: Batch, node: str, data: bytes | None) -> None:
         batch.gaps.append(_gap(node, "dropped", gap.count, datetime.fromtimestamp(gap.at, UTC)))
         return
     record = AccessRecord.from_bytes(data)
-    batch.rows.append(row_of(record, node))
+    row = row_of(record, node)
+    batch.rules += rules_of(record, row)
+    batch.rows.append(row)
     batch.records.append(record)
 
 
@@ -112,35 +114,21 @@ def _gap(node: str, kind: str, count: int, at: datetime | None = None) -> LogGap
 
 
 def _insert(batch: Batch) -> None:
-    rules = [
-        (rule["id"], row[1], row[0])
-        for record, row in zip(batch.records, batch.rows, strict=True)
-        for rule in record.rules
-    ]
     if connection.vendor == "postgresql":
         _copy("audit_accesslog", COLUMNS, batch.rows)
-        _copy("audit_accesslogrule", ("rule_id", "at", "decision_id"), rules)
+        _copy("audit_accesslogrule", ("rule_id", "at", "decision_id"), batch.rules)
         return
+    # As Django writes them to a database that knows neither moments nor UUIDs.
+    moment = connection.ops.adapt_datetimefield_value
     with connection.cursor() as cursor:
-        cursor.executemany(_LOG, [_plain(row) for row in batch.rows])
-        cursor.executemany(_RULES, [_plain(row) for row in rules])
+        cursor.executemany(_LOG, [(row[0].hex, moment(row[1]), *row[2:]) for row in batch.rows])
+        cursor.executemany(_RULES, [(rule, moment(at), key.hex) for rule, at, key in batch.rules])
 
 
 def _copy(table: str, columns: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> None:
     with connection.cursor() as cursor, cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN") as copy:
         for row in rows:
             copy.write_row(row)
-
-
-def _plain(row: tuple[Any, ...]) -> list[Any]:
-    """Return the values as Django writes them to a database that knows neither moments nor UUIDs."""
-    return [_as_stored(value) for value in row]
-
-
-def _as_stored(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return connection.ops.adapt_datetimefield_value(value)
-    return value.hex if isinstance(value, uuid.UUID) else value
 
 
 def _set_aside(path: Path, *, finished: bool) -> None:

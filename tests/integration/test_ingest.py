@@ -128,8 +128,24 @@ def test_however_bits_flip_the_other_records_arrive(folder):
         assert spool.segment_files(folder) == []
 
 
-def test_a_record_that_is_no_row_is_told_and_holds_nothing_up(folder):
-    spooled(folder, [a_record(1), a_record(2, client_ip="nowhere"), a_record(3)])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"client_ip": "nowhere"},
+        {"status": 70_000},
+        {"latency_us": 2**64},
+        {"policy_revision": "5"},
+        {"path": None},
+        {"rules": [{"name": "no id"}]},
+        {"rules": [7]},
+        {"decided_by": {"id": 7}},
+        {"decided_by": {"kind": "waf-rule", "id": "7"}},
+        {"subject": ["Bob"]},
+    ],
+    ids=str,
+)
+def test_a_record_that_is_no_row_is_told_and_holds_nothing_up(folder, parts):
+    spooled(folder, [a_record(1), a_record(2, **parts), a_record(3)])
 
     assert ingest.ship(folder) == 2
     assert LogGap.objects.get().kind == "damaged"
