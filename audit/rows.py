@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from audit.records import MAX_PATH, MAX_QUERY, MAX_TEXT, AccessRecord, RecordRefused
+from audit.records import MAX_PATH, MAX_QUERY, MAX_TEXT, AccessRecord, RecordRefused, storable
 from gatewall.engine.addresses import parse_address
 
 COLUMNS = (
@@ -38,7 +38,6 @@ COLUMNS = (
 )
 """The columns of the access log, in the order of ``row_of``."""
 _NOBODY: dict[str, Any] = {"kind": None}
-_SMALL, _BIG = 2**15 - 1, 2**63 - 1
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -52,37 +51,29 @@ def row_of(record: AccessRecord, node: str) -> tuple[Any, ...]:
             node,
             record.client_ip[:45],
             client_key(record.client_ip),
-            _text_or_none(record.country_code, 2),
-            _text(record.method, 32),
-            _text(record.scheme, 16),
-            _text_or_none(record.host, 255),
-            _text(record.path, MAX_PATH),
-            _text(record.query, MAX_QUERY),
-            _text(record.user_agent, MAX_TEXT),
-            _number(record.status, _SMALL),
-            _text(record.outcome, 16),
-            _text(record.reason, 64),
-            _text_or_none(decided_by["kind"], 64),
-            _id(decided_by.get("id")),
-            _encode(record.rules) if record.rules else "[]",
+            _storable(record.country_code, 2),
+            _storable(record.method, 32),
+            _storable(record.scheme, 16),
+            _storable(record.host, 255),
+            _storable(record.path, MAX_PATH),
+            _storable(record.query, MAX_QUERY),
+            _storable(record.user_agent, MAX_TEXT),
+            int(record.status),
+            _storable(record.outcome, 16),
+            _storable(record.reason, 64),
+            _storable(decided_by["kind"], 64),
+            decided_by.get("id"),
+            _encode([{**rule, "id": int(rule["id"])} for rule in record.rules]) if record.rules else "[]",
             None if record.credential is None else _encode(record.credential),
             _encode(record.visible),
-            _text_or_none(subject["kind"], 16),
-            _id(subject.get("id")),
-            _text_or_none(subject.get("name"), 100),
-            _number(record.latency_us, _BIG),
-            _number(record.policy_revision, _BIG),
+            _storable(subject["kind"], 16),
+            subject.get("id"),
+            _storable(subject.get("name"), 100),
+            int(record.latency_us),
+            int(record.policy_revision),
         )
-    except (ValueError, TypeError, AttributeError, LookupError, OverflowError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         raise RecordRefused(f"not a row ({type(error).__name__})") from None
-
-
-def rules_of(record: AccessRecord, row: tuple[Any, ...]) -> list[tuple[int, datetime, uuid.UUID]]:
-    """Return the rows of the rules that contributed to this row. Raises RecordRefused."""
-    try:
-        return [(_number(rule["id"], _BIG), row[1], row[0]) for rule in record.rules]
-    except (ValueError, TypeError, LookupError) as error:
-        raise RecordRefused(f"not a rule ({type(error).__name__})") from None
 
 
 # The same visitors come again and again, and reading an address is a fifth of the work of a row.
@@ -95,19 +86,5 @@ def client_key(address: str) -> str:
     return f"4{int(parsed):08x}" if parsed.version == 4 else f"6{int(parsed):032x}"
 
 
-def _text(value: str, length: int) -> str:
-    return value[:length].replace("\0", "\ufffd")
-
-
-def _text_or_none(value: str | None, length: int) -> str | None:
-    return None if value is None else _text(value, length)
-
-
-def _number(value: int, most: int) -> int:
-    if type(value) is not int or not -most <= value <= most:
-        raise ValueError("not a number of this column")
-    return value
-
-
-def _id(value: int | None) -> int | None:
-    return None if value is None else _number(value, _BIG)
+def _storable(value: str | None, length: int) -> str | None:
+    return None if value is None else storable(value, length)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from audit import spool
+from audit import segments
 from bench import report, sizes, traffic
 from bench.cpu import cpu_seconds
 from bench.load import send_each
@@ -102,16 +102,16 @@ class Bench:
         """Ship a copy of the spool, so that the next database gets the same."""
         copy = self._folder / f"spool-{place.name}"
         copy.mkdir(exist_ok=True)
-        for path in spool.segment_files(self._spool):
+        for path in segments.segment_files(self._spool):
             shutil.copy2(path, copy)
         return json.loads(_run(place.environment, "-m", "bench.ship_once", str(copy)))
 
     def _spool_bytes(self) -> int:
-        return sum(path.stat().st_size for path in spool.segment_files(self._spool))
+        return sum(path.stat().st_size for path in segments.segment_files(self._spool))
 
     def _forget_shipped(self) -> None:
-        for path in spool.segment_files(self._spool):
-            if not spool.is_being_written(path):
+        for path in segments.segment_files(self._spool):
+            if not segments.is_being_written(path):
                 path.unlink()
 
 

@@ -9,8 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from audit.spool import read_records, segment_files
+from audit.segments import segment_files
 from tests.processes import PASSWORD, request
+from tests.records import read_records
 
 OFFICE = "office.example"
 CLIENT = "198.51.100.7"
