@@ -96,17 +96,17 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='MinuteCount',
+            name='SpanCount',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('minute', models.DateTimeField()),
                 ('kind', models.CharField(max_length=16)),
-                ('key', models.CharField(max_length=255)),
-                ('count', models.BigIntegerField()),
+                ('width', models.PositiveIntegerField(help_text='in seconds')),
+                ('start', models.DateTimeField()),
+                ('counts', models.TextField()),
+                ('error', models.BigIntegerField()),
             ],
             options={
-                'indexes': [models.Index(fields=['kind', 'minute'], name='minute_counts_by_kind')],
-                'constraints': [models.UniqueConstraint(fields=('minute', 'kind', 'key'), name='counted_once_per_minute')],
+                'constraints': [models.UniqueConstraint(fields=('kind', 'width', 'start'), name='span_is_counted_once')],
             },
         ),
         migrations.CreateModel(
