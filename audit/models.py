@@ -69,7 +69,7 @@ class SpoolSegment(models.Model):
 
 
 class SpanCount(models.Model):
-    """How many answers of one minute, hour or day had each key of one kind: a reason, status, host, client, rule, ...
+    """How many answers of one span (audit/counts.py) had each key of one kind: a reason, status, host, client, ...
 
     ``counts`` is a summary (``audit/summaries.py``) as JSON text that no statement looks into, ``error``
     how much any count in it may be too low.

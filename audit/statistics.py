@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 
 from django.db.models import Q, QuerySet, Sum
 
-from audit.counts import DAY, HOUR, KEYS, MINUTE, start_of
+from audit.counts import DAY, HOUR, KEYS, MINUTE, TEN_MINUTES, start_of
 from audit.models import LogGap, SpanCount
 from audit.summaries import Summary
 
 MAX_BARS = 1_500
 MAX_WINDOW = timedelta(days=366)
-_LONGEST = {MINUTE: timedelta(days=2), HOUR: timedelta(days=62), DAY: MAX_WINDOW}
+_LONGEST = {MINUTE: timedelta(days=2), TEN_MINUTES: timedelta(days=8), HOUR: timedelta(days=62), DAY: MAX_WINDOW}
 """How long a timeline may be whose bars are put together from spans of this width."""
 _ROUNDING = timedelta(minutes=1)
 """So much longer whole minutes may be than what was asked for."""
