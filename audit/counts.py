@@ -42,18 +42,21 @@ class Uses:
 
 @dataclass(slots=True)
 class Counts:
-    """The counts of a batch: per minute and kind the keys, and per (kind, row id) the uses."""
+    """The counts of a batch: per minute the (kind, key), and per (kind, row id) the uses."""
 
-    minutes: dict[int, dict[str, Counter[str]]] = field(default_factory=dict)
+    minutes: dict[int, Counter[tuple[str, str]]] = field(default_factory=dict)
     uses: dict[tuple[str, int], Uses] = field(default_factory=dict)
 
     def add(self, record: AccessRecord) -> None:
         """Count one record."""
-        kinds = self.minutes.setdefault(start_of(record.at, MINUTE), {})
-        for kind, key in _keys(record):
-            kinds.setdefault(kind, Counter())[key] += 1
+        minute = start_of(record.at, MINUTE)
+        if minute not in self.minutes:
+            self.minutes[minute] = Counter()
+        self.minutes[minute].update(_keys(record))
         for row in _rows_used(record):
-            self.uses.setdefault(row, Uses()).add(record.at)
+            if row not in self.uses:
+                self.uses[row] = Uses()
+            self.uses[row].add(record.at)
 
     def portions(self, minutes: int) -> Iterator[dict[Place, Summary]]:
         """Yield what is to be added to each span, of at most so many minutes at once."""
@@ -64,10 +67,17 @@ class Counts:
     def _spans(self, minutes: Iterable[int]) -> dict[Place, Summary]:
         spans: dict[Place, Summary] = {}
         for minute in minutes:
-            for kind, counts in self.minutes[minute].items():
+            for kind, counts in _by_kind(self.minutes[minute]).items():
                 for width in KEYS:
                     spans.setdefault((kind, width, start_of(minute, width)), Summary()).add(Summary(counts))
         return spans
+
+
+def _by_kind(counts: Counter[tuple[str, str]]) -> dict[str, Counter[str]]:
+    kinds: dict[str, Counter[str]] = {}
+    for (kind, key), number in counts.items():
+        kinds.setdefault(kind, Counter())[key] = number
+    return kinds
 
 
 def counted(records: Iterable[AccessRecord]) -> Counts:
