@@ -20,7 +20,8 @@ class CreateAccessLog(migrations.CreateModel):
         schema_editor.execute(f'{plain}, PRIMARY KEY ("at", "decision_id")) PARTITION BY RANGE ("at")', parameters)
         schema_editor.execute(f"CREATE TABLE {model._meta.db_table}_default PARTITION OF {model._meta.db_table} DEFAULT")
         for index in model._meta.indexes:
-            schema_editor.add_index(model, index)
+            if index.fields != ["at", "decision_id"]:  # that is the primary key here
+                schema_editor.add_index(model, index)
 
 
 class Migration(migrations.Migration):
