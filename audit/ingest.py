@@ -6,6 +6,7 @@ it is missing. What cannot be a row is set aside as a file, and told as a gap.
 """
 
 import logging
+import time
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from django.utils import timezone
 from audit import aside, partitions
 from audit.counts import counted
 from audit.frames import frames
+from audit.losses import SUFFIX as LOSSES
 from audit.losses import loss_files, losses_of
 from audit.models import GapKind, LogGap, SpoolSegment
 from audit.records import AccessRecord, RecordRefused
@@ -28,7 +30,8 @@ from audit.segments import Segment, is_being_written, read_from, segment_files, 
 
 logger = logging.getLogger(__name__)
 
-BATCH_BYTES = 4 * 1024 * 1024
+BATCH_BYTES = 1024 * 1024
+_SHORTEST_PAUSE = 0.11  # SQLite waits 100 ms at most between two looks
 # Those of the database, and those of its driver for values that it cannot even send.
 _REFUSALS = (DataError, IntegrityError, ValueError, TypeError, OverflowError)
 # The names are ours, above.
@@ -63,64 +66,105 @@ class Shipped:
     waiting_bytes: int = 0
 
 
-def ship(folder: Path) -> Shipped:
-    """Bring what is in the spool to the database. Raises OSError, django.db.Error."""
-    book_losses(folder)
-    passes = [_ship_file(path) for path in segment_files(folder)]
+Looked = dict[Path, tuple[int, int]]
+"""Of each file, how much there was when it was last read, and how many bytes of that were left."""
+
+
+def ship(folder: Path, looked: Looked | None = None) -> Shipped:
+    """Bring what is in the spool to the database. Raises django.db.Error.
+
+    ``looked`` is what passes of one process remember, so that a file in which nothing is new costs no query.
+    Raises OSError for the first file that cannot be read, when all others are shipped.
+    """
+    looked = {} if looked is None else looked
+    passes, failed = [], []
+    for path in (*loss_files(folder), *segment_files(folder)):
+        try:
+            passes.append(_ship_file(path, looked))
+        except OSError as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
     return Shipped(sum(one.records for one in passes), sum(one.waiting_bytes for one in passes))
 
 
-def book_losses(folder: Path) -> None:
-    """Write down as gaps what processes of this host could not spool, each record once. Raises OSError."""
-    for path in loss_files(folder):
-        finished = not is_being_written(path)  # asked first: after that, what is read is all there will ever be
-        losses = losses_of(path)
-        if losses is None:
-            aside.rename(path)
-            continue
+def _ship_file(path: Path, looked: Looked) -> Shipped:
+    finished = not is_being_written(path)  # asked first: after that, what is read is all there will ever be
+    book = _book_losses if path.suffix == LOSSES else _ship_segment
+    shipped = book(path, looked, finished=finished)
+    if finished:
+        looked.pop(path, None)
+    return shipped
+
+
+def _book_losses(path: Path, looked: Looked, *, finished: bool) -> Shipped:
+    """Write down as a gap what a process of this host could not spool, each record once."""
+    losses = losses_of(path)
+    if losses is None:
+        return _set_aside(path)
+    if looked.get(path) != (losses.count, 0):
         with transaction.atomic():
             told = _position(losses.id) or 0
             if losses.count > told:
                 at = datetime.fromtimestamp(losses.at, UTC) if losses.at else timezone.now()
                 _tell(losses.node, GapKind.DROPPED, losses.count - told, at)
                 _move(losses.id, losses.node, losses.count)
-        if finished:
-            path.unlink()
+        looked[path] = losses.count, 0
+    if finished:
+        path.unlink()
+    return Shipped()
 
 
-def _ship_file(path: Path) -> Shipped:
-    finished = not is_being_written(path)  # asked first, as above
+def _ship_segment(path: Path, looked: Looked, *, finished: bool) -> Shipped:
+    size = path.stat().st_size
+    if not finished and path in looked and looked[path][0] == size:
+        return Shipped(0, looked[path][1])
     segment = segment_of(path)
     if segment is None:
         return _set_aside(path) if finished else Shipped()
-    shipped = 0
-    while (number := _ship_batch(path, segment)) is not None:
-        shipped += number
-    waiting = path.stat().st_size - (_position(segment.id) or segment.first)
+    shipped, position = 0, _position(segment.id) or segment.first
+    while (batch := _batch(segment, position, read_from(path, position, BATCH_BYTES))).end > position:
+        began = time.monotonic()
+        inserted = _insert_batch(path, position, batch)
+        if inserted is None:
+            return Shipped(shipped)  # the next pass begins where the other one is
+        shipped, position = shipped + inserted, batch.end
+        if position < size:
+            _let_others_write(time.monotonic() - began)
+    waiting = max(0, path.stat().st_size - position)
+    looked[path] = position + waiting, waiting
     if finished:
         _bury(path, segment, waiting)
         waiting = 0
     return Shipped(shipped, waiting)
 
 
-def _ship_batch(path: Path, segment: Segment) -> int | None:
-    """Return how many records the next batch had, or None if there is nothing (more) to ship."""
+def _insert_batch(path: Path, position: int, batch: Batch) -> int | None:
+    """Insert a batch that begins at this position; return how many records it had, or None if somebody was faster."""
+    counts = counted(row.record for row in batch.rows)  # the lock is held for as little as possible
     with transaction.atomic():
         _commit_for_sure()
-        position = _position(segment.id) or segment.first
-        batch = _batch(segment, position, read_from(path, position, BATCH_BYTES))
-        if batch.end == position:
+        if (_position(batch.segment.id) or batch.segment.first) != position:
             return None
         partitions.prepare({partitions.day_of(row.columns[1]) for row in batch.rows}, timezone.now().date())
         kept = _insert(batch.rows, batch.bad)
-        add_counts(counted(row.record for row in kept))
+        add_counts(counts if len(kept) == len(batch.rows) else counted(row.record for row in kept))
         for number, data in enumerate(batch.bad):
             aside.keep(path, position, number, data)
         if batch.bad:
-            logger.error("access log: %d records of segment %s are set aside", len(batch.bad), segment.id)
-            _tell(segment.node, GapKind.DAMAGED, len(batch.bad))
-        _move(segment.id, segment.node, batch.end)
+            logger.error("access log: %d records of segment %s are set aside", len(batch.bad), batch.segment.id)
+            _tell(batch.segment.node, GapKind.DAMAGED, len(batch.bad))
+        _move(batch.segment.id, batch.segment.node, batch.end)
     return len(kept)
+
+
+def _let_others_write(held_seconds: float) -> None:
+    """On SQLite, where there is one lock to write, leave it for as long as it was held.
+
+    Who waits for it looks again every 100 ms and is in no queue: without a pause he would never get it.
+    """
+    if connection.vendor == "sqlite":
+        time.sleep(max(held_seconds, _SHORTEST_PAUSE))
 
 
 def _commit_for_sure() -> None:
@@ -151,10 +195,8 @@ def _batch(segment: Segment, position: int, data: bytes) -> Batch:
     for frame in frames(data, 0):
         start, batch.end = batch.end, position + frame.end
         try:
-            if frame.record is None:
-                raise RecordRefused("damaged")
-            record = AccessRecord.from_bytes(frame.record)
-            batch.rows.append(Row(record, row_of(record, segment.node), frame.record))
+            record = AccessRecord.from_bytes(frame.record or b"")  # damaged: bytes that are none
+            batch.rows.append(Row(record, row_of(record, segment.node), frame.record or b""))
         except RecordRefused:
             batch.bad.append(data[start - position : frame.end])
     return batch

@@ -1,9 +1,7 @@
 """A segment of the spool that is torn or damaged: what stands before it counts, and nothing is made up."""
 
-import logging
 import random
 import struct
-import zlib
 
 import pytest
 
