@@ -295,6 +295,32 @@ def test_a_rule_that_has_not_changed_matches_what_it_matched():
         assert (outcome.verdict.reason, "waf-rules" in outcome.assumed) == (reason, True)
 
 
+def test_an_entry_that_asks_for_inspection_has_had_the_rules_asked():
+    policy = {"allowed": [an_allowed(CLIENT, inspect=True)], "rules": [a_rule_for("cookies")]}
+
+    assert again(BOBS, policy, policy, UNCHANGED).verdict.reason == "client-allowed"
+    assert again(BOBS, policy, policy, ALL_CHANGED).missing == "waf-rules"
+
+
+@pytest.mark.parametrize("client", [None, " ", "1.2.3.4"], ids=["no client", "an empty one", "a client"])
+def test_an_allowlist_applies_where_it_applied(client):
+    lines, policy = [("x-forwarded-for", client), *VISIT[1:]], a_policy(allowed=["10.0.0.0/8", "1.2.3.4"])
+
+    record = recorded(lines, policy, peer="10.0.0.1")
+
+    assert record.reason == ("client-allowed" if client == "1.2.3.4" else "credential-missing")
+    assert a_redecider(policy).redecide(record).verdict.reason == record.reason
+
+
+@pytest.mark.parametrize("agent", [f"attack {BOBS_GIT_TOKEN}", f"{'a' * 600}attack"], ids=["masked", "cut"])
+def test_a_user_agent_that_is_not_whole_makes_a_request_undecidable(agent):
+    lines = [*BOBS, ("user-agent", agent)]
+
+    for target in ("user-agent", "headers"):
+        assert again(lines, {}, {"rules": [a_rule_for(target)]}).missing == "waf-rules"
+    assert again(lines, {}, {"rules": [a_rule_for("path")]}).missing is None
+
+
 def test_a_rule_of_a_domain_is_not_settled_when_a_domain_has_changed():
     rules = [a_rule_for("cookies", id=7, domain=OFFICE)]
     history = ChangeHistory(known_from=0, newest=2)
