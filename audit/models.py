@@ -43,7 +43,7 @@ class AccessLog(models.Model):
             models.Index(fields=["at", "decision_id"], name="access_log_by_time"),
             models.Index(fields=["client_key", "at"], name="access_log_by_client"),
             models.Index(fields=["host", "at"], name="access_log_by_host"),
-            models.Index(fields=["subject_kind", "subject_id", "at"], name="access_log_by_subject"),
+            models.Index(fields=["subject_id", "at"], name="access_log_by_subject"),
             models.Index(fields=["reason", "at"], name="access_log_by_reason"),
         ]
 

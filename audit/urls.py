@@ -1,4 +1,4 @@
-"""The paths of what happened."""
+"""The paths of what happened. What needs the gate's own parts stands in ``gatewall.operations``."""
 
 from django.urls import path
 
@@ -7,5 +7,4 @@ from audit import statistics_views, views
 urlpatterns = [
     path("access-logs", views.AccessLogs.as_view(), name="access-logs"),
     path("access-logs/stats", statistics_views.AccessLogStats.as_view(), name="access-log-stats"),
-    path("access-logs/<uuid:decision_id>", views.AccessLogEntry.as_view(), name="access-log"),
 ]

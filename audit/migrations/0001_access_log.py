@@ -81,7 +81,7 @@ class Migration(migrations.Migration):
                 ('policy_revision', models.BigIntegerField()),
             ],
             options={
-                'indexes': [models.Index(fields=['at', 'decision_id'], name='access_log_by_time'), models.Index(fields=['client_key', 'at'], name='access_log_by_client'), models.Index(fields=['host', 'at'], name='access_log_by_host'), models.Index(fields=['subject_kind', 'subject_id', 'at'], name='access_log_by_subject'), models.Index(fields=['reason', 'at'], name='access_log_by_reason')],
+                'indexes': [models.Index(fields=['at', 'decision_id'], name='access_log_by_time'), models.Index(fields=['client_key', 'at'], name='access_log_by_client'), models.Index(fields=['host', 'at'], name='access_log_by_host'), models.Index(fields=['subject_id', 'at'], name='access_log_by_subject'), models.Index(fields=['reason', 'at'], name='access_log_by_reason')],
             },
         ),
         migrations.CreateModel(

@@ -122,6 +122,10 @@ class Version:
 class WafInspector(Protocol):
     """The port of the WAF step."""
 
+    @property
+    def rules(self) -> Sequence[WafRule]:
+        """All rules, in the order in which they are reported."""
+
     def inspect(self, request: AccessRequest, domain: str | None) -> Sequence[WafRule]:
         """Return the rules that match the request."""
 

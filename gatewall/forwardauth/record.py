@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
-from audit.records import MAX_PATH, MAX_TEXT, AccessRecord, masked_query
-from gatewall.engine.model import AccessRequest, Action, DecidedBy, Decision, RuleMatch, Subject
+from audit.masking import masked_host, masked_path, masked_query, masked_text
+from audit.records import MAX_PATH, MAX_QUERY, MAX_TEXT, AccessRecord
+from gatewall.engine.model import AccessRequest, Action, DecidedBy, Decision, Effect, Reason, RuleMatch, Subject
 
 
 def record_of(
@@ -18,16 +19,17 @@ def record_of(
         country_code=decision.country_code,
         method=request.method,
         scheme=request.scheme,
-        host=request.host.name if request.host else None,
-        path=path[:MAX_PATH],
-        query=masked_query(query),
-        user_agent=request.header("user-agent")[:MAX_TEXT],
+        host=masked_host(request.host.name) if request.host else None,
+        # Masked before it is cut: half a secret does not look like one.
+        path=masked_path(path)[:MAX_PATH],
+        query=masked_query(query)[:MAX_QUERY],
+        user_agent=masked_text(request.header("user-agent"))[:MAX_TEXT],
         status=status,
         outcome=decision.effect.value,
         reason=decision.reason.value,
         decided_by=row_of(decision.verdict.decided_by),
         rules=rules_of(decision.rules),
-        credential=_credential(request, decision.subject),
+        credential=_credential(request, decision),
         visible=sorted(request.visible),
         subject=_subject(decision.subject),
         latency_us=max(0, round((answered_at - request.at) * 1_000_000)),
@@ -52,11 +54,16 @@ def rules_of(matches: Iterable[RuleMatch]) -> list[dict[str, object]]:
     ]
 
 
-def _credential(request: AccessRequest, subject: Subject | None) -> dict[str, object] | None:
-    """Return the kind of the first credential and whether one of them was good; never a credential."""
+def _credential(request: AccessRequest, decision: Decision) -> dict[str, object] | None:
+    """Return the kind of the first credential and whether one of them was good; never a credential.
+
+    A refusal before the credentials' turn says nothing of them.
+    """
     if not request.credentials:
         return None
-    state = "valid" if subject else "not-valid"
+    subject = decision.subject
+    checked = decision.effect is Effect.ALLOW or decision.reason is Reason.CREDENTIAL_INVALID
+    state = "valid" if subject else "not-valid" if checked else "not-checked"
     return {"kind": request.credentials[0].kind.value, "amr": list(subject.amr) if subject else [], "state": state}
 
 

@@ -7,7 +7,7 @@ import pytest
 from gatewall.engine.evaluate import CANNOT_DECIDE
 from gatewall.engine.model import CredentialKind, DecidedBy, Effect, Reason, RuleMatch, Verdict
 from gatewall.forwardauth.record import record_of
-from tests.cast import BOB_SUBJECT, LICENSE_SUBJECT, NOW, a_credential, a_decision, a_request
+from tests.cast import BOB_SUBJECT, BOBS_GIT_TOKEN, LICENSE_SUBJECT, NOW, a_credential, a_decision, a_request
 from tests.unit.dialects import TONGUES
 
 CANARY = "canary-secret"
@@ -83,6 +83,41 @@ def test_a_record_says_which_credential_was_sent_and_what_it_was_worth(subject, 
     record = recorded(a_decision(subject=subject), request)
 
     assert record.credential == {"kind": "session-cookie", "amr": amr, "state": state}
+
+
+@pytest.mark.parametrize(
+    ("reason", "effect", "state"),
+    [
+        (Reason.CREDENTIAL_INVALID, Effect.CHALLENGE, "not-valid"),
+        (Reason.HOST_PUBLIC, Effect.ALLOW, "not-valid"),
+        (Reason.CLIENT_BLOCKED, Effect.DENY, "not-checked"),
+        (Reason.WAF_RULE, Effect.DENY, "not-checked"),
+        (Reason.CANNOT_DECIDE, Effect.ERROR, "not-checked"),
+    ],
+)
+def test_a_record_says_whether_a_credential_was_looked_at_at_all(reason, effect, state):
+    record = recorded(a_decision(reason, effect=effect), a_request(credentials=["x"]))
+
+    assert record.credential["state"] == state
+
+
+@pytest.mark.parametrize("uri", ["/a/{}", "/?a={}", "/?{}", "/x;y={}"])
+def test_a_token_in_the_target_the_user_agent_or_the_host_reaches_no_record(uri):
+    token = BOBS_GIT_TOKEN
+    request = a_request(uri=uri.format(token), host=f"{token}.example", headers={"user-agent": f"git {token}"})
+
+    data = recorded(request=request).to_bytes().lower()
+
+    assert token.lower().encode() not in data
+    assert data.count(b"***") == 3
+
+
+def test_a_secret_is_masked_before_a_text_is_cut():
+    request = a_request(uri=f"/{'p' * 2040}/{BOBS_GIT_TOKEN}?{'q' * 2040}&token={CANARY}")
+
+    record = recorded(request=request)
+
+    assert (record.path[-7:], record.query[-7:]) == ("ppp/***", "token=*")
 
 
 def test_without_a_credential_there_is_none_in_the_record():
