@@ -1,4 +1,4 @@
-"""Ships a spool to the database of DATABASE_URL, as the agent does, and prints how long it took: a child of bench.shipping.
+"""Ships a spool to the database of DATABASE_URL as the agent does, and times it: a child of bench.shipping.
 
 python -m bench.ship_once FOLDER
 """

@@ -161,13 +161,14 @@ def summary(rounds: list[Round], requests: int, taken: dict[str, sizes.Sizes]) -
 
 def as_text(result: dict[str, Any]) -> str:
     """Return the result as a Markdown table."""
-    lines = [
+    head = (
         f"{result['rounds']} interleaved rounds of {result['requests']} requests, {report.machine(result)}. "
-        f"A record takes {result['spool_bytes']} bytes in the spool.",
-        "",
-        "| | A second (least to most) | CPU us each | Rate, of answering (least to most) | Bytes a row: table, indexes, counts |",
-        "|---|---|---|---|---|",
-    ]
+        f"A record takes {result['spool_bytes']} bytes in the spool."
+    )
+    columns = (
+        "| A second (least to most) | CPU us each | Rate, of answering (least to most) | Bytes: row, indexes, counts |"
+    )
+    lines = [head, "", f"| {columns}", "|---|---|---|---|---|"]
     for row in result["rows"]:
         rate, name = row["per_second"], row["name"]
         shown = f"{rate['median']:.0f} ({rate['least']:.0f} to {rate['most']:.0f}) | {row['cpu_us']['median']:.0f}"

@@ -15,7 +15,8 @@ WHERE class.relkind = 'r' AND class.relname LIKE 'audit\\_%' GROUP BY 1
 _SQLITE = """
 SELECT tbl_name, sum(CASE WHEN type = 'table' THEN pgsize ELSE 0 END),
        sum(CASE WHEN type = 'index' THEN pgsize ELSE 0 END)
-FROM dbstat JOIN sqlite_master ON sqlite_master.name = dbstat.name WHERE tbl_name LIKE 'audit\\_%' ESCAPE '\\' GROUP BY 1
+FROM dbstat JOIN sqlite_master ON sqlite_master.name = dbstat.name
+WHERE tbl_name LIKE 'audit\\_%' ESCAPE '\\' GROUP BY 1
 """
 Sizes = dict[str, int]
 
