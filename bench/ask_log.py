@@ -110,7 +110,7 @@ class _Asker:
 
     def _figures(self, name: str, path: str, parameters: Mapping[str, str] | None = None) -> dict[str, Any]:
         times, answer = self._timed(path, parameters or {})
-        counted = answer["requests"] if "requests" in answer else answer
+        counted = answer.get("requests", answer)
         return _row(name, times, counted["total"], _FIGURES_MS)
 
     def _page(self, name: str, parameters: Mapping[str, str], bound: int | None) -> dict[str, Any]:

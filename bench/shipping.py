@@ -166,7 +166,7 @@ def as_text(result: dict[str, Any]) -> str:
         f"A record takes {result['spool_bytes']} bytes in the spool."
     )
     columns = (
-        "| A second (least to most) | CPU us each | Rate, of answering (least to most) | Bytes: row, indexes, counts |"
+        "| A second (least to most) | CPU us | Rate of answering (least to most) | Bytes: row, indexes, counts |"
     )
     lines = [head, "", f"| {columns}", "|---|---|---|---|---|"]
     for row in result["rows"]:
