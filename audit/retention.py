@@ -32,7 +32,8 @@ def prune(at: datetime, *, days: int) -> Pruned:
 
 
 def _in_portions(model: type[AccessLog] | type[AccessLogRule], before: datetime) -> int:
-    deleted = 0
-    while keys := list(model.objects.filter(at__lt=before).values_list("pk", flat=True)[:_AT_ONCE]):
-        deleted += model.objects.filter(pk__in=keys).delete()[0]
-    return deleted
+    """Delete by moments: the oldest are found where they are, and a list of keys would be looked for everywhere."""
+    deleted, old = 0, model.objects.filter(at__lt=before).order_by("at")
+    while edge := old.values_list("at", flat=True)[_AT_ONCE - 1 : _AT_ONCE].first():
+        deleted += model.objects.filter(at__lte=edge).delete()[0]
+    return deleted + model.objects.filter(at__lt=before).delete()[0]

@@ -6,14 +6,12 @@ rows take about 15 minutes and 15 GB of disk.
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from bench import report, sizes
+from bench.site import installation_environment, run_child
 from tests.postgres import postgres
 
 _BASE = Path(__file__).resolve().parent.parent
@@ -37,17 +35,12 @@ def main() -> None:
 
 def measured(url: str, home: Path, *, rows: int, days: int, calls: int) -> dict[str, Any]:
     """Fill this empty database, ask, and return the figures."""
-    environment = {
-        **os.environ,
-        "GATEWALL_HOME": str(home),
-        "DATABASE_URL": url,
-        "DJANGO_SETTINGS_MODULE": "gatewall.settings",
-    }
-    _run(environment, "-m", "gatewall.credentials.keyfiles")
-    _run(environment, "manage.py", "migrate", "--verbosity=0")
-    _run(environment, "-m", "bench.fill_log", "--rows", str(rows), "--days", str(days))
+    environment = installation_environment(home) | {"DATABASE_URL": url}
+    run_child(environment, "-m", "gatewall.credentials.keyfiles")
+    run_child(environment, "manage.py", "migrate", "--verbosity=0")
+    run_child(environment, "-m", "bench.fill_log", "--rows", str(rows), "--days", str(days))
     taken = sizes.of_postgres(url)
-    answers = json.loads(_run(environment, "-m", "bench.ask_log", "--calls", str(calls)))
+    answers = json.loads(run_child(environment, "-m", "bench.ask_log", "--calls", str(calls)))
     number = rows + rows // days / 2  # today is under way
     each = {part: round(size / number) for part, size in taken.items()}
     return {**report.circumstances(), "log_rows": rows, "days": days, "bytes": each, **answers}
@@ -76,15 +69,6 @@ def as_text(result: dict[str, Any]) -> str:
             f"| {row['without_statistics_ms']} | {bound} |"
         )
     return "\n".join(lines)
-
-
-def _run(environment: dict[str, str], *arguments: str) -> str:
-    done = subprocess.run(  # noqa: S603 - our own commands
-        [sys.executable, *arguments], cwd=_BASE, env=environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    return done.stdout
 
 
 if __name__ == "__main__":

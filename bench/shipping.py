@@ -9,8 +9,6 @@ import argparse
 import json
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from contextlib import ExitStack
@@ -23,7 +21,7 @@ from bench import report, sizes, traffic
 from bench.cpu import cpu_seconds
 from bench.load import send_each
 from bench.servers import granian, plain_nginx, protecting_nginx
-from bench.site import Site, prepared_site
+from bench.site import Site, prepared_site, run_child
 from tests.postgres import postgres
 
 _BASE = Path(__file__).resolve().parent.parent
@@ -104,7 +102,7 @@ class Bench:
         copy.mkdir(exist_ok=True)
         for path in segments.segment_files(self._spool):
             shutil.copy2(path, copy)
-        return json.loads(_run(place.environment, "-m", "bench.ship_once", str(copy)))
+        return json.loads(run_child(place.environment, "-m", "bench.ship_once", str(copy)))
 
     def _spool_bytes(self) -> int:
         return sum(path.stat().st_size for path in segments.segment_files(self._spool))
@@ -165,9 +163,7 @@ def as_text(result: dict[str, Any]) -> str:
         f"{result['rounds']} interleaved rounds of {result['requests']} requests, {report.machine(result)}. "
         f"A record takes {result['spool_bytes']} bytes in the spool."
     )
-    columns = (
-        "| A second (least to most) | CPU us | Rate of answering (least to most) | Bytes: row, indexes, counts |"
-    )
+    columns = "| A second (least to most) | CPU us | Rate of answering (least to most) | Bytes: row, indexes, counts |"
     lines = [head, "", f"| {columns}", "|---|---|---|---|---|"]
     for row in result["rows"]:
         rate, name = row["per_second"], row["name"]
@@ -185,17 +181,8 @@ def as_text(result: dict[str, Any]) -> str:
 
 def _place(name: str, url: str, site: Site) -> Place:
     environment = {**site.environment, "DATABASE_URL": url}
-    _run(environment, "manage.py", "migrate", "--verbosity=0")
+    run_child(environment, "manage.py", "migrate", "--verbosity=0")
     return Place(name, url, environment)
-
-
-def _run(environment: dict[str, str], *arguments: str) -> str:
-    done = subprocess.run(  # noqa: S603 - our own commands
-        [sys.executable, *arguments], cwd=_BASE, env=environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    return done.stdout
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _BASE = Path(__file__).resolve().parent.parent
+_SETTINGS = ("GATEWALL_", "DATABASE_", "CACHE_", "GEOIP_", "ROOT_PATH", "DJANGO_")
 _PREPARE = """
 import sys
 import django; django.setup()
@@ -43,13 +44,19 @@ class Site:
     tokens: tuple[str, ...]
 
 
+def installation_environment(home: Path) -> dict[str, str]:
+    """Return the environment of an installation in this folder, with what is usual for all the rest."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(_SETTINGS)}
+    return ours | {"GATEWALL_HOME": str(home), "DJANGO_SETTINGS_MODULE": "gatewall.settings"}
+
+
 def prepared_site(home: Path, *, people: int = 1, **environ: str) -> Site:
     """Make an installation below this folder with so many users and return it."""
-    environment = {**os.environ, "GATEWALL_HOME": str(home), "DJANGO_SETTINGS_MODULE": "gatewall.settings", **environ}
-    _run(environment, "-m", "gatewall.credentials.keyfiles")
-    _run(environment, "manage.py", "migrate", "--verbosity=0")
-    _run(environment, "manage.py", "seed_waf_rules")
-    tokens = tuple(_run(environment, "-c", _PREPARE, str(people)).split()[-people:])
+    environment = installation_environment(home) | environ
+    run_child(environment, "-m", "gatewall.credentials.keyfiles")
+    run_child(environment, "manage.py", "migrate", "--verbosity=0")
+    run_child(environment, "manage.py", "seed_waf_rules")
+    tokens = tuple(run_child(environment, "-c", _PREPARE, str(people)).split()[-people:])
     browser = browser_headers(tokens[0])
     forwarded = [
         "X-Forwarded-For: 192.0.2.7",
@@ -92,7 +99,8 @@ def http(target: str, host: str, headers: list[str]) -> bytes:
     return "\r\n".join([f"GET {target} HTTP/1.1", f"Host: {host}", *headers, "", ""]).encode()
 
 
-def _run(environment: dict[str, str], *arguments: str) -> str:
+def run_child(environment: dict[str, str], *arguments: str) -> str:
+    """Run Python with these arguments and return what it printed; where it fails, the command ends."""
     done = subprocess.run(  # noqa: S603 - our own commands
         [sys.executable, *arguments], cwd=_BASE, env=environment, capture_output=True, text=True, check=False
     )
