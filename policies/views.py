@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db.models import Case, F, IntegerField, Model, QuerySet, Value, When
 
+from audit.used_resources import UsedResource
 from gatewall import system_settings
 from gatewall.api.resources import Resource
 from gatewall.api.serializers import Warned
@@ -36,10 +37,11 @@ _FORCE = {"force": {"type": "boolean", "default": False}}
 _SEVERITY_RANKS = [When(severity=each.value, then=Value(rank)) for rank, each in enumerate(Severity)]
 
 
-class Blocklist(Resource):
+class Blocklist(UsedResource):
     """Networks that are refused."""
 
     input, output = BlocklistEntryInput, BlocklistEntryOutput
+    use_kind, volatile = "ip-black-list", ("hits", "last_hit_at")
     filterset_class = BlocklistFilters
     ordering_fields = ("id", "created_at", "expires_at", "ip")
     order_by = {"ip": F("network")}
@@ -58,11 +60,12 @@ class Blocklist(Resource):
         services.unblock_network(row, actor=self.actor)
 
 
-class Allowlist(Resource):
+class Allowlist(UsedResource):
     """Networks that need no credential."""
 
     delete_parameters = _FORCE
     input, output = AllowlistEntryInput, AllowlistEntryOutput
+    use_kind, volatile = "ip-white-list", ("hits", "last_hit_at")
     filterset_class = AllowlistFilters
     ordering_fields = ("id", "created_at", "expires_at", "ip")
     order_by = {"ip": F("network")}
@@ -113,11 +116,12 @@ class AuthorizedDomains(Resource):
         services.remove_domain(row, actor=self.actor, caller=self.caller, force=self.force)
 
 
-class GeoBlockRules(Resource):
+class GeoBlockRules(UsedResource):
     """Countries that are refused."""
 
     input, output = GeoBlockRuleInput, GeoBlockRuleOutput
     output_on_create = Warned
+    use_kind, volatile = "geo-block-rules", ("hits",)
     filterset_class = GeoBlockRuleFilters
     ordering_fields = ("id", "created_at", "country_code")
     search_fields = ("country_code", "remark")
@@ -138,10 +142,11 @@ class GeoBlockRules(Resource):
         services.unblock_country(row, actor=self.actor)
 
 
-class WafRules(Resource):
+class WafRules(UsedResource):
     """Patterns that are looked for in requests."""
 
     input, output = WafRuleInput, WafRuleOutput
+    use_kind, volatile = "waf-rules", ("hits", "last_hit_at")
     filterset_class = WafRuleFilters
     ordering_fields = ("id", "created_at", "priority", "name", "category", "severity", "score")
     order_by = {"severity": Case(*_SEVERITY_RANKS, output_field=IntegerField())}
