@@ -33,6 +33,7 @@ from gatewall.engine.model import (
 from gatewall.engine.ports import Ports
 from gatewall.engine.segments import Segment, blocked_networks_of
 from gatewall.engine.snapshot import (
+    AuditMode,
     BlockedCountry,
     DomainsMode,
     EnforcementMode,
@@ -194,6 +195,7 @@ def some_settings(**values) -> PolicySettings:
         "waf_mode": EnforcementMode,
         "geo_mode": EnforcementMode,
         "unknown_country": UnknownCountry,
+        "audit_mode": AuditMode,
     }
     return PolicySettings(**{name: kinds.get(name, int)(value) for name, value in values.items()})
 

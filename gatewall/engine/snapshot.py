@@ -33,6 +33,13 @@ class UnknownCountry(StrEnum):
     BLOCK = "block"
 
 
+class AuditMode(StrEnum):
+    """What is answered when its record cannot be kept: the decision, or that there is none."""
+
+    BEST_EFFORT = "best-effort"
+    STRICT = "strict"
+
+
 @dataclass(frozen=True, slots=True)
 class PolicySettings:
     """The system settings that the decision reads."""
@@ -43,6 +50,7 @@ class PolicySettings:
     geo_mode: EnforcementMode = EnforcementMode.BLOCK
     unknown_country: UnknownCountry = UnknownCountry.ALLOW
     request_rate_per_minute: int = 0
+    audit_mode: AuditMode = AuditMode.BEST_EFFORT
 
 
 @dataclass(frozen=True, slots=True)

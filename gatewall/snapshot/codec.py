@@ -14,6 +14,7 @@ from gatewall.engine.lists import AllowedNetwork, BlockedNetwork
 from gatewall.engine.model import Action
 from gatewall.engine.segments import Segment, source_of
 from gatewall.engine.snapshot import (
+    AuditMode,
     BlockedCountry,
     DomainsMode,
     EnforcementMode,
@@ -68,6 +69,7 @@ def _encode_settings(settings: PolicySettings) -> Any:
         "geo_mode": settings.geo_mode.value,
         "unknown_country": settings.unknown_country.value,
         "request_rate_per_minute": settings.request_rate_per_minute,
+        "audit_mode": settings.audit_mode.value,
     }
 
 
@@ -79,6 +81,7 @@ def _decode_settings(row: Any) -> PolicySettings:
         geo_mode=EnforcementMode(row["geo_mode"]),
         unknown_country=UnknownCountry(row["unknown_country"]),
         request_rate_per_minute=_int(row["request_rate_per_minute"]),
+        audit_mode=AuditMode(row["audit_mode"]),
     )
 
 
