@@ -70,6 +70,7 @@ KINDS = (
         {"is_active": False},
         orderings=("id", "created_at", "name", "expires_at"),
         read_only={"id": 1, "prefix": "gwl_000000"},
+        queries=5,
     ),
 )
 CHANGEABLE = tuple(kind for kind in KINDS if kind.change)

@@ -28,6 +28,8 @@ WHO = {
     ("session", "GET"): SIGNED_IN,
     ("logout", "POST"): SIGNED_IN,
     ("policy-explain", "POST"): ADMIN,
+    ("dashboard-stats", "GET"): ADMIN,
+    ("access-log-stats", "GET"): ADMIN,
     ("system-settings", "GET"): ADMIN,
     ("system-settings", "PUT"): ADMIN,
     ("system-reload", "POST"): ADMIN,
