@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.db.models import Case, F, IntegerField, Model, QuerySet, Value, When
+from django.utils import timezone
 
 from audit.used_resources import UsedResource
 from gatewall import system_settings
@@ -11,7 +12,7 @@ from gatewall.api.serializers import Warned
 from gatewall.engine.hosts import Access
 from gatewall.engine.snapshot import DomainsMode
 from gatewall.engine.waf.rules import Severity
-from policies import geo, selectors, services
+from policies import geo, seen_hosts, selectors, services
 from policies.filters import (
     AllowlistFilters,
     AuthorizedDomainFilters,
@@ -106,8 +107,10 @@ class AuthorizedDomains(Resource):
         mode = system_settings.current().authorized_domains_mode
         if mode == self._mode_before:
             return super().created(row)
-        warning = f"authorized_domains_mode is now {DomainsMode.REGISTERED.value}: other hosts are refused"
-        return {**super().created(row), "warnings": [warning]}
+        warnings = [f"authorized_domains_mode is now {DomainsMode.REGISTERED.value}: other hosts are refused"]
+        if refused := seen_hosts.warning(timezone.now()):
+            warnings.append(refused)
+        return {**super().created(row), "warnings": warnings}
 
     def change_row(self, row: AuthorizedDomain, **values: Any) -> AuthorizedDomain:
         return services.change_domain(row, actor=self.actor, caller=self.caller, **values)
