@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from audit.records import AccessRecord
+from audit.records import AccessRecord, storable
 from audit.summaries import Summary
 
 MINUTE, TEN_MINUTES, HOUR, DAY = 60, 600, 3_600, 86_400
@@ -52,7 +52,7 @@ class Counts:
         minute = start_of(record.at, MINUTE)
         if minute not in self.minutes:
             self.minutes[minute] = Counter()
-        self.minutes[minute].update(_keys(record))
+        self.minutes[minute].update((kind, storable(key, MAX_PATH)) for kind, key in _keys(record))
         for row in _rows_used(record):
             if row not in self.uses:
                 self.uses[row] = Uses()
@@ -103,7 +103,7 @@ def latency_class(microseconds: int) -> int:
 
 def rule_key(rule_id: int, name: str) -> str:
     """Return the key of a WAF rule: its id, and its name at that time."""
-    return f"{rule_id} {name}"
+    return f"{int(rule_id)} {name}"
 
 
 def rule_of(key: str) -> tuple[int, str]:
@@ -117,11 +117,11 @@ def _keys(record: AccessRecord) -> list[tuple[str, str]]:
         ("outcome", record.outcome),
         ("reason", record.reason),
         ("status", str(record.status)),
-        ("latency", str(latency_class(record.latency_us))),
+        ("latency", str(latency_class(int(record.latency_us)))),
         ("country", (record.country_code or "")[:2]),
         ("client", record.client_ip),
         ("path", record.path[:MAX_PATH]),
-        *(("rule", rule_key(rule["id"], rule["name"])) for rule in record.rules),
+        *(("rule", rule_key(rule["id"], str(rule.get("name", "")))) for rule in record.rules),
     ]
     if record.host:
         keys.append(("host", record.host))

@@ -2,9 +2,10 @@
 
 from collections.abc import Collection
 from datetime import UTC, datetime
+from typing import Any
 
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from audit.counts import EXACT, KEYS, KINDS, Counts, Place
 from audit.models import SpanCount, UseCount
@@ -12,6 +13,7 @@ from audit.summaries import Summary
 
 _MINUTES_AT_ONCE = 100
 """Bounds statements and memory where a batch is of many minutes, as after a long outage."""
+_USES_AT_ONCE = 1_000
 _LOCK = 0x67_77_6C_6F_67  # "gwlog"
 _ADD_USE = (
     "INSERT INTO audit_usecount (kind, row_id, count, last_at) VALUES (%s, %s, %s, %s) "
@@ -94,7 +96,10 @@ def prune(before: datetime) -> int:
     return deleted
 
 
-def prune_uses(kind: str, there: object, before: datetime) -> int:
-    """Delete the uses of rows that are not ``there`` (a query of ids) and were used last before this moment."""
+def prune_uses(kind: str, there: QuerySet[Any, Any], before: datetime) -> int:
+    """Delete the uses of rows that are not ``there`` (their ids) and were used last before this moment.
+
+    At most 1,000 at once; returns how many.
+    """
     gone = UseCount.objects.filter(kind=kind, last_at__lt=before).exclude(row_id__in=there)
-    return gone.delete()[0]
+    return UseCount.objects.filter(pk__in=list(gone.values_list("pk", flat=True)[:_USES_AT_ONCE])).delete()[0]

@@ -52,18 +52,18 @@ def row_of(record: AccessRecord, node: str) -> tuple[Any, ...]:
             record.client_ip[:45],
             client_key(record.client_ip),
             _storable(record.country_code, 2),
-            _storable(record.method, 32),
-            _storable(record.scheme, 16),
+            storable(record.method, 32),
+            storable(record.scheme, 16),
             _storable(record.host, 255),
-            _storable(record.path, MAX_PATH),
-            _storable(record.query, MAX_QUERY),
-            _storable(record.user_agent, MAX_TEXT),
+            storable(record.path, MAX_PATH),
+            storable(record.query, MAX_QUERY),
+            storable(record.user_agent, MAX_TEXT),
             int(record.status),
-            _storable(record.outcome, 16),
-            _storable(record.reason, 64),
+            storable(record.outcome, 16),
+            storable(record.reason, 64),
             _storable(decided_by["kind"], 64),
             decided_by.get("id"),
-            _encode([{**rule, "id": int(rule["id"])} for rule in record.rules]) if record.rules else "[]",
+            _encode([_rule(rule) for rule in record.rules]) if record.rules else "[]",
             None if record.credential is None else _encode(record.credential),
             _encode(record.visible),
             _storable(subject["kind"], 16),
@@ -84,6 +84,10 @@ def client_key(address: str) -> str:
     if parsed is None:
         raise ValueError("not an address")
     return f"4{int(parsed):08x}" if parsed.version == 4 else f"6{int(parsed):032x}"
+
+
+def _rule(rule: dict[str, Any]) -> dict[str, Any]:
+    return {**rule, "id": int(rule["id"]), "name": str(rule["name"])}
 
 
 def _storable(value: str | None, length: int) -> str | None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from django.db.models import Q, QuerySet, Sum
 
 from audit.counts import DAY, HOUR, KEYS, MINUTE, TEN_MINUTES, start_of
-from audit.models import LogGap, SpanCount
+from audit.models import GapKind, LogGap, SpanCount
 from audit.summaries import Summary
 
 MAX_BARS = 1_500
@@ -109,7 +109,7 @@ def percentiles(latency: Summary) -> dict[str, int | None]:
 
 def dropped(window: Window) -> int:
     """Return how many records of the window could not be kept in a spool."""
-    gaps = LogGap.objects.filter(kind="dropped", at__gte=window.start, at__lt=window.end)
+    gaps = LogGap.objects.filter(kind=GapKind.DROPPED, at__gte=window.start, at__lt=window.end)
     return gaps.aggregate(total=Sum("count"))["total"] or 0
 
 

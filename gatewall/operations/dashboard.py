@@ -59,14 +59,16 @@ def counts(at: datetime) -> dict[str, int]:
     }
 
 
-def log_backlog(nodes: Sequence[Node], at: datetime) -> dict[str, float]:
+def log_backlog(nodes: Sequence[Node], at: datetime) -> dict[str, float | None]:
     """Return how old the oldest record is that is not in the database, and how many bytes wait on all hosts.
 
-    A host whose agent is silent ships nothing: it lags for as long as that, besides what it said last.
+    A host whose agent is silent ships nothing: it lags for as long as that, besides what it said last. The
+    lag is None while a host has not said any.
     """
-    lags = [getattr(node, "log_lag_seconds", 0.0) + _silence(node, at).total_seconds() for node in nodes]
-    spooled = sum(getattr(node, "log_spooled_bytes", 0) for node in nodes)
-    return {"lag_seconds": round(max(lags, default=0.0), 3), "spooled": spooled}
+    lags = [(node.log_lag_seconds or 0.0) + _silence(node, at).total_seconds() for node in nodes]
+    is_known = bool(nodes) and all(node.log_lag_seconds is not None for node in nodes)
+    lag = round(max(lags), 3) if is_known else None
+    return {"lag_seconds": lag, "spooled": sum(node.log_spooled_bytes for node in nodes)}
 
 
 def _silence(node: Node, at: datetime) -> timedelta:

@@ -51,7 +51,7 @@ class _Policy(serializers.Serializer[Any]):
 
 
 class _Log(serializers.Serializer[Any]):
-    lag_seconds = serializers.FloatField()
+    lag_seconds = serializers.FloatField(allow_null=True)
     spooled = serializers.IntegerField(help_text="bytes")
     dropped = serializers.IntegerField(help_text="records")
 

@@ -182,11 +182,11 @@ def test_a_client_that_comes_when_all_places_are_taken_is_still_found(ship):
 
 
 def test_keys_that_no_database_takes_for_text_are_counted(ship):
-    ship([a_record(n, at=MIDNIGHT.timestamp(), path="/\0\"\\'%s") for n in range(2)])
+    ship([a_record(n, at=MIDNIGHT.timestamp(), path="/\0\ud83d\"\\'%s") for n in range(2)])
 
     found = statistics.summaries(Window.of(MIDNIGHT, MIDNIGHT + timedelta(minutes=1)), ["path"])["path"]
 
-    assert found.top() == [("/\0\"\\'%s", 2)]
+    assert found.top() == [("/\ufffd?\"\\'%s", 2)]
 
 
 def test_a_batch_of_days_of_minutes_is_counted(ship):
@@ -260,7 +260,9 @@ def test_a_window_that_is_none_is_refused(start, end):
         (60, timedelta(hours=24), True),
         (60, timedelta(hours=25, minutes=1), False),
         (120, timedelta(days=2), True),
-        (1800, timedelta(days=2, minutes=2), False),
+        (900, timedelta(days=2, minutes=2), False),
+        (1800, timedelta(days=8), True),
+        (1800, timedelta(days=8, minutes=2), False),
         (3600, timedelta(days=62), True),
         (3600, timedelta(days=63), False),
         (5 * 3600, timedelta(days=63), False),
