@@ -4,7 +4,7 @@ Every answer is counted in a minute, ten minutes, an hour and a day (in UTC), so
 length is put together from few of them: any 24 hours from 38.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -42,16 +42,18 @@ class Uses:
 
 @dataclass(slots=True)
 class Counts:
-    """The counts of a batch: per minute and kind the keys, and per (kind, row id) the uses."""
+    """The counts of a batch: per minute and kind the key of each answer, and per (kind, row id) the uses."""
 
-    minutes: dict[int, dict[str, Counter[str]]] = field(default_factory=dict)
+    minutes: defaultdict[int, defaultdict[str, list[str]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(list))
+    )
     uses: dict[tuple[str, int], Uses] = field(default_factory=dict)
 
     def add(self, record: AccessRecord) -> None:
         """Count one record."""
-        kinds = self.minutes.setdefault(start_of(record.at, MINUTE), {})
+        kinds = self.minutes[start_of(record.at, MINUTE)]
         for kind, key in _keys(record):
-            kinds.setdefault(kind, Counter())[storable(key, MAX_PATH)] += 1
+            kinds[kind].append(key)
         for row in _rows_used(record):
             self.uses.setdefault(row, Uses()).add(record.at)
 
@@ -64,9 +66,10 @@ class Counts:
     def _spans(self, minutes: Iterable[int]) -> dict[Place, Summary]:
         spans: dict[Place, Summary] = {}
         for minute in minutes:
-            for kind, counts in self.minutes[minute].items():
+            for kind, keys in self.minutes[minute].items():
+                counts = _counted_keys(keys)
                 for width in KEYS:
-                    spans.setdefault((kind, width, start_of(minute, width)), Summary()).add(Summary(counts))
+                    spans.setdefault((kind, width, start_of(minute, width)), Summary()).add(counts)
         return spans
 
 
@@ -76,6 +79,13 @@ def counted(records: Iterable[AccessRecord]) -> Counts:
     for record in records:
         counts.add(record)
     return counts
+
+
+def _counted_keys(keys: list[str]) -> Summary:
+    counts: Counter[str] = Counter()
+    for key, number in Counter(keys).items():
+        counts[storable(key, MAX_PATH)] += number
+    return Summary(counts)
 
 
 def start_of(at: float, width: int) -> int:
