@@ -4,7 +4,7 @@ Every answer is counted in a minute, ten minutes, an hour and a day (in UTC), so
 length is put together from few of them: any 24 hours from 38.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -42,21 +42,20 @@ class Uses:
 
 @dataclass(slots=True)
 class Counts:
-    """The counts of a batch: per minute the (kind, key), and per (kind, row id) the uses."""
+    """The counts of a batch: per minute and kind the key of each answer, and per (kind, row id) the uses."""
 
-    minutes: dict[int, Counter[tuple[str, str]]] = field(default_factory=dict)
+    minutes: defaultdict[int, defaultdict[str, list[str]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(list))
+    )
     uses: dict[tuple[str, int], Uses] = field(default_factory=dict)
 
     def add(self, record: AccessRecord) -> None:
         """Count one record."""
-        minute = start_of(record.at, MINUTE)
-        if minute not in self.minutes:
-            self.minutes[minute] = Counter()
-        self.minutes[minute].update((kind, storable(key, MAX_PATH)) for kind, key in _keys(record))
+        kinds = self.minutes[start_of(record.at, MINUTE)]
+        for kind, key in _keys(record):
+            kinds[kind].append(key)
         for row in _rows_used(record):
-            if row not in self.uses:
-                self.uses[row] = Uses()
-            self.uses[row].add(record.at)
+            self.uses.setdefault(row, Uses()).add(record.at)
 
     def portions(self, minutes: int) -> Iterator[dict[Place, Summary]]:
         """Yield what is to be added to each span, of at most so many minutes at once."""
@@ -67,17 +66,11 @@ class Counts:
     def _spans(self, minutes: Iterable[int]) -> dict[Place, Summary]:
         spans: dict[Place, Summary] = {}
         for minute in minutes:
-            for kind, counts in _by_kind(self.minutes[minute]).items():
+            for kind, keys in self.minutes[minute].items():
+                counts = _counted_keys(keys)
                 for width in KEYS:
-                    spans.setdefault((kind, width, start_of(minute, width)), Summary()).add(Summary(counts))
+                    spans.setdefault((kind, width, start_of(minute, width)), Summary()).add(counts)
         return spans
-
-
-def _by_kind(counts: Counter[tuple[str, str]]) -> dict[str, Counter[str]]:
-    kinds: dict[str, Counter[str]] = {}
-    for (kind, key), number in counts.items():
-        kinds.setdefault(kind, Counter())[key] = number
-    return kinds
 
 
 def counted(records: Iterable[AccessRecord]) -> Counts:
@@ -86,6 +79,13 @@ def counted(records: Iterable[AccessRecord]) -> Counts:
     for record in records:
         counts.add(record)
     return counts
+
+
+def _counted_keys(keys: list[str]) -> Summary:
+    counts: Counter[str] = Counter()
+    for key, number in Counter(keys).items():
+        counts[storable(key, MAX_PATH)] += number
+    return Summary(counts)
 
 
 def start_of(at: float, width: int) -> int:

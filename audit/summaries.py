@@ -20,9 +20,7 @@ class Summary:
 
     def add(self, other: "Summary") -> None:
         """Add what another summary counted."""
-        counts = self.counts
-        for key, number in other.counts.items():
-            counts[key] += number
+        self.counts.update(other.counts)
         self.error += other.error
 
     def cut(self, keys: int) -> None:
