@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from audit.records import AccessRecord
+from audit.records import AccessRecord, storable
 
 MAX_KEYS = 1000
 """How many keys of an open-ended kind a minute holds; what comes on top is counted under ``OTHER``."""
@@ -40,7 +40,7 @@ class Counts:
         """Count one record."""
         minute = datetime.fromtimestamp(record.at // 60 * 60, UTC)
         for kind, key in _keys(record):
-            self.minutes.setdefault((minute, kind), Counter())[key[:_MAX_KEY]] += 1
+            self.minutes.setdefault((minute, kind), Counter())[storable(key, _MAX_KEY)] += 1
         for row in _rows_used(record):
             self.uses.setdefault(row, Uses()).add(record.at)
 

@@ -93,8 +93,16 @@ class UseCount(models.Model):
         constraints = [models.UniqueConstraint(fields=["kind", "row_id"], name="used_row_is_counted_once")]
 
 
+class GapKind(models.TextChoices):
+    """Why records are missing."""
+
+    DROPPED = "dropped", "could not be spooled"
+    DAMAGED = "damaged", "could not be read back, and are set aside"
+    TORN = "torn", "the piece of one at the end of a segment"
+
+
 class LogGap(models.Model):
-    """Records that are missing: ``dropped`` ones could not be spooled, ``damaged`` bytes could not be read back."""
+    """Records that are missing, so many of them."""
 
     node = models.CharField(max_length=100)
     at = models.DateTimeField()

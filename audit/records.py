@@ -60,24 +60,8 @@ class AccessRecord:
             raise RecordRefused(f"not an access record ({type(error).__name__})") from None
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """So many records could not be written before ``at`` (seconds since the epoch)."""
-
-    at: float
-    count: int
-
-    def to_bytes(self) -> bytes:
-        """Return the gap as one line of JSON, which no record looks like."""
-        return json.dumps({"gap": self.count, "at": self.at}).encode("ascii")
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> "Gap | None":
-        """Return the gap of these bytes, or None if they are something else."""
-        if not data.startswith(b'{"gap":'):
-            return None
-        try:
-            fields = json.loads(data)
-            return cls(float(fields["at"]), int(fields["gap"]))
-        except (ValueError, TypeError, KeyError, OverflowError):
-            return None
+def storable(text: str, length: int) -> str:
+    """Return a text, cut, that every database takes: no NUL, no half of a surrogate pair."""
+    if text.isascii() and "\0" not in text:
+        return text[:length]
+    return text[:length].replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")

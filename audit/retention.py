@@ -1,5 +1,6 @@
-"""How long what happened is kept (system settings ``access_log_retention_days``, ``event_retention_days``)."""
+"""How long what happened is kept (system setting ``access_log_retention_days``)."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from audit import partitions, rollups
@@ -9,17 +10,25 @@ _AT_ONCE = 10_000
 _SHIPPED_DAYS = 30
 
 
-def prune(at: datetime, *, days: int) -> int:
-    """Delete what is older than so many days; return how many rows, those of dropped partitions not counted.
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What was deleted: rows one by one, and whole days with theirs."""
+
+    rows: int
+    partitions: int
+
+
+def prune(at: datetime, *, days: int) -> Pruned:
+    """Delete what is older than so many days.
 
     In portions, each a transaction of its own, so that nobody waits long for the writer's lock.
     """
     before = at - timedelta(days=days)
-    partitions.drop_before(partitions.day_of(before))
+    dropped = partitions.drop_before(partitions.day_of(before))
     deleted = _in_portions(AccessLog, before) + _in_portions(AccessLogRule, before)
     deleted += LogGap.objects.filter(at__lt=before).delete()[0] + rollups.prune(before)
     SpoolSegment.objects.filter(shipped_at__lt=at - timedelta(days=max(days, _SHIPPED_DAYS))).delete()
-    return deleted
+    return Pruned(deleted, len(dropped))
 
 
 def _in_portions(model: type[AccessLog] | type[AccessLogRule], before: datetime) -> int:

@@ -5,7 +5,7 @@ import uuid
 from datetime import UTC, datetime
 from typing import Any
 
-from audit.records import MAX_PATH, MAX_QUERY, MAX_TEXT, AccessRecord, RecordRefused
+from audit.records import MAX_PATH, MAX_QUERY, MAX_TEXT, AccessRecord, RecordRefused, storable
 from gatewall.engine.addresses import parse_address
 
 COLUMNS = (
@@ -48,28 +48,28 @@ def row_of(record: AccessRecord, node: str) -> tuple[Any, ...]:
             node,
             record.client_ip[:45],
             client_key(record.client_ip),
-            _text(record.country_code, 2),
-            _text(record.method, 32),
-            _text(record.scheme, 16),
-            _text(record.host, 255),
-            _text(record.path, MAX_PATH),
-            _text(record.query, MAX_QUERY),
-            _text(record.user_agent, MAX_TEXT),
+            _storable(record.country_code, 2),
+            _storable(record.method, 32),
+            _storable(record.scheme, 16),
+            _storable(record.host, 255),
+            _storable(record.path, MAX_PATH),
+            _storable(record.query, MAX_QUERY),
+            _storable(record.user_agent, MAX_TEXT),
             int(record.status),
-            _text(record.outcome, 16),
-            _text(record.reason, 64),
-            _text(decided_by.get("kind"), 64),
+            _storable(record.outcome, 16),
+            _storable(record.reason, 64),
+            _storable(decided_by.get("kind"), 64),
             decided_by.get("id"),
-            json.dumps(record.rules),
+            json.dumps([{**rule, "id": int(rule["id"])} for rule in record.rules]),
             None if record.credential is None else json.dumps(record.credential),
             json.dumps(record.visible),
-            _text(subject.get("kind"), 16),
+            _storable(subject.get("kind"), 16),
             subject.get("id"),
-            _text(subject.get("name"), 100),
+            _storable(subject.get("name"), 100),
             int(record.latency_us),
             int(record.policy_revision),
         )
-    except (ValueError, TypeError, AttributeError, OverflowError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         raise RecordRefused(f"not a row ({type(error).__name__})") from None
 
 
@@ -81,5 +81,5 @@ def client_key(address: str) -> str:
     return f"4{int(parsed):08x}" if parsed.version == 4 else f"6{int(parsed):032x}"
 
 
-def _text(value: str | None, length: int) -> str | None:
-    return None if value is None else value[:length].replace("\0", "\ufffd")
+def _storable(value: str | None, length: int) -> str | None:
+    return None if value is None else storable(value, length)

@@ -33,6 +33,7 @@ from gatewall.engine.model import (
 from gatewall.engine.ports import Ports
 from gatewall.engine.segments import Segment, blocked_networks_of
 from gatewall.engine.snapshot import (
+    AuditMode,
     BlockedCountry,
     DomainsMode,
     EnforcementMode,
@@ -40,6 +41,7 @@ from gatewall.engine.snapshot import (
     LicenseState,
     PolicySettings,
     PolicySnapshot,
+    QueryStrings,
     UnknownCountry,
     UserState,
     Version,
@@ -194,6 +196,8 @@ def some_settings(**values) -> PolicySettings:
         "waf_mode": EnforcementMode,
         "geo_mode": EnforcementMode,
         "unknown_country": UnknownCountry,
+        "audit_mode": AuditMode,
+        "log_query_strings": QueryStrings,
     }
     return PolicySettings(**{name: kinds.get(name, int)(value) for name, value in values.items()})
 

@@ -1,7 +1,9 @@
 """Brings the spool of this host to the database, beside the publishing of policy and never in its way."""
 
 import logging
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
@@ -11,10 +13,12 @@ from django.utils import timezone
 
 from audit import ingest, partitions, retention
 from gatewall import system_settings
+from gatewall.snapshot.nodes import LogState
 
 logger = logging.getLogger(__name__)
 
 _EVERY_SECONDS = 0.25
+_RETRY_SECONDS = 2.0
 _HOUSEKEEPING = timedelta(hours=1)
 
 
@@ -24,35 +28,57 @@ class LogShipper:
     def __init__(self, spool: Path) -> None:
         self._spool = spool
         self._stop = Event()
-        self._thread: Thread | None = None
+        self._stop.set()
+        self._thread = Thread()
         self._tidied_at: datetime | None = None
-        self._problem = ""
+        self._complete_until: float | None = None
+        self._looked: ingest.Looked = {}
+        self._waiting_bytes = 0
+        self.problem = ""
+        """Why nothing is shipped at the moment, or nothing."""
 
-    def start(self) -> None:
-        """Ship from now on."""
+    @contextmanager
+    def shipping(self) -> Iterator[None]:
+        """Ship until the end of the block, which waits for the batch at hand."""
         self._stop.clear()
+        self._start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            self._thread.join()
+
+    def keep_going(self) -> None:
+        """Start again if the thread ended by a bug, which Python has written to stderr."""
+        if not self._thread.is_alive() and not self._stop.is_set():
+            self._say("the access log is not shipped (a bug)")
+            self._start()
+
+    def _start(self) -> None:
         self._thread = Thread(target=self._run, name="log-shipper")
         self._thread.start()
 
-    def stop(self) -> None:
-        """Finish the batch at hand and return."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
+    def state(self) -> LogState:
+        """Return how far the last pass came."""
+        lag = None if self._complete_until is None else time.monotonic() - self._complete_until
+        return LogState(lag, self._waiting_bytes)
 
     def _run(self) -> None:
         try:
             while not self._stop.is_set():
                 self.turn()
-                self._stop.wait(_EVERY_SECONDS)
+                self._stop.wait(_RETRY_SECONDS if self.problem else _EVERY_SECONDS)
         finally:
             connection.close()
 
     def turn(self) -> None:
         """Ship what is there, and once an hour drop what is too old."""
+        began = time.monotonic()
         try:
             self._tidy(timezone.now())
-            ingest.ship(self._spool)
+            self._waiting_bytes = ingest.ship(self._spool, self._looked).waiting_bytes
+            _checkpoint()
+            self._complete_until = began
             self._say("")
         except (Error, OSError) as error:
             self._say(f"the access log is not shipped ({type(error).__name__})")
@@ -69,6 +95,16 @@ class LogShipper:
 
     def _say(self, problem: str) -> None:
         """Log a problem once, and its end."""
-        if problem != self._problem:
+        if problem != self.problem:
             logger.log(logging.ERROR if problem else logging.INFO, "agent: %s", problem or "shipping again")
-        self._problem = problem
+        self.problem = problem
+
+
+def _checkpoint() -> None:
+    """On SQLite, move what was committed into the database file: nobody else does.
+
+    With several processes that do, SQLite up to 3.51 can lose a commit (sqlite.org/wal.html#walresetbug).
+    """
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")

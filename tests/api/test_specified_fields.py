@@ -84,15 +84,16 @@ SETTINGS = {
     "request_rate_per_minute": 0,
     "session_hours": 24,
     "api_requests_per_minute": 1200,
+    "access_log_retention_days": 30,
+    "audit_mode": "best-effort",
+    "log_query_strings": "masked",
     "recovery_local_only": True,
     "guard_message": "",
     "contact": "",
 }
 SETTINGS_NOT_YET = {
-    "access_log_retention_days": LOGS,
     "event_retention_days": EVENTS,
     "log_query_strings": LOGS,
-    "audit_mode": LOGS,
     "stale_policy": OPERATION,
     "stale_policy_seconds": OPERATION,
 }

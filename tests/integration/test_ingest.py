@@ -5,10 +5,11 @@ import random
 from datetime import UTC, datetime
 
 import pytest
-from django.db import connection
 
-from audit import ingest, spool
+from audit import ingest
 from audit.models import AccessLog, AccessLogRule, LogGap, MinuteCount, SpoolSegment, UseCount
+from audit.records import AccessRecord
+from audit.segments import segment_files
 from audit.spool import SpoolWriter
 from tests.cast import NOW
 from tests.records import a_record
@@ -41,9 +42,9 @@ def ids():
 def test_every_record_is_a_row_and_the_file_is_gone(folder):
     spooled(folder, records(300))
 
-    assert ingest.ship(folder) == 300
+    assert ingest.ship(folder).records == 300
     assert ids() == [record.decision_id for record in records(300)]
-    assert spool.segment_files(folder) == []
+    assert segment_files(folder) == []
 
 
 def test_a_row_says_what_the_record_says(folder):
@@ -64,30 +65,30 @@ def test_a_row_says_what_the_record_says(folder):
 def test_a_segment_that_is_being_written_is_shipped_as_far_as_it_goes(folder):
     writer = spooled(folder, records(3), close=False)
 
-    assert ingest.ship(folder) == 3
+    assert ingest.ship(folder).records == 3
     writer.write(a_record(3))
-    assert (ingest.ship(folder), ingest.ship(folder)) == (1, 0)
-    assert len(spool.segment_files(folder)) == 1
+    assert (ingest.ship(folder).records, ingest.ship(folder).records) == (1, 0)
+    assert len(segment_files(folder)) == 1
 
     writer.close()
-    assert ingest.ship(folder) == 0
-    assert spool.segment_files(folder) == []
+    assert ingest.ship(folder).records == 0
+    assert segment_files(folder) == []
     assert AccessLog.objects.count() == 4
 
 
 def test_dying_between_commit_and_unlink_doubles_nothing(folder, monkeypatch):
     spooled(folder, records(5))
-    (path,) = spool.segment_files(folder)
+    (path,) = segment_files(folder)
     data = path.read_bytes()
     ingest.ship(folder)
     path.write_bytes(data)
 
-    assert ingest.ship(folder) == 0
+    assert ingest.ship(folder).records == 0
     assert AccessLog.objects.count() == 5
-    assert spool.segment_files(folder) == []
+    assert segment_files(folder) == []
 
 
-@pytest.mark.parametrize("step", ["_insert", "add_counts"])
+@pytest.mark.parametrize("step", ["_insert", "add_counts", "_move"])
 def test_dying_within_the_transaction_loses_nothing(folder, monkeypatch, step):
     spooled(folder, records(5))
     with monkeypatch.context() as patch:
@@ -96,18 +97,18 @@ def test_dying_within_the_transaction_loses_nothing(folder, monkeypatch, step):
             ingest.ship(folder)
 
     assert (AccessLog.objects.count(), MinuteCount.objects.count(), SpoolSegment.objects.count()) == (0, 0, 0)
-    assert ingest.ship(folder) == 5
+    assert ingest.ship(folder).records == 5
     assert AccessLog.objects.count() == 5
 
 
 def test_a_flipped_bit_costs_one_record_and_is_told(folder):
     spooled(folder, records(20))
-    (path,) = spool.segment_files(folder)
+    (path,) = segment_files(folder)
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 0x10
     path.write_bytes(data)
 
-    assert ingest.ship(folder) == 19
+    assert ingest.ship(folder).records == 19
     assert [(gap.kind, gap.count) for gap in LogGap.objects.all()] == [("damaged", 1)]
 
 
@@ -116,7 +117,7 @@ def test_however_bits_flip_the_other_records_arrive(folder):
     for number in range(30):
         AccessLog.objects.all().delete()
         spooled(folder, records(10))
-        (path,) = spool.segment_files(folder)
+        (path,) = segment_files(folder)
         data = bytearray(path.read_bytes())
         first = data.index(b"\n") + 1
         data[numbers.randrange(first, len(data))] ^= 1 << numbers.randrange(8)
@@ -125,39 +126,160 @@ def test_however_bits_flip_the_other_records_arrive(folder):
         ingest.ship(folder)
 
         assert AccessLog.objects.count() >= 9, number
-        assert spool.segment_files(folder) == []
+        assert segment_files(folder) == []
 
 
 def test_a_record_that_is_no_row_is_told_and_holds_nothing_up(folder):
     spooled(folder, [a_record(1), a_record(2, client_ip="nowhere"), a_record(3)])
 
-    assert ingest.ship(folder) == 2
+    assert ingest.ship(folder).records == 2
     assert LogGap.objects.get().kind == "damaged"
 
 
 def test_a_segment_without_a_head_is_set_aside(folder):
     spooled(folder, records(2))
-    (path,) = spool.segment_files(folder)
+    (path,) = segment_files(folder)
     path.write_bytes(b"\0" * 100)
 
-    assert ingest.ship(folder) == 0
-    assert path.with_suffix(".damaged").exists()
+    assert ingest.ship(folder).records == 0
+    assert path.with_suffix(".aside").exists()
     assert LogGap.objects.get().kind == "damaged"
 
 
-def test_what_was_lost_is_told_with_its_number(folder, monkeypatch):
-    writer = spooled(folder, records(2), close=False)
-    with monkeypatch.context() as patch:
+def lose(writer, count, at=NOW):
+    """Have a writer lose so many records, as on a full disk."""
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writer, "_append", lambda _frame: (_ for _ in ()).throw(OSError("disk full")))
-        for number in range(7):
-            writer.write(a_record(100 + number))
+        for number in range(count):
+            writer.write(a_record(100 + number, at=at))
+
+
+def gaps():
+    return [(gap.kind, gap.count) for gap in LogGap.objects.order_by("pk")]
+
+
+def test_what_was_lost_is_told_with_its_number_once(folder):
+    writer = spooled(folder, records(2), close=False)
+    ingest.ship(folder)
+    lose(writer, 7, at=NOW + 60)
+    ingest.ship(folder)
+    ingest.ship(folder)
+    lose(writer, 2, at=NOW + 120)
     writer.write(a_record(3))
     writer.close()
+    ingest.ship(folder)
+
+    assert gaps() == [("dropped", 7), ("dropped", 2)]
+    assert {gap.node for gap in LogGap.objects.all()} == {"node-1"}
+    assert [gap.at.timestamp() for gap in LogGap.objects.order_by("at")] == [NOW + 60, NOW + 120]
+    assert AccessLog.objects.count() == 3
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("step", ["_tell", "_move"])
+def test_dying_while_losses_are_told_doubles_and_loses_none(folder, step):
+    lose(spooled(folder, records(1), close=False), 7)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ingest, step, lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            ingest.ship(folder)
+    ingest.ship(folder)
+
+    assert gaps() == [("dropped", 7)]
+
+
+def test_what_the_database_refuses_is_set_aside_and_holds_nothing_up(folder):
+    refused = {3, 17}
+    made = [
+        a_record(n, rules=[{"id": 2**70, "name": "x", "action": "block"}] if n in refused else []) for n in range(20)
+    ]
+    spooled(folder, made)
+
+    assert ingest.ship(folder).records == 18
+    assert gaps() == [("damaged", 2)]
+    assert {AccessRecord.from_bytes(path.read_bytes()).decision_id for path in folder.glob("*.aside")} == {
+        a_record(n).decision_id for n in refused
+    }
+    assert sum(row.count for row in MinuteCount.objects.filter(kind="outcome")) == 18
+
+
+def test_who_is_overtaken_by_another_leaves_the_rest_to_the_next_pass(folder, monkeypatch):
+    spooled(folder, records(5))
+    insert, overtaken = ingest._insert_batch, []
+
+    def overtake(*batch):
+        if not overtaken:
+            overtaken.append(True)
+            ingest.ship(folder)
+        return insert(*batch)
+
+    monkeypatch.setattr(ingest, "_insert_batch", overtake)
+    ingest.ship(folder)
+
+    assert AccessLog.objects.count() == 5
+    assert sum(row.count for row in MinuteCount.objects.filter(kind="outcome")) == 5
+    assert segment_files(folder) == []
+
+
+def test_a_file_in_which_nothing_is_new_costs_no_query(folder, django_assert_num_queries):
+    spooled(folder, records(3), close=False)
+    looked = {}
+    ingest.ship(folder, looked)
+
+    with django_assert_num_queries(0):
+        ingest.ship(folder, looked)
+
+
+def test_a_record_that_is_there_already_is_not_there_twice(folder):
+    spooled(folder, records(3))
+    ingest.ship(folder)
+    spooled(folder, records(5))
+
+    assert ingest.ship(folder).records == 2
+    assert AccessLog.objects.count() == 5
+
+
+def test_half_a_character_is_no_obstacle(folder):
+    spooled(folder, [a_record(1, user_agent="\ud83d", path="/\0")])
+
+    assert ingest.ship(folder).records == 1
+    assert (AccessLog.objects.get().user_agent, AccessLog.objects.get().path) == ("?", "/\ufffd")
+
+
+def test_the_piece_at_the_end_of_a_segment_is_kept_and_told(folder):
+    spooled(folder, records(3))
+    (path,) = segment_files(folder)
+    path.write_bytes(path.read_bytes()[:-10])
 
     ingest.ship(folder)
 
-    assert [(gap.kind, gap.count) for gap in LogGap.objects.all()] == [("dropped", 7)]
-    assert AccessLog.objects.count() == 3
+    assert (AccessLog.objects.count(), gaps()) == (2, [("torn", 1)])
+    assert len(list(folder.glob("*.aside"))) == 1
+    assert segment_files(folder) == []
+
+
+def test_dying_before_a_torn_segment_is_removed_tells_it_once(folder, monkeypatch):
+    spooled(folder, records(3))
+    (path,) = segment_files(folder)
+    path.write_bytes(path.read_bytes()[:-10])
+    with monkeypatch.context() as patch:
+        patch.setattr("pathlib.Path.unlink", lambda _path: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            ingest.ship(folder)
+    ingest.ship(folder)
+
+    assert gaps() == [("torn", 1)]
+
+
+def test_what_waits_in_the_spool_is_told(folder):
+    writer = spooled(folder, records(3), close=False)
+    ingest.ship(folder)
+    (path,) = segment_files(folder)
+    with path.open("ab") as file:
+        file.write(b"\xf1\x97")  # in the middle of a write
+
+    assert ingest.ship(folder).waiting_bytes == 2
+    writer.close()
 
 
 def test_counts_per_minute_equal_a_count_of_the_rows(folder):
@@ -203,14 +325,3 @@ def test_rows_that_decide_are_counted_with_their_last_use(folder):
 
     assert use.count == 5
     assert use.last_at == datetime.fromtimestamp(NOW + 3, UTC)
-
-
-@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no partitions")
-def test_on_postgresql_rows_of_today_are_in_the_partition_of_today(folder):
-    now = datetime.now(UTC)
-    spooled(folder, [a_record(at=now.timestamp())])
-    ingest.ship(folder)
-
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT tableoid::regclass::text FROM audit_accesslog")
-        assert cursor.fetchone()[0] == f"audit_accesslog_{now:%Y%m%d}"

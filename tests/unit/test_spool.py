@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from audit.spool import SpoolWriter, is_being_written, read_records, segment_files
-from tests.records import a_record
+from audit.losses import loss_files, losses_of
+from audit.segments import is_being_written, segment_files
+from audit.spool import SpoolWriter
+from tests.records import a_record, read_records
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,7 +43,7 @@ def the_segment(spool):
 def in_a_process(code, *arguments):
     """A process that runs these lines with a writer of its own."""
     begin = (
-        "import os, sys, itertools\nfrom pathlib import Path\nfrom audit.spool import *\n"
+        "import os, sys, itertools\nfrom pathlib import Path\nfrom audit.spool import *; from audit.segments import *\n"
         "from tests.records import a_record\nwriter = SpoolWriter(Path(sys.argv[1]), 'node-1')\n"
     )
     return subprocess.Popen([sys.executable, "-c", begin + code, *arguments], cwd=ROOT, stdout=subprocess.PIPE)
@@ -71,7 +73,7 @@ def test_a_segment_names_its_node_and_itself(writer, spool):
     writer.write(a_record())
 
     path = the_segment(spool)
-    assert path.read_bytes().partition(b"\n")[0] == b'{"spool": 1, "segment": "%s", "node": "node-1"}' % (
+    assert path.read_bytes().partition(b"\n")[0] == b'{"spool": 2, "segment": "%s", "node": "node-1"}' % (
         path.stem.encode()
     )
 
@@ -171,7 +173,7 @@ def test_a_segment_is_not_seen_before_it_is_locked(spool):
         "writer.write(a_record()); print(seen, flush=True)"
     )
 
-    assert in_a_process(code, spool).communicate()[0] == b"[[]]\n"
+    assert in_a_process(code, spool).communicate()[0] == b"[[], []]\n"  # the file of losses, the segment
 
 
 def test_closing_lets_go_of_the_segment(writer, spool):
@@ -197,8 +199,15 @@ def test_beyond_the_cap_of_the_folder_records_are_counted_as_lost(spool, caplog)
     assert len(caplog.records) == 1
 
 
+@pytest.fixture
+def impatient(monkeypatch):
+    """A writer that tries again at once what failed."""
+    monkeypatch.setattr("audit.spool._RETRY_SECONDS", 0)
+
+
+@pytest.mark.usefixtures("impatient")
 def test_with_room_in_the_folder_again_records_are_written_again(spool):
-    writer = SpoolWriter(spool, "node-1", segment_bytes=1, folder_bytes=1)
+    writer = SpoolWriter(spool, "node-1", segment_bytes=1, folder_bytes=600)
     for record in records(3):
         writer.write(record)
     the_segment(spool).unlink()
@@ -208,6 +217,7 @@ def test_with_room_in_the_folder_again_records_are_written_again(spool):
     assert (read(spool), writer.lost) == ([a_record(9)], 2)
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_folder_that_cannot_be_written_loses_records_until_it_can(spool, caplog):
     spool.write_text("a file where the folder should be")
     writer = SpoolWriter(spool, "node-1")
@@ -267,7 +277,7 @@ def test_a_full_disk_loses_records_and_neither_descriptors_nor_names(spool, room
     assert lost == b"42"
     assert int(descriptors) <= 0
     assert read(spool) == []
-    assert [path for path in spool.iterdir() if path.suffix != ".spool"] == []
+    assert list(spool.iterdir()) == []
 
 
 def test_the_thread_brings_to_disk_what_was_written(writer, spool):
@@ -276,3 +286,102 @@ def test_the_thread_brings_to_disk_what_was_written(writer, spool):
     writer._sync_outside_lock()
 
     assert not writer._unsynced
+
+
+def test_a_folder_that_was_not_writable_is_asked_again_after_a_moment(spool, monkeypatch):
+    spool.write_text("a file where the folder should be")
+    writer, tries = SpoolWriter(spool, "node-1"), []
+    monkeypatch.setattr(writer, "_start_segment", lambda: tries.append(1) or spool.mkdir())
+    for record in records(50):
+        writer.write(record)
+
+    assert (len(tries), writer.lost) == (1, 50)
+
+
+# What was lost is counted where the process leaves it behind.
+
+
+def losses(spool):
+    return [losses_of(path) for path in loss_files(spool)]
+
+
+def test_without_a_loss_the_file_says_none(writer, spool):
+    writer.write(a_record())
+
+    (found,) = losses(spool)
+    assert (found.node, found.count) == ("node-1", 0)
+
+
+COUNTED = """
+import resource
+writer.write(a_record(0))
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+for n in itertools.count(1):
+    writer.write(a_record(n, at=1000.0 + n)); os.write(1, b'%d\\n' % n)
+"""
+
+
+def test_losses_outlive_the_process_to_the_number(spool):
+    process = in_a_process(COUNTED, spool)
+    for _ in range(300):
+        process.stdout.readline()
+
+    process.kill()
+
+    told = 300 + process.communicate()[0].count(b"\n")
+    (found,) = losses(spool)
+    assert found.count - told in {0, 1}  # killed before it could say so
+    assert found.at == 1000.0 + found.count
+
+
+@pytest.mark.usefixtures("impatient")
+def test_losses_before_there_was_a_file_are_in_it_as_soon_as_there_is_one(spool):
+    spool.write_text("a file where the folder should be")
+    writer = SpoolWriter(spool, "node-1")
+    for record in records(5):
+        writer.write(record)
+    spool.unlink()
+    writer.write(a_record(9))
+
+    assert [found.count for found in losses(spool)] == [5]
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\0" * 528, b"[" * 600, b'{"id": 1, "node": ""}'.ljust(528)])
+def test_a_file_of_losses_that_is_none_says_nothing(tmp_path, content):
+    path = tmp_path / "x.losses"
+    path.write_bytes(content)
+
+    assert losses_of(path) is None
+
+
+# On the disk before it is answered.
+
+
+def test_with_sync_a_record_is_on_disk_when_write_returns(spool, monkeypatch):
+    synced = []
+    monkeypatch.setattr("audit.spool.os.fdatasync", lambda descriptor: synced.append(os.fstat(descriptor).st_size))
+    writer = SpoolWriter(spool, "node-1", sync=True)
+
+    for record in records(3):
+        assert writer.write(record)
+        assert synced[-1] == the_segment(spool).stat().st_size
+
+
+def test_with_sync_a_record_that_may_not_be_on_disk_is_not_kept_for_sure(spool, monkeypatch, caplog):
+    writer = SpoolWriter(spool, "node-1", sync=True)
+    with monkeypatch.context() as patch:
+        patch.setattr("audit.spool.os.fdatasync", lambda _: (_ for _ in ()).throw(OSError("input/output error")))
+        patch.setattr(writer._losses, "open", lambda: None)
+        assert not writer.write(a_record(1))
+
+    assert writer.write(a_record(2))
+    assert (writer.lost, len(segment_files(spool))) == (0, 2)
+    assert "not synced" in caplog.text
+
+
+@pytest.mark.parametrize(("blocked", "usable"), [(False, True), (True, False)])
+def test_a_spool_is_usable_where_a_segment_can_be_started(spool, blocked, usable):
+    if blocked:
+        spool.write_text("a file where the folder should be")
+
+    assert SpoolWriter(spool, "node-1").is_usable() is usable
