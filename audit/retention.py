@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from audit import partitions, rollups
+from audit import partitions, rollups, write_lock
 from audit.models import AccessLog, AccessLogRule, LogGap, SpoolSegment
 
 _AT_ONCE = 10_000
@@ -12,27 +12,32 @@ _SHIPPED_DAYS = 30
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What was deleted: rows one by one, and whole days with theirs."""
+    """What was deleted: rows one by one, and whole days with theirs; and whether that was all."""
 
     rows: int
     partitions: int
+    is_all: bool = True
 
 
-def prune(at: datetime, *, days: int) -> Pruned:
-    """Delete what is older than so many days.
+def prune(at: datetime, *, days: int, at_most: int | None = None) -> Pruned:
+    """Delete what is older than so many days; of rows, ``at_most`` so many of a kind, if that is said.
 
     In portions, each a transaction of its own, so that nobody waits long for the writer's lock.
     """
     before = at - timedelta(days=days)
     dropped = partitions.drop_before(partitions.day_of(before))
-    deleted = _in_portions(AccessLog, before) + _in_portions(AccessLogRule, before)
-    deleted += LogGap.objects.filter(at__lt=before).delete()[0] + rollups.prune(before)
+    logs, rules = (_in_portions(model, before, at_most) for model in (AccessLog, AccessLogRule))
+    others = LogGap.objects.filter(at__lt=before).delete()[0] + rollups.prune(before)
     SpoolSegment.objects.filter(shipped_at__lt=at - timedelta(days=max(days, _SHIPPED_DAYS))).delete()
-    return Pruned(deleted, len(dropped))
+    return Pruned(logs + rules + others, len(dropped), at_most is None or max(logs, rules) < at_most)
 
 
-def _in_portions(model: type[AccessLog] | type[AccessLogRule], before: datetime) -> int:
+def _in_portions(model: type[AccessLog] | type[AccessLogRule], before: datetime, at_most: int | None) -> int:
     deleted = 0
-    while keys := list(model.objects.filter(at__lt=before).values_list("pk", flat=True)[:_AT_ONCE]):
-        deleted += model.objects.filter(pk__in=keys).delete()[0]
+    while at_most is None or deleted < at_most:
+        keys = list(model.objects.filter(at__lt=before).values_list("pk", flat=True)[:_AT_ONCE])
+        if not keys:
+            break
+        with write_lock.shared():
+            deleted += model.objects.filter(pk__in=keys).delete()[0]
     return deleted
