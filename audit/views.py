@@ -39,7 +39,7 @@ class AccessLogs(ApiView):
             request, force or request.query_params.get("format") in export.FORMATS
         )
 
-    @operation(answer=AccessLogPage, parameters=_ALL)
+    @operation(answer=AccessLogPage, parameters=_ALL, verb="list")
     def get(self, request: Request) -> Response | StreamingHttpResponse:
         """List the access log."""
         refuse_unknown_parameters(request, _ALL)

@@ -41,6 +41,7 @@ from gatewall.engine.snapshot import (
     LicenseState,
     PolicySettings,
     PolicySnapshot,
+    QueryStrings,
     UnknownCountry,
     UserState,
     Version,
@@ -196,6 +197,7 @@ def some_settings(**values) -> PolicySettings:
         "geo_mode": EnforcementMode,
         "unknown_country": UnknownCountry,
         "audit_mode": AuditMode,
+        "log_query_strings": QueryStrings,
     }
     return PolicySettings(**{name: kinds.get(name, int)(value) for name, value in values.items()})
 

@@ -2,15 +2,22 @@
 
 from collections.abc import Iterable
 
-from audit.masking import masked_host, masked_path, masked_query, masked_text
+from audit.masking import MASK, masked_host, masked_path, masked_query, masked_text
 from audit.records import MAX_PATH, MAX_QUERY, MAX_TEXT, AccessRecord
 from gatewall.engine.model import AccessRequest, Action, DecidedBy, Decision, Effect, Reason, RuleMatch, Subject
+from gatewall.engine.snapshot import PolicySnapshot, QueryStrings
 
 
 def record_of(
-    request: AccessRequest, decision: Decision, *, decision_id: str, status: int, revision: int, answered_at: float
+    request: AccessRequest,
+    decision: Decision,
+    policy: PolicySnapshot | None,
+    *,
+    decision_id: str,
+    status: int,
+    answered_at: float,
 ) -> AccessRecord:
-    """Return the record of a decision and the status that told it."""
+    """Return the record of a decision under this policy and the status that told it."""
     path, _, query = request.uri.partition("?")
     return AccessRecord(
         decision_id=decision_id,
@@ -22,7 +29,7 @@ def record_of(
         host=masked_host(request.host.name) if request.host else None,
         # Masked before it is cut: half a secret does not look like one.
         path=masked_path(path)[:MAX_PATH],
-        query=masked_query(query)[:MAX_QUERY],
+        query=_query(query, policy)[:MAX_QUERY],
         user_agent=masked_text(request.header("user-agent"))[:MAX_TEXT],
         status=status,
         outcome=decision.effect.value,
@@ -33,8 +40,15 @@ def record_of(
         visible=sorted(request.visible),
         subject=_subject(decision.subject),
         latency_us=max(0, round((answered_at - request.at) * 1_000_000)),
-        policy_revision=revision,
+        policy_revision=policy.version.revision if policy else 0,
     )
+
+
+def _query(query: str, policy: PolicySnapshot | None) -> str:
+    """Return what is kept of a query string: nothing but that there was one, unless a policy says masked."""
+    if policy is not None and policy.settings.log_query_strings is QueryStrings.MASKED:
+        return masked_query(query)
+    return MASK if query else ""
 
 
 def row_of(decided_by: DecidedBy | None) -> dict[str, object] | None:

@@ -91,6 +91,7 @@ SETTINGS = {
     "api_requests_per_minute": 1200,
     "access_log_retention_days": 30,
     "audit_mode": "best-effort",
+    "log_query_strings": "masked",
     "recovery_local_only": True,
     "guard_message": "",
     "contact": "",

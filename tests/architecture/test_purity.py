@@ -42,6 +42,7 @@ MODULES = sorted(
         "audit.frames",
         "audit.losses",
         "audit.records",
+        "audit.masking",
         "audit.rows",
         "audit.segments",
         "audit.spool",

@@ -1,20 +1,11 @@
-"""To decide again about a record gives the gate's own answer, or says what it would take to know it."""
+"""What a record does not have makes a request undecidable; what it has does not."""
 
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from gatewall.changes import Resource
 from gatewall.engine.model import Action
-from gatewall.engine.waf.rules import Target
 from gatewall.forwardauth.change_history import ChangeHistory
-from gatewall.forwardauth.gate import Dialect, Gate
-from gatewall.forwardauth.headers import from_lines
-from gatewall.forwardauth.redecision import Redecider
-from gatewall.forwardauth.responses import GuardPage
-from gatewall.forwardauth.subrequest import Subrequest, auth
 from tests.cast import (
     BOB,
     BOBS_GIT_TOKEN,
@@ -24,178 +15,12 @@ from tests.cast import (
     LICENSES,
     NOW,
     OFFICE,
-    OFFICE_LICENSE,
-    OPEN_LICENSE,
-    TRUSTED,
     USERS,
-    Countries,
-    a_credential_check,
     a_policy,
-    a_ports,
-    a_rule,
-    a_session_token,
     an_allowed,
 )
-from tests.records import Records, a_record
-
-DOMAINS = {OFFICE: "authenticated", "open.example": "public", "vault.example": "two_factor", "shut.example": "denied"}
-CREDENTIALS = {
-    "bob": ("service-authorization", a_session_token(BOB)),
-    "charlie": ("service-authorization", a_session_token(CHARLIE, amr=["pwd", "otp"])),
-    "late": ("cookie", f"a=attack; service.token={a_session_token(BOB, exp=int(NOW) - 1)}"),
-    "forged": ("service-authorization", "x.y.z"),
-    "git": ("service-git-token", f"Bob:{BOBS_GIT_TOKEN}"),
-    "stranger": ("service-git-token", f"charlie:{BOBS_GIT_TOKEN}"),
-    "open": ("service-license", OPEN_LICENSE),
-    "office": ("service-license", OFFICE_LICENSE),
-}
-UNCHANGED = ChangeHistory(known_from=0, newest=1)
-ALL_CHANGED = ChangeHistory(known_from=2, newest=2)
-
-
-def a_rule_for(target, pattern="attack", **parts):
-    return a_rule(pattern, targets=(Target(target),), **parts)
-
-
-class Policies:
-    def __init__(self, policy):
-        self.policy = policy
-
-    def current(self):
-        return self.policy
-
-
-def recorded(lines, policy, *, over=0, peer=""):
-    """What the gate writes down when a proxy sends these lines."""
-    records = Records()
-    ports = a_ports(country="DE", credentials=a_credential_check(), over_seconds=over)
-    gate = Gate(Policies(policy), ports, trusted=TRUSTED, guard=GuardPage("/wall"), clock=lambda: NOW, records=records)
-    raw = [(name.encode(), value.encode("latin-1")) for name, value in lines if value is not None]
-    gate.check(Dialect(auth), Subrequest(peer, "http", from_lines(raw)))
-    (record,) = records.written
-    return record
-
-
-def a_redecider(policy, history=UNCHANGED, *, at=NOW, country="DE"):
-    return Redecider(policy, countries=Countries(country), history=history, at=at)
-
-
-def words(verdict):
-    decided_by = verdict.decided_by
-    row = {"kind": decided_by.kind, "id": decided_by.id} if decided_by else None
-    return verdict.effect.value, verdict.reason.value, row
-
-
-def words_of_record(record):
-    return record.outcome, record.reason, record.decided_by
-
-
-TEXTS = st.text(st.characters(max_codepoint=255, exclude_characters="\n"), min_size=1, max_size=12)
-LINES = st.builds(
-    lambda client, host, method, uri, more: [
-        ("host", "gate.internal"),
-        ("x-forwarded-for", client),
-        ("x-forwarded-host", host),
-        ("x-forwarded-method", method),
-        ("x-forwarded-uri", uri),
-        *more,
-    ],
-    st.sampled_from(
-        [CLIENT, "203.0.113.7", f"10.1.1.1, {CLIENT}", "::ffff:198.51.100.7", "10.0.0.9", "1.2.3", " ", None]
-    ),
-    st.sampled_from([*DOMAINS, "nobody.example", "OFFICE.example.:443", "a b", None]),
-    st.sampled_from(["GET", "POST", "get", None]),
-    st.sampled_from(
-        [
-            *("/", "/?q=attack", "/wiki?a=b", "*", "no-path", "/a#b", "/?token=attack", "/attack;sid=1", None),
-            *(f"/{'a' * 3000}attack", f"/?{'a' * 3000}=attack", f"/{BOBS_GIT_TOKEN}/attack"),
-        ]
-    )
-    | TEXTS.map(lambda text: "/" + text.replace("?", "")),
-    st.lists(
-        st.sampled_from(list(CREDENTIALS.values()))
-        | st.tuples(
-            st.sampled_from(["x-note", "referer", "user-agent", "cookie"]),
-            st.sampled_from(["attack", "quiet", f"git {BOBS_GIT_TOKEN} attack"]),
-        ),
-        max_size=3,
-        unique_by=lambda line: line[0],
-    ),
-)
-RULES = st.lists(
-    st.builds(
-        lambda number, target, score, action, domain, prefix: a_rule_for(
-            target, id=number, name=str(number), score=score, action=action, domain=domain, path_prefix=prefix
-        ),
-        st.integers(1, 4),
-        st.sampled_from(["uri", "path", "query", "args", "headers", "cookies", "referer", "user-agent", "host"]),
-        st.sampled_from([2, 5]),
-        st.sampled_from([Action.BLOCK, Action.BLOCK, Action.MONITOR]),
-        st.sampled_from([None, None, OFFICE]),
-        st.sampled_from([None, None, "/wiki"]),
-    ),
-    max_size=3,
-    unique_by=lambda rule: rule.id,
-)
-POLICIES = st.fixed_dictionaries(
-    {
-        "domains": st.sampled_from([{}, DOMAINS]),
-        "authorized_domains_mode": st.sampled_from(["any", "registered"]),
-        "waf_mode": st.sampled_from(["block", "block", "monitor", "off"]),
-        "blocked": st.sampled_from([(), ("198.51.100.0/24",), ("10.0.0.9",)]),
-        "allowed": st.sampled_from(
-            [(), ("198.51.100.0/24",), (an_allowed(CLIENT, inspect=True),), (an_allowed("10.0.0.0/8"),)]
-        ),
-        "countries": st.sampled_from([(), ("DE",)]),
-        "rules": RULES,
-        "request_rate_per_minute": st.sampled_from([0, 1]),
-    }
-)
-
-
-@settings(max_examples=400)
-@given(LINES, POLICIES, st.sampled_from([0, 7]))
-def test_under_the_same_policy_the_answer_is_the_same(lines, parts, over):
-    policy = a_policy(**parts)
-    record = recorded(lines, policy, over=over)
-
-    again = a_redecider(policy).redecide(record)
-
-    assert again.missing is None
-    assert words(again.verdict) == words_of_record(record)
-
-
-@settings(max_examples=400)
-@given(LINES, POLICIES, POLICIES, st.sampled_from([0, 7]))
-def test_under_another_policy_the_answer_is_that_of_the_gate_or_none(lines, parts, other_parts, over):
-    policy, other = a_policy(**parts), a_policy(version=2, **other_parts)
-    record, truth = recorded(lines, policy, over=over), recorded(lines, other, over=over)
-
-    again = a_redecider(other, ALL_CHANGED).redecide(record)
-
-    if again.verdict is not None:
-        # Which of several rules reached the threshold first may depend on one that is not known.
-        parts = slice(0, 2) if again.verdict.reason == "waf-rule" else slice(0, 3)
-        assert words(again.verdict)[parts] == words_of_record(truth)[parts]
-
-
-@settings(max_examples=200)
-@given(LINES, POLICIES, POLICIES)
-def test_the_steps_lead_to_the_same_answer(lines, parts, other_parts):
-    record, other = recorded(lines, a_policy(**parts)), a_policy(version=2, **other_parts)
-    redecider = a_redecider(other, ALL_CHANGED)
-
-    again, steps = redecider.redecide(record), list(redecider.steps(record))
-
-    assert len(steps) == 14
-    decided = [step for step in steps if step.decided]
-    assert [step.verdict for step in decided] == ([again.verdict] if again.verdict else [])
-    stopped = next(step for step in steps if step.decided or step.missing)
-    assert stopped.missing == again.missing
-    assert all(step.reached == (steps.index(step) <= steps.index(stopped)) for step in steps)
-
-
-# What is not recorded.
+from tests.records import a_record
+from tests.unit.recorded import ALL_CHANGED, CREDENTIALS, DOMAINS, UNCHANGED, a_redecider, a_rule_for, recorded
 
 VISIT = [("x-forwarded-for", CLIENT), ("x-forwarded-host", OFFICE), ("x-forwarded-uri", "/wiki?a=1")]
 BOBS = [*VISIT, CREDENTIALS["bob"]]
@@ -385,41 +210,3 @@ def test_entries_count_as_of_today():
 
 def test_the_country_is_that_of_todays_database():
     assert again(VISIT, {}, {"countries": ["NZ"]}, country="NZ").verdict.reason == "country-blocked"
-
-
-# The history of changes.
-
-
-def test_of_revisions_before_and_behind_its_own_a_history_knows_nothing():
-    history = ChangeHistory(known_from=5, newest=9)
-
-    quiet = [history.row_is_as_of(revision, Resource.WAF_RULES, 1) for revision in (4, 5, 9, 10)]
-
-    assert quiet == [False, True, True, False]
-
-
-def test_a_change_counts_for_what_was_before_it():
-    history = ChangeHistory(known_from=0, newest=9)
-    history.add(5, [{"resource": "waf-rules", "id": 1, "before": {}, "after": {}}], [{"resource": "waf-rules"}])
-
-    assert [history.row_is_as_of(revision, Resource.WAF_RULES, 1) for revision in (4, 5)] == [False, True]
-    assert history.row_is_as_of(4, Resource.WAF_RULES, 2)
-    assert not history.resource_is_as_of(4, Resource.WAF_RULES)
-    assert history.resource_is_as_of(4, Resource.DOMAINS)
-
-
-@pytest.mark.parametrize("counts", [[{"resource": "waf-rules"}], None], ids=["too many", "not recorded"])
-def test_changes_that_are_not_listed_count_for_every_row(counts):
-    history = ChangeHistory(known_from=0, newest=9)
-    history.add(5, None, counts)
-
-    assert not history.row_is_as_of(4, Resource.WAF_RULES, 2)
-    assert history.setting_is_as_of(4, "waf_mode") is (counts is not None)
-
-
-def test_a_setting_changes_alone():
-    history = ChangeHistory(known_from=0, newest=9)
-    change = {"resource": "system/settings", "id": 1, "before": {"waf_mode": "off"}, "after": {"waf_mode": "block"}}
-    history.add(5, [change], [{"resource": "system/settings"}])
-
-    assert [history.setting_is_as_of(4, name) for name in ("waf_mode", "request_rate_per_minute")] == [False, True]
