@@ -8,8 +8,9 @@ import math
 from importlib import import_module
 
 import pytest
+import time_machine
 
-from tests.cast import OFFICE
+from tests.cast import MOMENT, OFFICE
 
 
 @pytest.fixture(autouse=True)
@@ -33,6 +34,13 @@ def _known_api_rate(request, monkeypatch):
     """The number of calls a minute is known, so that no test counts the statement that asks for it."""
     if request.node.get_closest_marker("django_db") or "db" in request.fixturenames:
         monkeypatch.setattr(import_module("gatewall.api.rate"), "_remembered", (math.inf, 1200))
+
+
+@pytest.fixture
+def clock():
+    """Stop the clock at the moment of the cast; return what moves it."""
+    with time_machine.travel(MOMENT, tick=False) as travelled:
+        yield travelled
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from accounts import login, second_factor, services
 from accounts.models import FailureCount, RecoveryCode, Session, TotpDevice
 from gatewall import system_settings
 from tests.factors import an_app
-from tests.wall import PASSWORD, Api, a_token
+from tests.wall import PASSWORD, Api, a_token, code_of
 
 pytestmark = pytest.mark.django_db
 KEY = "the recovery key of this installation"
@@ -72,10 +72,6 @@ def app(alice):
 def recover(*, peer="127.0.0.1", host="localhost:9999", headers=None, **changes):
     body = {"username": "alice", "password": PASSWORD, "recovery_key": KEY, **changes}
     return Api(**(headers or {})).post(PATH, body, REMOTE_ADDR=peer, HTTP_HOST=host)
-
-
-def code_of(response):
-    return response.status_code, response.json()["code"]
 
 
 def has_factor():
