@@ -200,7 +200,7 @@ def test_the_key_is_looked_at_before_the_password(app, monkeypatch):
 
 
 @pytest.mark.parametrize("changes", [{"recovery_key": "wrong"}, {"password": "wrong"}, {"username": "Bob"}])
-def test_guesses_are_slowed_down_together_with_those_at_sign_in(app, bob, changes):
+def test_guesses_are_slowed_down_together_with_those_at_sign_in(clock, app, bob, changes):
     assert {recover(**changes).status_code for _ in range(10)} == {403}
 
     response = recover(**changes)
