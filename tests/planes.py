@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from audit.spool import read_records, segment_files
-from tests.processes import PASSWORD, request
+from tests.processes import PASSWORD, PATIENCE, request
 
 OFFICE = "office.example"
 CLIENT = "198.51.100.7"
@@ -56,6 +56,9 @@ class Admin:
         self.token = ""
         self.token = self.post("/login", username=username, password=password)["token"]
 
+    def get(self, path: str) -> dict[str, Any]:
+        return self._call("GET", path, None)
+
     def post(self, path: str, **fields: Any) -> dict[str, Any]:
         return self._call("POST", path, fields)
 
@@ -67,7 +70,7 @@ class Admin:
 
     def _call(self, method: str, path: str, fields: Mapping[str, Any] | None) -> dict[str, Any]:
         """The object in the answer, which must be a 2xx."""
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)
         headers = {"Content-Type": "application/json", "Service-Authorization": self.token}
         try:
             body = None if fields is None else json.dumps(fields)
@@ -133,7 +136,7 @@ class Load:
         for thread in self._threads:
             thread.join()
 
-    def wait_for_more(self, answers: int = 200, seconds: float = 30) -> None:
+    def wait_for_more(self, answers: int = 200, seconds: float = PATIENCE) -> None:
         """Return after so many answers more; fail when they do not come."""
         goal, deadline = len(self.decisions) + answers, time.monotonic() + seconds
         while len(self.decisions) < goal:

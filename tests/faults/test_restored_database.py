@@ -8,7 +8,7 @@ import pytest
 
 from gatewall.operations.launcher import free_port
 from tests.planes import Admin, Verdict, about, ask
-from tests.processes import BASE, agent, control_plane, data_plane, environment, manage, manager, wait_until
+from tests.processes import BASE, PATIENCE, agent, control_plane, data_plane, environment, manage, manager, wait_until
 
 REVOKED = Verdict(401, "credential-invalid")
 VALID = Verdict(200, "session-valid")
@@ -95,7 +95,7 @@ def publish(home, *arguments):
         env=environment(home),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
 

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.processes import BROWSER, api, request, wait_until
+from tests.processes import BROWSER, PATIENCE, api, request, wait_until
 from tests.proxies.conftest import LET_IN
 
 
@@ -177,7 +177,7 @@ def test_visitor_cannot_choose_the_host_that_is_judged(proxy, forged):
 
 
 def test_host_that_is_judged_is_the_one_that_nginx_serves(proxy):
-    with socket.create_connection(("127.0.0.1", proxy), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", proxy), timeout=PATIENCE) as connection:
         connection.sendall(b"GET http://127.0.0.1/ HTTP/1.1\r\nHost: public.example\r\nConnection: close\r\n\r\n")
         status = connection.makefile("rb").readline().split()[1]
 
