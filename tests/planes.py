@@ -16,6 +16,8 @@ OFFICE = "office.example"
 CLIENT = "198.51.100.7"
 BLOCKED = "203.0.113.66"
 ATTACK = "/?id=1%27%20UNION%20SELECT%20password%20FROM%20users--"
+PAUSE = 0.002
+"""Seconds between two questions of a connection: without, what starts again has no processor left."""
 SESSION_VALID = (200, "session-valid")
 
 
@@ -164,11 +166,14 @@ class Load:
                 self.decisions.append(response.headers.get("X-Gatewall-Decision-Id", "none"))
                 if given != right:
                     self.wrong.append((given, right))
+                time.sleep(PAUSE)
 
 
 def tell(config: Any, figure: str) -> None:
-    """Print a measured figure among the results of the tests."""
+    """Print a measured figure among the results of the tests; not where several processes share them."""
     terminal = config.pluginmanager.getplugin("terminalreporter")
+    if terminal is None:
+        return
     with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
         terminal.ensure_newline()
         terminal.write_line(f"  {figure}")

@@ -94,7 +94,7 @@ def test_the_workers_share_the_rate_and_tell_who_must_wait(port, token):
         answers.append(call(port, "GET", "/session"))
 
     status, headers, _ = answers[-1]
-    assert (status, len(answers) > 60) == (429, True)
+    assert (status, len(answers) > 50) == (429, True)  # other calls of this address within the minute count too
     assert int(headers["Retry-After"]) >= 1
     assert call(port, "GET", "/health/ready")[0] == 200
     assert call(port, "GET", "/session", token=token)[0] == 200
