@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
     deadline=None,
     derandomize=True,
     max_examples=25,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_every_revision_can_be_brought_back_and_forward_again(db, seed, seeded):
     sid = transaction.savepoint()
