@@ -212,9 +212,12 @@ def _insert_all(rows: list[Row]) -> None:
         _copy("audit_accesslog", COLUMNS, (row.columns for row in rows))
         _copy("audit_accesslogrule", ("rule_id", "at", "decision_id"), rules)
         return
+    # As Django writes them to a database that knows neither moments nor UUIDs.
+    moment = connection.ops.adapt_datetimefield_value
+    columns = (row.columns for row in rows)
     with connection.cursor() as cursor:
-        cursor.executemany(_LOG, [_plain(row.columns) for row in rows])
-        cursor.executemany(_RULES, [_plain(row) for row in rules])
+        cursor.executemany(_LOG, [(key.hex, moment(at), *others) for key, at, *others in columns])
+        cursor.executemany(_RULES, [(rule, moment(at), key.hex) for rule, at, key in rules])
 
 
 def _copy(table: str, columns: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> None:
@@ -226,17 +229,6 @@ def _copy(table: str, columns: Iterable[str], rows: Iterable[tuple[Any, ...]]) -
     ):
         for row in rows:
             copy.write_row(row)
-
-
-def _plain(row: tuple[Any, ...]) -> list[Any]:
-    """Return the values as Django writes them to a database that knows neither moments nor UUIDs."""
-    return [_as_stored(value) for value in row]
-
-
-def _as_stored(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return connection.ops.adapt_datetimefield_value(value)
-    return value.hex if isinstance(value, uuid.UUID) else value
 
 
 def _set_aside(path: Path) -> Shipped:

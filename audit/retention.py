@@ -33,11 +33,11 @@ def prune(at: datetime, *, days: int, at_most: int | None = None) -> Pruned:
 
 
 def _in_portions(model: type[AccessLog] | type[AccessLogRule], before: datetime, at_most: int | None) -> int:
-    deleted = 0
-    while at_most is None or deleted < at_most:
-        keys = list(model.objects.filter(at__lt=before).values_list("pk", flat=True)[:_AT_ONCE])
-        if not keys:
-            break
+    """Delete by moments: the oldest are found where they are, and a list of keys would be looked for in every day."""
+    deleted, edge = 0, before
+    while edge is not None and (at_most is None or deleted < at_most):
+        old = model.objects.filter(at__lt=before)
+        edge = old.order_by("at").values_list("at", flat=True)[_AT_ONCE - 1 : _AT_ONCE].first()
         with write_lock.shared():
-            deleted += model.objects.filter(pk__in=keys).delete()[0]
+            deleted += (old if edge is None else old.filter(at__lte=edge)).delete()[0]
     return deleted

@@ -1,12 +1,28 @@
 """What the rows of the access log say. Reads only."""
 
 import uuid
+from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from audit.models import AccessLog
+from audit.models import AccessLog, UseCount
 from audit.records import AccessRecord
 
 _SLACK = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How often a row of policy decided, or a credential was used, and when last."""
+
+    count: int = 0
+    last_at: datetime | None = None
+
+
+def uses_of(kind: str, row_ids: Collection[int]) -> dict[int, Use]:
+    """Return the uses of these rows, in one query; those that were never used are not in it."""
+    rows = UseCount.objects.filter(kind=kind, row_id__in=row_ids).values_list("row_id", "count", "last_at")
+    return {row_id: Use(count, last_at) for row_id, count, last_at in rows}
 
 
 def answer(decision_id: uuid.UUID) -> AccessLog | None:

@@ -2,6 +2,9 @@
 
 from django.urls import path
 
-from audit import views
+from audit import statistics_views, views
 
-urlpatterns = [path("access-logs", views.AccessLogs.as_view(), name="access-logs")]
+urlpatterns = [
+    path("access-logs", views.AccessLogs.as_view(), name="access-logs"),
+    path("access-logs/stats", statistics_views.AccessLogStats.as_view(), name="access-log-stats"),
+]

@@ -28,20 +28,20 @@ FAST = ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writ
 
 
 @contextmanager
-def postgres() -> Iterator[str]:
-    """Yield the DATABASE_URL of a fresh server on a loopback port."""
+def postgres(options: Sequence[str] = FAST) -> Iterator[str]:
+    """Yield the DATABASE_URL of a fresh server on a loopback port, started with these options."""
     with tempfile.TemporaryDirectory(prefix="gatewall-pg-") as name:
         folder = Path(name)
         binaries, account = prepare(folder)
         data, log, port, password = folder / "data", folder / "log", free_port(), secrets.token_urlsafe(16)
         (folder / "password").write_text(password)
-        options = ["--auth=scram-sha-256", "--encoding=UTF8", "--username=postgres", "--no-sync"]
+        how = ["--auth=scram-sha-256", "--encoding=UTF8", "--username=postgres", "--no-sync"]
         run(
-            [binaries / "initdb", "-D", data, f"--pwfile={folder / 'password'}", "--locale=C", *options],
+            [binaries / "initdb", "-D", data, f"--pwfile={folder / 'password'}", "--locale=C", *how],
             cwd=folder,
             **account,
         )
-        server = ["-h", "127.0.0.1", "-p", str(port), "-k", "", *FAST]
+        server = ["-h", "127.0.0.1", "-p", str(port), "-k", "", *options]
         arguments = " ".join(f"'{option}'" for option in server)
         run([binaries / "pg_ctl", "-D", data, "-l", log, "-w", "-o", arguments, "start"], cwd=folder, **account)
         try:

@@ -30,6 +30,8 @@ WHO = {
     ("access-logs", "GET"): ADMIN,
     ("access-log", "GET"): ADMIN,
     ("policy-explain", "POST"): ADMIN,
+    ("dashboard-stats", "GET"): ADMIN,
+    ("access-log-stats", "GET"): ADMIN,
     ("system-settings", "GET"): ADMIN,
     ("system-settings", "PUT"): ADMIN,
     ("system-reload", "POST"): ADMIN,

@@ -46,6 +46,7 @@ MODULES = sorted(
         "audit.rows",
         "audit.segments",
         "audit.spool",
+        "audit.summaries",
         "policies.block_lists",
         "policies.list_diff",
     }
