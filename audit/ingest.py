@@ -6,9 +6,9 @@ it is missing. What cannot be a row is set aside as a file, and told as a gap.
 """
 
 import logging
-import time
 import uuid
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 from django.db import DataError, IntegrityError, connection, transaction
 from django.utils import timezone
 
-from audit import aside, partitions
+from audit import aside, partitions, write_lock
 from audit.counts import counted
 from audit.frames import frames
 from audit.losses import SUFFIX as LOSSES
@@ -31,7 +31,6 @@ from audit.segments import SEGMENT_BYTES, Segment, is_being_written, read_from, 
 logger = logging.getLogger(__name__)
 
 BATCH_BYTES = 1024 * 1024
-_SHORTEST_PAUSE = 0.11  # SQLite waits 100 ms at most between two looks
 # Those of the database, and those of its driver for values that it cannot even send.
 _REFUSALS = (DataError, IntegrityError, ValueError, TypeError, OverflowError)
 # The names are ours, above.
@@ -139,13 +138,11 @@ def _ship_segment(path: Path, looked: Looked, *, finished: bool) -> Shipped:
         return _set_aside(path) if finished else Shipped()
     shipped, position = 0, _position(segment.id) or segment.first
     while (batch := _next_batch(path, segment, position)).end > position:
-        began = time.monotonic()
-        inserted = _insert_batch(path, position, batch)
+        with write_lock.shared() if batch.end < size else nullcontext():
+            inserted = _insert_batch(path, position, batch)
         if inserted is None:
             return Shipped(shipped)  # the next pass begins where the other one is
         shipped, position = shipped + inserted, batch.end
-        if position < size:
-            _let_others_write(time.monotonic() - began)
     waiting = max(0, path.stat().st_size - position)
     looked[path] = position + waiting, waiting
     if finished:
@@ -179,15 +176,6 @@ def _insert_batch(path: Path, position: int, batch: Batch) -> int | None:
             _tell(batch.segment.node, GapKind.DAMAGED, len(batch.bad))
         _move(batch.segment.id, batch.segment.node, batch.end)
     return len(kept)
-
-
-def _let_others_write(held_seconds: float) -> None:
-    """On SQLite, where there is one lock to write, leave it for as long as it was held.
-
-    Who waits for it looks again every 100 ms and is in no queue: without a pause he would never get it.
-    """
-    if connection.vendor == "sqlite":
-        time.sleep(max(held_seconds, _SHORTEST_PAUSE))
 
 
 def _commit_for_sure() -> None:
@@ -247,9 +235,12 @@ def _insert_all(rows: list[Row]) -> None:
         _copy("audit_accesslog", COLUMNS, (row.columns for row in rows))
         _copy("audit_accesslogrule", ("rule_id", "at", "decision_id"), rules)
         return
+    # As Django writes them to a database that knows neither moments nor UUIDs.
+    moment = connection.ops.adapt_datetimefield_value
+    columns = (row.columns for row in rows)
     with connection.cursor() as cursor:
-        cursor.executemany(_LOG, [_plain(row.columns) for row in rows])
-        cursor.executemany(_RULES, [_plain(row) for row in rules])
+        cursor.executemany(_LOG, [(key.hex, moment(at), *others) for key, at, *others in columns])
+        cursor.executemany(_RULES, [(rule, moment(at), key.hex) for rule, at, key in rules])
 
 
 def _copy(table: str, columns: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> None:
@@ -261,17 +252,6 @@ def _copy(table: str, columns: Iterable[str], rows: Iterable[tuple[Any, ...]]) -
     ):
         for row in rows:
             copy.write_row(row)
-
-
-def _plain(row: tuple[Any, ...]) -> list[Any]:
-    """Return the values as Django writes them to a database that knows neither moments nor UUIDs."""
-    return [_as_stored(value) for value in row]
-
-
-def _as_stored(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return connection.ops.adapt_datetimefield_value(value)
-    return value.hex if isinstance(value, uuid.UUID) else value
 
 
 def _set_aside(path: Path) -> Shipped:

@@ -43,7 +43,7 @@ class AccessLog(models.Model):
             models.Index(fields=["at", "decision_id"], name="access_log_by_time"),
             models.Index(fields=["client_key", "at"], name="access_log_by_client"),
             models.Index(fields=["host", "at"], name="access_log_by_host"),
-            models.Index(fields=["subject_kind", "subject_id", "at"], name="access_log_by_subject"),
+            models.Index(fields=["subject_id", "at"], name="access_log_by_subject"),
             models.Index(fields=["reason", "at"], name="access_log_by_reason"),
         ]
 
@@ -68,17 +68,21 @@ class SpoolSegment(models.Model):
     shipped_at = models.DateTimeField()
 
 
-class MinuteCount(models.Model):
-    """How many answers of one minute had a key of one kind: a reason, status, host, client, path, rule, ..."""
+class SpanCount(models.Model):
+    """How many answers of one span (audit/counts.py) had each key of one kind: a reason, status, host, client, ...
 
-    minute = models.DateTimeField()
+    ``counts`` is a summary (``audit/summaries.py``) as JSON text that no statement looks into, ``error``
+    how much any count in it may be too low.
+    """
+
     kind = models.CharField(max_length=16)
-    key = models.CharField(max_length=255)
-    count = models.BigIntegerField()
+    width = models.PositiveIntegerField(help_text="in seconds")
+    start = models.DateTimeField()
+    counts = models.TextField()
+    error = models.BigIntegerField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["minute", "kind", "key"], name="counted_once_per_minute")]
-        indexes = [models.Index(fields=["kind", "minute"], name="minute_counts_by_kind")]
+        constraints = [models.UniqueConstraint(fields=["kind", "width", "start"], name="span_is_counted_once")]
 
 
 class UseCount(models.Model):

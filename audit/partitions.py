@@ -21,11 +21,10 @@ def prepare(days: Iterable[date], today: date) -> None:
 
 
 def drop_before(day: date) -> list[str]:
-    """Drop the partitions that end before this day; return their names."""
+    """Drop the partitions that end before this day; return their names. Raises django.db.Error if one is read."""
     old = [name for name in sorted(_names()) if name < _name(day)] if connection.vendor == "postgresql" else []
-    with connection.cursor() as cursor:
-        for name in old:
-            cursor.execute(f"DROP TABLE {name}")
+    for name in old:
+        _execute_unless_it_waits(f"DROP TABLE {name}")
     return old
 
 
@@ -40,11 +39,19 @@ def _make(day: date) -> None:
         f"CREATE TABLE IF NOT EXISTS {_name(day)} PARTITION OF {TABLE} FOR VALUES FROM ('{first}') TO ('{last}')"
     )
     try:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(statement)
+        _execute_unless_it_waits(statement)
     except Error:
-        # The default partition has records of that day already, of a clock that was wrong: there they stay.
+        # Somebody reads for long, and it is tried again; or the default partition has records of that day
+        # already, of a clock that was wrong: there they stay.
         return
+
+
+def _execute_unless_it_waits(statement: str) -> None:
+    """Execute what needs the table alone, for a moment. Whoever reads it is not kept waiting for others who do."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL lock_timeout TO '1s'")
+        cursor.execute(statement)
+        cursor.execute("SET LOCAL lock_timeout TO DEFAULT")
 
 
 def _names() -> set[str]:

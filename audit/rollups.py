@@ -1,21 +1,20 @@
-"""Adds what was counted of a batch to the counts per minute and per row, in the caller's transaction.
+"""Adds what was counted of a batch to the counts per span of time and per row, in the caller's transaction."""
 
-Rows are always taken in one order, so that two hosts that count the same minute wait for each other
-and never for good.
-"""
-
-from collections import Counter
+from collections.abc import Collection
 from datetime import UTC, datetime
+from typing import Any
 
 from django.db import connection
+from django.db.models import Q, QuerySet
 
-from audit.counts import EXACT, MAX_KEYS, OTHER, Counts
-from audit.models import MinuteCount
+from audit.counts import EXACT, KEYS, KINDS, Counts, Place
+from audit.models import SpanCount, UseCount
+from audit.summaries import Summary
 
-_ADD_MINUTE = (
-    "INSERT INTO audit_minutecount (minute, kind, key, count) VALUES (%s, %s, %s, %s) "
-    "ON CONFLICT (minute, kind, key) DO UPDATE SET count = audit_minutecount.count + excluded.count"
-)
+_MINUTES_AT_ONCE = 100
+"""Bounds statements and memory where a batch is of many minutes, as after a long outage."""
+_USES_AT_ONCE = 1_000
+_LOCK = 0x67_77_6C_6F_67  # "gwlog"
 _ADD_USE = (
     "INSERT INTO audit_usecount (kind, row_id, count, last_at) VALUES (%s, %s, %s, %s) "
     "ON CONFLICT (kind, row_id) DO UPDATE SET count = audit_usecount.count + excluded.count, "
@@ -26,33 +25,61 @@ _ADD_USE = (
 
 def add_counts(counts: Counts) -> None:
     """Add these counts to those of the database."""
-    minutes = sorted(
-        (minute, kind, key, number)
-        for (minute, kind), keys in counts.minutes.items()
-        for key, number in _bounded(minute, kind, keys).items()
-    )
-    uses = sorted(
-        (kind, row_id, used.count, datetime.fromtimestamp(used.last_at, UTC))
-        for (kind, row_id), used in counts.uses.items()
-    )
-    with connection.cursor() as cursor:
-        if minutes:
-            cursor.executemany(_ADD_MINUTE, [(_moment(row[0]), *row[1:]) for row in minutes])
-        if uses:
-            cursor.executemany(_ADD_USE, [(*row[:3], _moment(row[3])) for row in uses])
+    if counts.minutes or counts.uses:
+        _wait_for_others()
+    for spans in counts.portions(_MINUTES_AT_ONCE):
+        _add_spans(spans)
+    uses = [
+        (kind, row_id, used.count, _moment(datetime.fromtimestamp(used.last_at, UTC)))
+        for (kind, row_id), used in sorted(counts.uses.items())
+    ]
+    if uses:
+        with connection.cursor() as cursor:
+            cursor.executemany(_ADD_USE, uses)
 
 
-def _bounded(minute: datetime, kind: str, keys: Counter[str]) -> Counter[str]:
-    """Return the counts with the keys for which the minute has no room under one name."""
-    if kind in EXACT:
-        return keys
-    there = set(MinuteCount.objects.filter(minute=minute, kind=kind).values_list("key", flat=True))
-    new = [key for key, _number in keys.most_common() if key not in there]
-    crowd = set(new[max(0, MAX_KEYS - len(there)) :])
-    kept = Counter({key: number for key, number in keys.items() if key not in crowd})
-    if crowd:
-        kept[OTHER] += sum(number for key, number in keys.items() if key in crowd)
-    return kept
+def _wait_for_others() -> None:
+    """Let one host add at a time, until it commits: the summaries are read, changed and written back.
+
+    All hosts count the same day anyway. On SQLite the transaction that writes is alone from its beginning.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+
+
+def _add_spans(spans: dict[Place, Summary]) -> None:
+    for place, summary in _there(spans):
+        spans[place].add(summary)
+    for (kind, width, _start), summary in spans.items():
+        if kind not in EXACT:
+            summary.cut(KEYS[width])
+    SpanCount.objects.bulk_create(
+        (
+            SpanCount(kind=kind, width=width, start=_utc(start), counts=summary.to_text(), error=summary.error)
+            for (kind, width, start), summary in spans.items()
+        ),
+        update_conflicts=True,
+        unique_fields=["kind", "width", "start"],
+        update_fields=["counts", "error"],
+    )
+
+
+def _there(places: Collection[Place]) -> list[tuple[Place, Summary]]:
+    """Return the summaries that the database has at these places."""
+    starts: dict[int, set[datetime]] = {}
+    for _kind, width, start in places:
+        starts.setdefault(width, set()).add(_utc(start))
+    chosen = Q(pk__in=[])
+    for width, moments in starts.items():
+        chosen |= Q(kind__in=KINDS, width=width, start__in=moments)
+    rows = SpanCount.objects.filter(chosen).values_list("kind", "width", "start", "counts", "error")
+    found = [((kind, width, int(start.timestamp())), text, error) for kind, width, start, text, error in rows]
+    return [(place, Summary.from_text(text, error)) for place, text, error in found if place in places]
+
+
+def _utc(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def _moment(value: datetime) -> object:
@@ -61,5 +88,18 @@ def _moment(value: datetime) -> object:
 
 
 def prune(before: datetime) -> int:
-    """Delete the counts of minutes before this moment; return how many."""
-    return MinuteCount.objects.filter(minute__lt=before).delete()[0]
+    """Delete the counts of spans that ended before this moment; return how many."""
+    deleted = 0
+    for width in KEYS:
+        first_kept = _utc(int(before.timestamp()) // width * width)
+        deleted += SpanCount.objects.filter(kind__in=KINDS, width=width, start__lt=first_kept).delete()[0]
+    return deleted
+
+
+def prune_uses(kind: str, there: QuerySet[Any, Any], before: datetime) -> int:
+    """Delete the uses of rows that are not ``there`` (their ids) and were used last before this moment.
+
+    At most 1,000 at once; returns how many.
+    """
+    gone = UseCount.objects.filter(kind=kind, last_at__lt=before).exclude(row_id__in=there)
+    return UseCount.objects.filter(pk__in=list(gone.values_list("pk", flat=True)[:_USES_AT_ONCE])).delete()[0]

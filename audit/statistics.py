@@ -1,81 +1,116 @@
-"""Figures of the access log, from the counts per minute alone: they cost the same however many rows there are."""
+"""Figures of the access log, from the counts per span alone: they cost the same however many rows there are."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from django.db.models import QuerySet, Sum
+from django.db.models import Q, QuerySet, Sum
 
-from audit.counts import LATENCY_BOUNDS_US, OTHER
-from audit.models import MinuteCount
+from audit.counts import DAY, HOUR, KEYS, MINUTE, TEN_MINUTES, start_of
+from audit.models import GapKind, LogGap, SpanCount
+from audit.summaries import Summary
 
-TOP = 10
+MAX_BARS = 1_500
+MAX_WINDOW = timedelta(days=366)
+_LONGEST = {MINUTE: timedelta(days=2), TEN_MINUTES: timedelta(days=8), HOUR: timedelta(days=62), DAY: MAX_WINDOW}
+"""How long a timeline may be whose bars are put together from spans of this width."""
+_ROUNDING = timedelta(minutes=1)
+"""So much longer whole minutes may be than what was asked for."""
+_FIRST_YEAR, _LAST_YEAR = 1971, 9998
 _SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+
+
+class WindowRefused(ValueError):
+    """The figures of such a window are not to be had; ``field`` says which part of it is wrong."""
+
+    def __init__(self, field: str, words: str) -> None:
+        super().__init__(words)
+        self.field = field
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From one moment to another, in whole minutes."""
+    """From one moment up to another, in whole minutes."""
 
     start: datetime
     end: datetime
 
     @classmethod
     def of(cls, start: datetime, end: datetime) -> "Window":
-        """Return the whole minutes in which these moments lie."""
-        return cls(_minute(start), _minute(end) + (timedelta(minutes=1) if end > _minute(end) else timedelta()))
+        """Return the whole minutes in which these moments lie. Raises WindowRefused."""
+        if start >= end:
+            raise WindowRefused("start_time", "the start is before the end")
+        if end - start > MAX_WINDOW:
+            raise WindowRefused("start_time", f"at most {MAX_WINDOW.days} days before the end")
+        if not _FIRST_YEAR <= start.year <= end.year <= _LAST_YEAR:
+            raise WindowRefused("start_time", f"a window lies in the years {_FIRST_YEAR} to {_LAST_YEAR}")
+        return cls(_moment(start_of(start.timestamp(), MINUTE)), _moment(-start_of(-end.timestamp(), MINUTE)))
 
-    @property
-    def seconds(self) -> float:
-        """How long it is."""
-        return (self.end - self.start).total_seconds()
+    @classmethod
+    def until(cls, end: datetime, length: timedelta) -> "Window":
+        """Return the window of this length, in whole minutes, that ends with the minute of a moment."""
+        last = _moment(-start_of(-end.timestamp(), MINUTE))
+        return cls(last - length, last)
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The answers from ``at`` on, for the length of an interval."""
+    """The answers from ``at`` on, up to the next bar."""
 
     at: datetime
     outcomes: Counter[str]
 
 
-def totals(window: Window, kind: str) -> dict[str, int]:
-    """Return how many answers had each key of a kind, the most frequent first."""
-    rows = _counts(window, kind).values("key").annotate(total=Sum("count")).order_by("-total", "key")
-    return {row["key"]: row["total"] for row in rows}
+def summaries(window: Window, kinds: Collection[str]) -> dict[str, Summary]:
+    """Return what the answers of the window had, by kind, in one query."""
+    found = {kind: Summary() for kind in kinds}
+    for kind, text, error in _spans(window, kinds, DAY).values_list("kind", "counts", "error"):
+        found[kind].add(Summary.from_text(text, error))
+    return found
 
 
-def top(window: Window, kind: str, number: int = TOP) -> list[tuple[str, int]]:
-    """Return the most frequent keys of an open-ended kind.
-
-    A minute counts 1,000 keys by name and the others together, so that a key that is rare in every
-    minute may be counted too low, by at most the count of ``(other)``.
-    """
-    rows = _counts(window, kind).exclude(key=OTHER).exclude(key="")
-    found = rows.values("key").annotate(total=Sum("count")).order_by("-total", "key")[:number]
-    return [(row["key"], row["total"]) for row in found]
-
-
-def is_exact(window: Window, kind: str) -> bool:
-    """True if no answer of the window was counted under ``(other)``."""
-    return not _counts(window, kind).filter(key=OTHER).exists()
+def require_timeline(window: Window, interval: timedelta) -> None:
+    """Raise WindowRefused unless the window can be shown in bars of this length."""
+    seconds = int(interval.total_seconds())
+    if seconds % MINUTE:
+        raise WindowRefused("interval", f"a multiple of {MINUTE} seconds")
+    width = _widest_in(seconds)
+    if window.end - window.start > _LONGEST[width] + _ROUNDING:
+        raise WindowRefused("interval", f"such an interval is for windows of at most {_LONGEST[width].days} days")
+    if _number_of_bars(window, seconds) > MAX_BARS:
+        raise WindowRefused("interval", f"so long a window would have more than {MAX_BARS} bars")
 
 
 def timeline(window: Window, interval: timedelta) -> list[Bar]:
-    """Return the outcomes by interval, the empty ones included. An interval is a whole number of minutes."""
-    bars: dict[int, Counter[str]] = {}
-    for row in _counts(window, "outcome").values("minute", "key").annotate(total=Sum("count")):
-        number = int((row["minute"] - window.start) / interval)
-        bars.setdefault(number, Counter())[row["key"]] += row["total"]
-    length = -(-window.seconds // interval.total_seconds())
-    return [Bar(window.start + interval * number, bars.get(number, Counter())) for number in range(int(length))]
+    """Return the outcomes by interval, the empty ones included. Raises WindowRefused.
+
+    Bars begin at whole multiples of the interval (since 1970, in UTC); the first begins with the window.
+    """
+    require_timeline(window, interval)
+    seconds = int(interval.total_seconds())
+    first, start = int(window.start.timestamp()) // seconds, window.start
+    bars = [
+        Bar(max(start, _moment((first + number) * seconds)), Counter())
+        for number in range(_number_of_bars(window, seconds))
+    ]
+    rows = _spans(window, ["outcome"], _widest_in(seconds)).values_list("start", "counts")
+    for moment, text in rows:
+        outcomes = bars[int(moment.timestamp()) // seconds - first].outcomes
+        outcomes.update(Summary.from_text(text, 0).counts)
+    return bars
 
 
-def latency(window: Window) -> dict[str, int | None]:
-    """Return the median, 95th and 99th percentile in microseconds, as the upper bound of their class."""
-    classes = {int(key): number for key, number in totals(window, "latency").items()}
+def percentiles(latency: Summary) -> dict[str, int | None]:
+    """Return median, 95th and 99th percentile in microseconds, at most a tenth too long; None without answers."""
+    classes = {int(key): number for key, number in latency.counts.items()}
     return {name: _percentile(classes, share) for name, share in _SHARES.items()}
+
+
+def dropped(window: Window) -> int:
+    """Return how many records of the window could not be kept in a spool."""
+    gaps = LogGap.objects.filter(kind=GapKind.DROPPED, at__gte=window.start, at__lt=window.end)
+    return gaps.aggregate(total=Sum("count"))["total"] or 0
 
 
 def _percentile(classes: dict[int, int], share: float) -> int | None:
@@ -83,18 +118,40 @@ def _percentile(classes: dict[int, int], share: float) -> int | None:
     for bound in sorted(classes):
         seen += classes[bound]
         if seen >= wanted:
-            return min(bound, LATENCY_BOUNDS_US[-1])
+            return bound
     return None
 
 
-def _counts(window: Window, kind: str) -> QuerySet[MinuteCount]:
-    return MinuteCount.objects.filter(kind=kind, minute__gte=window.start, minute__lt=window.end)
+def _number_of_bars(window: Window, seconds: int) -> int:
+    return (int(window.end.timestamp()) - 1) // seconds - int(window.start.timestamp()) // seconds + 1
 
 
-def _minute(moment: datetime) -> datetime:
-    return moment.astimezone(UTC).replace(second=0, microsecond=0)
+def _widest_in(seconds: int) -> int:
+    """Return the width of the widest spans that an interval is whole spans of."""
+    return max(width for width in KEYS if seconds % width == 0)
 
 
-def as_items(name: str, counted: Iterable[tuple[str, int]]) -> list[dict[str, object]]:
-    """Return counts as the API shows them: ``{<name>, count}``."""
-    return [{name: key, "count": number} for key, number in counted]
+def _spans(window: Window, kinds: Collection[str], widest: int) -> QuerySet[SpanCount]:
+    """Return the fewest spans, none wider than ``widest``, that are the window together."""
+    chosen = Q(pk__in=[])
+    widths = sorted((width for width in KEYS if width <= widest), reverse=True)
+    for width, start, end in _cover(int(window.start.timestamp()), int(window.end.timestamp()), widths):
+        chosen |= Q(kind__in=kinds, width=width, start__gte=_moment(start), start__lt=_moment(end))
+    return SpanCount.objects.filter(chosen)
+
+
+def _cover(start: int, end: int, widths: list[int]) -> Iterator[tuple[int, int, int]]:
+    """Yield ranges of spans: the widest in the middle, finer ones at both edges."""
+    width, *finer = widths
+    first, last = -start_of(-start, width), start_of(end, width)
+    if first >= last:
+        yield from _cover(start, end, finer) if finer else ()
+        return
+    yield width, first, last
+    if finer:
+        yield from _cover(start, first, finer)
+        yield from _cover(last, end, finer)
+
+
+def _moment(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

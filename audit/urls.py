@@ -1,10 +1,10 @@
-"""The paths of what happened."""
+"""The paths of what happened. What needs the gate's own parts stands in ``gatewall.operations``."""
 
 from django.urls import path
 
-from audit import views
+from audit import statistics_views, views
 
 urlpatterns = [
     path("access-logs", views.AccessLogs.as_view(), name="access-logs"),
-    path("access-logs/<uuid:decision_id>", views.AccessLogEntry.as_view(), name="access-log"),
+    path("access-logs/stats", statistics_views.AccessLogStats.as_view(), name="access-log-stats"),
 ]

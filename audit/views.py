@@ -1,75 +1,66 @@
 """The access log over HTTP."""
 
-import uuid
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from django.http import Http404, StreamingHttpResponse
+from django.http import StreamingHttpResponse
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.utils.encoders import JSONEncoder
 
-from audit import export, log_query, selectors
-from audit.log_filters import CONDITIONS, EXCLUDE, FilterRefused, filters_of
+from audit import export, log_query
+from audit.log_filters import PARAMETERS, FilterRefused, filters_of
 from audit.log_query import Cursor, CursorRefused, Filters
-from audit.serializers import AccessLogOutput, AccessLogPage
+from audit.serializers import AccessLogOutput, AccessLogPage, shown
 from gatewall.api.operations import operation
 from gatewall.api.pagination import MAX_PAGE_SIZE, PAGE_SIZE
 from gatewall.api.queries import refuse_unknown_parameters
 from gatewall.api.serializers import MomentField
 from gatewall.api.views import ApiView
 
-_TEXT, _FLAG, _MOMENT = {"type": "string"}, {"type": "boolean"}, {"type": "string", "format": "date-time"}
-_FILTERS = {name: _TEXT for field in CONDITIONS for name in (field, f"{EXCLUDE}{field}")}
+_FLAG, _MOMENT = {"type": "boolean", "default": False}, {"type": "string", "format": "date-time"}
 _RANGE = {"start_time": _MOMENT, "end_time": _MOMENT}
 _PAGING = {
-    "cursor": _TEXT,
+    "cursor": {"type": "string", "pattern": "^[A-Za-z0-9_-]{32}$"},
     "page_size": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": PAGE_SIZE},
     "count": _FLAG,
-    "format": {"type": "string", "enum": ["json", *export.FORMATS]},
+    "format": {"type": "string", "enum": ["json", *export.FORMATS], "default": "json"},
 }
+_ALL = {**PARAMETERS, **_RANGE, **_PAGING}
 
 
 class AccessLogs(ApiView):
     """What the gate answered, newest first."""
 
-    @operation(answer=AccessLogPage, parameters={**_FILTERS, **_RANGE, **_PAGING})
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:  # noqa: FBT001, FBT002 - DRF's
+        """Choose the renderer; an export is what ``format`` says, whatever ``Accept`` does."""
+        return super().perform_content_negotiation(
+            request, force or request.query_params.get("format") in export.FORMATS
+        )
+
+    @operation(answer=AccessLogPage, parameters=_ALL, verb="list")
     def get(self, request: Request) -> Response | StreamingHttpResponse:
         """List the access log."""
-        refuse_unknown_parameters(request, {*_FILTERS, *_RANGE, *_PAGING})
-        filters = _filters(request)
+        refuse_unknown_parameters(request, _ALL)
+        filters, after, size = _filters(request), _cursor(request), _page_size(request)
         kind = _one_of(request, "format", ("json", *export.FORMATS))
-        if kind != "json":
-            return _download(request, filters, kind)
-        page = log_query.page_of(filters, _cursor(request), _page_size(request))
         wants_count = _one_of(request, "count", ("false", "true")) == "true"
+        if kind != "json":
+            return _download(request, filters, after, kind)
+        page = log_query.page_of(filters, after, size)
         return Response(
             {
                 "count": log_query.number_of(filters) if wants_count else None,
                 "next": _url_of(request, page.next) if page.next else None,
                 "previous": None,
-                "results": AccessLogOutput(page.rows, many=True).data,
+                "results": list(shown(page.rows)),
             }
         )
 
 
-class AccessLogEntry(ApiView):
-    """One answer of the gate."""
-
-    @operation(answer=AccessLogOutput, refuses={404})
-    def get(self, request: Request, decision_id: uuid.UUID) -> Response:
-        """Show an answer by its decision id."""
-        row = selectors.answer(decision_id)
-        if row is None:
-            raise Http404
-        return Response(AccessLogOutput(row).data)
-
-
 def _filters(request: Request) -> Filters:
-    named = [(name, value) for name, value in request.query_params.items() if name in _FILTERS]
+    named = [(name, value) for name, value in request.query_params.items() if name in PARAMETERS]
     try:
         return filters_of(named, start=_moment(request, "start_time"), end=_moment(request, "end_time"))
     except FilterRefused as refused:
@@ -117,20 +108,9 @@ def _url_of(request: Request, cursor: Cursor) -> str:
     return request.build_absolute_uri(f"?{parameters.urlencode()}")
 
 
-def _download(request: Request, filters: Filters, kind: str) -> StreamingHttpResponse:
-    parts = () if request.method == "HEAD" else export.lines(_plain(filters), kind)
+def _download(request: Request, filters: Filters, after: Cursor | None, kind: str) -> StreamingHttpResponse:
+    rows = shown(log_query.everything(filters, after))
+    parts = () if request.method == "HEAD" else export.lines(rows, kind, AccessLogOutput.Meta.fields)
     response = StreamingHttpResponse(parts, content_type=export.FORMATS[kind])
     response["Content-Disposition"] = f'attachment; filename="access-log.{kind}"'
     return response
-
-
-def _plain(filters: Filters) -> Iterator[dict[str, Any]]:
-    """Yield the rows that match as the JSON of the API, piece by piece."""
-    encoder = JSONEncoder()
-    for row in log_query.everything(filters):
-        shown = AccessLogOutput(row).data
-        yield {name: value if _is_plain(value) else encoder.default(value) for name, value in shown.items()}
-
-
-def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float | list | dict)

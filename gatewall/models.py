@@ -6,7 +6,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils import timezone
 
-from gatewall.engine.snapshot import AuditMode, DomainsMode, EnforcementMode, UnknownCountry
+from gatewall.engine.snapshot import AuditMode, DomainsMode, EnforcementMode, QueryStrings, UnknownCountry
 
 
 def choices(enum: type) -> list[tuple[str, str]]:
@@ -143,6 +143,12 @@ class SystemSettings(models.Model):
         default=AuditMode.BEST_EFFORT.value,
         help_text="strict: nobody is let in while the access log cannot be written",
     )
+    log_query_strings = models.CharField(
+        max_length=16,
+        choices=choices(QueryStrings),
+        default=QueryStrings.MASKED.value,
+        help_text="off: the access log keeps nothing of them",
+    )
     recovery_local_only = models.BooleanField(
         default=True, help_text="/admin-recover-2fa answers callers on this machine alone"
     )
@@ -169,6 +175,10 @@ class SystemSettings(models.Model):
             ),
             models.CheckConstraint(
                 condition=models.Q(audit_mode__in=[mode.value for mode in AuditMode]), name="audit_mode_is_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(log_query_strings__in=[mode.value for mode in QueryStrings]),
+                name="log_query_strings_is_known",
             ),
             models.CheckConstraint(
                 condition=models.Q(access_log_retention_days__gte=1, access_log_retention_days__lte=3650),

@@ -64,7 +64,7 @@ class Server:
 
 @contextmanager
 def postgres(options: Sequence[str] = FAST) -> Iterator[str]:
-    """Yield the DATABASE_URL of a fresh server on a loopback port."""
+    """Yield the DATABASE_URL of a fresh server on a loopback port, started with these options."""
     with server(options) as running:
         yield running.url
 

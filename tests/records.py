@@ -13,7 +13,7 @@ from tests.cast import CLIENT, NOW, OFFICE
 def a_record(number: int = 1, **parts: Any) -> AccessRecord:
     """A record of the access log; the number tells it from others."""
     usual: dict[str, Any] = {
-        "decision_id": f"019cec29-a5c8-7000-8000-{number:012d}",
+        "decision_id": f"019cebab-8748-7000-8000-{number:012d}",
         "at": NOW,
         "client_ip": CLIENT,
         "country_code": "NZ",

@@ -20,7 +20,8 @@ class CreateAccessLog(migrations.CreateModel):
         schema_editor.execute(f'{plain}, PRIMARY KEY ("at", "decision_id")) PARTITION BY RANGE ("at")', parameters)
         schema_editor.execute(f"CREATE TABLE {model._meta.db_table}_default PARTITION OF {model._meta.db_table} DEFAULT")
         for index in model._meta.indexes:
-            schema_editor.add_index(model, index)
+            if index.fields != ["at", "decision_id"]:  # that is the primary key here
+                schema_editor.add_index(model, index)
 
 
 class Migration(migrations.Migration):
@@ -80,7 +81,7 @@ class Migration(migrations.Migration):
                 ('policy_revision', models.BigIntegerField()),
             ],
             options={
-                'indexes': [models.Index(fields=['at', 'decision_id'], name='access_log_by_time'), models.Index(fields=['client_key', 'at'], name='access_log_by_client'), models.Index(fields=['host', 'at'], name='access_log_by_host'), models.Index(fields=['subject_kind', 'subject_id', 'at'], name='access_log_by_subject'), models.Index(fields=['reason', 'at'], name='access_log_by_reason')],
+                'indexes': [models.Index(fields=['at', 'decision_id'], name='access_log_by_time'), models.Index(fields=['client_key', 'at'], name='access_log_by_client'), models.Index(fields=['host', 'at'], name='access_log_by_host'), models.Index(fields=['subject_id', 'at'], name='access_log_by_subject'), models.Index(fields=['reason', 'at'], name='access_log_by_reason')],
             },
         ),
         migrations.CreateModel(
@@ -96,17 +97,17 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='MinuteCount',
+            name='SpanCount',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('minute', models.DateTimeField()),
                 ('kind', models.CharField(max_length=16)),
-                ('key', models.CharField(max_length=255)),
-                ('count', models.BigIntegerField()),
+                ('width', models.PositiveIntegerField(help_text='in seconds')),
+                ('start', models.DateTimeField()),
+                ('counts', models.TextField()),
+                ('error', models.BigIntegerField()),
             ],
             options={
-                'indexes': [models.Index(fields=['kind', 'minute'], name='minute_counts_by_kind')],
-                'constraints': [models.UniqueConstraint(fields=('minute', 'kind', 'key'), name='counted_once_per_minute')],
+                'constraints': [models.UniqueConstraint(fields=('kind', 'width', 'start'), name='span_is_counted_once')],
             },
         ),
         migrations.CreateModel(

@@ -40,9 +40,16 @@ class AuditMode(StrEnum):
     STRICT = "strict"
 
 
+class QueryStrings(StrEnum):
+    """What the access log keeps of the query string of a target."""
+
+    MASKED = "masked"
+    OFF = "off"
+
+
 @dataclass(frozen=True, slots=True)
 class PolicySettings:
-    """The system settings that the decision reads."""
+    """The system settings that the gate reads."""
 
     authorized_domains_mode: DomainsMode = DomainsMode.ANY
     waf_mode: EnforcementMode = EnforcementMode.BLOCK
@@ -51,6 +58,7 @@ class PolicySettings:
     unknown_country: UnknownCountry = UnknownCountry.ALLOW
     request_rate_per_minute: int = 0
     audit_mode: AuditMode = AuditMode.BEST_EFFORT
+    log_query_strings: QueryStrings = QueryStrings.MASKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +129,10 @@ class Version:
 
 class WafInspector(Protocol):
     """The port of the WAF step."""
+
+    @property
+    def rules(self) -> Sequence[WafRule]:
+        """All rules, in the order in which they are reported."""
 
     def inspect(self, request: AccessRequest, domain: str | None) -> Sequence[WafRule]:
         """Return the rules that match the request."""

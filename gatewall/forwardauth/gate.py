@@ -107,9 +107,9 @@ class Gate:
         record = record_of(
             request,
             decision,
+            policy,
             decision_id=decision_id,
             status=status,
-            revision=policy.version.revision if policy else 0,
             answered_at=self._clock(),
         )
         return self._records.write(record)

@@ -23,6 +23,7 @@ _RETRY_SECONDS = 2.0
 _HOUSEKEEPING = timedelta(hours=1)
 _POSITIONS = timedelta(days=30)
 """For so long after its last record it is known how far a file was read that is gone."""
+_PRUNED_AT_ONCE = 20_000
 
 
 class LogShipper:
@@ -75,16 +76,18 @@ class LogShipper:
             connection.close()
 
     def turn(self) -> None:
-        """Ship what is there, and once an hour drop what is too old."""
+        """Ship what is there; once an hour, delete what is too old, a part in each turn until it is done."""
         began = time.monotonic()
+        doing = "shipped"
         try:
-            self._tidy(timezone.now())
             self._waiting_bytes = ingest.ship(self._spool, self._looked).waiting_bytes
-            _checkpoint()
             self._complete_until = began
+            doing = "tidied up"
+            self._tidy(timezone.now())
+            _checkpoint()
             self._say("")
         except (Error, OSError) as error:
-            self._say(f"the access log is not shipped ({type(error).__name__})")
+            self._say(f"the access log is not {doing} ({type(error).__name__})")
             with suppress(Error):
                 close_old_connections()
 
@@ -93,9 +96,10 @@ class LogShipper:
             return
         today = partitions.day_of(at)
         partitions.prepare([today + timedelta(days=number) for number in range(3)], today)
-        retention.prune(at, days=system_settings.current().access_log_retention_days)
+        days = system_settings.current().access_log_retention_days
         ingest.forget(self._spool, node_name(), at - _POSITIONS)
-        self._tidied_at = at
+        if retention.prune(at, days=days, at_most=_PRUNED_AT_ONCE).is_all:
+            self._tidied_at = at
 
     def _say(self, problem: str) -> None:
         """Log a problem once, and its end."""

@@ -21,12 +21,13 @@ from gatewall.engine.snapshot import (
     GitTokenState,
     LicenseState,
     PolicySettings,
+    QueryStrings,
     UnknownCountry,
     UserState,
 )
 from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Transform, WafRule
 
-SCHEMA = 2
+SCHEMA = 3
 _MAGIC = b"gatewall segment %d\n" % SCHEMA
 MAX_SEGMENT_BYTES = 256 * 1024 * 1024
 
@@ -70,6 +71,7 @@ def _encode_settings(settings: PolicySettings) -> Any:
         "unknown_country": settings.unknown_country.value,
         "request_rate_per_minute": settings.request_rate_per_minute,
         "audit_mode": settings.audit_mode.value,
+        "log_query_strings": settings.log_query_strings.value,
     }
 
 
@@ -82,6 +84,7 @@ def _decode_settings(row: Any) -> PolicySettings:
         unknown_country=UnknownCountry(row["unknown_country"]),
         request_rate_per_minute=_int(row["request_rate_per_minute"]),
         audit_mode=AuditMode(row["audit_mode"]),
+        log_query_strings=QueryStrings(row["log_query_strings"]),
     )
 
 

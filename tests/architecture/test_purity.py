@@ -42,9 +42,11 @@ MODULES = sorted(
         "audit.frames",
         "audit.losses",
         "audit.records",
+        "audit.masking",
         "audit.rows",
         "audit.segments",
         "audit.spool",
+        "audit.summaries",
         "policies.block_lists",
         "policies.list_diff",
     }

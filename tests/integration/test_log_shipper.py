@@ -1,6 +1,7 @@
 """The thread of the agent that ships: what it does, what it says of itself, and that it goes on."""
 
 import logging
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,7 +9,7 @@ import time_machine
 from django.conf import settings
 from django.db import OperationalError
 
-from audit import ingest
+from audit import ingest, retention
 from audit.models import AccessLog
 from audit.spool import SpoolWriter
 from gatewall import system_settings
@@ -43,7 +44,7 @@ def writer(spool):
 
 
 def test_a_turn_ships_what_is_there(shipper, writer):
-    writer.write(a_record(1))
+    writer.write(a_record(1, at=time.time()))
 
     shipper.turn()
 
@@ -57,7 +58,7 @@ def test_before_the_first_turn_nothing_is_known_of_the_log(shipper):
 
 
 def test_a_database_that_fails_is_said_once_and_again_when_it_works(shipper, writer, monkeypatch, caplog):
-    writer.write(a_record(1))
+    writer.write(a_record(1, at=time.time()))
     with monkeypatch.context() as patch, caplog.at_level(logging.INFO):
         patch.setattr(ingest, "add_counts", lambda _: (_ for _ in ()).throw(OperationalError("gone")))
         for _ in range(3):
@@ -73,7 +74,7 @@ def test_a_database_that_fails_is_said_once_and_again_when_it_works(shipper, wri
 
 def test_a_file_that_cannot_be_read_is_said_and_holds_no_other_up(shipper, spool, writer):
     (spool / "0.spool").mkdir(parents=True)
-    writer.write(a_record(1))
+    writer.write(a_record(1, at=time.time()))
 
     shipper.turn()
 
@@ -87,11 +88,27 @@ def test_rows_older_than_the_setting_go_within_the_hour(shipper, writer):
         for number, age in enumerate([timedelta(), timedelta(days=1), timedelta(days=3)]):
             writer.write(a_record(number, at=NOW - age.total_seconds()))
         shipper.turn()
-        assert AccessLog.objects.count() == 3  # tidied up before it shipped
-        clock.shift(timedelta(minutes=61))
+        assert AccessLog.objects.count() == 2
+        clock.shift(timedelta(days=1, seconds=1))
         shipper.turn()
+        assert AccessLog.objects.count() == 1
 
-    assert AccessLog.objects.count() == 2
+
+def test_what_is_too_old_goes_in_parts_and_then_once_an_hour(shipper, writer, monkeypatch):
+    monkeypatch.setattr(log_shipper, "_PRUNED_AT_ONCE", 2)
+    monkeypatch.setattr(retention, "_AT_ONCE", 2)
+    left = []
+    with time_machine.travel(datetime.fromtimestamp(NOW, UTC), tick=False) as clock:
+        for number in range(5):
+            writer.write(a_record(number, at=NOW - 40 * 86_400 + number, rules=[]))
+        for minutes in (0, 0, 0, 1, 59):
+            clock.shift(timedelta(minutes=minutes))
+            shipper.turn()
+            left.append(AccessLog.objects.count())
+            if len(left) == 3:
+                writer.write(a_record(9, at=NOW - 40 * 86_400, rules=[]))
+
+    assert left == [3, 1, 0, 1, 0]
 
 
 @pytest.fixture
@@ -113,7 +130,7 @@ def test_the_agent_says_how_far_the_log_is(agent, shipper, writer):
 
 
 def test_the_agent_says_that_the_log_is_not_shipped(agent, shipper, writer, monkeypatch):
-    writer.write(a_record(1))
+    writer.write(a_record(1, at=time.time()))
     monkeypatch.setattr(ingest, "add_counts", lambda _: (_ for _ in ()).throw(OperationalError("gone")))
     shipper.turn()
 

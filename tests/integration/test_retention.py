@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from audit import ingest, retention
-from audit.models import AccessLog, LogGap, MinuteCount
+from audit.models import AccessLog, LogGap, SpanCount
 from audit.spool import SpoolWriter
 from tests.records import a_record
 
@@ -77,7 +77,7 @@ def test_what_was_counted_goes_with_the_rows(keep):
 
     retention.prune(NOON, days=30)
 
-    assert sum(row.count for row in MinuteCount.objects.filter(kind="outcome")) == 1
+    assert SpanCount.objects.filter(kind="outcome", width=60).count() == 1
     assert not LogGap.objects.exists()
 
 

@@ -1,0 +1,48 @@
+"""Fixtures of the tests of the API: sign-in with a clock that stands still, and records in the access log."""
+
+from datetime import timedelta
+from importlib import import_module
+
+import pytest
+
+from tests.api.own import OLD
+from tests.cast import MOMENT
+from tests.factors import an_app
+
+
+@pytest.fixture
+def app(clock, alice):
+    """Return the authenticator app of Alice, who has a second factor from now on."""
+    return an_app(alice)
+
+
+@pytest.fixture
+def fresh(clock, wall, bob):
+    """Return a client that is signed in as Bob, for a second less than too long."""
+    return wall.Api(wall.a_token(bob, at=MOMENT - OLD + timedelta(seconds=1)))
+
+
+@pytest.fixture
+def log(tmp_path):
+    """Return a function that brings records to the database by way of a spool."""
+
+    def write(*records):
+        writer = import_module("audit.spool").SpoolWriter(tmp_path / "log", "node-1")
+        for record in records:
+            writer.write(record)
+        writer.close()
+        import_module("audit.ingest").ship(tmp_path / "log")
+
+    return write
+
+
+@pytest.fixture
+def visits(auth, settings):
+    """Return a function that asks the gate and returns the decision id; the answers are in the log then."""
+
+    def visit(**headers):
+        answer = auth(**headers)
+        import_module("audit.ingest").ship(settings.GATEWALL_HOME / "spool")
+        return answer.headers["X-Gatewall-Decision-Id"]
+
+    return visit
