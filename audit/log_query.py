@@ -17,6 +17,8 @@ from audit.models import AccessLog, AccessLogRule
 from gatewall.credentials import base64url
 
 SCAN_BUDGET = 100_000
+QUICK_BUDGET, QUICK_RULE_BUDGET = 2_000, 500
+"""Looked at first, for most pages are full by then: to find where the whole budget ends takes longer than that."""
 COUNT_BUDGET = 1_000_000
 RULE_BUDGET = 10_000
 """Rows of a rule are looked up one by one, which costs more than to walk over as many in a row."""
@@ -83,14 +85,16 @@ class Page:
 def page_of(filters: Filters, after: Cursor | None, size: int, *, budget: int = SCAN_BUDGET) -> Page:
     """Return the next page of the rows that match."""
     if filters.rule is not None:
+        page = _page_of_rule(filters, filters.rule, after, size, min(budget, QUICK_RULE_BUDGET))
+        if len(page.rows) == size or page.next is None or budget <= QUICK_RULE_BUDGET:
+            return page
         return _page_of_rule(filters, filters.rule, after, size, min(budget, RULE_BUDGET))
-    candidates, rest = _candidates(filters)
-    if after is not None:
-        candidates = candidates.filter(_behind(after))
-    candidates = candidates.order_by(*_NEWEST_FIRST)
-    end = _end_of_budget(candidates, budget) if rest else None
-    looked_at = candidates.filter(_not_behind(end)) if end else candidates
-    return _page(list(looked_at.filter(rest)[: size + 1]), size, end)
+    rows = AccessLog.objects.filter(filters.moments & filters.index)
+    quick = min(budget, QUICK_BUDGET)
+    page = _walk(rows, filters.network & filters.rest, after, size, quick)
+    if len(page.rows) == size or page.next is None or (quick == budget and not filters.network):
+        return page
+    return _walk(*_candidates(filters), after, size, budget)
 
 
 def number_of(filters: Filters, *, budget: int = COUNT_BUDGET) -> int | None:
@@ -118,6 +122,14 @@ def everything(filters: Filters, after: Cursor | None = None) -> Iterator[Access
         if page.next is None:
             return
         after = page.next
+
+
+def _walk(rows: QuerySet[AccessLog], rest: Q, after: Cursor | None, size: int, budget: int) -> Page:
+    """Return the page of the rows that match when no more than the budget are held against ``rest``."""
+    candidates = (rows if after is None else rows.filter(_behind(after))).order_by(*_NEWEST_FIRST)
+    end = _end_of_budget(candidates, budget) if rest else None
+    looked_at = candidates.filter(_not_behind(end)) if end else candidates
+    return _page(list(looked_at.filter(rest)[: size + 1]), size, end)
 
 
 def _page(rows: list[AccessLog], size: int, end: Cursor | None) -> Page:
