@@ -17,7 +17,7 @@ from audit.models import AccessLog, AccessLogRule
 from gatewall.credentials import base64url
 
 SCAN_BUDGET = 100_000
-QUICK_BUDGET, QUICK_RULE_BUDGET = 2_000, 500
+QUICK_BUDGET = 2_000
 """Looked at first, for most pages are full by then: to find where the whole budget ends takes longer than that."""
 COUNT_BUDGET = 1_000_000
 RULE_BUDGET = 10_000
@@ -85,16 +85,13 @@ class Page:
 def page_of(filters: Filters, after: Cursor | None, size: int, *, budget: int = SCAN_BUDGET) -> Page:
     """Return the next page of the rows that match."""
     if filters.rule is not None:
-        page = _page_of_rule(filters, filters.rule, after, size, min(budget, QUICK_RULE_BUDGET))
-        if len(page.rows) == size or page.next is None or budget <= QUICK_RULE_BUDGET:
-            return page
         return _page_of_rule(filters, filters.rule, after, size, min(budget, RULE_BUDGET))
-    rows = AccessLog.objects.filter(filters.moments & filters.index)
-    quick = min(budget, QUICK_BUDGET)
+    rows, quick = AccessLog.objects.filter(filters.moments & filters.index), min(budget, QUICK_BUDGET)
     page = _walk(rows, filters.network & filters.rest, after, size, quick)
     if len(page.rows) == size or page.next is None or (quick == budget and not filters.network):
         return page
-    return _walk(*_candidates(filters), after, size, budget)
+    more = _walk(*_candidates(filters), page.next, size - len(page.rows), max(budget - quick, quick))
+    return Page([*page.rows, *more.rows], more.next)
 
 
 def number_of(filters: Filters, *, budget: int = COUNT_BUDGET) -> int | None:
@@ -173,14 +170,16 @@ Mark = tuple[datetime, uuid.UUID]
 
 
 def _page_of_rule(filters: Filters, rule: int, after: Cursor | None, size: int, budget: int) -> Page:
-    marks = list(_marks(filters, rule, after)[: budget + 1])
-    end = Cursor(*marks[budget - 1]) if len(marks) > budget else None
     rest, rows = _held_against_each(filters), list[AccessLog]()
-    for chunk in _chunks(marks[:budget], _RULE_CHUNK if rest else size + 1):
-        rows += _rows_of(chunk, rest)
-        if len(rows) > size:
-            break
-    return _page(rows, size, end)
+    chunk = min(budget, _RULE_CHUNK if rest else size + 1)
+    while True:
+        marks = list(_marks(filters, rule, after)[: chunk + 1])
+        rows += _rows_of(marks[:chunk], rest)
+        if len(rows) > size or len(marks) <= chunk:
+            return _page(rows, size, None)
+        after, budget = Cursor(*marks[chunk - 1]), budget - chunk
+        if budget < chunk:
+            return _page(rows, size, after)
 
 
 def _marks(filters: Filters, rule: int, after: Cursor | None) -> QuerySet[AccessLogRule, Mark]:

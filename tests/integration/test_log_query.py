@@ -205,7 +205,7 @@ def test_a_quick_look_at_few_rows_changes_no_page(log, monkeypatch, wanted):
     filters = filters_of(wanted.items(), start=None, end=None)
     whole = walk(filters, 3)
     monkeypatch.setattr(log_query, "QUICK_BUDGET", 4)
-    monkeypatch.setattr(log_query, "QUICK_RULE_BUDGET", 5)
+    monkeypatch.setattr(log_query, "_RULE_CHUNK", 5)
 
     assert walk(filters, 3) == whole
     assert sum(map(len, whole)) > 3
