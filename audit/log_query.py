@@ -17,6 +17,8 @@ from audit.models import AccessLog, AccessLogRule
 from gatewall.credentials import base64url
 
 SCAN_BUDGET = 100_000
+QUICK_BUDGET = 2_000
+"""Looked at first, for most pages are full by then: to find where the whole budget ends takes longer than that."""
 COUNT_BUDGET = 1_000_000
 RULE_BUDGET = 10_000
 """Rows of a rule are looked up one by one, which costs more than to walk over as many in a row."""
@@ -84,13 +86,12 @@ def page_of(filters: Filters, after: Cursor | None, size: int, *, budget: int = 
     """Return the next page of the rows that match."""
     if filters.rule is not None:
         return _page_of_rule(filters, filters.rule, after, size, min(budget, RULE_BUDGET))
-    candidates, rest = _candidates(filters)
-    if after is not None:
-        candidates = candidates.filter(_behind(after))
-    candidates = candidates.order_by(*_NEWEST_FIRST)
-    end = _end_of_budget(candidates, budget) if rest else None
-    looked_at = candidates.filter(_not_behind(end)) if end else candidates
-    return _page(list(looked_at.filter(rest)[: size + 1]), size, end)
+    rows, quick = AccessLog.objects.filter(filters.moments & filters.index), min(budget, QUICK_BUDGET)
+    page = _walk(rows, filters.network & filters.rest, after, size, quick)
+    if len(page.rows) == size or page.next is None or (quick == budget and not filters.network):
+        return page
+    more = _walk(*_candidates(filters), page.next, size - len(page.rows), max(budget - quick, quick))
+    return Page([*page.rows, *more.rows], more.next)
 
 
 def number_of(filters: Filters, *, budget: int = COUNT_BUDGET) -> int | None:
@@ -118,6 +119,14 @@ def everything(filters: Filters, after: Cursor | None = None) -> Iterator[Access
         if page.next is None:
             return
         after = page.next
+
+
+def _walk(rows: QuerySet[AccessLog], rest: Q, after: Cursor | None, size: int, budget: int) -> Page:
+    """Return the page of the rows that match when no more than the budget are held against ``rest``."""
+    candidates = (rows if after is None else rows.filter(_behind(after))).order_by(*_NEWEST_FIRST)
+    end = _end_of_budget(candidates, budget) if rest else None
+    looked_at = candidates.filter(_not_behind(end)) if end else candidates
+    return _page(list(looked_at.filter(rest)[: size + 1]), size, end)
 
 
 def _page(rows: list[AccessLog], size: int, end: Cursor | None) -> Page:
@@ -161,14 +170,16 @@ Mark = tuple[datetime, uuid.UUID]
 
 
 def _page_of_rule(filters: Filters, rule: int, after: Cursor | None, size: int, budget: int) -> Page:
-    marks = list(_marks(filters, rule, after)[: budget + 1])
-    end = Cursor(*marks[budget - 1]) if len(marks) > budget else None
     rest, rows = _held_against_each(filters), list[AccessLog]()
-    for chunk in _chunks(marks[:budget], _RULE_CHUNK if rest else size + 1):
-        rows += _rows_of(chunk, rest)
-        if len(rows) > size:
-            break
-    return _page(rows, size, end)
+    chunk = min(budget, _RULE_CHUNK if rest else size + 1)
+    while True:
+        marks = list(_marks(filters, rule, after)[: chunk + 1])
+        rows += _rows_of(marks[:chunk], rest)
+        if len(rows) > size or len(marks) <= chunk:
+            return _page(rows, size, None)
+        after, budget = Cursor(*marks[chunk - 1]), budget - chunk
+        if budget < chunk:
+            return _page(rows, size, after)
 
 
 def _marks(filters: Filters, rule: int, after: Cursor | None) -> QuerySet[AccessLogRule, Mark]:

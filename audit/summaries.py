@@ -48,4 +48,6 @@ class Summary:
     @classmethod
     def from_text(cls, text: str, error: int) -> "Summary":
         """Return the summary of what ``to_text`` wrote."""
-        return cls(Counter(json.loads(text)), error)
+        counts: Counter[str] = Counter()
+        dict.update(counts, json.loads(text))  # Counter's own would look at each key
+        return cls(counts, error)

@@ -192,3 +192,20 @@ def test_a_filter_that_means_nothing_is_refused(name, value):
 def test_a_cursor_of_another_make_is_refused(text):
     with pytest.raises(CursorRefused):
         Cursor.parse(text)
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"path": "/rare"}, {"client_ip": "203.0.113.0/25"}, {"rule_id": "7", "path": "/rare"}]
+)
+def test_a_quick_look_at_few_rows_changes_no_page(log, monkeypatch, wanted):
+    log(
+        a_record(n, at=NOW + n, path="/rare" if n % 9 == 0 else "/often", client_ip=f"203.0.113.{n * 4}")
+        for n in range(60)
+    )
+    filters = filters_of(wanted.items(), start=None, end=None)
+    whole = walk(filters, 3)
+    monkeypatch.setattr(log_query, "QUICK_BUDGET", 4)
+    monkeypatch.setattr(log_query, "_RULE_CHUNK", 5)
+
+    assert walk(filters, 3) == whole
+    assert sum(map(len, whole)) > 3
