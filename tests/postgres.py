@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -54,12 +54,14 @@ class Server:
         master = psutil.Process(int((self._folder / "data" / "postmaster.pid").read_text().split()[0]))
         family = [master, *master.children(recursive=True)]
         for process in family:
-            process.suspend()
+            with suppress(psutil.NoSuchProcess):  # it has just ended
+                process.suspend()
         try:
             yield
         finally:
             for process in family:
-                process.resume()
+                with suppress(psutil.NoSuchProcess):
+                    process.resume()
 
 
 @contextmanager

@@ -52,6 +52,7 @@ def _run(wanted: argparse.Namespace) -> tuple[str, list[str]]:
             manage(home, "migrate", "--verbosity=0", **url)
             manage(home, "create_admin", "--if-missing", **url)
             manage(home, "seed_waf_rules", **url)
+            manage(home, "seed_domains", **url)
         disk = ends.enter_context(small_disk(home / "spool", DISK))
         stage = ends.enter_context(Stage(home, inside=disk.inside, **url))
         stage.start("auth", "control", "agent")

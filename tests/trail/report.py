@@ -71,6 +71,7 @@ def summary(account: Account, ledger: Ledger, kills: int) -> str:
         f"Answers without a row: {len(account.missing)}. Told: {told}.",
         f"Rows without an answer (in flight at a kill): {account.unanswered}.",
         f"Rows that differ from the answer: {account.different}.",
+        f"Answers that were not the right ones (status given, status right): {dict(ledger.wrong)}.",
         f"Difference between the counts per minute and the rows: {account.miscounted}.",
     )
     return "\n".join(f"* {line}" for line in lines)
