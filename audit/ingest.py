@@ -26,7 +26,7 @@ from audit.models import GapKind, LogGap, SpoolSegment
 from audit.records import AccessRecord, RecordRefused
 from audit.rollups import add_counts
 from audit.rows import COLUMNS, row_of
-from audit.segments import Segment, is_being_written, read_from, segment_files, segment_of
+from audit.segments import SEGMENT_BYTES, Segment, is_being_written, read_from, segment_files, segment_of
 
 logger = logging.getLogger(__name__)
 
@@ -87,17 +87,34 @@ def ship(folder: Path, looked: Looked | None = None) -> Shipped:
     return Shipped(sum(one.records for one in passes), sum(one.waiting_bytes for one in passes))
 
 
+def forget(folder: Path, node: str, before: datetime) -> None:
+    """Forget how far files of this host were read that were shipped before this moment and are gone from its spool.
+
+    What still lies there, however long, is never read from its beginning again.
+    """
+    try:
+        files = [*map(segment_of, segment_files(folder)), *map(losses_of, loss_files(folder))]
+    except OSError:
+        return  # one that cannot be read is there as well
+    there = [file.id for file in files if file is not None]
+    SpoolSegment.objects.filter(node=node, shipped_at__lt=before).exclude(pk__in=there).delete()
+
+
 def _ship_file(path: Path, looked: Looked) -> Shipped:
+    if path.suffix == LOSSES:
+        return _book_losses(path, looked)
     finished = not is_being_written(path)  # asked first: after that, what is read is all there will ever be
-    book = _book_losses if path.suffix == LOSSES else _ship_segment
-    shipped = book(path, looked, finished=finished)
+    shipped = _ship_segment(path, looked, finished=finished)
     if finished:
         looked.pop(path, None)
     return shipped
 
 
-def _book_losses(path: Path, looked: Looked, *, finished: bool) -> Shipped:
-    """Write down as a gap what a process of this host could not spool, each record once."""
+def _book_losses(path: Path, looked: Looked) -> Shipped:
+    """Write down as a gap what a process of this host could not spool, each record once.
+
+    The file stays: the next process that begins goes on with it.
+    """
     losses = losses_of(path)
     if losses is None:
         return _set_aside(path)
@@ -109,8 +126,6 @@ def _book_losses(path: Path, looked: Looked, *, finished: bool) -> Shipped:
                 _tell(losses.node, GapKind.DROPPED, losses.count - told, at)
                 _move(losses.id, losses.node, losses.count)
         looked[path] = losses.count, 0
-    if finished:
-        path.unlink()
     return Shipped()
 
 
@@ -122,7 +137,7 @@ def _ship_segment(path: Path, looked: Looked, *, finished: bool) -> Shipped:
     if segment is None:
         return _set_aside(path) if finished else Shipped()
     shipped, position = 0, _position(segment.id) or segment.first
-    while (batch := _batch(segment, position, read_from(path, position, BATCH_BYTES))).end > position:
+    while (batch := _next_batch(path, segment, position)).end > position:
         with write_lock.shared() if batch.end < size else nullcontext():
             inserted = _insert_batch(path, position, batch)
         if inserted is None:
@@ -134,6 +149,14 @@ def _ship_segment(path: Path, looked: Looked, *, finished: bool) -> Shipped:
         _bury(path, segment, waiting)
         waiting = 0
     return Shipped(shipped, waiting)
+
+
+def _next_batch(path: Path, segment: Segment, position: int) -> Batch:
+    """Return what comes next in a file; where there is nothing for so long that no frame can be, look further."""
+    batch = _batch(segment, position, read_from(path, position, BATCH_BYTES))
+    if batch.end > position or path.stat().st_size - position < BATCH_BYTES:
+        return batch
+    return _batch(segment, position, read_from(path, position, SEGMENT_BYTES))
 
 
 def _insert_batch(path: Path, position: int, batch: Batch) -> int | None:
@@ -246,6 +269,7 @@ def _bury(path: Path, segment: Segment, torn_bytes: int) -> None:
     if torn_bytes > 0:
         size = path.stat().st_size
         with transaction.atomic():
+            _commit_for_sure()
             aside.keep(path, size - torn_bytes, 0, read_from(path, size - torn_bytes, torn_bytes))
             _tell(segment.node, GapKind.TORN, 1)
             _move(segment.id, segment.node, size)

@@ -1,22 +1,22 @@
 """How many records a process could not write, kept in a file that outlives the process. Pure.
 
-The file is there, with its page, before anything goes wrong: counting needs no room on a full disk, and
-whoever ships the spool reads the exact number however the process ended.
+The file is there, with its bytes, before anything goes wrong: counting needs no room on a full disk, and
+whoever ships the spool reads the exact number however the process ended. It stays for the next process.
 """
 
 import fcntl
 import json
-import mmap
 import os
 import struct
+import time
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 SUFFIX = ".losses"
 _HEAD_BYTES = 512
 _COUNTS = struct.Struct("<Qd")  # how many, and when the last one was
-_FILE_BYTES = _HEAD_BYTES + _COUNTS.size
 
 
 class LossCounter:
@@ -25,43 +25,67 @@ class LossCounter:
     def __init__(self, folder: Path, node: str) -> None:
         self._folder = folder
         self._node = node
-        self._map: mmap.mmap | None = None
         self._descriptor = -1
+        self._before = 0
         self.count = 0
 
     def open(self) -> None:
-        """Make the file, with what was counted until now, unless it is there. Raises OSError."""
-        if self._map is not None:
+        """Take the file of a process that is gone, or make one, unless there is one already. Raises OSError."""
+        if self._descriptor >= 0:
             return
+        if not any(self._adopt(path) for path in loss_files(self._folder)):
+            self._create()
+        if self.count:
+            self._write(time.time())
+
+    def add(self, at: float) -> None:
+        """Count one record, lost at this moment (seconds since the epoch)."""
+        self.count += 1
+        with suppress(OSError):  # it is in the number that the next one writes
+            self._write(at)
+
+    def close(self) -> None:
+        """Let go of the file; what was counted stays in it."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _adopt(self, path: Path) -> bool:
+        """Go on counting in a file that nobody holds: on a full disk there is no room for another."""
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            former = losses_of(path)  # after the lock: it is the last number of whoever had it
+        except OSError:
+            former = None
+        if former is None or former.node != self._node:
+            os.close(descriptor)
+            return False
+        self._descriptor, self._before = descriptor, former.count
+        return True
+
+    def _create(self) -> None:
         path = self._folder / f"{uuid.uuid4()}{SUFFIX}"
         unseen = path.with_suffix(".new")
         descriptor = os.open(unseen, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             head = json.dumps({"losses": 1, "id": path.stem, "node": self._node}).encode().ljust(_HEAD_BYTES - 1)
-            _write_whole(descriptor, head + b"\n" + _COUNTS.pack(self.count, 0.0))
+            _write_whole(descriptor, head + b"\n" + _COUNTS.pack(0, 0.0))
             os.fdatasync(descriptor)
-            self._map = mmap.mmap(descriptor, _FILE_BYTES)
             unseen.rename(path)
         except OSError:
-            self._map = None
             os.close(descriptor)
             unseen.unlink(missing_ok=True)
             raise
         self._descriptor = descriptor
 
-    def add(self, at: float) -> None:
-        """Count one record, lost at this moment (seconds since the epoch)."""
-        self.count += 1
-        if self._map is not None:
-            _COUNTS.pack_into(self._map, _HEAD_BYTES, self.count, at)
-
-    def close(self) -> None:
-        """Let go of the file; what was counted stays in it."""
-        if self._map is not None:
-            self._map.close()
-            os.close(self._descriptor)
-            self._map, self._descriptor = None, -1
+    def _write(self, at: float) -> None:
+        if self._descriptor >= 0:
+            os.pwrite(self._descriptor, _COUNTS.pack(self._before + self.count, at), _HEAD_BYTES)
 
 
 def _write_whole(descriptor: int, data: bytes) -> None:
@@ -71,7 +95,7 @@ def _write_whole(descriptor: int, data: bytes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """How many records a process of a node has lost since it began, and when the last one."""
+    """How many records the processes that had a file have lost, one after the other, and when the last one."""
 
     id: uuid.UUID
     node: str

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from audit import partitions, rollups, write_lock
-from audit.models import AccessLog, AccessLogRule, LogGap, SpoolSegment
+from audit.models import AccessLog, AccessLogRule, LogGap
 
 _AT_ONCE = 10_000
-_SHIPPED_DAYS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,6 @@ def prune(at: datetime, *, days: int, at_most: int | None = None) -> Pruned:
     dropped = partitions.drop_before(partitions.day_of(before))
     logs, rules = (_in_portions(model, before, at_most) for model in (AccessLog, AccessLogRule))
     others = LogGap.objects.filter(at__lt=before).delete()[0] + rollups.prune(before)
-    SpoolSegment.objects.filter(shipped_at__lt=at - timedelta(days=max(days, _SHIPPED_DAYS))).delete()
     return Pruned(logs + rules + others, len(dropped), at_most is None or max(logs, rules) < at_most)
 
 

@@ -122,9 +122,9 @@ class SpoolWriter:
         self._is_synced()
         self._give_up_segment()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._losses.open()  # first: whatever goes wrong after it is counted where it outlives us
         if _folder_size(self._folder) > self._folder_bytes:
             raise OSError(f"the spool holds more than {self._folder_bytes} bytes")
-        self._losses.open()
         segment = str(uuid.uuid4())
         head = json.dumps({"spool": 2, "segment": segment, "node": self._node}).encode() + b"\n"
         self._descriptor, self._size = _create(self._folder / f"{segment}{SUFFIX}", head), len(head)

@@ -14,6 +14,7 @@ from django.utils import timezone
 from audit import ingest, partitions, retention
 from gatewall import system_settings
 from gatewall.snapshot.nodes import LogState
+from gatewall.snapshot.places import node_name
 
 logger = logging.getLogger(__name__)
 
@@ -21,6 +22,8 @@ _EVERY_SECONDS = 0.25
 _RETRY_SECONDS = 2.0
 _HOUSEKEEPING = timedelta(hours=1)
 _PRUNED_AT_ONCE = 20_000
+_POSITIONS = timedelta(days=30)
+"""For so long after its last record it is known how far a file was read that is gone."""
 
 
 class LogShipper:
@@ -94,6 +97,7 @@ class LogShipper:
         today = partitions.day_of(at)
         partitions.prepare([today + timedelta(days=number) for number in range(3)], today)
         days = system_settings.current().access_log_retention_days
+        ingest.forget(self._spool, node_name(), at - _POSITIONS)
         if retention.prune(at, days=days, at_most=_PRUNED_AT_ONCE).is_all:
             self._tidied_at = at
 

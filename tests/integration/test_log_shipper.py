@@ -100,7 +100,7 @@ def test_what_is_too_old_goes_in_parts_and_then_once_an_hour(shipper, writer, mo
     left = []
     with time_machine.travel(datetime.fromtimestamp(NOW, UTC), tick=False) as clock:
         for number in range(5):
-            writer.write(a_record(number, at=NOW - 40 * 86_400, rules=[]))
+            writer.write(a_record(number, at=NOW - 40 * 86_400 + number, rules=[]))
         for minutes in (0, 0, 0, 1, 59):
             clock.shift(timedelta(minutes=minutes))
             shipper.turn()

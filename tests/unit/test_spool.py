@@ -1,16 +1,14 @@
 """The spool: what ``write`` has returned for is there, whatever becomes of the process."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from audit.losses import loss_files, losses_of
 from audit.segments import is_being_written, segment_files
 from audit.spool import SpoolWriter
-from tests.records import a_record, read_records
+from tests.records import a_record
+from tests.spools import in_a_process, read, records
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,26 +25,9 @@ def writer(spool):
     writer.close()
 
 
-def records(count, **parts):
-    return [a_record(number, **parts) for number in range(count)]
-
-
-def read(spool):
-    return [record for path in segment_files(spool) for record in read_records(path)]
-
-
 def the_segment(spool):
     (path,) = segment_files(spool)
     return path
-
-
-def in_a_process(code, *arguments):
-    """A process that runs these lines with a writer of its own."""
-    begin = (
-        "import os, sys, itertools\nfrom pathlib import Path\nfrom audit.spool import *; from audit.segments import *\n"
-        "from tests.records import a_record\nwriter = SpoolWriter(Path(sys.argv[1]), 'node-1')\n"
-    )
-    return subprocess.Popen([sys.executable, "-c", begin + code, *arguments], cwd=ROOT, stdout=subprocess.PIPE)
 
 
 # Writing and reading.
@@ -296,92 +277,3 @@ def test_a_folder_that_was_not_writable_is_asked_again_after_a_moment(spool, mon
         writer.write(record)
 
     assert (len(tries), writer.lost) == (1, 50)
-
-
-# What was lost is counted where the process leaves it behind.
-
-
-def losses(spool):
-    return [losses_of(path) for path in loss_files(spool)]
-
-
-def test_without_a_loss_the_file_says_none(writer, spool):
-    writer.write(a_record())
-
-    (found,) = losses(spool)
-    assert (found.node, found.count) == ("node-1", 0)
-
-
-COUNTED = """
-import resource
-writer.write(a_record(0))
-resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-for n in itertools.count(1):
-    writer.write(a_record(n, at=1000.0 + n)); os.write(1, b'%d\\n' % n)
-"""
-
-
-def test_losses_outlive_the_process_to_the_number(spool):
-    process = in_a_process(COUNTED, spool)
-    for _ in range(300):
-        process.stdout.readline()
-
-    process.kill()
-
-    told = 300 + process.communicate()[0].count(b"\n")
-    (found,) = losses(spool)
-    assert found.count - told in {0, 1}  # killed before it could say so
-    assert found.at == 1000.0 + found.count
-
-
-@pytest.mark.usefixtures("impatient")
-def test_losses_before_there_was_a_file_are_in_it_as_soon_as_there_is_one(spool):
-    spool.write_text("a file where the folder should be")
-    writer = SpoolWriter(spool, "node-1")
-    for record in records(5):
-        writer.write(record)
-    spool.unlink()
-    writer.write(a_record(9))
-
-    assert [found.count for found in losses(spool)] == [5]
-
-
-@pytest.mark.parametrize("content", [b"", b"{}", b"\0" * 528, b"[" * 600, b'{"id": 1, "node": ""}'.ljust(528)])
-def test_a_file_of_losses_that_is_none_says_nothing(tmp_path, content):
-    path = tmp_path / "x.losses"
-    path.write_bytes(content)
-
-    assert losses_of(path) is None
-
-
-# On the disk before it is answered.
-
-
-def test_with_sync_a_record_is_on_disk_when_write_returns(spool, monkeypatch):
-    synced = []
-    monkeypatch.setattr("audit.spool.os.fdatasync", lambda descriptor: synced.append(os.fstat(descriptor).st_size))
-    writer = SpoolWriter(spool, "node-1", sync=True)
-
-    for record in records(3):
-        assert writer.write(record)
-        assert synced[-1] == the_segment(spool).stat().st_size
-
-
-def test_with_sync_a_record_that_may_not_be_on_disk_is_not_kept_for_sure(spool, monkeypatch, caplog):
-    writer = SpoolWriter(spool, "node-1", sync=True)
-    with monkeypatch.context() as patch:
-        patch.setattr("audit.spool.os.fdatasync", lambda _: (_ for _ in ()).throw(OSError("input/output error")))
-        patch.setattr(writer._losses, "open", lambda: None)
-        assert not writer.write(a_record(1))
-
-    assert writer.write(a_record(2))
-    assert (writer.lost, len(segment_files(spool))) == (0, 2)
-    assert "not synced" in caplog.text
-
-
-@pytest.mark.parametrize(("blocked", "usable"), [(False, True), (True, False)])
-def test_a_spool_is_usable_where_a_segment_can_be_started(spool, blocked, usable):
-    if blocked:
-        spool.write_text("a file where the folder should be")
-
-    assert SpoolWriter(spool, "node-1").is_usable() is usable
