@@ -6,7 +6,8 @@ up to three times. What cannot be told apart from a secret is masked: a mask too
 site's own log, one too few a password.
 """
 
-import re
+from collections.abc import Callable, Iterator
+from string import ascii_letters, digits
 from urllib.parse import unquote_plus
 
 MASK = "***"
@@ -28,12 +29,15 @@ _SECRET_NAMES = frozenset(
     }
 )
 """Names of arguments, in small letters and without ``-``, ``_`` and spaces; ``a[token]`` and ``a.token`` have two."""
-_NAME_PARTS = re.compile(r"[\[\].:/]+")
-_NAMED = re.compile(r"(?:^|[?&;#])([^?&;#=]{1,200})=")
-_TOKEN = re.compile(r"(?i:gw[gl]_[0-9a-z]{8,})|(?<![\w-])eyJ[\w-]{6,}\.[\w.-]*", re.ASCII)
 _LOOKS = ("gwg_", "gwl_", "eyj", "@")
-_USER_INFO = re.compile(r"(?<![^\s/@?#&])[^\s/@:?#&]*+:[^\s/@?#&]++@")
-"""``user:password@``. It can only begin where a word does, so that nothing is looked at twice."""
+_OURS = ("gwg_", "gwl_")
+_SHORTEST = 8  # characters behind what a token begins with
+_ALPHANUMERIC = frozenset(ascii_letters + digits)
+_OF_HEADER = _ALPHANUMERIC | frozenset("_-")  # of a JSON Web Token
+_BEFORE_ARGUMENTS = str.maketrans("?;#", "&&&")
+_BETWEEN_NAMES = str.maketrans("[].:/", "     ")
+_BETWEEN_WORDS = frozenset(" \t\r\n\f\v/@?#&")
+_LONGEST_NAME = 200
 
 
 def masked_query(query: str) -> str:
@@ -54,14 +58,14 @@ def masked_text(text: str) -> str:
     """Return free text, such as a user agent, in which what looks like a secret is masked."""
     if not _may_have_secret(text):
         return text
-    masked = _USER_INFO.sub(f"{MASK}@", _TOKEN.sub(MASK, text))
+    masked = _without(_user_infos, _without(_tokens, text))
     # What shows only once it is decoded has no place in the text as it stands.
     return MASK if _is_secret(masked) else masked
 
 
 def masked_host(host: str) -> str:
     """Return a host name in which labels that are tokens of ours are masked."""
-    return _TOKEN.sub(MASK, host) if "gw" in host else host
+    return _without(_tokens, host) if "gw" in host else host
 
 
 def _may_have_secret(text: str) -> bool:
@@ -98,17 +102,22 @@ def _is_secret(text: str) -> bool:
     if not _may_have_secret(text) and "=" not in text:
         return False
     plain = _decoded(text)
-    return any(_TOKEN.search(each) or _USER_INFO.search(each) for each in (text, plain)) or _has_secret_name(plain)
+    return any(_has(_tokens, each) or _has(_user_infos, each) for each in (text, plain)) or _has_secret_name(plain)
 
 
 def _has_secret_name(plain: str) -> bool:
-    return any(_is_secret_name(name) for name in _NAMED.findall(plain))
+    """True if an argument in the text, which may be a URL, has a secret name."""
+    for argument in plain.translate(_BEFORE_ARGUMENTS).split("&"):
+        name, equals, _ = argument.partition("=")
+        if equals and 0 < len(name) <= _LONGEST_NAME and _is_secret_name(name):
+            return True
+    return False
 
 
 def _is_secret_name(plain: str) -> bool:
     if _normal(plain) in _SECRET_NAMES:
         return True
-    return any(_normal(part) in _SECRET_NAMES for part in _NAME_PARTS.split(plain))
+    return any(_normal(part) in _SECRET_NAMES for part in plain.translate(_BETWEEN_NAMES).split())
 
 
 def _normal(name: str) -> str:
@@ -124,3 +133,71 @@ def _decoded(text: str) -> str:
             break
         text = plain
     return text
+
+
+Spans = Callable[[str], Iterator[tuple[int, int]]]
+"""What finds secrets of one look in a text: where each begins and ends, from left to right."""
+
+
+def _has(spans: Spans, text: str) -> bool:
+    return next(spans(text), None) is not None
+
+
+def _without(spans: Spans, text: str) -> str:
+    parts, done = [], 0
+    for start, end in spans(text):
+        parts += [text[done:start], MASK]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def _tokens(text: str) -> Iterator[tuple[int, int]]:
+    """Find tokens of ours, in any case of letters, and JSON Web Tokens."""
+    small, done = text.lower(), 0
+    for start in sorted(at for look in (*_OURS, "eyj") for at in _places(small, look)):
+        if start < done:
+            continue
+        end = _end_of_ours(small, start) if small.startswith(_OURS, start) else _end_of_jwt(text, start)
+        if end > start:
+            yield start, end
+            done = end
+
+
+def _places(text: str, look: str) -> Iterator[int]:
+    at = text.find(look)
+    while at >= 0:
+        yield at
+        at = text.find(look, at + 1)
+
+
+def _end_of_ours(small: str, start: int) -> int:
+    """Return where a token ends, or ``start`` if none begins there."""
+    first = start + len(_OURS[0])
+    end = _end_of_run(small, first, _ALPHANUMERIC)
+    return end if end - first >= _SHORTEST else start
+
+
+def _end_of_jwt(text: str, start: int) -> int:
+    """Return where a token ends, or ``start`` if none begins there: in a word, or of one part."""
+    if not text.startswith("eyJ", start) or (start and text[start - 1] in _OF_HEADER):
+        return start
+    dot = _end_of_run(text, start, _OF_HEADER)
+    if dot - start <= _SHORTEST or not text.startswith(".", dot):
+        return start
+    return _end_of_run(text, dot, _OF_HEADER | {"."})
+
+
+def _end_of_run(text: str, position: int, characters: frozenset[str]) -> int:
+    while position < len(text) and text[position] in characters:
+        position += 1
+    return position
+
+
+def _user_infos(text: str) -> Iterator[tuple[int, int]]:
+    """Find the ``user:password`` before each ``@``, back to where the word begins."""
+    word = 0
+    for at, character in enumerate(text if "@" in text else ""):
+        if character == "@" and 0 <= text.find(":", word, at) < at - 1:
+            yield word, at
+        if character in _BETWEEN_WORDS or character.isspace():
+            word = at + 1

@@ -1,8 +1,25 @@
-"""Fixtures of the tests of the API."""
+"""Fixtures of the tests of the API: sign-in with a clock that stands still, and records in the access log."""
 
+from datetime import timedelta
 from importlib import import_module
 
 import pytest
+
+from tests.api.own import OLD
+from tests.cast import MOMENT
+from tests.factors import an_app
+
+
+@pytest.fixture
+def app(clock, alice):
+    """Return the authenticator app of Alice, who has a second factor from now on."""
+    return an_app(alice)
+
+
+@pytest.fixture
+def fresh(clock, wall, bob):
+    """Return a client that is signed in as Bob, for a second less than too long."""
+    return wall.Api(wall.a_token(bob, at=MOMENT - OLD + timedelta(seconds=1)))
 
 
 @pytest.fixture

@@ -98,7 +98,6 @@ SETTINGS = {
 }
 SETTINGS_NOT_YET = {
     "event_retention_days": EVENTS,
-    "log_query_strings": LOGS,
     "stale_policy": OPERATION,
     "stale_policy_seconds": OPERATION,
 }
