@@ -77,6 +77,8 @@ def server(options: Sequence[str] = FAST) -> Iterator[Server]:
         binaries, account = prepare(folder)
         data, port, password = folder / "data", free_port(), secrets.token_urlsafe(16)
         (folder / "password").write_text(password)
+        if account:
+            os.chown(folder / "password", account["user"], account["group"])  # whatever our umask is
         how = ["--auth=scram-sha-256", "--encoding=UTF8", "--username=postgres", "--no-sync"]
         run(
             [binaries / "initdb", "-D", data, f"--pwfile={folder / 'password'}", "--locale=C", *how],

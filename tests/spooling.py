@@ -6,7 +6,6 @@ from audit.models import SpanCount
 from audit.records import AccessRecord
 from audit.spool import SpoolWriter
 from audit.summaries import Summary
-from tests.records import a_record
 
 
 def spooled(folder: Path, records: list[AccessRecord], *, close: bool = True, **options: int) -> SpoolWriter:
@@ -17,11 +16,6 @@ def spooled(folder: Path, records: list[AccessRecord], *, close: bool = True, **
     if close:
         writer.close()
     return writer
-
-
-def records(count: int, **parts: object) -> list[AccessRecord]:
-    """So many records, each with an id of its own."""
-    return [a_record(number, **parts) for number in range(count)]
 
 
 def answers_counted() -> int:

@@ -72,3 +72,9 @@ def test_in_strict_mode_nobody_is_answered_on_a_full_disk_and_everybody_after_it
         admin.put("/system/settings", audit_mode="best-effort")
 
     assert full == {503}
+
+
+@pytest.mark.parametrize(("environment", "outcome"), [({"CI": "true"}, pytest.fail), ({}, pytest.skip)])
+def test_where_nothing_can_be_mounted_a_build_server_fails_and_others_say_not_run(tmp_path, environment, outcome):
+    with pytest.raises(outcome.Exception, match="NOT RUN"), a_disk(tmp_path / "spool", environment, size="much"):
+        pass

@@ -47,10 +47,10 @@ def wrong_after(scene: Scene, *faults: nemesis.Fault) -> list[str]:
 
 
 @contextmanager
-def a_disk(folder: Path, environment: Mapping[str, str] = os.environ) -> Iterator[SmallDisk]:
+def a_disk(folder: Path, environment: Mapping[str, str] = os.environ, size: str = "8m") -> Iterator[SmallDisk]:
     """A small disk on a folder. Where none can be mounted, the test is not run, or fails on a build server."""
     try:
-        with small_disk(folder, "8m") as disk:
+        with small_disk(folder, size) as disk:
             yield disk
     except NoMount as why:
         if environment.get("CI") == "true":

@@ -15,7 +15,8 @@ from audit.records import AccessRecord
 from audit.segments import segment_files
 from tests.cast import NOW
 from tests.records import a_record
-from tests.spooling import answers_counted, records, spooled
+from tests.spooling import answers_counted, spooled
+from tests.spools import records
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

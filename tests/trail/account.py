@@ -15,6 +15,7 @@ import psycopg
 
 from audit.losses import loss_files, losses_of
 from audit.segments import segment_files, segment_of
+from audit.summaries import Summary
 from tests.processes import wait_until
 from tests.trail.visitors import Ledger
 
@@ -55,8 +56,10 @@ class Trail:
 
     def statuses(self) -> Counter[int]:
         """How many answers had a status, by the counts per minute."""
-        found = self.ask("SELECT key, SUM(count) FROM audit_minutecount WHERE kind = 'status' GROUP BY key")
-        return Counter({int(key): int(count) for key, count in found})
+        found: Counter[str] = Counter()
+        for (text,) in self.ask("SELECT counts FROM audit_spancount WHERE kind = 'status' AND width = 60"):
+            found.update(Summary.from_text(text, 0).counts)
+        return Counter({int(status): count for status, count in found.items()})
 
     def catch_up(self, ledger: Ledger, seconds: float = 60) -> float:
         """Return, once the newest answer is in the access log, how long that took."""
