@@ -4,7 +4,7 @@
 
 Rows are made by the database, day by day into the product's own partitions and with their indexes in place,
 as shipping leaves them; the counts are made from the rows. Clients, hosts, paths, subjects and rules have
-favourites (Zipf); a few values are rare on purpose.
+favourites (Zipf); a few values are rare on purpose. Nine of ten rows name a rule, which is hard on the rules' table.
 """
 
 import argparse

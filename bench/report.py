@@ -55,13 +55,14 @@ def as_text(result: dict[str, Any]) -> str:
 
 
 def circumstances() -> dict[str, Any]:
-    """Return what a figure was measured with."""
-    return {"python": platform.python_version(), "cores": os.cpu_count()}
+    """Return what a figure was measured with; the load is that of the last five minutes, our own included."""
+    return {"python": platform.python_version(), "cores": os.cpu_count(), "load": round(os.getloadavg()[1], 1)}
 
 
 def machine(result: dict[str, Any]) -> str:
     """Return the circumstances in words."""
-    return f"Python {result['python']}, {result['cores']} cores"
+    load = f" under a load of {result['load']}" if "load" in result else ""
+    return f"Python {result['python']}, {result['cores']} cores{load}"
 
 
 def write(name: str, result: dict[str, Any], table: str, base: Path) -> None:

@@ -6,7 +6,7 @@ show what matters to a test and hide the rest. Values only: nothing here needs D
 
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -34,16 +34,11 @@ from gatewall.engine.model import (
 from gatewall.engine.ports import Ports
 from gatewall.engine.segments import Segment, blocked_networks_of
 from gatewall.engine.snapshot import (
-    AuditMode,
     BlockedCountry,
-    DomainsMode,
-    EnforcementMode,
     GitTokenState,
     LicenseState,
     PolicySettings,
     PolicySnapshot,
-    QueryStrings,
-    UnknownCountry,
     UserState,
     Version,
 )
@@ -194,15 +189,9 @@ def a_policy(*, version: int | Version = 1, **parts) -> PolicySnapshot:
 
 
 def some_settings(**values) -> PolicySettings:
-    kinds = {
-        "authorized_domains_mode": DomainsMode,
-        "waf_mode": EnforcementMode,
-        "geo_mode": EnforcementMode,
-        "unknown_country": UnknownCountry,
-        "audit_mode": AuditMode,
-        "log_query_strings": QueryStrings,
-    }
-    return PolicySettings(**{name: kinds.get(name, int)(value) for name, value in values.items()})
+    """The settings, with these values as an operator would write them."""
+    kinds = {each.name: each.type for each in fields(PolicySettings)}
+    return PolicySettings(**{name: kinds[name](value) for name, value in values.items()})
 
 
 @dataclass

@@ -73,7 +73,7 @@ def postgres(options: Sequence[str] = FAST) -> Iterator[str]:
 
 @contextmanager
 def server(options: Sequence[str] = FAST) -> Iterator[Server]:
-    """Yield a fresh server on a loopback port."""
+    """Yield a fresh server on a loopback port, started with these options."""
     with tempfile.TemporaryDirectory(prefix="gatewall-pg-") as name:
         folder = Path(name)
         binaries, account = prepare(folder)

@@ -21,9 +21,9 @@ logger = logging.getLogger(__name__)
 _EVERY_SECONDS = 0.25
 _RETRY_SECONDS = 2.0
 _HOUSEKEEPING = timedelta(hours=1)
+_PRUNED_AT_ONCE = 20_000
 _POSITIONS = timedelta(days=30)
 """For so long after its last record it is known how far a file was read that is gone."""
-_PRUNED_AT_ONCE = 20_000
 
 
 class LogShipper:

@@ -7,10 +7,10 @@ import pytest
 from audit import ingest
 from audit.models import AccessLog, AccessLogRule, SpanCount, SpoolSegment, UseCount
 from audit.segments import segment_files
-from audit.spool import SpoolWriter
-from audit.summaries import Summary
 from tests.cast import NOW
 from tests.records import a_record
+from tests.spooling import answers_counted, spooled
+from tests.spools import records
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -18,19 +18,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def folder(tmp_path):
     return tmp_path / "spool"
-
-
-def spooled(folder, records, *, close=True, **options):
-    writer = SpoolWriter(folder, "node-1", **options)
-    for record in records:
-        writer.write(record)
-    if close:
-        writer.close()
-    return writer
-
-
-def records(count, **parts):
-    return [a_record(number, **parts) for number in range(count)]
 
 
 def ids():
@@ -97,11 +84,6 @@ def test_dying_within_the_transaction_loses_nothing(folder, monkeypatch, step):
     assert (AccessLog.objects.count(), SpanCount.objects.count(), SpoolSegment.objects.count()) == (0, 0, 0)
     assert ingest.ship(folder).records == 5
     assert AccessLog.objects.count() == 5
-
-
-def answers_counted():
-    minutes = SpanCount.objects.filter(kind="outcome", width=60)
-    return sum(Summary.from_text(row.counts, 0).total for row in minutes)
 
 
 def test_who_is_overtaken_by_another_leaves_the_rest_to_the_next_pass(folder, monkeypatch):

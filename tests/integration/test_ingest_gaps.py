@@ -10,13 +10,13 @@ from django.utils import timezone
 
 from audit import ingest
 from audit.frames import frames
-from audit.models import AccessLog, LogGap, SpanCount, SpoolSegment
+from audit.models import AccessLog, LogGap, SpoolSegment
 from audit.records import AccessRecord
 from audit.segments import segment_files
-from audit.spool import SpoolWriter
-from audit.summaries import Summary
 from tests.cast import NOW
 from tests.records import a_record
+from tests.spooling import answers_counted, spooled
+from tests.spools import records
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -24,19 +24,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def folder(tmp_path):
     return tmp_path / "spool"
-
-
-def spooled(folder, records, *, close=True, **options):
-    writer = SpoolWriter(folder, "node-1", **options)
-    for record in records:
-        writer.write(record)
-    if close:
-        writer.close()
-    return writer
-
-
-def records(count, **parts):
-    return [a_record(number, **parts) for number in range(count)]
 
 
 def test_a_flipped_bit_costs_one_record_and_is_told(folder):
@@ -143,11 +130,6 @@ def lose(writer, count, at=NOW):
         patch.setattr(writer, "_append", lambda _frame: (_ for _ in ()).throw(OSError("disk full")))
         for number in range(count):
             writer.write(a_record(100 + number, at=at))
-
-
-def answers_counted():
-    minutes = SpanCount.objects.filter(kind="outcome", width=60)
-    return sum(Summary.from_text(row.counts, 0).total for row in minutes)
 
 
 def gaps():
