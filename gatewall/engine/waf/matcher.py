@@ -92,16 +92,17 @@ class RuleSet:
     is gathered once. A part is a target and the transforms made to it.
     """
 
-    __slots__ = ("_groups", "_parts")
+    __slots__ = ("_groups", "_parts", "rules")
 
     def __init__(self, rules: Iterable[WafRule]) -> None:
         """Compile the rules in the order in which they are reported.
 
         Raises PatternRefused.
         """
+        self.rules = tuple(rules)
         parts: dict[tuple[Target, tuple[Transform, ...]], int] = {}
         groups: dict[tuple[int, ...], list[_Compiled]] = {}
-        for position, rule in enumerate(rules):
+        for position, rule in enumerate(self.rules):
             numbers = tuple([parts.setdefault((target, rule.transforms), len(parts)) for target in rule.targets])
             groups.setdefault(numbers, []).append(_Compiled.of(position, rule))
         self._parts = tuple(parts)
