@@ -120,7 +120,7 @@ def _book_losses(path: Path, looked: Looked) -> Shipped:
         return _set_aside(path)
     if looked.get(path) != (losses.count, 0):
         with transaction.atomic():
-            told = _position(losses.id) or 0
+            told = _claim(losses.id, losses.node, 0) if losses.count else 0
             if losses.count > told:
                 at = datetime.fromtimestamp(losses.at, UTC) if losses.at else timezone.now()
                 _tell(losses.node, GapKind.DROPPED, losses.count - told, at)
@@ -164,7 +164,7 @@ def _insert_batch(path: Path, position: int, batch: Batch) -> int | None:
     counts = counted(row.record for row in batch.rows)  # the lock is held for as little as possible
     with transaction.atomic():
         _commit_for_sure()
-        if (_position(batch.segment.id) or batch.segment.first) != position:
+        if _claim(batch.segment.id, batch.segment.node, batch.segment.first) != position:
             return None
         partitions.prepare({partitions.day_of(row.columns[1]) for row in batch.rows}, timezone.now().date())
         kept = _insert(batch.rows, batch.bad)
@@ -186,10 +186,19 @@ def _commit_for_sure() -> None:
 
 
 def _position(id_: uuid.UUID) -> int | None:
-    """Return how far a file was read, or None. In a transaction, nobody else reads it until the end."""
-    rows = SpoolSegment.objects.filter(pk=id_)
-    row = (rows.select_for_update() if connection.in_atomic_block else rows).first()
-    return row.position if row else None
+    """Return how far a file was read, or None."""
+    return SpoolSegment.objects.filter(pk=id_).values_list("position", flat=True).first()
+
+
+def _claim(id_: uuid.UUID, node: str, first: int) -> int:
+    """Return how far a file was read, ``first`` if it was not yet. Nobody else reads it until the transaction ends."""
+    rows = SpoolSegment.objects.select_for_update().filter(pk=id_).values_list("position", flat=True)
+    if (position := rows.first()) is None:
+        # There is no row to lock: of two who make it, one waits for the other here.
+        made = SpoolSegment(id=id_, node=node, position=first, shipped_at=timezone.now())
+        SpoolSegment.objects.bulk_create([made], ignore_conflicts=True)
+        position = rows.get()
+    return position
 
 
 def _move(id_: uuid.UUID, node: str, position: int) -> None:
@@ -270,7 +279,8 @@ def _bury(path: Path, segment: Segment, torn_bytes: int) -> None:
         size = path.stat().st_size
         with transaction.atomic():
             _commit_for_sure()
-            aside.keep(path, size - torn_bytes, 0, read_from(path, size - torn_bytes, torn_bytes))
-            _tell(segment.node, GapKind.TORN, 1)
-            _move(segment.id, segment.node, size)
+            if _claim(segment.id, segment.node, segment.first) < size:
+                aside.keep(path, size - torn_bytes, 0, read_from(path, size - torn_bytes, torn_bytes))
+                _tell(segment.node, GapKind.TORN, 1)
+                _move(segment.id, segment.node, size)
     path.unlink()

@@ -15,7 +15,7 @@ from audit.records import AccessRecord
 from audit.segments import segment_files
 from tests.cast import NOW
 from tests.records import a_record
-from tests.spooling import answers_counted, spooled
+from tests.spooling import answers_counted, losing, spooled
 from tests.spools import records
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -124,14 +124,6 @@ def test_a_segment_without_a_head_is_set_aside(folder):
     assert LogGap.objects.get().kind == "damaged"
 
 
-def lose(writer, count, at=NOW):
-    """Have a writer lose so many records, as on a full disk."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writer, "_append", lambda _frame: (_ for _ in ()).throw(OSError("disk full")))
-        for number in range(count):
-            writer.write(a_record(100 + number, at=at))
-
-
 def gaps():
     return [(gap.kind, gap.count) for gap in LogGap.objects.order_by("pk")]
 
@@ -139,10 +131,10 @@ def gaps():
 def test_what_was_lost_is_told_with_its_number_once(folder):
     writer = spooled(folder, records(2), close=False)
     ingest.ship(folder)
-    lose(writer, 7, at=NOW + 60)
+    losing(writer, 7, at=NOW + 60)
     ingest.ship(folder)
     ingest.ship(folder)
-    lose(writer, 2, at=NOW + 120)
+    losing(writer, 2, at=NOW + 120)
     writer.write(a_record(3))
     writer.close()
     ingest.ship(folder)
@@ -156,7 +148,7 @@ def test_what_was_lost_is_told_with_its_number_once(folder):
 
 @pytest.mark.parametrize("step", ["_tell", "_move"])
 def test_dying_while_losses_are_told_doubles_and_loses_none(folder, step):
-    lose(spooled(folder, records(1), close=False), 7)
+    losing(spooled(folder, records(1), close=False), 7)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ingest, step, lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
@@ -197,7 +189,7 @@ def test_a_hole_larger_than_any_record_hides_nothing_behind_it(folder):
 
 def test_what_still_lies_there_is_never_read_twice_however_long_nothing_came(folder):
     writer = spooled(folder, records(3), close=False)
-    lose(writer, 7)
+    losing(writer, 7)
     ingest.ship(folder)
 
     ingest.forget(folder, "node-1", timezone.now() + timedelta(days=400))
