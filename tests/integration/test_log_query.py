@@ -55,6 +55,14 @@ def test_pages_together_are_every_row_once_newest_first(log, size):
     assert rows == sorted(AccessLog.objects.all(), key=lambda row: (row.at, row.decision_id), reverse=True)
 
 
+@pytest.mark.parametrize("name", ["host", "subject", "subject_id"])
+def test_what_is_walked_over_without_a_budget_has_an_index_for_no_value_too(name):
+    chosen = filters_of([(name, "")], start=None, end=None)
+
+    columns = {lookup.partition("__")[0] for lookup, _ in chosen.index.children}
+    assert columns & {index.fields[0] for index in AccessLog._meta.indexes}
+
+
 def test_a_page_looks_at_no_more_rows_than_its_budget(log):
     log([a_record(n, at=NOW + n, path="/rare" if n == 3 else "/often") for n in range(50)])
 
