@@ -2,14 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 from audit.models import SpanCount
 from audit.records import AccessRecord
 from audit.spool import SpoolWriter
 from audit.summaries import Summary
-from tests.cast import NOW
-from tests.records import a_record
 
 
 def spooled(folder: Path, records: list[AccessRecord], *, close: bool = True, **options: int) -> SpoolWriter:
@@ -20,14 +16,6 @@ def spooled(folder: Path, records: list[AccessRecord], *, close: bool = True, **
     if close:
         writer.close()
     return writer
-
-
-def losing(writer: SpoolWriter, count: int, at: float = NOW) -> None:
-    """Have a writer lose so many records, as on a full disk."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writer, "_append", lambda _frame: (_ for _ in ()).throw(OSError("disk full")))
-        for number in range(count):
-            writer.write(a_record(100 + number, at=at))
 
 
 def answers_counted() -> int:
