@@ -35,10 +35,9 @@ class LossCounter:
 
     def open(self) -> None:
         """Take the file of a process that is gone, or make one, unless ours is there still. Raises OSError."""
+        self._leave_if_removed()
         if self._descriptor >= 0:
-            if os.fstat(self._descriptor).st_nlink:
-                return
-            self._leave_removed()
+            return
         if not any(self._adopt(path) for path in loss_files(self._folder)):
             self._create()
         if self.count > self._gone:
@@ -46,6 +45,7 @@ class LossCounter:
 
     def add(self, at: float) -> None:
         """Count one record, lost at this moment (seconds since the epoch)."""
+        self._leave_if_removed()
         self.count += 1
         with suppress(OSError):  # it is in the number that the next one writes
             self._write(at)
@@ -56,10 +56,11 @@ class LossCounter:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def _leave_removed(self) -> None:
+    def _leave_if_removed(self) -> None:
         """Let go of a file that somebody removed: what was counted in it is gone with it."""
-        self.close()
-        self._before, self._gone = 0, self.count
+        if self._descriptor >= 0 and not os.fstat(self._descriptor).st_nlink:
+            self.close()
+            self._before, self._gone = 0, self.count
 
     def _adopt(self, path: Path) -> bool:
         """Go on counting in a file that nobody holds: on a full disk there is no room for another."""
