@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection
 
-from audit import ingest, log_query
+from audit import log_query
 from audit.log_filters import FilterRefused, filters_of
 from audit.log_query import Cursor, CursorRefused, Filters, number_of, page_of
 from audit.models import AccessLog
-from audit.spool import SpoolWriter
 from tests.cast import NOW
 from tests.records import a_record
+from tests.spooling import shipped
 
 pytestmark = pytest.mark.django_db
 EVERYTHING = Filters()
@@ -21,11 +21,7 @@ EVERYTHING = Filters()
 @pytest.fixture
 def log(tmp_path):
     def write(records):
-        writer = SpoolWriter(tmp_path / "spool", "node-1")
-        for record in records:
-            writer.write(record)
-        writer.close()
-        ingest.ship(tmp_path / "spool")
+        shipped(tmp_path / "spool", records)
 
     return write
 
