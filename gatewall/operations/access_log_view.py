@@ -58,10 +58,10 @@ class DecidedAgain(serializers.Serializer[Any]):
 
 
 class AccessLogEntryOutput(AccessLogOutput):
-    """One answer of the gate with every step that led to it; ``again`` only with ``again=true``."""
+    """One answer of the gate with every step that led to it; ``again`` is null without ``again=true``."""
 
     trace = RecordedStep(many=True, read_only=True)
-    again = DecidedAgain(required=False, read_only=True)
+    again = DecidedAgain(allow_null=True, read_only=True)
 
     class Meta(AccessLogOutput.Meta):
         fields = (*AccessLogOutput.Meta.fields, "trace", "again")
@@ -89,5 +89,5 @@ class AccessLogEntry(ApiView):
 
 def _shown(row: AccessLog, *, again: bool) -> dict[str, Any]:
     record = selectors.record_of(row)
-    shown = {**AccessLogOutput(row).data, "trace": trace(record)}
-    return {**shown, "again": decide_again(record)} if again else shown
+    again_today = decide_again(record) if again else None
+    return {**AccessLogOutput(row).data, "trace": trace(record), "again": again_today}
