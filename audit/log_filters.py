@@ -118,7 +118,8 @@ def _row(name: str, kinds: Collection[str]) -> Filter:
             raise ValueError(f"kind:id, the kind one of {', '.join(kinds)}")
         return Q((f"{name}_kind", kind), (f"{name}_id", whole(number)))
 
-    empty = Q((f"{name}_kind__isnull", True))
+    # Who has no kind has no id, which there may be an index of.
+    empty = Q((f"{name}_id__isnull", True), (f"{name}_kind__isnull", True))
     return Filter(condition, empty, _pattern(f"({'|'.join(kinds)}):[0-9]{{1,18}}", empty))
 
 

@@ -152,6 +152,11 @@ class SpoolWriter:
         logger.error("access log: not synced: %s", error)
         self._give_up_segment()
 
+    def _leave_removed(self) -> None:
+        """Begin anew: nobody ships what stands in a file that somebody removed."""
+        logger.error("access log: the spool was removed, with what was in it")
+        self._give_up_segment()
+
     def _sync_until_closed(self) -> None:
         while not self._stop.wait(_SYNC_SECONDS):
             self._sync_outside_lock()
@@ -159,6 +164,8 @@ class SpoolWriter:
     def _sync_outside_lock(self) -> None:
         """Sync a duplicate of the descriptor, so that no answer waits for the disk."""
         with self._lock:
+            if self._descriptor >= 0 and not os.fstat(self._descriptor).st_nlink:
+                self._leave_removed()
             if self._descriptor < 0 or not self._unsynced:
                 return
             self._unsynced = False

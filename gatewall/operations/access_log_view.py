@@ -5,7 +5,6 @@ from typing import Any
 
 from django.http import Http404
 from rest_framework import serializers
-from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -14,7 +13,7 @@ from audit.models import AccessLog
 from audit.serializers import RULES, AccessLogOutput
 from gatewall.api import etags
 from gatewall.api.operations import operation
-from gatewall.api.queries import refuse_unknown_parameters
+from gatewall.api.queries import choice_in, refuse_unknown_parameters
 from gatewall.api.serializers import ShapedField
 from gatewall.api.views import ApiView
 from gatewall.forwardauth.redecision import Assumed, Missing
@@ -80,9 +79,7 @@ class AccessLogEntry(ApiView):
     def get(self, request: Request, decision_id: uuid.UUID) -> Response:
         """Show an answer, its trace and, with ``again=true``, what it would be today."""
         refuse_unknown_parameters(request, {"again"})
-        again = request.query_params.get("again", "false")
-        if again not in {"true", "false"}:
-            raise ValidationError({"again": [ErrorDetail("true or false", code="invalid")]})
+        again = choice_in(request, "again", ("false", "true"))
         row = selectors.answer(decision_id)
         if row is None:
             raise Http404
