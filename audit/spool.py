@@ -158,8 +158,17 @@ class SpoolWriter:
         self._give_up_segment()
 
     def _sync_until_closed(self) -> None:
+        self._keep_losses()
         while not self._stop.wait(_SYNC_SECONDS):
             self._sync_outside_lock()
+            self._keep_losses()
+
+    def _keep_losses(self) -> None:
+        """Have a place to count in before the disk is full, and tell what was lost although nobody asks any more."""
+        with self._lock, suppress(OSError):
+            if not self._stop.is_set():
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._losses.open()
 
     def _sync_outside_lock(self) -> None:
         """Sync a duplicate of the descriptor, so that no answer waits for the disk."""

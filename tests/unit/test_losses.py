@@ -10,6 +10,7 @@ import pytest
 from audit.losses import loss_files, losses_of
 from audit.spool import SpoolWriter
 from tests.cast import NOW
+from tests.processes import wait_until
 from tests.records import a_record
 from tests.spools import in_a_process, records
 
@@ -144,3 +145,23 @@ def test_a_file_of_losses_that_is_none_says_nothing(tmp_path, content):
     path.write_bytes(content)
 
     assert losses_of(path) is None
+
+
+def test_a_process_that_was_never_asked_has_its_file_before_the_disk_is_full(spool):
+    writer = SpoolWriter(spool, "node-1")
+    writer.sync_regularly()
+
+    wait_until(lambda: [each.count for each in losses(spool) if each] == [0], what="the file of losses")
+    writer.close()
+
+
+def test_losses_are_told_as_soon_as_there_is_room_although_nobody_asks_any_more(spool):
+    spool.write_text("a file where the folder should be")
+    writer = SpoolWriter(spool, "node-1")
+    writer.sync_regularly()
+    for record in records(5):
+        writer.write(record)
+    spool.unlink()
+
+    wait_until(lambda: [each.count for each in losses(spool) if each] == [5], what="the number of losses")
+    writer.close()
