@@ -33,8 +33,7 @@ logger = logging.getLogger(__name__)
 BATCH_BYTES = 1024 * 1024
 # Those of the database, and those of its driver for values that it cannot even send.
 _REFUSALS = (DataError, IntegrityError, ValueError, TypeError, OverflowError)
-# The names are ours, above.
-_LOG = f"INSERT INTO audit_accesslog ({', '.join(COLUMNS)}) VALUES ({', '.join(['%s'] * len(COLUMNS))})"  # noqa: S608
+_LOG = f"INSERT INTO audit_accesslog ({', '.join(COLUMNS)}) VALUES ({', '.join(['%s'] * len(COLUMNS))})"  # noqa: S608 - our own names
 _RULES = "INSERT INTO audit_accesslogrule (rule_id, at, decision_id) VALUES (%s, %s, %s)"
 
 
