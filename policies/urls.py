@@ -1,8 +1,9 @@
 """The paths of the policy resources. Blocklist and allowlist are called by the specification's names here alone."""
 
+from django.urls import path
 from rest_framework.routers import SimpleRouter
 
-from policies import views
+from policies import unban_view, views
 
 router = SimpleRouter(trailing_slash=False)
 router.register("ip-black-list", views.Blocklist, basename="ip-black-list")
@@ -11,4 +12,7 @@ router.register("waf-rules", views.WafRules, basename="waf-rules")
 router.register("authorized-domains", views.AuthorizedDomains, basename="authorized-domains")
 router.register("geo-block-rules", views.GeoBlockRules, basename="geo-block-rules")
 
-urlpatterns = router.urls
+urlpatterns = [
+    path("ip-black-list/unban", unban_view.Unban.as_view(), name="ip-black-list-unban"),
+    *router.urls,
+]

@@ -47,6 +47,13 @@ class Records(Protocol):
         """Bring everything to disk; nothing is written after this."""
 
 
+class Peers(Protocol):
+    """Looks at who asks."""
+
+    def look_at(self, subrequest: Subrequest) -> None:
+        """Note what an operator should know of the peer. Never raises."""
+
+
 class Gate:
     """Decides for one process."""
 
@@ -59,6 +66,7 @@ class Gate:
         guard: GuardPage,
         clock: Callable[[], float],
         records: Records,
+        peers: Peers | None = None,
     ) -> None:
         self._policies = policies
         self._ports = ports
@@ -66,6 +74,7 @@ class Gate:
         self._guard = guard
         self._clock = clock
         self._records = records
+        self._peers = peers
 
     def check(self, dialect: Dialect, subrequest: Subrequest) -> Answer:
         """Return the answer to a subrequest of this dialect: 200, 401, 403, or 503 for "cannot decide".
@@ -78,6 +87,8 @@ class Gate:
         try:
             policy = self._policies.current()
             request = dialect.parse(subrequest, self._trusted, at)
+            if self._peers is not None:
+                self._peers.look_at(subrequest)
             decision = CANNOT_DECIDE if policy is None else evaluate(request, policy, self._ports)
             given = answer(decision, request, policy, self._guard, decision_id)
             if dialect.answers_browsers:

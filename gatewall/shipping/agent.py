@@ -12,11 +12,13 @@ from django.utils import timezone
 from gatewall import revisions
 from gatewall.engine.snapshot import Version
 from gatewall.shipping import housekeeping
+from gatewall.shipping.host_events import HostEvents
 from gatewall.shipping.log_shipper import LogShipper
 from gatewall.snapshot.files import PolicyFiles, Stamp
 from gatewall.snapshot.nodes import report_node
 from gatewall.snapshot.publisher import publish
 from gatewall.snapshot.wake import AgentLock, Bell, Ear
+from gatewall.snapshot.worker_report import living_workers
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +38,7 @@ class Agent:
         self._files = files
         self._run = run
         self._node = node
+        self._events = HostEvents(node, run)
         self._published: Version | None = None
         self._stamp: Stamp | None = None
         self._problem = ""
@@ -85,6 +88,8 @@ class Agent:
         self._shipper.keep_going()
         problem = self._problem or self._shipper.problem
         report_node(self._node, self._files, self._run, problem, self._shipper.state())
+        rejected = [state.rejected for state in living_workers(self._run / "workers")]
+        self._events.look(timezone.now(), filter(None, [self._problem, *rejected]))
 
     def _tidy(self) -> None:
         """Delete a part of what is old; where there was something, the next turn goes on, for it publishes first."""

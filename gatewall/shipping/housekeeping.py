@@ -13,6 +13,7 @@ from accounts import challenges, services, throttling
 from audit import rollups
 from gatewall.engine.model import SubjectKind
 from licensing.models import GitToken, License
+from policies import banning
 from policies import selectors as policies
 
 EVERY = timedelta(minutes=10)
@@ -38,6 +39,7 @@ _PRUNES: tuple[Callable[[datetime], int], ...] = (
     challenges.prune,
     throttling.prune,
     services.prune_sessions,
+    banning.prune,
     _prune_uses,
 )
 

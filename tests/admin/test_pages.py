@@ -9,6 +9,7 @@ from django.contrib.staticfiles import finders
 
 from accounts import login
 from accounts.models import User
+from audit.models import SecurityEvent
 from gatewall import system_settings
 from licensing import services as licensing
 from policies import services as policies
@@ -40,6 +41,7 @@ def rows(alice, bob):
         policies.block_country(actor="test", country_code="DE"),
         policies.create_waf_rule(actor="test", name="custom", pattern="x"),
         system_settings.change(contact="somebody", actor="alice"),
+        SecurityEvent.objects.first(),
     ]
     secrets = [
         session.token.text,

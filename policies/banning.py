@@ -1,0 +1,154 @@
+"""Bans: automatic entries of the blocklist, which expire. Who must not be banned, and who was banned already."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from django.utils import timezone
+
+from audit.event_kinds import EventKind
+from audit.event_selectors import events_of_network, was_let_in
+from audit.events import Event, count_event, record_event
+from gatewall import revisions
+from gatewall.clientip import UNKNOWN_CLIENT, TrustedProxies
+from gatewall.engine.addresses import IPAddress, IPNetwork, canonical_text, parse_network
+from gatewall.engine.segments import blocked_networks_of
+from policies import rows, selectors
+from policies.models import AUTO_BAN, BlocklistEntry
+
+MAX_BANS = 50_000
+"""Automatic entries at a time: every worker holds them all."""
+GOOD_FOR = timedelta(days=1)
+_TOLD_EVERY_SECONDS = 3600
+_NOBODY_OUTSIDE = tuple(map(parse_network, ("127.0.0.0/8", "::1", str(UNKNOWN_CLIENT))))
+_PRUNED_AT_ONCE = 1_000
+
+
+class Spared(StrEnum):
+    """Why a network is not banned."""
+
+    LOOPBACK = "loopback"
+    TRUSTED_PROXY = "trusted-proxy"
+    ALLOWLISTED = "allowlisted"
+    GOOD_SESSION = "good-session"
+    MONITOR = "monitor"
+    TOO_MANY_BANS = "too-many-bans"
+
+
+@dataclass(frozen=True, slots=True)
+class Offence:
+    """What a network is to be banned for: signals of a detector from ``since`` on, the last from ``client``."""
+
+    network: IPNetwork
+    client: IPAddress
+    detector: str
+    since: datetime
+    at: datetime
+    figures: Mapping[str, int]
+
+    @property
+    def remark(self) -> str:
+        """Why, in words, for who looks at the blocklist."""
+        figures = ", ".join(f"{number} {name}" for name, number in self.figures.items())
+        seconds = round((self.at - self.since).total_seconds())
+        return f"{self.detector}: {figures} within {seconds} s"
+
+
+class Protection:
+    """Who must not be banned, as of one moment."""
+
+    def __init__(self, trusted: TrustedProxies, at: datetime) -> None:
+        live = selectors.allowed_networks().exclude(expires_at__lte=at).values_list("network", flat=True)
+        self._allowed = [parse_network(text) for text in live.iterator()]
+        self._trusted = trusted.networks
+
+    def of(self, offence: Offence) -> Spared | None:
+        """Return why this network must not be banned, or None.
+
+        An entry of the allowlist protects for every host: who is let in somewhere is known to somebody.
+        """
+        network = offence.network
+        if _touches(network, _NOBODY_OUTSIDE):
+            return Spared.LOOPBACK
+        if _touches(network, self._trusted):
+            return Spared.TRUSTED_PROXY
+        if _touches(network, self._allowed):
+            return Spared.ALLOWLISTED
+        if was_let_in(network, offence.at - GOOD_FOR):
+            return Spared.GOOD_SESSION
+        return None
+
+
+def suspect(offence: Offence, why: Spared) -> None:
+    """Tell of somebody who is not banned, once an hour however long he goes on."""
+    event = Event(EventKind.CLIENT_SUSPECTED, offence.at, str(offence.client), detail=_told(offence) | {"why": why})
+    count_event(event, f"{offence.detector} {why}", period=_TOLD_EVERY_SECONDS)
+
+
+@revisions.one_at_a_time
+def ban(offences: Iterable[Offence], *, until: datetime) -> list[BlocklistEntry]:
+    """Ban these networks in one revision and return the entries that were made.
+
+    Who is banned already is left alone, and so is who was banned for the same signals before: by the
+    agent of another host, or by this one before it was started again, however the ban ended.
+    """
+    new = [offence for offence in _by_network(offences).values() if not _was_banned_for(offence)]
+    room = max(0, MAX_BANS - BlocklistEntry.objects.filter(source=AUTO_BAN).count())
+    for offence in new[room:]:
+        suspect(offence, Spared.TOO_MANY_BANS)
+    if not (new := new[:room]):
+        return []
+    texts = [canonical_text(offence.network) for offence in new]
+    gone = rows.replace_expired(BlocklistEntry.objects.filter(network__in=texts, source=AUTO_BAN))
+    entries, made = [], []
+    for text, offence in zip(texts, new, strict=True):
+        entry = BlocklistEntry(network=text, source=AUTO_BAN, created_by=AUTO_BAN, expires_at=until)
+        made.append(rows.write(entry, remark=offence.remark))
+        entries.append(entry)
+        detail = _told(offence) | {"expires_at": _moment(until), "entry": entry.pk}
+        record_event(Event(EventKind.CLIENT_BANNED, offence.at, str(offence.client), detail=detail))
+    revisions.advance(blocked_networks_of(AUTO_BAN), actor=AUTO_BAN, changes=[*gone, *made])
+    return entries
+
+
+@revisions.one_at_a_time
+def prune(at: datetime) -> int:
+    """Delete bans that are over for a day, at most 1,000 of them; return how many."""
+    over = BlocklistEntry.objects.filter(source=AUTO_BAN, expires_at__lte=at - timedelta(days=1))
+    entries = list(over.order_by("expires_at")[:_PRUNED_AT_ONCE])
+    if entries:
+        gone = [rows.deletion(entry) for entry in entries]
+        BlocklistEntry.objects.filter(pk__in=[entry.pk for entry in entries]).delete()
+        revisions.advance(blocked_networks_of(AUTO_BAN), actor=AUTO_BAN, changes=gone)
+    return len(entries)
+
+
+def _by_network(offences: Iterable[Offence]) -> dict[IPNetwork, Offence]:
+    return {offence.network: offence for offence in offences}
+
+
+def _was_banned_for(offence: Offence) -> bool:
+    live = BlocklistEntry.objects.filter(network=canonical_text(offence.network), source=AUTO_BAN)
+    if live.exclude(expires_at__lte=timezone.now()).exists():
+        return True
+    return events_of_network(EventKind.CLIENT_BANNED, offence.network, offence.since).exists()
+
+
+def _touches(network: IPNetwork, others: Iterable[IPNetwork]) -> bool:
+    """True if one of the others has an address in common with the network."""
+    return any(network.version == other.version and network.overlaps(other) for other in others)
+
+
+def _told(offence: Offence) -> dict[str, Any]:
+    return {
+        "detector": offence.detector,
+        "network": canonical_text(offence.network),
+        "since": _moment(offence.since),
+        **offence.figures,
+    }
+
+
+def _moment(at: datetime) -> str:
+    return at.isoformat(timespec="seconds").replace("+00:00", "Z")
