@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from audit import events as security_events
+from accounts import sign_in_events
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
 from audit.models import SecurityEvent
@@ -256,8 +256,7 @@ def test_passwords_typed_as_names_count_as_what_they_are(watched):
 
 def test_a_right_password_of_no_admin_is_no_failed_sign_in(watched):
     for number in range(25):
-        event = Event(EventKind.LOGIN_FAILED, MOMENT, SCANNER, detail={"why": "admin-required"})
-        security_events.count_event(event, "unknown", mark=str(number))
+        sign_in_events.failed(f"account-{number}", SCANNER, MOMENT, flow="admin-login", why="admin-required")
     watched.look()
 
     assert (bans(), events(*TOLD)) == ([], [])
@@ -281,11 +280,9 @@ def test_a_stuffing_run_from_five_hundred_addresses_is_told_once_and_its_members
     addresses = [f"203.0.{number // 250}.{number % 250 + 1}" for number in range(500)]
     for number, address in enumerate(addresses):
         for account in range(3):
-            event = Event(EventKind.LOGIN_FAILED, MOMENT, address, detail={"why": "invalid-credentials"})
-            security_events.count_event(event, "unknown", mark=f"{number}-{account}")
+            sign_in_events.failed(f"account-{number}-{account}", address, MOMENT, flow="login")
     for number in range(40):  # people who mistype in these minutes
-        event = Event(EventKind.LOGIN_FAILED, MOMENT, f"198.51.100.{number}", detail={"why": "invalid-credentials"})
-        security_events.count_event(event, "unknown", mark=f"person-{number}")
+        sign_in_events.failed(f"person-{number}", f"198.51.100.{number}", MOMENT, flow="login")
     watched.look()
 
     assert bans() == sorted(addresses)
