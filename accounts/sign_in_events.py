@@ -8,6 +8,7 @@ from accounts.throttling import Attempt, TooManyAttempts
 from audit.event_kinds import EventKind
 from audit.events import Event, count_event, mark_of, record_event
 from audit.masking import masked_text
+from audit.records import storable
 
 WRONG = "invalid-credentials"
 UNKNOWN = "unknown"
@@ -44,7 +45,7 @@ def recovery_refused(username: str, client_ip: str, at: datetime, *, why: str) -
 
 def succeeded(user: User, client_ip: str, at: datetime, *, flow: str, amr: tuple[str, ...], user_agent: str) -> None:
     """Tell of a completed sign-in, in the transaction of its session."""
-    detail = {"flow": flow, "amr": list(amr), "user_agent": masked_text(user_agent)[:_LONGEST_AGENT]}
+    detail = {"flow": flow, "amr": list(amr), "user_agent": storable(masked_text(user_agent), _LONGEST_AGENT)}
     record_event(Event(EventKind.LOGIN_SUCCEEDED, at, client_ip, user, detail=detail))
 
 

@@ -22,7 +22,8 @@ class EventBar:
 def counts_by(window: Window, column: str, top: int | None = None) -> list[tuple[str, int]]:
     """Return how many events of the window had each value of a column, the most frequent first."""
     rows = _events(window).exclude(**{f"{column}__isnull": True}).values_list(column)
-    return list(rows.annotate(number=Sum("count")).order_by("-number", column)[:top])
+    counted = rows.annotate(number=Sum("count")).order_by("-number", column)[:top]
+    return [(value, int(number)) for value, number in counted]  # of whole numbers, PostgreSQL sums decimals
 
 
 def event_timeline(window: Window, interval: timedelta) -> list[EventBar]:
@@ -33,7 +34,7 @@ def event_timeline(window: Window, interval: timedelta) -> list[EventBar]:
     require_timeline(window, interval)
     minutes = int(interval.total_seconds()) // MINUTE
     bars = _events(window).annotate(bar=F("minute") / minutes).values_list("bar")
-    found = dict(bars.annotate(number=Sum("count")).order_by())
+    found = {bar: int(number) for bar, number in bars.annotate(number=Sum("count")).order_by()}
     return [EventBar(max(window.start, at), found.get(bar, 0)) for bar, at in _bars(window, minutes)]
 
 

@@ -77,7 +77,13 @@ class Tally:
 
 def record_event(event: Event) -> None:
     """Write an event of its own. For a service: in the transaction of the change that it tells of."""
-    _row(event, event.at or timezone.now()).save(force_insert=True)
+    record_events([event])
+
+
+def record_events(events: Iterable[Event]) -> None:
+    """Write events of their own, as ``record_event()`` does."""
+    now = timezone.now()
+    SecurityEvent.objects.bulk_create([_row(event, event.at or now) for event in events])
 
 
 def count_event(event: Event, key: str, *, mark: str = "", period: int = MINUTE) -> None:
@@ -115,9 +121,7 @@ def _count_up(tallies: dict[str, Tally]) -> None:
                 for rollup, tally in sorted(counted.items())
             ],
         )
-    for rollup, tally in sorted(counted.items()):
-        if tally.mark:
-            _add_mark(rollup, tally.mark)
+    _add_marks({rollup: tally.mark for rollup, tally in counted.items() if tally.mark})
 
 
 def _with_room(new: dict[str, Tally]) -> dict[str, Tally]:
@@ -140,12 +144,14 @@ def _with_room(new: dict[str, Tally]) -> dict[str, Tally]:
     return counted
 
 
-def _add_mark(rollup: str, mark: str) -> None:
-    row = SecurityEvent.objects.select_for_update().get(rollup=rollup)
-    if mark in row.marks or len(row.marks) >= MAX_MARKS:
-        return
-    row.marks = [*row.marks, mark]
-    row.save(update_fields=["marks"])
+def _add_marks(marks: dict[str, str]) -> None:
+    changed = []
+    for row in SecurityEvent.objects.select_for_update().filter(rollup__in=marks).order_by("rollup") if marks else ():
+        if marks[row.rollup] not in row.marks and len(row.marks) < MAX_MARKS:
+            row.marks = [*row.marks, marks[row.rollup]]
+            changed.append(row)
+    if changed:
+        SecurityEvent.objects.bulk_update(changed, ["marks"])
 
 
 def _row(event: Event, at: datetime, rollup: str | None = None) -> SecurityEvent:

@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from audit.event_kinds import EventKind
 from audit.event_selectors import events_of_network, was_let_in
-from audit.events import Event, count_event, record_event
+from audit.events import Event, count_event, record_events
 from gatewall import revisions
+from gatewall.changes import difference
 from gatewall.clientip import UNKNOWN_CLIENT, TrustedProxies
 from gatewall.engine.addresses import IPAddress, IPNetwork, canonical_text, parse_network
 from gatewall.engine.segments import blocked_networks_of
@@ -24,6 +25,7 @@ GOOD_FOR = timedelta(days=1)
 _TOLD_EVERY_SECONDS = 3600
 _NOBODY_OUTSIDE = tuple(map(parse_network, ("127.0.0.0/8", "::1", str(UNKNOWN_CLIENT))))
 _PRUNED_AT_ONCE = 1_000
+_LOOKED_UP_AT_ONCE = 500
 
 
 class Spared(StrEnum):
@@ -35,6 +37,7 @@ class Spared(StrEnum):
     GOOD_SESSION = "good-session"
     MONITOR = "monitor"
     TOO_MANY_BANS = "too-many-bans"
+    TOO_LATE = "too-late"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,9 @@ def ban(offences: Iterable[Offence], *, until: datetime) -> list[BlocklistEntry]
     Who is banned already is left alone, and so is who was banned for the same signals before: by the
     agent of another host, or by this one before it was started again, however the ban ended.
     """
-    new = [offence for offence in _by_network(offences).values() if not _was_banned_for(offence)]
+    chosen = {offence.network: offence for offence in offences}
+    banned = _banned(chosen)
+    new = [offence for network, offence in chosen.items() if network not in banned and not _was_banned_for(offence)]
     room = max(0, MAX_BANS - BlocklistEntry.objects.filter(source=AUTO_BAN).count())
     for offence in new[room:]:
         suspect(offence, Spared.TOO_MANY_BANS)
@@ -102,13 +107,13 @@ def ban(offences: Iterable[Offence], *, until: datetime) -> list[BlocklistEntry]
         return []
     texts = [canonical_text(offence.network) for offence in new]
     gone = rows.replace_expired(BlocklistEntry.objects.filter(network__in=texts, source=AUTO_BAN))
-    entries, made = [], []
-    for text, offence in zip(texts, new, strict=True):
-        entry = BlocklistEntry(network=text, source=AUTO_BAN, created_by=AUTO_BAN, expires_at=until)
-        made.append(rows.write(entry, remark=offence.remark))
-        entries.append(entry)
-        detail = _told(offence) | {"expires_at": _moment(until), "entry": entry.pk}
-        record_event(Event(EventKind.CLIENT_BANNED, offence.at, str(offence.client), detail=detail))
+    values = {"source": AUTO_BAN, "created_by": AUTO_BAN, "expires_at": until}
+    entries = [
+        BlocklistEntry(network=text, remark=offence.remark, **values) for text, offence in zip(texts, new, strict=True)
+    ]
+    BlocklistEntry.objects.bulk_create(entries)
+    record_events(_event(offence, entry) for offence, entry in zip(new, entries, strict=True))
+    made = [difference(None, rows.described(entry)) for entry in entries]
     revisions.advance(blocked_networks_of(AUTO_BAN), actor=AUTO_BAN, changes=[*gone, *made])
     return entries
 
@@ -125,14 +130,23 @@ def prune(at: datetime) -> int:
     return len(entries)
 
 
-def _by_network(offences: Iterable[Offence]) -> dict[IPNetwork, Offence]:
-    return {offence.network: offence for offence in offences}
+def _banned(networks: Iterable[IPNetwork]) -> set[IPNetwork]:
+    """Return which of these networks have a ban that is not over."""
+    texts = [canonical_text(network) for network in networks]
+    found: set[IPNetwork] = set()
+    for start in range(0, len(texts), _LOOKED_UP_AT_ONCE):
+        part = texts[start : start + _LOOKED_UP_AT_ONCE]
+        live = BlocklistEntry.objects.filter(network__in=part, source=AUTO_BAN).exclude(expires_at__lte=timezone.now())
+        found.update(map(parse_network, live.values_list("network", flat=True)))
+    return found
+
+
+def _event(offence: Offence, entry: BlocklistEntry) -> Event:
+    until = {"expires_at": _moment(entry.expires_at), "entry": entry.pk} if entry.expires_at else {}
+    return Event(EventKind.CLIENT_BANNED, offence.at, str(offence.client), detail=_told(offence) | until)
 
 
 def _was_banned_for(offence: Offence) -> bool:
-    live = BlocklistEntry.objects.filter(network=canonical_text(offence.network), source=AUTO_BAN)
-    if live.exclude(expires_at__lte=timezone.now()).exists():
-        return True
     return events_of_network(EventKind.CLIENT_BANNED, offence.network, offence.since).exists()
 
 

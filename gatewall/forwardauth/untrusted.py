@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from gatewall.clientip import TrustedProxies
@@ -31,12 +32,12 @@ class UntrustedPeers:
 
     def __init__(self, folder: Path, trusted: TrustedProxies) -> None:
         self._folder = folder
-        self._trusted = trusted
+        self._trusts = lru_cache(maxsize=1024)(trusted.trusts_peer)  # it is asked about every answer
         self._next_at = 0.0
 
     def look_at(self, subrequest: Subrequest) -> None:
         """Note the peer if it forwards and is not trusted."""
-        if not _forwards(subrequest.headers) or self._trusted.trusts_peer(subrequest.peer):
+        if not _forwards(subrequest.headers) or self._trusts(subrequest.peer):
             return
         if time.monotonic() < self._next_at:
             return

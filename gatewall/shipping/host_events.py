@@ -17,7 +17,10 @@ _LONGEST_PROBLEM = 200
 
 
 class HostEvents:
-    """Tells each thing once, not at every look. Raises django.db.Error; then it is told at the next look."""
+    """Tells each thing once, not at every look.
+
+    Raises django.db.Error; it is told at the next look then, but for a proxy, which is told a minute later.
+    """
 
     def __init__(self, node: str, run: Path, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._node = node

@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 _EVERY = timedelta(seconds=1)
 _LATE = timedelta(minutes=3)
 """Rows of other hosts, whose clocks go wrong by less, and of the minute that they began in, are seen."""
+_TOO_LATE = timedelta(minutes=15)
 _FOREIGN_WORK = ["account"]
 _MOST_VERDICTS = 10_000
 
@@ -97,7 +98,7 @@ class Watch:
             offence = _offence(verdict)
             if offence is None:
                 _tell_attack(verdict)
-            elif (why := protection.of(offence) or _by_mode(settings)) is not None:
+            elif (why := protection.of(offence) or _by_time(offence, at) or _by_mode(settings)) is not None:
                 banning.suspect(offence, why)
             else:
                 offences.append(offence)
@@ -147,6 +148,11 @@ def _tell_attack(verdict: Verdict) -> None:
     if SecurityEvent.objects.filter(kind=EventKind.ATTACK_DETECTED, at__gte=since).exists():
         return  # by the agent of another host, or by this one before it was started again
     record_event(Event(EventKind.ATTACK_DETECTED, at, detail={"detector": verdict.detector.value, **verdict.figures}))
+
+
+def _by_time(offence: Offence, at: datetime) -> Spared | None:
+    """Return why nobody is banned for what was shipped after a long outage: others may have his address by now."""
+    return Spared.TOO_LATE if at - offence.at > _TOO_LATE else None
 
 
 def _by_mode(settings: SystemSettings) -> Spared | None:

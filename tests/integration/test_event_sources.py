@@ -1,6 +1,7 @@
 """What the agent writes down as security events: refused requests, gaps, policies not taken, proxies, clocks."""
 
 import logging
+import time
 from datetime import timedelta
 
 import pytest
@@ -124,8 +125,8 @@ def test_the_shipper_prunes_events(folder):
 
 def test_the_shipper_bans_whom_its_detectors_find(folder):
     rules = [[{"id": number, "name": "r", "action": "block"}] for number in range(6)]
-    attacks = [a_record(n, client_ip="203.0.113.9", path=f"/{n}", rules=each) for n, each in enumerate(rules)]
-    spooled(folder, attacks)
+    sent = {"client_ip": "203.0.113.9", "at": time.time()}
+    spooled(folder, [a_record(number, path=f"/{number}", rules=each, **sent) for number, each in enumerate(rules)])
 
     LogShipper(folder).turn()
 

@@ -6,7 +6,7 @@ import pytest
 
 from accounts import sign_in_events
 from audit.event_kinds import EventKind
-from audit.events import Event, record_event
+from audit.events import Event, Tally, count_events, record_event
 from audit.models import SecurityEvent
 from gatewall import system_settings
 from gatewall.clientip import UNKNOWN_CLIENT
@@ -274,15 +274,23 @@ def test_an_owner_whom_the_failures_of_others_keep_out_is_not_banned(watched):
     assert bans() == []
 
 
+def failed_at_once(attempts):
+    """What ``sign_in_events.failed()`` leaves of failed sign-ins, address and name, in a fraction of the statements."""
+    tallies = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sign_in_events, "count_event", lambda *event, mark: tallies.append(Tally(*event, mark=mark)))
+        for address, name in attempts:
+            sign_in_events.failed(name, address, MOMENT, flow="login")
+    count_events(tallies)
+
+
 def test_a_stuffing_run_from_five_hundred_addresses_is_told_once_and_its_members_are_banned(watched, clock):
     """Each address tries three accounts: too few for itself, and nobody does so by mistake while an attack is on."""
     SecurityEvent.objects.all().delete()
     addresses = [f"203.0.{number // 250}.{number % 250 + 1}" for number in range(500)]
-    for number, address in enumerate(addresses):
-        for account in range(3):
-            sign_in_events.failed(f"account-{number}-{account}", address, MOMENT, flow="login")
-    for number in range(40):  # people who mistype in these minutes
-        sign_in_events.failed(f"person-{number}", f"198.51.100.{number}", MOMENT, flow="login")
+    for account in range(3):
+        failed_at_once([(address, f"{address}-{account}") for address in addresses])
+    failed_at_once([(f"198.51.100.{number}", f"person-{number}") for number in range(40)])  # these mistype
     watched.look()
 
     assert bans() == sorted(addresses)
@@ -317,13 +325,21 @@ def test_who_was_let_in_again_is_not_banned_for_what_he_did_before(watched, anot
 
 
 def test_a_stuffing_run_is_told_once_by_two_agents(watched, another_agent):
-    for number in range(150):
-        sign_in(f"203.0.113.{number}", f"account{number}")
+    failed_at_once([(f"203.0.113.{number}", f"account{number}") for number in range(150)])
     watched.look()
     another_agent.look()
 
     assert len(events("attack.detected")) == 1
     assert bans() == []
+
+
+def test_nobody_is_banned_for_what_was_shipped_after_a_long_outage(auth, watched, waf, clock):
+    scan(auth, SCANNER)
+    clock.shift(timedelta(hours=3))
+    watched.look()
+
+    assert bans() == []
+    assert [event.detail["why"] for event in SecurityEvent.objects.filter(kind="client.suspected")] == ["too-late"]
 
 
 def test_in_monitor_mode_nobody_is_banned_and_everybody_told(auth, watched, waf):
