@@ -12,6 +12,14 @@ from tests.wall import Api
 PROXY = "127.0.0.1"
 TRUSTED = TrustedProxies.parse([PROXY, "10.0.0.0/24"])
 
+VISITOR, SCANNER, CGNAT, MONITOR = "198.51.100.20", "203.0.113.66", "100.64.7.7", "192.0.2.53"
+SCAN = (
+    *("/.git/config", "/.env", "/../../etc/passwd", "/?id=1%27%20UNION%20SELECT%20password%20FROM%20users--"),
+    *("/wp-config.php", "/?q=%3Cscript%3Ealert(1)%3C/script%3E", "/?x=;cat%20/etc/passwd", "/.svn/entries"),
+    *("/?u=http://169.254.169.254/latest/meta-data/", "/phpmyadmin/", "/.aws/credentials", "/backup.sql", "/.htpasswd"),
+)
+TOLD = ("client.banned", "client.suspected", "attack.detected")
+
 
 class Watched:
     """Drives one agent's watch over the spool of a folder."""
@@ -42,3 +50,9 @@ def sign_in(client, username, password="wrong"):
     """Try to sign in from an address, through the proxy; the status."""
     body = {"username": username, "password": password}
     return Api().post("/login", body, REMOTE_ADDR=PROXY, HTTP_X_FORWARDED_FOR=client).status_code
+
+
+def scan(auth, client, times=4, **headers):
+    """Look for what is not to be found; the statuses."""
+    paths = [path if not number else f"/{number}{path}" for number in range(times) for path in SCAN]
+    return [auth(x_forwarded_for=client, x_forwarded_uri=path, **headers).status for path in paths]

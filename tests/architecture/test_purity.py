@@ -26,6 +26,8 @@ MODULES = sorted(
         "gatewall.env_reader",
         "gatewall.clientip",
         "gatewall.changes",
+        "gatewall.detectors",
+        "audit.event_kinds",
         "gatewall.refusals",
         "gatewall.request_rate",
         "gatewall.snapshot.assembly",
