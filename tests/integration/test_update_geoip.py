@@ -11,8 +11,8 @@ import maxminddb
 import pytest
 from django.core.management import CommandError, call_command
 
-from gatewall import env, revisions
-from gatewall.operations import downloads, geo_database
+from gatewall import downloads, env, revisions
+from gatewall.operations import geo_database
 from policies import geo, services
 from tests.mmdb import write_mmdb
 

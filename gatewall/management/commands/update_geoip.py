@@ -11,10 +11,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from gatewall import geo_file, revisions
-from gatewall.operations.downloads import DownloadFailed, DownloadRefused, download
+from gatewall.downloads import DownloadFailed, DownloadRefused, download, is_url
 from gatewall.operations.geo_database import GeoDatabaseRefused, Readable, install
-
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 class Command(BaseCommand):
@@ -49,7 +47,7 @@ class Command(BaseCommand):
 @contextmanager
 def _opened(source: str) -> Iterator[Readable]:
     """Give the file or what is at the URL. Raises OSError, DownloadRefused, DownloadFailed."""
-    if _URL.match(source):
+    if is_url(source):
         with download(source) as downloaded:
             yield downloaded
         return
