@@ -6,7 +6,7 @@ import socket
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv6Network
@@ -90,10 +90,12 @@ class Download:
             raise DownloadFailed(f"{self._name} broke off")
         return piece
 
-    def save(self, file: BinaryIO, *, at_most: int) -> None:
+    def save(self, file: BinaryIO, *, at_most: int, should_stop: Callable[[], bool] = lambda: False) -> None:
         """Write the body to a file. Raises DownloadRefused if it is longer, and DownloadFailed."""
         size = 0
         while piece := self.read(_PIECE):
+            if should_stop():
+                raise DownloadFailed(f"{self._name} was not read to its end")
             size += len(piece)
             if size > at_most:
                 raise DownloadRefused(f"{self._name} has more than {at_most // 1024 // 1024} MiB")

@@ -11,6 +11,7 @@ Blank lines and those that begin with ``#`` or ``;`` are skipped in every format
 
 import csv
 import json
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ MAX_BYTES = 64 * 1024 * 1024
 _MAX_LINE = 16 * 1024
 _MAX_COMMENT = 500
 _NETWORK, _EXPIRES, _COMMENT = ("ip", "cidr", "network", "address"), ("expires", "expires_at"), ("comment", "remark")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}", re.ASCII)
 _SPAMHAUS_COMMENT = "sblid"
 _TOR_ADDRESS, _TOR_OTHER = "ExitAddress ", ("ExitNode ", "Published ", "LastStatus ")
 
@@ -40,6 +42,13 @@ class Format(StrEnum):
 
 class ListRefused(ValueError):
     """The list cannot be used as a whole; the message says in which line and why."""
+
+
+def source_named(name: str) -> str:
+    """Return the source of the list of this name. Raises ListRefused."""
+    if not _NAME.fullmatch(name):
+        raise ListRefused("a name has letters, digits, '.', '_' and '-', at most 50")
+    return f"import:{name}"
 
 
 @dataclass(frozen=True, slots=True)

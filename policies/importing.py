@@ -1,8 +1,7 @@
 """Imports of block lists: all entries of one source are replaced at once."""
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice, repeat
@@ -14,14 +13,13 @@ from gatewall.clientip import TrustedProxies
 from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.segments import blocked_networks_of
 from policies import list_rows, rows
-from policies.block_lists import BadLine, Format, Listed, ListRefused, Ranges, read_list
+from policies.block_lists import BadLine, Format, Listed, ListRefused, Ranges, read_list, source_named
 from policies.list_diff import Entry, ListDiff
 from policies.models import BlocklistEntry
 
 MAX_ENTRIES = 1_000_000
 ACTOR = "import"
 """Who made the entries and the revision."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}", re.ASCII)
 _SHORTEST_PREFIX = {4: 8, 6: 19}
 _BATCH = 500
 _EXAMPLES = 10
@@ -76,13 +74,6 @@ class ImportRules:
     force: bool = False
 
 
-def source_named(name: str) -> str:
-    """Return the source of the list of this name. Raises ListRefused."""
-    if not _NAME.fullmatch(name):
-        raise ListRefused("a name has letters, digits, '.', '_' and '-', at most 50")
-    return f"import:{name}"
-
-
 def import_list(
     file: BinaryIO,
     *,
@@ -110,14 +101,20 @@ def import_list(
 def remove_list(name: str) -> int:
     """Take everything of this name off the blocklist; return how many entries there were. Raises ListRefused."""
     source = source_named(name)
-    entries = BlocklistEntry.objects.filter(source=source)
-    count = entries.count()
+    count, gone = remove_entries(source)
     if count:
-        whole = count <= MAX_CHANGES
-        gone = [rows.deletion(entry) for entry in entries] if whole else _counted_only(source, Action.DELETED, count)
-        entries.delete()
         revisions.advance(blocked_networks_of(source), actor=ACTOR, changes=gone)
     return count
+
+
+def remove_entries(source: str) -> tuple[int, Iterable[Change | None]]:
+    """Delete the entries of a source, for a service that makes the revision; return how many and their changes."""
+    entries = BlocklistEntry.objects.filter(source=source)
+    count = entries.count()
+    whole = count <= MAX_CHANGES
+    gone = [rows.deletion(entry) for entry in entries] if whole else _counted_only(source, Action.DELETED, count)
+    entries.delete()
+    return count, gone
 
 
 @dataclass(slots=True)

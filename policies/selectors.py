@@ -2,7 +2,7 @@
 
 from django.db.models import QuerySet
 
-from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
 
 
 def blocked_networks() -> QuerySet[BlocklistEntry]:
@@ -28,6 +28,11 @@ def blocked_countries() -> QuerySet[GeoBlockRule]:
 def waf_rules() -> QuerySet[WafRule]:
     """Return the WAF rules, switched off ones included, with their domains."""
     return WafRule.objects.select_related("domain")
+
+
+def list_subscriptions() -> QuerySet[ListSubscription]:
+    """Return the lists that are fetched, switched off ones included."""
+    return ListSubscription.objects.all()
 
 
 def builtin_rules_by_key() -> dict[str, WafRule]:

@@ -80,6 +80,10 @@ BODIES = {
         {"name": WORDS}, expires_at=MOMENTS, is_active=FLAGS, all_domains=FLAGS,
         authorized_domains=st.lists(st.just(OFFICE), max_size=2), remark=WORDS,
     ),
+    "/list-subscriptions": some(
+        {"name": IDS, "url": st.sampled_from(["https://lists.example/a", "http://lists.example/a", "https://10.0.0.1/"])},
+        enabled=FLAGS, allow_private=FLAGS, interval_minutes=st.integers(0, 50_000), remark=WORDS,
+    ),
 }  # fmt: skip
 REQUESTS = (
     a_request(),

@@ -23,6 +23,7 @@ MODULES = sorted(
     | {
         "gatewall.env",
         "gatewall.geo_file",
+        "gatewall.downloads",
         "gatewall.env_reader",
         "gatewall.clientip",
         "gatewall.changes",
