@@ -12,6 +12,7 @@ from accounts.challenges import Challenged, InvalidChallenge
 from accounts.models import User
 from accounts.tokens import API, GATE, IssuedToken
 from accounts.validators import MAX_LENGTH
+from audit import tallies
 from gatewall import revisions, system_settings
 from gatewall.refusals import Forbidden, Gone, Refusal
 
@@ -107,6 +108,7 @@ def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor
     with attempt.unless_too_busy():
         user = verify_password(username, password)
     if user is None:
+        tallies.add(tallies.Tally.LOGIN_FAILED)
         raise InvalidCredentials(_WRONG)
     if flow.admins_only and not user.is_admin:
         attempt.was_no_failure()
@@ -133,6 +135,7 @@ def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datet
     challenges.take_a_try(challenge, at=at)
     method = second_factor.use_code(user, code, at=at)
     if method is None:
+        tallies.add(tallies.Tally.LOGIN_FAILED)
         raise InvalidCode("the code is wrong, or was used already")
     challenges.spend(challenge, at=at)
     if flow.admins_only and not user.is_admin:
@@ -148,6 +151,7 @@ def open_session(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -
         token = start_session(proof.user, audiences=flow.audiences, amr=proof.amr, visitor=visitor, at=at)
     except Gone:
         raise InvalidCredentials(_WRONG) from None
+    tallies.add(tallies.Tally.LOGIN_SUCCEEDED)
     return SignedIn(proof.user, token, proof.amr)
 
 

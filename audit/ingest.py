@@ -17,7 +17,7 @@ from typing import Any
 from django.db import DataError, IntegrityError, connection, transaction
 from django.utils import timezone
 
-from audit import aside, partitions, write_lock
+from audit import aside, partitions, tallies, write_lock
 from audit.counts import counted
 from audit.frames import frames
 from audit.losses import SUFFIX as LOSSES
@@ -202,6 +202,7 @@ def _move(id_: uuid.UUID, node: str, position: int) -> None:
 
 def _tell(node: str, kind: GapKind, count: int, at: datetime | None = None) -> None:
     LogGap.objects.create(node=node, at=at or timezone.now(), kind=kind, count=count)
+    tallies.add(tallies.lost(kind), count)
 
 
 def _batch(segment: Segment, position: int, data: bytes) -> Batch:

@@ -64,6 +64,7 @@ class BlocklistEntry(Record):
         constraints = [
             models.UniqueConstraint(fields=["network", "source"], name="blocked_network_is_unique_per_source")
         ]
+        indexes = [models.Index(fields=["source", "expires_at"], name="blocked_network_by_source")]
 
     def __str__(self) -> str:
         return self.network

@@ -34,6 +34,7 @@ WHO = {
     **{
         (name, "POST"): PUBLIC for name in ("login", "login-2fa", "admin-login", "admin-login-2fa", "admin-recover-2fa")
     },
+    ("metrics", "GET"): PUBLIC,  # on this machine, which is trusted: tests/api/test_metrics.py
     ("session", "GET"): SIGNED_IN,
     ("logout", "POST"): SIGNED_IN,
     ("access-logs", "GET"): ADMIN,

@@ -24,6 +24,7 @@ MODULES = sorted(
         "gatewall.env",
         "gatewall.geo_file",
         "gatewall.downloads",
+        "gatewall.log_lines",
         "gatewall.env_reader",
         "gatewall.clientip",
         "gatewall.changes",
