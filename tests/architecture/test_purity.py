@@ -23,6 +23,7 @@ MODULES = sorted(
     | {
         "gatewall.env",
         "gatewall.geo_file",
+        "gatewall.geo_ranges",
         "gatewall.downloads",
         "gatewall.log_lines",
         "gatewall.env_reader",
