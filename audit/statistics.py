@@ -74,7 +74,7 @@ def ever(kinds: Collection[str]) -> dict[str, Summary]:
     found = {kind: Summary() for kind in kinds}
     rows = SpanCount.objects.filter(kind__in=kinds, width=EVER)
     for kind, text, error in rows.values_list("kind", "counts", "error"):
-        found[kind].add(Summary.from_text(text, error))
+        found[kind].add_text(text, error)
     return found
 
 

@@ -152,7 +152,10 @@ def _opened(url: str, parts: SplitResult, reach: Reach, deadline: _Deadline, tag
 
 def _opener(reach: Reach, deadline: _Deadline) -> urllib.request.OpenerDirector:
     def connect(place: tuple[str, int], *more: Any) -> socket.socket:
-        connection = socket.create_connection(place if reach.private else _public(*place), *more)
+        try:
+            connection = socket.create_connection(place if reach.private else _public(*place), *more)
+        except UnicodeError:  # an empty label, or one over 63 characters
+            raise DownloadRefused("that is no host name") from None
         deadline.watch(connection)
         return connection
 

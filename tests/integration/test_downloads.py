@@ -118,6 +118,13 @@ def test_a_url_that_is_never_fetched(url, reach):
     assert "hunter2" not in str(caught.value)
 
 
+@pytest.mark.parametrize("host", ["a..example", f"{'a' * 64}.example"])
+@pytest.mark.parametrize("reach", [PUBLIC, ANYWHERE])
+def test_a_host_that_no_name_can_be_is_refused(host, reach):
+    with pytest.raises(DownloadRefused, match="no host name"):
+        fetched(f"https://{host}/list", reach=reach)
+
+
 def test_a_body_that_is_too_long_is_refused(publisher):
     publisher.answers["/list"] = (200, {}, b"1" * 2000)
 
