@@ -17,7 +17,7 @@ from typing import Any
 from django.db import DataError, IntegrityError, connection, transaction
 from django.utils import timezone
 
-from audit import aside, partitions, write_lock
+from audit import aside, partitions, tallies, write_lock
 from audit.blocked_requests import count_blocked
 from audit.counts import counted
 from audit.event_kinds import EventKind
@@ -217,6 +217,7 @@ def _move(id_: uuid.UUID, node: str, position: int) -> None:
 def _tell(node: str, kind: GapKind, count: int, at: datetime | None = None) -> None:
     LogGap.objects.create(node=node, at=at or timezone.now(), kind=kind, count=count)
     record_event(Event(EventKind.LOG_GAP, detail={"node": node, "gap": kind.value, "records": count}))
+    tallies.add(tallies.lost(kind), count)
 
 
 def _batch(segment: Segment, position: int, data: bytes) -> Batch:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.db.models import Q, QuerySet, Sum
 
-from audit.counts import DAY, HOUR, KEYS, MINUTE, TEN_MINUTES, start_of
+from audit.counts import DAY, EVER, HOUR, KEYS, MINUTE, TEN_MINUTES, start_of
 from audit.models import GapKind, LogGap, SpanCount
 from audit.summaries import Summary
 
@@ -65,6 +65,15 @@ def summaries(window: Window, kinds: Collection[str]) -> dict[str, Summary]:
     """Return what the answers of the window had, by kind, in one query."""
     found = {kind: Summary() for kind in kinds}
     for kind, text, error in _spans(window, kinds, DAY).values_list("kind", "counts", "error"):
+        found[kind].add_text(text, error)
+    return found
+
+
+def ever(kinds: Collection[str]) -> dict[str, Summary]:
+    """Return what all answers had since the installation, by kind, of those that are counted for ever."""
+    found = {kind: Summary() for kind in kinds}
+    rows = SpanCount.objects.filter(kind__in=kinds, width=EVER)
+    for kind, text, error in rows.values_list("kind", "counts", "error"):
         found[kind].add_text(text, error)
     return found
 

@@ -10,6 +10,7 @@ router.register("ip-black-list", views.Blocklist, basename="ip-black-list")
 router.register("ip-white-list", views.Allowlist, basename="ip-white-list")
 router.register("waf-rules", views.WafRules, basename="waf-rules")
 router.register("authorized-domains", views.AuthorizedDomains, basename="authorized-domains")
+router.register("list-subscriptions", views.ListSubscriptions, basename="list-subscriptions")
 router.register("geo-block-rules", views.GeoBlockRules, basename="geo-block-rules")
 
 urlpatterns = [

@@ -12,16 +12,18 @@ from gatewall.api.serializers import Warned
 from gatewall.engine.hosts import Access
 from gatewall.engine.snapshot import DomainsMode
 from gatewall.engine.waf.rules import Severity
-from policies import geo, seen_hosts, selectors, services
+from policies import geo, seen_hosts, selectors, services, subscriptions
 from policies.filters import (
     AllowlistFilters,
     AuthorizedDomainFilters,
     BlocklistFilters,
     GeoBlockRuleFilters,
+    ListSubscriptionFilters,
     WafRuleFilters,
 )
-from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
 from policies.serializers import (
+    FETCHED,
     AllowlistEntryInput,
     AllowlistEntryOutput,
     AuthorizedDomainInput,
@@ -30,6 +32,8 @@ from policies.serializers import (
     BlocklistEntryOutput,
     GeoBlockRuleInput,
     GeoBlockRuleOutput,
+    ListSubscriptionInput,
+    ListSubscriptionOutput,
     WafRuleInput,
     WafRuleOutput,
 )
@@ -166,3 +170,25 @@ class WafRules(UsedResource):
 
     def delete_row(self, row: WafRule) -> None:
         services.delete_waf_rule(row, actor=self.actor)
+
+
+class ListSubscriptions(Resource):
+    """Block lists that are fetched again and again."""
+
+    input, output = ListSubscriptionInput, ListSubscriptionOutput
+    volatile = FETCHED
+    filterset_class = ListSubscriptionFilters
+    ordering_fields = ("id", "created_at", "name", "next_at", "succeeded_at", "entries")
+    search_fields = ("name", "url", "remark")
+
+    def get_queryset(self) -> QuerySet[ListSubscription]:
+        return selectors.list_subscriptions()
+
+    def create_row(self, **values: Any) -> ListSubscription:
+        return subscriptions.subscribe(actor=self.actor, **values)
+
+    def change_row(self, row: ListSubscription, **values: Any) -> ListSubscription:
+        return subscriptions.change_subscription(row, actor=self.actor, **values)
+
+    def delete_row(self, row: ListSubscription) -> None:
+        subscriptions.unsubscribe(row, actor=self.actor)

@@ -13,6 +13,7 @@ from audit.models import SecurityEvent
 from gatewall import system_settings
 from licensing import services as licensing
 from policies import services as policies
+from policies import subscriptions
 from policies.builtin_rules import seed_waf_rules
 from tests.admin.conftest import ADMIN
 from tests.wall import PASSWORD
@@ -40,6 +41,7 @@ def rows(alice, bob):
         policies.allow_network(actor="test", network="198.51.100.7", domain=domain),
         policies.block_country(actor="test", country_code="DE"),
         policies.create_waf_rule(actor="test", name="custom", pattern="x"),
+        subscriptions.subscribe(actor="test", name="drop", url="https://lists.example/drop.txt"),
         system_settings.change(contact="somebody", actor="alice"),
         SecurityEvent.objects.first(),
     ]

@@ -72,6 +72,14 @@ KINDS = (
         read_only={"id": 1, "prefix": "gwl_000000"},
         queries=5,
     ),
+    Kind(
+        "/list-subscriptions",
+        lambda n: {"name": f"list{n}", "url": f"https://lists.example/{n}.txt", "remark": f"text{n}."},
+        {"interval_minutes": 60},
+        orderings=("id", "created_at", "name", "next_at", "succeeded_at", "entries"),
+        read_only={"id": 1, "created_by": "somebody"},
+        queries=3,
+    ),
 )
 CHANGEABLE = tuple(kind for kind in KINDS if kind.change)
 

@@ -80,6 +80,13 @@ BODIES = {
         {"name": WORDS}, expires_at=MOMENTS, is_active=FLAGS, all_domains=FLAGS,
         authorized_domains=st.lists(st.just(OFFICE), max_size=2), remark=WORDS,
     ),
+    "/list-subscriptions": some(
+        {
+            "name": st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,30}", fullmatch=True),
+            "url": st.sampled_from(["https://lists.example/a", "https://8.8.8.8/a", "http://lists.example/a"]),
+        },
+        enabled=FLAGS, allow_private=FLAGS, interval_minutes=st.integers(14, 1000), remark=WORDS,
+    ),
 }  # fmt: skip
 REQUESTS = (
     a_request(),

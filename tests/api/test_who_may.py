@@ -15,7 +15,16 @@ from tests.wall import Api, a_license, a_token, enter_admin_site
 
 PUBLIC, SIGNED_IN, SELF, ADMIN = "public", "signed in", "self", "admin"
 HEALTH = {("health", "GET"), ("health-live", "GET"), ("health-ready", "GET")}
-MANAGED = ("ip-black-list", "ip-white-list", "waf-rules", "authorized-domains", "geo-block-rules", "licenses", "users")
+MANAGED = (
+    "ip-black-list",
+    "ip-white-list",
+    "waf-rules",
+    "authorized-domains",
+    "geo-block-rules",
+    "licenses",
+    "users",
+    "list-subscriptions",
+)
 NO_PUT = {"geo-block-rules"}
 DOORS = ("login", "login-2fa", "admin-login", "admin-login-2fa", "admin-recover-2fa")
 TOTP = ("totp-setup", "totp-confirm", "totp-disable")
@@ -25,6 +34,7 @@ WHO = {
     **{
         (name, "POST"): PUBLIC for name in ("login", "login-2fa", "admin-login", "admin-login-2fa", "admin-recover-2fa")
     },
+    ("metrics", "GET"): PUBLIC,  # on this machine, which is trusted: tests/api/test_metrics.py
     ("session", "GET"): SIGNED_IN,
     ("logout", "POST"): SIGNED_IN,
     ("access-logs", "GET"): ADMIN,

@@ -23,6 +23,9 @@ MODULES = sorted(
     | {
         "gatewall.env",
         "gatewall.geo_file",
+        "gatewall.geo_ranges",
+        "gatewall.downloads",
+        "gatewall.log_lines",
         "gatewall.env_reader",
         "gatewall.clientip",
         "gatewall.changes",

@@ -9,9 +9,9 @@ from accounts.models import Session, User
 from gatewall.refusals import Gone
 from licensing import services as licensing
 from licensing.models import GitToken, License
-from policies import rows
+from policies import rows, subscriptions
 from policies import services as policies
-from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule
+from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, ListSubscription, WafRule
 from tests.wall import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -58,6 +58,12 @@ ROWS = {
         policies.delete_waf_rule,
         policies.change_waf_rule,
         {"description": "x"},
+    ),
+    "list": (
+        lambda: subscriptions.subscribe(actor="alice", name="drop", url="https://lists.example/drop.txt"),
+        subscriptions.unsubscribe,
+        subscriptions.change_subscription,
+        {"remark": "x"},
     ),
 }
 CHANGEABLE = {name: row for name, row in ROWS.items() if row[2]}
@@ -112,6 +118,7 @@ OTHERS = {
     AllowlistEntry: ("inspect", True),
     AuthorizedDomain: ("access", "denied"),
     WafRule: ("enabled", False),
+    ListSubscription: ("interval_minutes", 60),
 }
 
 
