@@ -16,7 +16,6 @@ from accounts import selectors, services
 from accounts.login import Visitor
 from accounts.models import Session, User
 from accounts.second_factor import RECOVERY_METHOD, TOTP_METHOD
-from audit import tallies
 from gatewall import system_settings
 
 _KEY = "gatewall.session"
@@ -40,7 +39,6 @@ def begin(store: SessionBase, user: User, *, amr: Iterable[str], visitor: Visito
     )
     store[_KEY] = str(row.pk)
     store.set_expiry(row.expires_at)
-    tallies.add(tallies.Tally.LOGIN_SUCCEEDED)
     return row
 
 

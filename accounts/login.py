@@ -13,7 +13,6 @@ from accounts.challenges import Challenged, InvalidChallenge
 from accounts.models import User
 from accounts.tokens import API, GATE, IssuedToken
 from accounts.validators import MAX_LENGTH
-from audit import tallies
 from gatewall import revisions, system_settings
 from gatewall.refusals import Forbidden, Gone, Refusal
 
@@ -111,7 +110,6 @@ def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor
         user = verify_password(username, password)
     if user is None:
         sign_in_events.failed(username, where, at, flow=flow.name)
-        tallies.add(tallies.Tally.LOGIN_FAILED)
         raise InvalidCredentials(_WRONG)
     if flow.admins_only and not user.is_admin:
         attempt.was_no_failure()
@@ -141,7 +139,6 @@ def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datet
     method = second_factor.use_code(user, code, at=at)
     if method is None:
         sign_in_events.wrong_code(user, where, at, flow=flow.name)
-        tallies.add(tallies.Tally.LOGIN_FAILED)
         raise InvalidCode("the code is wrong, or was used already")
     challenges.spend(challenge, at=at)
     if flow.admins_only and not user.is_admin:
@@ -160,7 +157,6 @@ def open_session(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -
             tell_success(proof, flow=flow, visitor=visitor, at=at)
     except Gone:
         raise InvalidCredentials(_WRONG) from None
-    tallies.add(tallies.Tally.LOGIN_SUCCEEDED)
     return SignedIn(proof.user, token, proof.amr)
 
 

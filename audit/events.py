@@ -20,6 +20,7 @@ from audit.event_kinds import SEVERITIES, EventKind
 from audit.models import SecurityEvent
 from audit.records import storable
 from audit.rows import client_key
+from audit.tallies import add_after_commit, of_events
 
 MAX_ROWS_A_MINUTE = 1_000
 MAX_MARKS = 64
@@ -83,7 +84,8 @@ def record_event(event: Event) -> None:
 def record_events(events: Iterable[Event]) -> None:
     """Write events of their own, as ``record_event()`` does."""
     now = timezone.now()
-    SecurityEvent.objects.bulk_create([_row(event, event.at or now) for event in events])
+    rows = SecurityEvent.objects.bulk_create([_row(event, event.at or now) for event in events])
+    add_after_commit(Counter(of_events(EventKind(row.kind)) for row in rows))
 
 
 def count_event(event: Event, key: str, *, mark: str = "", period: int = MINUTE) -> None:
@@ -94,15 +96,29 @@ def count_event(event: Event, key: str, *, mark: str = "", period: int = MINUTE)
 @transaction.atomic
 def count_events(tallies: Iterable[Tally]) -> None:
     """Count events in their rows, as ``count_event()`` does."""
-    chosen = {tally.rollup: tally for tally in tallies}
+    chosen: dict[str, Tally] = {}
+    numbers: Counter[str] = Counter()
+    for tally in tallies:
+        chosen[tally.rollup] = _together(chosen.get(tally.rollup), tally)
+        numbers[of_events(tally.event.kind)] += tally.count
     ordered = sorted(chosen)  # two who count in the same rows take them in one order
     for start in range(0, len(ordered), _AT_ONCE):
         _count_up({rollup: chosen[rollup] for rollup in ordered[start : start + _AT_ONCE]})
+    add_after_commit(numbers)
 
 
 def mark_of(text: str) -> str:
     """Return what tells this text from others, and from which nobody without our key learns it."""
     return salted_hmac("gatewall.events", text, algorithm="sha256").hexdigest()[:_MARK_LENGTH]
+
+
+def _together(one: Tally | None, other: Tally) -> Tally:
+    """Return what both tallies of one row are."""
+    if one is None:
+        return other
+    last_at = max(tally.last_at or tally.moment for tally in (one, other))
+    first = min(one, other, key=lambda tally: tally.moment)
+    return replace(first, count=one.count + other.count, last_at=last_at)
 
 
 def _count_up(tallies: dict[str, Tally]) -> None:

@@ -1,11 +1,16 @@
 """Counters that only ever grow, for whoever compares them over time. Not the access log's: see ``audit.counts``."""
 
-from enum import StrEnum
+import logging
+from collections.abc import Mapping
 
-from django.db import connection
+from django.db import Error, connection, transaction
 from django.utils import timezone
 
+from audit.event_kinds import EventKind
 from audit.models import GapKind, UseCount
+from gatewall.detectors import Detector
+
+logger = logging.getLogger(__name__)
 
 _PREFIX = "tally "
 _ADD = (
@@ -14,30 +19,51 @@ _ADD = (
 )
 
 
-class Tally(StrEnum):
-    """What is counted. A closed list: each is a row, and a line of ``/metrics``."""
-
-    LOGIN_SUCCEEDED = "login.succeeded"
-    LOGIN_FAILED = "login.failed"
-    LOST_DROPPED = f"lost.{GapKind.DROPPED.value}"
-    LOST_DAMAGED = f"lost.{GapKind.DAMAGED.value}"
-    LOST_TORN = f"lost.{GapKind.TORN.value}"
-
-
-def lost(kind: GapKind) -> Tally:
+def lost(kind: GapKind) -> str:
     """Return the tally of the records that are missing for this reason."""
-    return Tally(f"lost.{kind.value}")
+    return f"lost.{kind.value}"
 
 
-def add(tally: Tally, number: int = 1) -> None:
+def of_events(kind: EventKind) -> str:
+    """Return the tally of the security events of a kind."""
+    return f"event.{kind.value}"
+
+
+def banned_by(detector: Detector) -> str:
+    """Return the tally of the bans that this detector led to."""
+    return f"banned.{detector.value}"
+
+
+ALL = (*map(lost, GapKind), *map(of_events, EventKind), *map(banned_by, Detector))
+"""What is counted. A closed list: each is a row, and a line of ``/metrics``."""
+
+
+def add(tally: str, number: int = 1) -> None:
     """Count so many more, in the caller's transaction if there is one."""
     moment = connection.ops.adapt_datetimefield_value(timezone.now())
     with connection.cursor() as cursor:
-        cursor.execute(_ADD, [f"{_PREFIX}{tally.value}", number, moment])
+        cursor.execute(_ADD, [f"{_PREFIX}{tally}", number, moment])
 
 
-def totals() -> dict[Tally, int]:
+def add_after_commit(numbers: Mapping[str, int]) -> None:
+    """Count so many more of each once the caller's transaction is there to stay.
+
+    Nobody holds these rows, which all want, for the rest of a transaction. What the database does not take then
+    is lost.
+    """
+    transaction.on_commit(lambda: _add_if_possible(numbers))
+
+
+def totals() -> dict[str, int]:
     """Return all counters, those that never counted anything too."""
-    rows = UseCount.objects.filter(kind__in=[f"{_PREFIX}{tally.value}" for tally in Tally], row_id=0)
+    rows = UseCount.objects.filter(kind__in=[f"{_PREFIX}{tally}" for tally in ALL], row_id=0)
     found = dict(rows.values_list("kind", "count"))
-    return {tally: found.get(f"{_PREFIX}{tally.value}", 0) for tally in Tally}
+    return {tally: found.get(f"{_PREFIX}{tally}", 0) for tally in ALL}
+
+
+def _add_if_possible(numbers: Mapping[str, int]) -> None:
+    try:
+        for tally, number in numbers.items():
+            add(tally, number)
+    except Error as error:
+        logger.warning("what happened is not counted for /metrics (%s)", type(error).__name__)

@@ -1,5 +1,6 @@
 """Bans: automatic entries of the blocklist, which expire. Who must not be banned, and who was banned already."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,12 +9,14 @@ from typing import Any
 
 from django.utils import timezone
 
+from audit import tallies
 from audit.event_kinds import EventKind
 from audit.event_selectors import events_of_network, was_let_in
 from audit.events import Event, count_event, record_events
 from gatewall import revisions
 from gatewall.changes import difference
 from gatewall.clientip import UNKNOWN_CLIENT, TrustedProxies
+from gatewall.detectors import Detector
 from gatewall.engine.addresses import IPAddress, IPNetwork, canonical_text, parse_network
 from gatewall.engine.segments import blocked_networks_of
 from policies import rows, selectors
@@ -46,7 +49,7 @@ class Offence:
 
     network: IPNetwork
     client: IPAddress
-    detector: str
+    detector: Detector
     since: datetime
     at: datetime
     figures: Mapping[str, int]
@@ -56,7 +59,7 @@ class Offence:
         """Why, in words, for who looks at the blocklist."""
         figures = ", ".join(f"{number} {name}" for name, number in self.figures.items())
         seconds = round((self.at - self.since).total_seconds())
-        return f"{self.detector}: {figures} within {seconds} s"
+        return f"{self.detector.value}: {figures} within {seconds} s"
 
 
 class Protection:
@@ -87,7 +90,7 @@ class Protection:
 def suspect(offence: Offence, why: Spared) -> None:
     """Tell of somebody who is not banned, once an hour however long he goes on."""
     event = Event(EventKind.CLIENT_SUSPECTED, offence.at, str(offence.client), detail=_told(offence) | {"why": why})
-    count_event(event, f"{offence.detector} {why}", period=_TOLD_EVERY_SECONDS)
+    count_event(event, f"{offence.detector.value} {why}", period=_TOLD_EVERY_SECONDS)
 
 
 @revisions.one_at_a_time
@@ -113,6 +116,7 @@ def ban(offences: Iterable[Offence], *, until: datetime) -> list[BlocklistEntry]
     ]
     BlocklistEntry.objects.bulk_create(entries)
     record_events(_event(offence, entry) for offence, entry in zip(new, entries, strict=True))
+    tallies.add_after_commit(Counter(tallies.banned_by(offence.detector) for offence in new))
     made = [difference(None, rows.described(entry)) for entry in entries]
     revisions.advance(blocked_networks_of(AUTO_BAN), actor=AUTO_BAN, changes=[*gone, *made])
     return entries
@@ -157,7 +161,7 @@ def _touches(network: IPNetwork, others: Iterable[IPNetwork]) -> bool:
 
 def _told(offence: Offence) -> dict[str, Any]:
     return {
-        "detector": offence.detector,
+        "detector": offence.detector.value,
         "network": canonical_text(offence.network),
         "since": _moment(offence.since),
         **offence.figures,

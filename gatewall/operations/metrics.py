@@ -12,10 +12,11 @@ from prometheus_client.registry import Collector
 
 from accounts import selectors as accounts
 from audit import statistics, tallies
+from audit.event_kinds import SEVERITIES, EventKind
 from audit.models import GapKind
 from audit.summaries import Summary
-from audit.tallies import Tally
 from gatewall import revisions, system_settings
+from gatewall.detectors import Detector
 from gatewall.engine.addresses import parse_hop
 from gatewall.engine.model import Effect, Reason
 from gatewall.models import Node
@@ -33,6 +34,11 @@ OUTCOMES = {
     **dict.fromkeys((Reason.COUNTRY_BLOCKED, Reason.WAF_RULE, Reason.CLIENT_RATE_LIMITED), Effect.DENY),
     Reason.HOST_NOT_IN_SCOPE: Effect.DENY,
     Reason.CANNOT_DECIDE: Effect.ERROR,
+}
+LOGINS = {
+    "succeeded": (EventKind.LOGIN_SUCCEEDED,),
+    "failed": (EventKind.LOGIN_FAILED, EventKind.TWO_FACTOR_FAILED),
+    "locked": (EventKind.LOGIN_LOCKED,),
 }
 _MICRO = 1_000_000
 
@@ -57,6 +63,7 @@ class _Gatewall(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield each metric with all its values."""
         yield from _answers()
+        yield from _happened()
         yield from _hosts(list(Node.objects.all()), self._at)
         yield from _people(self._at)
         yield from _policy(self._at)
@@ -72,17 +79,28 @@ def _answers() -> Iterator[Metric]:
         decisions.add_metric([outcome.value, reason.value], counted["reason"].counts[reason.value])
     yield decisions
     yield _latency(counted["latency"])
+
+
+def _happened() -> Iterator[Metric]:
+    totals = tallies.totals()
     lost = CounterMetricFamily(
         "gatewall_log_lost_records", "Records that are missing in the access log.", labels=["kind"]
     )
-    totals = tallies.totals()
-    for kind in GapKind:
-        lost.add_metric([kind.value], totals[tallies.lost(kind)])
+    for gap in GapKind:
+        lost.add_metric([gap.value], totals[tallies.lost(gap)])
     yield lost
-    logins = CounterMetricFamily("gatewall_logins", "Sign-ins, and wrong passwords and codes.", labels=["result"])
-    logins.add_metric(["succeeded"], totals[Tally.LOGIN_SUCCEEDED])
-    logins.add_metric(["failed"], totals[Tally.LOGIN_FAILED])
+    events = CounterMetricFamily("gatewall_security_events", "Security events.", labels=["kind", "severity"])
+    for kind, severity in SEVERITIES.items():
+        events.add_metric([kind.value, severity.value], totals[tallies.of_events(kind)])
+    yield events
+    logins = CounterMetricFamily("gatewall_logins", "Sign-ins, and those that were refused.", labels=["result"])
+    for result, kinds in LOGINS.items():
+        logins.add_metric([result], sum(totals[tallies.of_events(kind)] for kind in kinds))
     yield logins
+    banned = CounterMetricFamily("gatewall_networks_banned", "Automatic bans that were made.", labels=["detector"])
+    for detector in Detector:
+        banned.add_metric([detector.value], totals[tallies.banned_by(detector)])
+    yield banned
 
 
 def _latency(latency: Summary) -> Metric:

@@ -139,7 +139,7 @@ def _offence(verdict: Verdict) -> Offence | None:
     if verdict.network is None or verdict.client is None:
         return None
     first, last = (datetime.fromtimestamp(at, UTC) for at in (verdict.first_at, verdict.at))
-    return Offence(verdict.network, verdict.client, verdict.detector.value, first, last, verdict.figures)
+    return Offence(verdict.network, verdict.client, verdict.detector, first, last, verdict.figures)
 
 
 def _tell_attack(verdict: Verdict) -> None:

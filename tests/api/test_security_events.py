@@ -239,3 +239,16 @@ def test_many_at_once_are_counted_as_one_by_one():
     assert SecurityEvent.objects.count() == 699
     assert SecurityEvent.objects.get(client_ip="2001:db8::1").count == 2
     assert SecurityEvent.objects.get(client_ip="2001:db8::2bb").count == 699
+
+
+def test_what_two_tallies_say_of_one_row_is_added_up():
+    first, second = (MOMENT.replace(second=number) for number in (1, 9))
+    count_events(
+        [
+            Tally(Event(EventKind.REQUEST_BLOCKED, second, CLIENT), "waf-rule", 2),
+            Tally(Event(EventKind.REQUEST_BLOCKED, first, CLIENT), "waf-rule", 3),
+        ]
+    )
+
+    row = SecurityEvent.objects.get()
+    assert (row.count, row.at, row.last_at) == (5, first, second)
