@@ -42,3 +42,20 @@ def visits(auth, settings):
         return answer.headers["X-Gatewall-Decision-Id"]
 
     return visit
+
+
+@pytest.fixture
+def scrape(anonymous):
+    """Return a function that reads the values of all samples, by name and labels."""
+
+    parse = import_module("prometheus_client.parser").text_string_to_metric_families
+
+    def read():
+        answer = anonymous.get("/metrics")
+        assert answer.status_code == 200, answer.content
+        families = parse(answer.content.decode())
+        return {
+            (each.name, *sorted(each.labels.values())): each.value for family in families for each in family.samples
+        }
+
+    return read
