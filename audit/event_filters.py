@@ -32,6 +32,11 @@ def _decision(value: str) -> Q:
         raise ValueError("a UUID") from None
 
 
+def _reason(value: str) -> Q:
+    # What is not in the JSON compares to nothing, not even when that is turned round.
+    return Q(detail__reason=value) & Q(detail__reason__isnull=False)
+
+
 EVENT_FILTERS: Mapping[str, Filter] = {
     "kind": one_of(tuple(EventKind), lambda value: Q(kind=value)),
     "severity": one_of(tuple(EventSeverity), lambda value: Q(severity=value)),
@@ -41,7 +46,7 @@ EVENT_FILTERS: Mapping[str, Filter] = {
     "user_id": number("user_id", empty=none("user_id")),
     "count_min": number("count__gte", excludes=False),
     "count_max": number("count__lte", excludes=False),
-    "reason": one_of(tuple(Reason), lambda value: Q(detail__reason=value), empty=none("detail__reason")),
+    "reason": one_of(tuple(Reason), _reason, empty=none("detail__reason")),
     "decision_id": Filter(_decision, none("decision_id"), {"type": "string", "maxLength": 36}),
 }
 """What may be asked of each field, by the name of its parameter; ``reason`` is that of ``request.blocked``."""

@@ -145,7 +145,7 @@ def _opened(url: str, parts: SplitResult, reach: Reach, deadline: _Deadline, tag
             return error
         error.close()
         raise DownloadFailed(f"{shown(parts)} answered {error.code}") from None
-    except (OSError, http.client.HTTPException) as error:  # URLError is an OSError
+    except (OSError, http.client.HTTPException, ValueError) as error:  # URLError is an OSError, a bad URL a ValueError
         deadline.refuse_late(shown(parts))
         raise DownloadFailed(f"{shown(parts)} cannot be reached ({_why(error)})") from None
 

@@ -48,12 +48,19 @@ def fetch_next(at: datetime, should_stop: Callable[[], bool] = lambda: False) ->
 
 def _claimed(at: datetime) -> ListSubscription | None:
     """Return a subscription that is due, put off by a lease: of several hosts, one gets it."""
-    due = ListSubscription.objects.filter(enabled=True, next_at__lte=at).order_by("next_at")
+    enabled = ListSubscription.objects.filter(enabled=True)
+    due = [each for each in enabled.order_by("next_at", "id") if _is_due(each, at)]
     for subscription in due[:_LOOKED_AT]:
         if _mine(subscription).update(next_at=at + _LEASE):
             subscription.next_at = at + _LEASE
             return subscription
     return None
+
+
+def _is_due(subscription: ListSubscription, at: datetime) -> bool:
+    """True also where ``next_at`` is further away than it ever is put: the clock was set back."""
+    longest = _interval(subscription) * (1 + _JITTER) + _LEASE
+    return not at < subscription.next_at <= at + longest
 
 
 def _mine(subscription: ListSubscription) -> Any:

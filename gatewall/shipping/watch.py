@@ -5,17 +5,15 @@ for signals that somebody was banned for, nobody is banned again.
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-
-from django.db import Error
 
 from audit import event_selectors
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
 from audit.models import SecurityEvent
 from audit.records import AccessRecord
-from gatewall import system_settings
+from gatewall import revisions, system_settings
 from gatewall.clientip import TrustedProxies
 from gatewall.detectors import Detectors, FailedSignIn, Limits, Probe, Verdict
 from gatewall.engine.addresses import parse_address
@@ -33,6 +31,8 @@ _LATE = timedelta(minutes=3)
 _TOO_LATE = timedelta(minutes=15)
 _FOREIGN_WORK = ["account"]
 _MOST_VERDICTS = 10_000
+_VERDICTS_AT_ONCE = 1_000
+"""A ban holds the head of the policy while it asks who was banned before."""
 
 
 class Watch:
@@ -61,17 +61,15 @@ class Watch:
         self._detectors.limits = _limits(settings)
         self._look_at_sign_ins(at)
         self._looked_at = at
-        verdicts, self._verdicts = self._verdicts, []
-        if verdicts and settings.auto_ban_mode != EnforcementMode.OFF:
-            try:
-                self._act(verdicts, at, settings)
-            except Error:
-                self._verdicts = verdicts  # the next turn tries again; what was done is not done twice
-                raise
+        if settings.auto_ban_mode == EnforcementMode.OFF:
+            self._verdicts = []
+        # What fails is tried again in the next turn; what was done is not done twice.
+        self._act(self._verdicts[:_VERDICTS_AT_ONCE], at, settings)
+        self._verdicts = self._verdicts[_VERDICTS_AT_ONCE:]
 
     def _look_at_sign_ins(self, at: datetime) -> None:
         since = at - (self._detectors_window() if self._looked_at is None else _LATE)
-        rows = list(event_selectors.failed_sign_ins(since))
+        rows = event_selectors.failed_sign_ins(since)
         for row in rows:
             if row.pk in self._counted or row.pk > self._settled:  # not again where the clock is set back
                 self._look_at_row(row)
@@ -91,7 +89,9 @@ class Watch:
             account = str(row.user_id or (marks[min(number, len(marks) - 1)] if marks else ""))
             self._keep(self._detectors.failed_sign_in(FailedSignIn(row.last_at.timestamp(), client, account)))
 
-    def _act(self, verdicts: Iterable[Verdict], at: datetime, settings: SystemSettings) -> None:
+    def _act(self, verdicts: Sequence[Verdict], at: datetime, settings: SystemSettings) -> None:
+        if not verdicts:
+            return
         protection = banning.Protection(self._trusted, at)
         offences = []
         for verdict in verdicts:
@@ -142,6 +142,7 @@ def _offence(verdict: Verdict) -> Offence | None:
     return Offence(verdict.network, verdict.client, verdict.detector, first, last, verdict.figures)
 
 
+@revisions.one_at_a_time
 def _tell_attack(verdict: Verdict) -> None:
     at = datetime.fromtimestamp(verdict.at, UTC)
     since = datetime.fromtimestamp(verdict.first_at, UTC)

@@ -169,3 +169,15 @@ def test_statistics_begin_and_end_where_they_are_told(admin, bob, clock):
 
     assert [(bar["at"][-9:], bar["count"]) for bar in figures["timeline"]] == [("09:01:00Z", 1), ("09:02:00Z", 1)]
     assert admin.get("/security-events/stats", {"interval": 7}).status_code == 400
+
+
+def test_a_reason_that_is_excluded_leaves_what_has_none(admin):
+    record_event(Event(EventKind.LOGIN_FAILED, MOMENT, detail={"flow": "login"}))
+    for number, reason in enumerate(("waf-rule", "client-blocked")):
+        record_event(Event(EventKind.REQUEST_BLOCKED, MOMENT.replace(second=number), detail={"reason": reason}))
+
+    found = listed(admin, exclude_reason="waf-rule")["results"]
+
+    assert [row["detail"].get("reason") for row in found] == [None, "client-blocked"]
+    assert [row["kind"] for row in listed(admin, reason="")["results"]] == ["login.failed"]
+    assert len(listed(admin, exclude_reason="")["results"]) == 2

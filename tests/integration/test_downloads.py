@@ -171,3 +171,10 @@ def test_not_modified_without_a_tag_is_a_failure(publisher):
 
     with pytest.raises(DownloadFailed, match="304"):
         fetched(f"{publisher.url}/list", reach=ANYWHERE)
+
+
+def test_a_redirect_to_what_is_no_url_is_a_failure(publisher):
+    publisher.answers["/list"] = (302, {"Location": "https://[oops/list"}, b"")
+
+    with pytest.raises(DownloadFailed, match="cannot be reached"):
+        fetched(f"{publisher.url}/list", reach=ANYWHERE)

@@ -1,13 +1,18 @@
 """Failed sign-ins, and that nobody is banned twice or for old things: what the watch of an agent makes of them."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 
 from accounts import sign_in_events
+from audit import event_selectors
 from audit.events import Tally, count_events
 from audit.models import SecurityEvent
 from gatewall import system_settings
+from gatewall.detectors import Detector, Verdict
+from gatewall.shipping import watch
 from policies import banning, services
 from policies.models import BlocklistEntry
 from policies.unbanning import unban
@@ -210,3 +215,45 @@ def test_a_clock_that_is_set_back_counts_no_failure_twice(watched, clock):
         clock.shift(2)
 
     assert (bans(), watched.watch._verdicts) == ([], [])
+
+
+def test_of_failed_sign_ins_no_more_are_read_than_fit(watched, monkeypatch):
+    monkeypatch.setattr(event_selectors, "MOST_ROWS", 5)
+    failed_at_once([(SCANNER, f"name-{number}") for number in range(3)])
+    failed_at_once([(f"203.0.113.{number}", "bob") for number in range(8)])
+
+    assert len(event_selectors.failed_sign_ins(MOMENT - timedelta(days=1))) == 5
+    for _ in range(3):
+        watched.look()
+    assert len(watched.watch._counted) == 5
+
+
+def test_of_many_verdicts_some_wait_for_the_next_turn(watched, clock, monkeypatch):
+    monkeypatch.setattr(watch, "_VERDICTS_AT_ONCE", 2)
+    system_settings.change(actor="alice", brute_force_failures=5)
+    a_user("bob")
+    failed_at_once([(f"203.0.113.{number}", "bob") for number in range(3) for _ in range(5)])
+
+    numbers = []
+    for _ in range(3):
+        watched.look()
+        clock.shift(2)
+        numbers.append(len(bans()))
+
+    assert numbers == [2, 3, 3]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_agents_that_find_an_attack_at_once_tell_it_once():
+    verdict = Verdict(Detector.DISTRIBUTED_STUFFING, None, None, MOMENT.timestamp(), MOMENT.timestamp(), {})
+
+    def tell(_):
+        try:
+            watch._tell_attack(verdict)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as agents:
+        list(agents.map(tell, range(16)))
+
+    assert len(events("attack.detected")) == 1
