@@ -21,7 +21,7 @@ from audit import aside, partitions, tallies, write_lock
 from audit.blocked_requests import count_blocked
 from audit.counts import counted
 from audit.event_kinds import EventKind
-from audit.events import Event, record_event
+from audit.events import Event, Tally, count_events
 from audit.frames import frames
 from audit.losses import SUFFIX as LOSSES
 from audit.losses import loss_files, losses_of
@@ -216,7 +216,8 @@ def _move(id_: uuid.UUID, node: str, position: int) -> None:
 
 def _tell(node: str, kind: GapKind, count: int, at: datetime | None = None) -> None:
     LogGap.objects.create(node=node, at=at or timezone.now(), kind=kind, count=count)
-    record_event(Event(EventKind.LOG_GAP, detail={"node": node, "gap": kind.value, "records": count}))
+    gap = Event(EventKind.LOG_GAP, timezone.now(), detail={"node": node, "gap": kind.value})
+    count_events([Tally(gap, f"{node} {kind.value}", count)])
     tallies.add(tallies.lost(kind), count)
 
 

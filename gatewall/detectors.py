@@ -121,6 +121,8 @@ class Detectors:
         """Return what follows from a failed sign-in."""
         network = network_of(signal.client)
         seen, since = self._seen(network), signal.at - self.limits.window_seconds
+        while seen.failures and seen.failures[-1] > signal.at + self.limits.window_seconds:
+            seen.failures.pop()
         seen.failures.append(signal.at)
         while seen.failures[0] <= since or len(seen.failures) > self.limits.brute_force_failures:
             seen.failures.popleft()
@@ -208,7 +210,12 @@ def network_of(client: IPAddress) -> IPNetwork:
 
 
 def _note(seen: OrderedDict[Key, float], key: Key, at: float, since: float, most: int) -> None:
-    """Note that a thing was seen, forget those of before the window, and the oldest where there are too many."""
+    """Note that a thing was seen, forget those of before the window, and the oldest where there are too many.
+
+    Those that are later than this one by more than a window are of before the clock was set back, and forgotten, too.
+    """
+    while seen and next(reversed(seen.values())) > at + (at - since):
+        seen.popitem()
     seen[key] = max(at, seen.get(key, at))
     seen.move_to_end(key)
     while len(seen) > most or (seen and next(iter(seen.values())) <= since):

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from django.db.models import Q
 from django.utils import timezone
 
 from audit import tallies
@@ -28,6 +29,8 @@ GOOD_FOR = timedelta(days=1)
 _TOLD_EVERY_SECONDS = 3600
 _NOBODY_OUTSIDE = tuple(map(parse_network, ("127.0.0.0/8", "::1", str(UNKNOWN_CLIENT))))
 _PRUNED_AT_ONCE = 1_000
+_OTHER_CLOCK = timedelta(hours=1)
+"""What is later by more was written before the clock was set back: hosts differ by less."""
 _LOOKED_UP_AT_ONCE = 500
 
 
@@ -124,8 +127,12 @@ def ban(offences: Iterable[Offence], *, until: datetime) -> list[BlocklistEntry]
 
 @revisions.one_at_a_time
 def prune(at: datetime) -> int:
-    """Delete bans that are over for a day, at most 1,000 of them; return how many."""
-    over = BlocklistEntry.objects.filter(source=AUTO_BAN, expires_at__lte=at - timedelta(days=1))
+    """Delete bans that are over for a day, at most 1,000 of them; return how many.
+
+    Those that were made later than now are over, too: they end by a clock that was set back since.
+    """
+    is_over = Q(expires_at__lte=at - timedelta(days=1)) | Q(created_at__gt=at + _OTHER_CLOCK)
+    over = BlocklistEntry.objects.filter(is_over, source=AUTO_BAN)
     entries = list(over.order_by("expires_at")[:_PRUNED_AT_ONCE])
     if entries:
         gone = [rows.deletion(entry) for entry in entries]
@@ -151,7 +158,8 @@ def _event(offence: Offence, entry: BlocklistEntry) -> Event:
 
 
 def _was_banned_for(offence: Offence) -> bool:
-    return events_of_network(EventKind.CLIENT_BANNED, offence.network, offence.since).exists()
+    told = events_of_network(EventKind.CLIENT_BANNED, offence.network, offence.since)
+    return told.filter(at__lte=timezone.now() + _OTHER_CLOCK).exists()
 
 
 def _touches(network: IPNetwork, others: Iterable[IPNetwork]) -> bool:

@@ -8,6 +8,8 @@ import logging
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from django.utils import timezone
+
 from audit import event_selectors
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
@@ -29,6 +31,8 @@ _EVERY = timedelta(seconds=1)
 _LATE = timedelta(minutes=3)
 """Rows of other hosts, whose clocks go wrong by less, and of the minute that they began in, are seen."""
 _TOO_LATE = timedelta(minutes=15)
+_OTHER_CLOCK = timedelta(hours=1)
+"""What is later by more was written before the clock was set back."""
 _FOREIGN_WORK = ["account"]
 _MOST_VERDICTS = 10_000
 _VERDICTS_AT_ONCE = 1_000
@@ -146,7 +150,8 @@ def _offence(verdict: Verdict) -> Offence | None:
 def _tell_attack(verdict: Verdict) -> None:
     at = datetime.fromtimestamp(verdict.at, UTC)
     since = datetime.fromtimestamp(verdict.first_at, UTC)
-    if SecurityEvent.objects.filter(kind=EventKind.ATTACK_DETECTED, at__gte=since).exists():
+    until = timezone.now() + _OTHER_CLOCK
+    if SecurityEvent.objects.filter(kind=EventKind.ATTACK_DETECTED, at__gte=since, at__lte=until).exists():
         return  # by the agent of another host, or by this one before it was started again
     record_event(Event(EventKind.ATTACK_DETECTED, at, detail={"detector": verdict.detector.value, **verdict.figures}))
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from audit import ingest, retention
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
-from audit.models import SecurityEvent
+from audit.models import GapKind, SecurityEvent
 from gatewall.forwardauth.untrusted import FOLDER, UntrustedPeers
 from gatewall.shipping import host_events
 from gatewall.shipping.agent import Agent
@@ -91,7 +91,17 @@ def test_records_that_are_missing_are_told(folder):
     writer.close()
     ingest.ship(folder)
 
-    assert [event.detail for event in found("log.gap")] == [{"node": "node-1", "gap": "dropped", "records": 3}]
+    assert [(event.count, event.detail) for event in found("log.gap")] == [(3, {"node": "node-1", "gap": "dropped"})]
+
+
+def test_records_that_are_missing_again_and_again_are_one_event_a_minute(folder):
+    with time_machine.travel(MOMENT, tick=False):
+        for number in (3, 4):
+            ingest._tell("node-1", GapKind.DROPPED, number)
+        ingest._tell("node-1", GapKind.TORN, 1)
+        ingest._tell("node-2", GapKind.TORN, 1)
+
+    assert [event.count for event in found("log.gap")] == [7, 1, 1]
 
 
 def test_events_are_kept_as_long_as_the_setting_says(capsys):

@@ -8,7 +8,8 @@ from django.db import connection
 
 from accounts import sign_in_events
 from audit import event_selectors
-from audit.events import Tally, count_events
+from audit.event_kinds import EventKind
+from audit.events import Event, Tally, count_events, record_event
 from audit.models import SecurityEvent
 from gatewall import system_settings
 from gatewall.detectors import Detector, Verdict
@@ -257,3 +258,33 @@ def test_agents_that_find_an_attack_at_once_tell_it_once():
         list(agents.map(tell, range(16)))
 
     assert len(events("attack.detected")) == 1
+
+
+def test_what_was_told_before_the_clock_was_set_back_does_not_keep_it_from_being_told(watched, another_agent, clock):
+    a_user("bob")
+    attack = [(f"203.0.113.{number}", f"account{number}") for number in range(150)]
+    clock.shift(timedelta(days=2))
+    ahead = MOMENT + timedelta(days=2)
+    record_event(Event(EventKind.CLIENT_BANNED, ahead, SCANNER))
+    record_event(Event(EventKind.ATTACK_DETECTED, ahead))
+    clock.shift(-timedelta(days=2))
+
+    failed_at_once(attack)
+    for _ in range(20):
+        sign_in(SCANNER, "bob")
+    watched.look()
+    another_agent.look()
+
+    assert (bans(), len(events("client.banned")), len(events("attack.detected"))) == ([SCANNER], 2, 2)
+
+
+def test_a_ban_of_before_the_clock_was_set_back_is_lifted(clock):
+    for days, network in ((2, "192.0.2.1"), (0, "192.0.2.2")):
+        clock.shift(timedelta(days=days))
+        services.block_network(
+            actor="auto-ban", network=network, source="auto-ban", expires_at=MOMENT + timedelta(days=days, hours=1)
+        )
+        clock.shift(-timedelta(days=days))
+
+    assert banning.prune(MOMENT) == 1
+    assert bans() == ["192.0.2.2"]

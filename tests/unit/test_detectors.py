@@ -1,5 +1,6 @@
 """The detectors: signals in, verdicts out."""
 
+from dataclasses import replace
 from ipaddress import ip_network
 
 import pytest
@@ -219,3 +220,32 @@ def test_what_is_remembered_of_a_network_is_never_longer_than_its_limits(signals
         assert len(seen.targets) <= LIMITS.probing_targets
         assert len(seen.rules) <= LIMITS.probing_rules
         assert len(seen.kinds) <= 2
+
+
+ENOUGH = {
+    Detector.BRUTE_FORCE: [failure() for _ in range(5)],
+    Detector.STUFFING: [failure(f"{number}") for number in range(4)],
+    Detector.PATH_PROBING: [probe(f"/{number}", (number % 2,)) for number in range(6)],
+}
+
+
+@pytest.mark.parametrize("detector", ENOUGH)
+def test_what_was_seen_before_the_clock_was_set_back_does_not_count(detector):
+    *before, last = ENOUGH[detector]
+
+    def found(day):
+        watched = Detectors(LIMITS)
+        signals = [*(replace(signal, at=NOW + day) for signal in before), last]
+        verdicts = [
+            watched.probe(each) if isinstance(each, Probe) else watched.failed_sign_in(each) for each in signals
+        ]
+        return [verdict.detector for each in verdicts for verdict in each]
+
+    assert (found(0), found(86_400)) == ([detector], [])
+
+
+def test_signals_that_come_a_little_out_of_order_all_count(watched):
+    for number in (300, 0, 200, 100):
+        assert not watched.failed_sign_in(failure(at=NOW + number))
+
+    assert watched.failed_sign_in(failure(at=NOW + 50))
