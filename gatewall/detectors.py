@@ -172,9 +172,9 @@ class Detectors:
         return [begun, *self._taking_part(signal, since)]
 
     def _taking_part(self, signal: FailedSignIn, since: float) -> list[Verdict]:
-        verdicts = []
+        verdicts, until = [], signal.at + self.limits.window_seconds
         for network, seen in list(self._networks.items()):
-            accounts = [at for at in seen.accounts.values() if at > since]
+            accounts = [at for at in seen.accounts.values() if since < at <= until]
             if len(accounts) >= FEW_ACCOUNTS and network != network_of(signal.client):
                 figures = {"failures": len(seen.failures), "accounts": len(accounts)}
                 verdict = Verdict(

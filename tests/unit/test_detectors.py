@@ -236,10 +236,8 @@ def test_what_was_seen_before_the_clock_was_set_back_does_not_count(detector):
     def found(day):
         watched = Detectors(LIMITS)
         signals = [*(replace(signal, at=NOW + day) for signal in before), last]
-        verdicts = [
-            watched.probe(each) if isinstance(each, Probe) else watched.failed_sign_in(each) for each in signals
-        ]
-        return [verdict.detector for each in verdicts for verdict in each]
+        look = watched.probe if isinstance(last, Probe) else watched.failed_sign_in
+        return [verdict.detector for signal in signals for verdict in look(signal)]
 
     assert (found(0), found(86_400)) == ([detector], [])
 
