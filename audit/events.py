@@ -7,7 +7,7 @@ a client. A detail has no place for what people type; the callers see to that.
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -84,8 +84,9 @@ def record_event(event: Event) -> None:
 def record_events(events: Iterable[Event]) -> None:
     """Write events of their own, as ``record_event()`` does."""
     now = timezone.now()
-    rows = SecurityEvent.objects.bulk_create([_row(event, event.at or now) for event in events])
-    add_after_commit(Counter(of_events(EventKind(row.kind)) for row in rows))
+    told = [Tally(replace(event, at=event.at or now), "") for event in events]
+    SecurityEvent.objects.bulk_create([_row(tally.event, tally.moment) for tally in told])
+    _tell(told)
 
 
 def count_event(event: Event, key: str, *, mark: str = "", period: int = MINUTE) -> None:
@@ -97,14 +98,12 @@ def count_event(event: Event, key: str, *, mark: str = "", period: int = MINUTE)
 def count_events(tallies: Iterable[Tally]) -> None:
     """Count events in their rows, as ``count_event()`` does."""
     chosen: dict[str, Tally] = {}
-    numbers: Counter[str] = Counter()
     for tally in tallies:
         chosen[tally.rollup] = _together(chosen.get(tally.rollup), tally)
-        numbers[of_events(tally.event.kind)] += tally.count
     ordered = sorted(chosen)  # two who count in the same rows take them in one order
     for start in range(0, len(ordered), _AT_ONCE):
         _count_up({rollup: chosen[rollup] for rollup in ordered[start : start + _AT_ONCE]})
-    add_after_commit(numbers)
+    _tell([chosen[rollup] for rollup in ordered])
 
 
 def mark_of(text: str) -> str:
@@ -112,13 +111,11 @@ def mark_of(text: str) -> str:
     return salted_hmac("gatewall.events", text, algorithm="sha256").hexdigest()[:_MARK_LENGTH]
 
 
-def _together(one: Tally | None, other: Tally) -> Tally:
-    """Return what both tallies of one row are."""
-    if one is None:
-        return other
-    last_at = max(tally.last_at or tally.moment for tally in (one, other))
-    first = min(one, other, key=lambda tally: tally.moment)
-    return replace(first, count=one.count + other.count, last_at=last_at)
+def _tell(tallies: Sequence[Tally]) -> None:
+    numbers: Counter[str] = Counter()
+    for tally in tallies:
+        numbers[of_events(tally.event.kind)] += tally.count
+    add_after_commit(numbers)
 
 
 def _count_up(tallies: dict[str, Tally]) -> None:
@@ -199,3 +196,12 @@ def _key_of(client_ip: str | None) -> str | None:
 
 def _minute(at: datetime) -> int:
     return int(at.astimezone(UTC).timestamp()) // MINUTE
+
+
+def _together(one: Tally | None, other: Tally) -> Tally:
+    """Return what both tallies of one row are."""
+    if one is None:
+        return other
+    last_at = max(tally.last_at or tally.moment for tally in (one, other))
+    first = min(one, other, key=lambda tally: tally.moment)
+    return replace(first, count=one.count + other.count, last_at=last_at)
