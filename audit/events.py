@@ -3,11 +3,13 @@
 What anybody can make happen as often as he likes is counted up in one row per minute, client and
 ``key``, and of one kind a minute has at most 1,000 rows: what has no room is counted in one row without
 a client. A detail has no place for what people type; the callers see to that.
+
+Each is also handed to one witness, in the transaction that it is written in (``gatewall.revisions`` has one, too).
 """
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -75,15 +77,27 @@ class Tally:
         return f"{self.event.kind} {period} {_key_of(self.event.client_ip) or ''} {self.key}"[:200]
 
 
+Witness = Callable[[Sequence[Tally]], None]
+_witness: list[Witness] = []
+
+
+def tell_within(witness: Witness) -> None:
+    """Have this called with what is written, in its transaction."""
+    _witness[:] = [witness]
+
+
 def record_event(event: Event) -> None:
     """Write an event of its own. For a service: in the transaction of the change that it tells of."""
     record_events([event])
 
 
+@transaction.atomic
 def record_events(events: Iterable[Event]) -> None:
     """Write events of their own, as ``record_event()`` does."""
     now = timezone.now()
-    SecurityEvent.objects.bulk_create([_row(event, event.at or now) for event in events])
+    told = [Tally(replace(event, at=event.at or now), "") for event in events]
+    SecurityEvent.objects.bulk_create([_row(tally.event, tally.moment) for tally in told])
+    _tell(told)
 
 
 def count_event(event: Event, key: str, *, mark: str = "", period: int = MINUTE) -> None:
@@ -98,11 +112,17 @@ def count_events(tallies: Iterable[Tally]) -> None:
     ordered = sorted(chosen)  # two who count in the same rows take them in one order
     for start in range(0, len(ordered), _AT_ONCE):
         _count_up({rollup: chosen[rollup] for rollup in ordered[start : start + _AT_ONCE]})
+    _tell([chosen[rollup] for rollup in ordered])
 
 
 def mark_of(text: str) -> str:
     """Return what tells this text from others, and from which nobody without our key learns it."""
     return salted_hmac("gatewall.events", text, algorithm="sha256").hexdigest()[:_MARK_LENGTH]
+
+
+def _tell(tallies: Sequence[Tally]) -> None:
+    for witness in _witness if tallies else ():
+        witness(tallies)
 
 
 def _count_up(tallies: dict[str, Tally]) -> None:

@@ -14,6 +14,7 @@ from gatewall.engine.snapshot import Version
 from gatewall.shipping import housekeeping
 from gatewall.shipping.host_events import HostEvents
 from gatewall.shipping.log_shipper import LogShipper
+from gatewall.shipping.notifier import Notifier
 from gatewall.snapshot.files import PolicyFiles, Stamp
 from gatewall.snapshot.nodes import report_node
 from gatewall.snapshot.publisher import publish
@@ -30,11 +31,12 @@ _NICENESS = 5
 class Agent:
     """Publishes the policy of one host. The steps of a turn: publish, report, tidy up, sleep until rung or 500 ms.
 
-    Beside it, a thread ships the access log.
+    Beside it, a thread ships the access log, and another sends notices.
     """
 
     def __init__(self, files: PolicyFiles, run: Path, node: str, shipper: LogShipper) -> None:
         self._shipper = shipper
+        self._notifier = Notifier()
         self._files = files
         self._run = run
         self._node = node
@@ -56,7 +58,7 @@ class Agent:
                 ear.wait(_POLL_SECONDS)
 
     def _lead(self, should_stop: Callable[[], bool], ear: Ear) -> None:
-        with self._shipper.shipping():
+        with self._shipper.shipping(), self._notifier.sending():
             while not should_stop():
                 self.turn()
                 ear.wait(_POLL_SECONDS)
@@ -86,6 +88,7 @@ class Agent:
 
     def _report(self) -> None:
         self._shipper.keep_going()
+        self._notifier.keep_going()
         problem = self._problem or self._shipper.problem
         report_node(self._node, self._files, self._run, problem, self._shipper.state())
         rejected = [state.rejected for state in living_workers(self._run / "workers")]
