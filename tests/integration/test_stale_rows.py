@@ -12,7 +12,10 @@ from licensing.models import GitToken, License
 from policies import rows
 from policies import services as policies
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule
+from tests.receiver import a_webhook
 from tests.wall import PASSWORD
+from webhooks import services as webhooks
+from webhooks.models import Webhook
 
 pytestmark = pytest.mark.django_db
 
@@ -59,6 +62,7 @@ ROWS = {
         policies.change_waf_rule,
         {"description": "x"},
     ),
+    "webhook": (a_webhook, webhooks.delete_webhook, webhooks.change_webhook, {"remark": "x"}),
 }
 CHANGEABLE = {name: row for name, row in ROWS.items() if row[2]}
 
@@ -112,6 +116,7 @@ OTHERS = {
     AllowlistEntry: ("inspect", True),
     AuthorizedDomain: ("access", "denied"),
     WafRule: ("enabled", False),
+    Webhook: ("least_severity", "low"),
 }
 
 
