@@ -49,6 +49,11 @@ class WebhookAdmin(ServiceAdmin):
     def delete_row(self, request: HttpRequest, row: Webhook) -> None:
         services.delete_webhook(row, actor=actor(request))
 
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Let the outbox go with its webhook, although nobody deletes from it."""
+        to_delete, counts, forbidden, protected = super().get_deleted_objects(objs, request)
+        return to_delete, counts, forbidden - {Delivery._meta.verbose_name}, protected  # noqa: SLF001 - Django's documented API
+
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
         return self._shown_once(request, obj, request.issued, f"{obj} was created")  # type: ignore[attr-defined]
 
@@ -59,9 +64,9 @@ class WebhookAdmin(ServiceAdmin):
             try:
                 services.send_test(webhook, actor=actor(request))
             except Refusal as refusal:
-                self.message_user(request, f"{webhook}: {refusal}", messages.ERROR)
+                self.message_user(request, f"Not to {webhook}: {refusal}", messages.ERROR)
             else:
-                self.message_user(request, f"{webhook}: a test is on its way", messages.SUCCESS)
+                self.message_user(request, f"A test is on its way to {webhook}", messages.SUCCESS)
 
     @admin.action(description="Make a new secret (choose one webhook)")
     def rotate_secret(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> HttpResponse | None:
@@ -134,6 +139,6 @@ class DeliveryAdmin(admin.ModelAdmin):
             try:
                 services.resend(delivery)
             except Refusal as refusal:
-                self.message_user(request, f"{delivery.notice.type}: {refusal}", messages.ERROR)
+                self.message_user(request, f"Not sent again: {refusal}", messages.ERROR)
             else:
-                self.message_user(request, f"{delivery.notice.type}: is sent again", messages.SUCCESS)
+                self.message_user(request, f"Sent again: {delivery.notice.type}", messages.SUCCESS)

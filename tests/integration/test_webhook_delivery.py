@@ -11,9 +11,7 @@ from django.utils import timezone
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
 from audit.models import SecurityEvent
-from gatewall import system_settings
 from gatewall.models import PolicyRevision
-from gatewall.posting import Posted
 from gatewall.shipping.notifier import Notifier
 from tests.cast import MOMENT
 from tests.receiver import a_webhook, is_signed, outcomes, receiving, send_due
