@@ -46,7 +46,7 @@ def test_a_bug_ends_the_thread_and_it_begins_again(monkeypatch):
     monkeypatch.setattr(notifier, "_EVERY_SECONDS", 0.05)
     sender = Notifier()
     with monkeypatch.context() as patch:
-        patch.setattr(incidents, "close_ended", lambda at: 1 / 0)
+        patch.setattr(incidents, "close_ended", lambda _: 1 / 0)
         with sender.sending():
             wait_until(lambda: not sender._thread.is_alive())
             patch.undo()
