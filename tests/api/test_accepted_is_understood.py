@@ -77,9 +77,9 @@ BODIES = {
     ),
     "/geo-block-rules": some({"country_code": st.sampled_from([*COUNTRY_NAMES, "nz", " de ", "XX"])}, remark=WORDS),
     "/webhooks": some(
-        {"name": WORDS, "url": st.sampled_from(["https://a.example/x", "https://8.8.8.8", "http://a.example", "x"])},
-        kinds=st.lists(st.sampled_from(["client.banned", "login.failed"]), max_size=2), enabled=FLAGS,
-        least_severity=st.sampled_from(["info", "critical"]), allow_private=FLAGS, remark=WORDS,
+        {"name": WORDS, "url": st.sampled_from(["https://a.example/x", "https://8.8.8.8", "http://a.example"])},
+        kinds=st.lists(st.sampled_from(["client.banned", "log.gap"]), max_size=2), enabled=FLAGS,
+        least_severity=st.sampled_from(["info", "high"]), allow_private=st.just(True), remark=WORDS,
     ),
     "/licenses": some(
         {"name": WORDS}, expires_at=MOMENTS, is_active=FLAGS, all_domains=FLAGS,
