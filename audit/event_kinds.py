@@ -39,6 +39,7 @@ class EventKind(StrEnum):
     LOG_GAP = "log.gap"
     PROXY_UNTRUSTED = "proxy.untrusted"
     CLOCK_JUMPED = "clock.jumped"
+    WEBHOOK_DISABLED = "webhook.disabled"
 
 
 SEVERITIES: Mapping[EventKind, EventSeverity] = {
@@ -64,5 +65,6 @@ SEVERITIES: Mapping[EventKind, EventSeverity] = {
     EventKind.LOG_GAP: EventSeverity.HIGH,
     EventKind.PROXY_UNTRUSTED: EventSeverity.MEDIUM,
     EventKind.CLOCK_JUMPED: EventSeverity.MEDIUM,
+    EventKind.WEBHOOK_DISABLED: EventSeverity.HIGH,
 }
 """The severity of each kind: one, so that a reader knows what he gets when he chooses kinds."""

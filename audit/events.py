@@ -3,11 +3,13 @@
 What anybody can make happen as often as he likes is counted up in one row per minute, client and
 ``key``, and of one kind a minute has at most 1,000 rows: what has no room is counted in one row without
 a client. A detail has no place for what people type; the callers see to that.
+
+Each is also handed to one witness, in the transaction that it is written in (``gatewall.revisions`` has one, too).
 """
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -76,11 +78,21 @@ class Tally:
         return f"{self.event.kind} {period} {_key_of(self.event.client_ip) or ''} {self.key}"[:200]
 
 
+Witness = Callable[[Sequence[Tally]], None]
+_witness: list[Witness] = []
+
+
+def tell_within(witness: Witness) -> None:
+    """Have this called with what is written, in its transaction."""
+    _witness[:] = [witness]
+
+
 def record_event(event: Event) -> None:
     """Write an event of its own. For a service: in the transaction of the change that it tells of."""
     record_events([event])
 
 
+@transaction.atomic
 def record_events(events: Iterable[Event]) -> None:
     """Write events of their own, as ``record_event()`` does."""
     now = timezone.now()
@@ -116,6 +128,8 @@ def _tell(tallies: Sequence[Tally]) -> None:
     for tally in tallies:
         numbers[of_events(tally.event.kind)] += tally.count
     add_after_commit(numbers)
+    for witness in _witness if tallies else ():
+        witness(tallies)
 
 
 def _count_up(tallies: dict[str, Tally]) -> None:

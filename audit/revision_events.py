@@ -13,7 +13,11 @@ from gatewall.models import PolicyRevision
 
 MAX_CHANGES = 20
 MAX_BYTES = 8192
-_OF_RESOURCE = {Resource.SETTINGS: EventKind.SETTINGS_CHANGED, Resource.USERS: EventKind.USER_CHANGED}
+_OF_RESOURCE = {
+    Resource.SETTINGS: EventKind.SETTINGS_CHANGED,
+    Resource.WEBHOOKS: EventKind.SETTINGS_CHANGED,
+    Resource.USERS: EventKind.USER_CHANGED,
+}
 _TOKENS = frozenset({Resource.LICENSES, Resource.GIT_TOKENS})
 _OF_TOKEN = {Action.CREATED: EventKind.TOKEN_ISSUED, Action.DELETED: EventKind.TOKEN_REVOKED}
 

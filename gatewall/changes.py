@@ -34,6 +34,7 @@ class Resource(StrEnum):
     GIT_TOKENS = "users/git-tokens"
     SETTINGS = "system/settings"
     SUBSCRIPTIONS = "list-subscriptions"
+    WEBHOOKS = "webhooks"
 
 
 _WAF_FIELDS = (
@@ -53,6 +54,10 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     Resource.LICENSES: {**_same("name", "prefix", "expires_at", *_SCOPE), **_RECORD},
     Resource.USERS: {**_same("username", "email", "is_admin", *_SCOPE), **_RECORD},
     Resource.GIT_TOKENS: {**_same("user_id", "name", "prefix", "expires_at"), **_RECORD},
+    Resource.WEBHOOKS: {
+        **_same("name", "url", "kinds", "least_severity", "enabled", "allow_private", "remark"),
+        **_RECORD,
+    },
 }
 """By resource, the fields that are recorded: their name in the API and the attribute of the row."""
 

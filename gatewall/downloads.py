@@ -56,7 +56,7 @@ def download(url: str, *, reach: Reach = BY_HAND, seconds: float = 600, tag: str
     After so many seconds it breaks off, whatever the other side does. Raises DownloadRefused, DownloadFailed.
     """
     parts = _acceptable(url, reach)
-    deadline = _Deadline(seconds)
+    deadline = Deadline(seconds)
     try:
         response = _opened(url, parts, reach, deadline, tag)
         with response:
@@ -68,7 +68,7 @@ def download(url: str, *, reach: Reach = BY_HAND, seconds: float = 600, tag: str
 class Download:
     """The body of an answer, and its entity tag; ``is_unchanged`` if there is none because it has not changed."""
 
-    def __init__(self, response: Any, name: str, deadline: "_Deadline") -> None:
+    def __init__(self, response: Any, name: str, deadline: "Deadline") -> None:
         self._response = response
         self._name = name
         self._deadline = deadline
@@ -102,7 +102,7 @@ class Download:
             file.write(piece)
 
 
-class _Deadline:
+class Deadline:
     """Shuts the connections of a download when its time is over: a slow side may dribble for ever."""
 
     def __init__(self, seconds: float) -> None:
@@ -112,14 +112,19 @@ class _Deadline:
     def watch(self, connection: socket.socket) -> None:
         """Shut this connection in time, also below TLS: its duplicate is the same connection."""
         same = connection.dup()
-        timer = Timer(max(0.0, self._ends - time.monotonic()), _shut, [same])
+        timer = Timer(max(0.0, self.left), _shut, [same])
         timer.daemon = True
         timer.start()
         self._watched.append((timer, same))
 
+    @property
+    def left(self) -> float:
+        """How many seconds are left; none or less when the time is over."""
+        return self._ends - time.monotonic()
+
     def refuse_late(self, name: str) -> None:
         """Raise DownloadFailed if the time is over."""
-        if time.monotonic() >= self._ends:
+        if self.left <= 0:
             raise DownloadFailed(f"{name} took too long")
 
     def cancel(self) -> None:
@@ -135,7 +140,7 @@ def _shut(connection: socket.socket) -> None:
         connection.shutdown(socket.SHUT_RDWR)
 
 
-def _opened(url: str, parts: SplitResult, reach: Reach, deadline: _Deadline, tag: str) -> Any:
+def _opened(url: str, parts: SplitResult, reach: Reach, deadline: Deadline, tag: str) -> Any:
     opener = _opener(reach, deadline)
     request = urllib.request.Request(url, headers={"If-None-Match": tag} if tag else {})  # noqa: S310 - checked above
     try:
@@ -150,7 +155,7 @@ def _opened(url: str, parts: SplitResult, reach: Reach, deadline: _Deadline, tag
         raise DownloadFailed(f"{shown(parts)} cannot be reached ({_why(error)})") from None
 
 
-def _opener(reach: Reach, deadline: _Deadline) -> urllib.request.OpenerDirector:
+def _opener(reach: Reach, deadline: Deadline) -> urllib.request.OpenerDirector:
     def connect(place: tuple[str, int], *more: Any) -> socket.socket:
         try:
             connection = socket.create_connection(place if reach.private else _public(*place), *more)
@@ -193,10 +198,21 @@ def _opener(reach: Reach, deadline: _Deadline) -> urllib.request.OpenerDirector:
 
 def _public(host: str, port: int) -> tuple[str, int]:
     """Return an address of the host, which is the one that is then connected to. Raises DownloadRefused."""
-    found = [str(place[0]) for *_, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
-    if not found or not all(map(is_public, found)):
+    return addresses_of(host, port, private=False)[0], port
+
+
+def addresses_of(host: str, port: int, *, private: bool) -> list[str]:
+    """Return the addresses of the host, to be connected to and not looked up again.
+
+    Raises DownloadRefused if one of them is not public and ``private`` does not allow it, and OSError.
+    """
+    try:
+        found = [str(place[0]) for *_, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    except UnicodeError:  # an empty label, or one over 63 characters
+        raise DownloadRefused("that is no host name") from None
+    if not private and not (found and all(map(is_public, found))):
         raise DownloadRefused(f"{host} has an address that is not public")
-    return found[0], port
+    return found
 
 
 def is_public(text: str) -> bool:

@@ -167,6 +167,15 @@ class SystemSettings(models.Model):
     probing_rules = models.PositiveSmallIntegerField(
         default=5, validators=[MinValueValidator(3), MaxValueValidator(100)], help_text="that one network trips"
     )
+    webhook_incident_minutes = models.PositiveSmallIntegerField(
+        default=15, validators=[MinValueValidator(1), MaxValueValidator(1440)], help_text="of quiet end an incident"
+    )
+    webhook_notices_per_hour = models.PositiveIntegerField(
+        default=100, validators=[MinValueValidator(1), MaxValueValidator(10_000)], help_text="that a webhook is sent"
+    )
+    webhook_retention_days = models.PositiveSmallIntegerField(
+        default=30, validators=[MinValueValidator(1), MaxValueValidator(365)], help_text="of notices, failed ones too"
+    )
     audit_mode = models.CharField(
         max_length=16,
         choices=choices(AuditMode),

@@ -40,6 +40,7 @@ INSTALLED_APPS = [
     "policies.apps.PoliciesConfig",
     "licensing.apps.LicensingConfig",
     "audit.apps.AuditConfig",
+    "webhooks.apps.WebhooksConfig",
     "gatewall.operations.admin_site.GatewallAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",

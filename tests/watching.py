@@ -8,6 +8,8 @@ from gatewall.clientip import TrustedProxies
 from gatewall.shipping.watch import Watch
 from policies.models import BlocklistEntry
 from tests.wall import Api
+from webhooks import incidents, notices
+from webhooks.models import Notice
 
 PROXY = "127.0.0.1"
 TRUSTED = TrustedProxies.parse([PROXY, "10.0.0.0/24"])
@@ -44,6 +46,14 @@ def events(*kinds):
     rows = SecurityEvent.objects.order_by("id")
     rows = rows.filter(kind__in=kinds) if kinds else rows
     return [(row.kind, row.client_ip, row.count) for row in rows]
+
+
+def noticed():
+    """The notices so far, of what has begun and what has ended: type, client, and of how many events."""
+    incidents.close_ended(timezone.now())
+    rows = Notice.objects.order_by("created_at", "type")
+    said = [(row.type, notices.data_of(row.body)) for row in rows]
+    return sorted(((kind, data["client_ip"], data["count"]) for kind, data in said), key=str)
 
 
 def sign_in(client, username, password="wrong"):

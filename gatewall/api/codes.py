@@ -32,6 +32,7 @@ REFUSAL_CODES = frozenset(
         "invalid-credentials",
         "last-admin",
         "network-too-large",
+        "outbox-full",
         "reauthentication-failed",
         "reauthentication-required",
         "recovery-local-only",
@@ -39,8 +40,10 @@ REFUSAL_CODES = frozenset(
         "too-busy",
         "too-many-attempts",
         "too-many-git-tokens",
+        "too-many-webhooks",
         "totp-enabled",
         "totp-not-set-up",
+        "webhook-disabled",
         "would-lock-you-out",
     }
 )

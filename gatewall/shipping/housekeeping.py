@@ -1,4 +1,4 @@
-"""Throws away what nobody reads any more, a little at a time: rows of sign-in, uses of deleted rows."""
+"""Throws away what nobody reads any more, a little at a time: rows of sign-in, uses of deleted rows, old notices."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -15,6 +15,7 @@ from gatewall.engine.model import SubjectKind
 from licensing.models import GitToken, License
 from policies import banning
 from policies import selectors as policies
+from webhooks import outbox
 
 EVERY = timedelta(minutes=10)
 _USES_KEPT = timedelta(days=30)  # who brings a deleted row back finds what was counted of it
@@ -40,6 +41,7 @@ _PRUNES: tuple[Callable[[datetime], int], ...] = (
     throttling.prune,
     services.prune_sessions,
     banning.prune,
+    outbox.prune,
     _prune_uses,
 )
 

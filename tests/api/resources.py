@@ -80,6 +80,14 @@ KINDS = (
         read_only={"id": 1, "created_by": "somebody"},
         queries=3,
     ),
+    Kind(
+        "/webhooks",
+        lambda n: {"name": f"pager {n}", "url": f"https://receiver.example/{n}", "remark": f"text{n}."},
+        {"enabled": False},
+        orderings=("id", "created_at", "name", "failing_since", "succeeded_at"),
+        read_only={"id": 1, "created_by": "somebody"},
+        queries=3,
+    ),
 )
 CHANGEABLE = tuple(kind for kind in KINDS if kind.change)
 

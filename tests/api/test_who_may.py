@@ -24,6 +24,7 @@ MANAGED = (
     "licenses",
     "users",
     "list-subscriptions",
+    "webhooks",
 )
 NO_PUT = {"geo-block-rules"}
 DOORS = ("login", "login-2fa", "admin-login", "admin-login-2fa", "admin-recover-2fa")
@@ -56,6 +57,11 @@ WHO = {
     **{(f"{name}-list", verb): ADMIN for name in MANAGED for verb in ("GET", "POST")},
     **{(f"{name}-detail", verb): ADMIN for name in MANAGED for verb in ("GET", "DELETE")},
     **{(f"{name}-detail", "PUT"): ADMIN for name in MANAGED if name not in NO_PUT},
+    ("webhooks-rotate", "POST"): ADMIN,
+    ("webhooks-test", "POST"): ADMIN,
+    ("webhook-deliveries-list", "GET"): ADMIN,
+    ("webhook-deliveries-detail", "GET"): ADMIN,
+    ("webhook-deliveries-resend", "POST"): ADMIN,
     ("users-detail", "GET"): SELF,
     **{("git-tokens-list", verb): SELF for verb in ("GET", "POST")},
     **{("git-tokens-detail", verb): SELF for verb in ("GET", "DELETE")},
@@ -109,7 +115,9 @@ def path_of(name, user_id):
         "access-log": {"decision_id": "019cebab-8748-7000-8000-000000000000"},
         **dict.fromkeys(("git-tokens-list", "sessions-list", "password", "totp", *TOTP), of_a_user),
     }
-    usual = {"pk": 999_999} if name.endswith(("-detail", "-restore")) else {}
+    if name.startswith("webhook-deliveries"):
+        arguments[name] = {"webhook_id": 999_999} if name.endswith("-list") else {"webhook_id": 999_999, "pk": 999_999}
+    usual = {"pk": 999_999} if name.endswith(("-detail", "-restore", "-rotate", "-test")) else {}
     return reverse(name, kwargs=arguments.get(name, usual)).removeprefix("/wall")
 
 

@@ -22,6 +22,9 @@ MODULES = sorted(
     }
     | {
         "gatewall.env",
+        "gatewall.downloads",
+        "gatewall.posting",
+        "webhooks.signing",
         "gatewall.geo_file",
         "gatewall.geo_ranges",
         "gatewall.downloads",

@@ -12,7 +12,11 @@ from tests.api.test_who_may import patterns
 from tests.docs.test_tables import rows, words
 
 LISTS = {
-    "/" + str(pattern.pattern).strip("^$/").replace("(?P<user_id>[0-9]{1,18})", ":id"): pattern.callback.cls
+    "/"
+    + str(pattern.pattern)
+    .strip("^$/")
+    .replace("(?P<user_id>[0-9]{1,18})", ":id")
+    .replace("(?P<webhook_id>[0-9]{1,18})", ":id"): pattern.callback.cls
     for pattern in patterns()
     if pattern.name.endswith("-list") and issubclass(pattern.callback.cls, Resource)
 }

@@ -59,8 +59,9 @@ def waf(db):
 
 @pytest.fixture
 def watched(db, clock, settings, tmp_path):
-    """What drives the watch of an agent, at the moment of the cast."""
+    """What drives the watch of an agent, at the moment of the cast; there is a webhook for what is severe."""
     watching = import_module("tests.watching")
+    import_module("tests.receiver").a_webhook()
     settings.GATEWALL_TRUSTED_PROXIES = watching.TRUSTED
     return watching.Watched(tmp_path / "spool")
 

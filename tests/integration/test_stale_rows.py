@@ -12,7 +12,10 @@ from licensing.models import GitToken, License
 from policies import rows, subscriptions
 from policies import services as policies
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, ListSubscription, WafRule
+from tests.receiver import a_webhook
 from tests.wall import PASSWORD
+from webhooks import services as webhooks
+from webhooks.models import Webhook
 
 pytestmark = pytest.mark.django_db
 
@@ -65,6 +68,7 @@ ROWS = {
         subscriptions.change_subscription,
         {"remark": "x"},
     ),
+    "webhook": (a_webhook, webhooks.delete_webhook, webhooks.change_webhook, {"remark": "x"}),
 }
 CHANGEABLE = {name: row for name, row in ROWS.items() if row[2]}
 
@@ -119,6 +123,7 @@ OTHERS = {
     AuthorizedDomain: ("access", "denied"),
     WafRule: ("enabled", False),
     ListSubscription: ("interval_minutes", 60),
+    Webhook: ("least_severity", "low"),
 }
 
 

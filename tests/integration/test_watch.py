@@ -14,7 +14,7 @@ from policies.models import BlocklistEntry
 from tests.cast import MOMENT, NOW
 from tests.records import a_record
 from tests.wall import PASSWORD, a_token, a_user
-from tests.watching import CGNAT, MONITOR, SCANNER, TOLD, VISITOR, bans, events, scan, sign_in
+from tests.watching import CGNAT, MONITOR, SCANNER, TOLD, VISITOR, bans, events, noticed, scan, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -26,7 +26,7 @@ def test_a_page_with_forty_images_and_no_session_bans_nobody_and_is_told_to_nobo
 
     watched.look()
 
-    assert (bans(), events()) == ([], [])
+    assert (bans(), events(), noticed()) == ([], [], [])
 
 
 def test_a_page_of_a_host_that_is_not_registered_bans_nobody(auth, watched, alice):
@@ -37,7 +37,7 @@ def test_a_page_of_a_host_that_is_not_registered_bans_nobody(auth, watched, alic
 
     watched.look()
 
-    assert (bans(), events()) == ([], [("request.blocked", VISITOR, 41)])
+    assert (bans(), events(), noticed()) == ([], [("request.blocked", VISITOR, 41)], [])
 
 
 def test_a_wrong_rule_that_refuses_every_image_bans_nobody(auth, watched):
@@ -47,7 +47,7 @@ def test_a_wrong_rule_that_refuses_every_image_bans_nobody(auth, watched):
 
     watched.look()
 
-    assert (bans(), events(*TOLD)) == ([], [])
+    assert (bans(), events(*TOLD), noticed()) == ([], [], [])
 
 
 def test_a_client_that_is_blocked_already_is_no_signal(auth, watched, waf):
@@ -56,7 +56,7 @@ def test_a_client_that_is_blocked_already_is_no_signal(auth, watched, waf):
     assert set(scan(auth, SCANNER)) == {403}
     watched.look()
 
-    assert (bans(), events(*TOLD)) == ([], [])
+    assert (bans(), events(*TOLD), noticed()) == ([], [], [])
 
 
 def test_a_scanner_is_banned_once_until_the_ban_is_over(auth, watched, waf, clock):
@@ -73,20 +73,24 @@ def test_a_scanner_is_banned_once_until_the_ban_is_over(auth, watched, waf, cloc
     assert event.detail["network"] == SCANNER
     assert (event.detail["entry"], event.detail["expires_at"]) == (entry.pk, "2026-03-14T10:26:53Z")
     assert auth(x_forwarded_for=SCANNER).reason == "client-blocked"
+    assert noticed() == [("client.banned", SCANNER, 1)]
 
     clock.shift(timedelta(hours=1, seconds=1))
     assert auth(x_forwarded_for=SCANNER).reason == "credential-missing"
+    assert noticed() == [("client.banned", SCANNER, 1), ("client.banned.ended", SCANNER, 1)]
 
 
 def test_whoever_goes_on_after_his_ban_is_banned_again(auth, watched, waf, clock):
     scan(auth, SCANNER)
     watched.look()
     clock.shift(timedelta(hours=2))
+    assert noticed()[-1] == ("client.banned.ended", SCANNER, 1)
     scan(auth, SCANNER)
     watched.look()
 
     assert bans() == [SCANNER]
     assert len(events("client.banned")) == 2
+    assert noticed() == [("client.banned", SCANNER, 1)] * 2 + [("client.banned.ended", SCANNER, 1)]
 
 
 def test_a_shared_address_with_an_attacker_and_ten_good_users_is_not_banned_and_told(auth, watched, waf):
@@ -101,6 +105,7 @@ def test_a_shared_address_with_an_attacker_and_ten_good_users_is_not_banned_and_
     assert events(*TOLD) == [("client.suspected", CGNAT, events("client.suspected")[0][2])]
     detail = SecurityEvent.objects.get(kind="client.suspected").detail
     assert (detail["why"], detail["detector"], detail["network"]) == ("good-session", "rule-probing", CGNAT)
+    assert [(kind, client) for kind, client, _ in noticed()] == [("client.suspected", CGNAT)]
 
 
 def test_an_attacker_at_a_shared_address_is_told_once_an_hour(auth, watched, waf, clock):
@@ -111,6 +116,10 @@ def test_an_attacker_at_a_shared_address_is_told_once_an_hour(auth, watched, waf
         watched.look()
 
     assert len(events("client.suspected")) == 1
+    assert [(kind, client) for kind, client, _ in noticed()] == [("client.suspected", CGNAT)]
+    clock.shift(timedelta(minutes=15))
+    told = events("client.suspected")[0][2]
+    assert [each for each in noticed() if each[0].endswith("ended")] == [("client.suspected.ended", CGNAT, told)]
 
 
 def test_a_good_session_protects_for_a_day(auth, watched, waf, clock):
@@ -132,6 +141,7 @@ def test_a_whitelisted_monitor_is_never_banned(auth, watched, waf, office):
 
     assert bans() == []
     assert [event.detail["why"] for event in SecurityEvent.objects.filter(kind="client.suspected")] == ["allowlisted"]
+    assert [(kind, client) for kind, client, _ in noticed()] == [("client.suspected", MONITOR)]
 
 
 def test_a_whitelisted_monitor_that_is_let_in_is_not_even_told(auth, watched, waf):
@@ -141,7 +151,7 @@ def test_a_whitelisted_monitor_that_is_let_in_is_not_even_told(auth, watched, wa
     assert set(scan(auth, MONITOR)) == {200}
     watched.look()
 
-    assert (bans(), events()) == ([], [])
+    assert (bans(), events(), noticed()) == ([], [], [])
 
 
 @pytest.mark.parametrize(

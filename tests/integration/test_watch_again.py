@@ -19,7 +19,7 @@ from policies.models import BlocklistEntry
 from policies.unbanning import unban
 from tests.cast import MOMENT, an_address
 from tests.wall import PASSWORD, a_user
-from tests.watching import SCANNER, TOLD, VISITOR, bans, events, scan, sign_in
+from tests.watching import SCANNER, TOLD, VISITOR, bans, events, noticed, scan, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -39,6 +39,7 @@ def test_brute_force_is_banned(watched):
         ("policy.changed", None, 1),
     ]
     assert SecurityEvent.objects.get(kind="client.banned").detail["detector"] == "brute-force"
+    assert noticed() == [("client.banned", SCANNER, 1)]
 
 
 def test_who_forgot_his_password_is_not_banned(watched, clock):
@@ -50,7 +51,7 @@ def test_who_forgot_his_password_is_not_banned(watched, clock):
     assert sign_in(VISITOR, "bob", PASSWORD) == 200
     watched.look()
 
-    assert (bans(), events(*TOLD)) == ([], [])
+    assert (bans(), events(*TOLD), noticed()) == ([], [], [])
 
 
 def test_passwords_typed_as_names_count_as_what_they_are(watched):
@@ -67,7 +68,7 @@ def test_a_right_password_of_no_admin_is_no_failed_sign_in(watched):
         sign_in_events.failed(f"account-{number}", SCANNER, MOMENT, flow="admin-login", why="admin-required")
     watched.look()
 
-    assert (bans(), events(*TOLD)) == ([], [])
+    assert (bans(), events(*TOLD), noticed()) == ([], [], [])
 
 
 def test_an_owner_whom_the_failures_of_others_keep_out_is_not_banned(watched):
@@ -107,6 +108,10 @@ def test_a_stuffing_run_from_five_hundred_addresses_is_told_once_and_its_members
     attack = SecurityEvent.objects.get(kind="attack.detected")
     assert (attack.severity, attack.client_ip, attack.detail["detector"]) == ("critical", None, "distributed-stuffing")
     assert [number for _, _, number in events("policy.changed")] == [1]
+    begun = [("attack.detected", None, 1), ("client.banned", events("client.banned")[0][1], 500)]
+    assert noticed() == begun  # and not 501 of them
+    clock.shift(timedelta(hours=1))
+    assert noticed() == sorted([*begun, *((f"{kind}.ended", client, count) for kind, client, count in begun)], key=str)
 
 
 def test_an_agent_that_starts_again_bans_nobody_twice(watched, another_agent):
@@ -118,6 +123,7 @@ def test_an_agent_that_starts_again_bans_nobody_twice(watched, another_agent):
 
     assert len(events("client.banned")) == 1
     assert bans() == [SCANNER]
+    assert noticed() == [("client.banned", SCANNER, 1)]
 
 
 def test_who_was_let_in_again_is_not_banned_for_what_he_did_before(watched, another_agent):
@@ -130,6 +136,7 @@ def test_who_was_let_in_again_is_not_banned_for_what_he_did_before(watched, anot
     another_agent.look()
 
     assert (bans(), len(events("client.banned"))) == ([], 1)
+    assert noticed() == [("client.banned", SCANNER, 1), ("client.banned.ended", SCANNER, 1)]
 
 
 def test_a_stuffing_run_is_told_once_by_two_agents(watched, another_agent):
@@ -138,6 +145,7 @@ def test_a_stuffing_run_is_told_once_by_two_agents(watched, another_agent):
     another_agent.look()
 
     assert len(events("attack.detected")) == 1
+    assert noticed() == [("attack.detected", None, 1)]
     assert bans() == []
 
 
@@ -164,7 +172,7 @@ def test_switched_off_detectors_do_nothing(auth, watched, waf):
     scan(auth, SCANNER)
     watched.look()
 
-    assert (bans(), events(*TOLD)) == ([], [])
+    assert (bans(), events(*TOLD), noticed()) == ([], [], [])
 
 
 def test_settings_say_what_is_enough_and_for_how_long(watched):

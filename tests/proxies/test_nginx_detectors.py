@@ -3,6 +3,7 @@
 nginx takes the visitor's address from a header of the test, as it does behind a load balancer.
 """
 
+import json
 from collections import Counter
 from urllib.parse import urlencode
 
@@ -11,6 +12,7 @@ import pytest
 from gatewall.operations.launcher import free_port
 from tests.planes import Admin
 from tests.processes import agent, api, control_plane, nginx, prepare, request, sign_in, wait_until
+from tests.receiver import receiving
 from tests.upstream import Upstream
 
 VISITOR, SCANNER, CGNAT, MONITOR = "198.51.100.20", "203.0.113.66", "100.64.7.7", "192.0.2.53"
@@ -43,6 +45,20 @@ def admin(gate):
     return Admin(gate)
 
 
+@pytest.fixture(scope="module")
+def pager(admin):
+    """A receiver that is told of what is severe."""
+    with receiving() as receiver:
+        admin.post("/webhooks", name="pager", url=receiver.url, allow_private=True)
+        yield receiver
+
+
+def paged(pager, client):
+    """The types of the notices about a client, in their order."""
+    notices = [json.loads(body) for _, _, body in pager.got]
+    return [notice["type"] for notice in notices if notice["data"]["client_ip"] == client]
+
+
 def visit(proxy, client, path="/", **headers):
     """Ask for a page from an address; the status."""
     return request(proxy, path, {"X-Test-Visitor": client, **headers}).status
@@ -69,14 +85,14 @@ def has_been_looked_at(proxy, admin):
     wait_until(lambda: told(admin, LAST).get(key, 0) > before, what="the last answer among the events")
 
 
-def test_a_page_with_forty_images_and_no_session_bans_nobody_and_is_told_to_nobody(proxy, admin):
+def test_a_page_with_forty_images_and_no_session_bans_nobody_and_is_told_to_nobody(proxy, admin, pager):
     assert {visit(proxy, VISITOR, f"/image-{number}.png") for number in range(41)} == {401}
     has_been_looked_at(proxy, admin)
 
-    assert (told(admin, VISITOR), bans(admin, VISITOR)) == ({}, [])
+    assert (told(admin, VISITOR), bans(admin, VISITOR), paged(pager, VISITOR)) == ({}, [], [])
 
 
-def test_a_scanner_is_banned_and_let_in_again_by_hand(proxy, admin):
+def test_a_scanner_is_banned_and_let_in_again_by_hand(proxy, admin, pager):
     assert {path: visit(proxy, SCANNER, path) for path in SCAN} == dict.fromkeys(SCAN, 403)
     wait_until(lambda: bans(admin, SCANNER) == ["auto-ban"], what="the ban")
     wait_until(lambda: visit(proxy, SCANNER) == 403, what="the ban at the gate")
@@ -85,18 +101,21 @@ def test_a_scanner_is_banned_and_let_in_again_by_hand(proxy, admin):
     assert told(admin, SCANNER)["request.blocked", "waf-rule"] == len(SCAN)
     assert {kind for kind, _ in told(admin, SCANNER)} == {"request.blocked", "client.banned"}
 
+    wait_until(lambda: paged(pager, SCANNER) == ["client.banned"], what="the notice")
     admin.post("/ip-black-list/unban", addresses=[SCANNER])
+    wait_until(lambda: paged(pager, SCANNER) == ["client.banned", "client.banned.ended"], what="the end of it")
     assert visit(proxy, SCANNER) == 401
     has_been_looked_at(proxy, admin)
     assert bans(admin, SCANNER) == []
 
 
-def test_a_shared_address_with_an_attacker_and_good_users_is_not_banned_and_told(proxy, admin):
+def test_a_shared_address_with_an_attacker_and_good_users_is_not_banned_and_told(proxy, admin, pager):
     cookie = sign_in(proxy)
     assert [visit(proxy, CGNAT, Cookie=cookie) for _ in range(10)] == [200] * 10
     has_been_looked_at(proxy, admin)
     assert {visit(proxy, CGNAT, path) for path in SCAN} == {403}
     wait_until(lambda: ("client.suspected", "rule-probing") in told(admin, CGNAT), what="the event")
+    wait_until(lambda: paged(pager, CGNAT) == ["client.suspected"], what="the notice")
 
     assert bans(admin, CGNAT) == []
     assert told(admin, CGNAT) == {
@@ -106,11 +125,11 @@ def test_a_shared_address_with_an_attacker_and_good_users_is_not_banned_and_told
     assert visit(proxy, CGNAT, Cookie=cookie) == 200
 
 
-def test_a_whitelisted_monitor_is_neither_banned_nor_told(proxy, admin):
+def test_a_whitelisted_monitor_is_neither_banned_nor_told(proxy, admin, pager):
     assert {visit(proxy, MONITOR, path) for path in SCAN} == {200}
     has_been_looked_at(proxy, admin)
 
-    assert (told(admin, MONITOR), bans(admin, MONITOR)) == ({}, [])
+    assert (told(admin, MONITOR), bans(admin, MONITOR), paged(pager, MONITOR)) == ({}, [], [])
 
 
 def test_guesses_of_a_password_are_banned_and_the_owner_comes_in_all_the_same(proxy, admin):
