@@ -112,7 +112,8 @@ class AccessRequest:
 
     ``at`` is the moment in seconds since the epoch; ``fault`` says what is malformed, in which case
     nothing but ``client`` and ``at`` may be relied on; ``visible`` names the parts that the proxy
-    showed, ``headers`` have lower-case names and never hold our own credentials.
+    showed, ``headers`` have lower-case names and never hold our own credentials; ``body`` is None where
+    the proxy showed none.
     """
 
     at: float
@@ -127,6 +128,7 @@ class AccessRequest:
     allowlist_applies: bool = True
     visible: frozenset[str] = frozenset()
     fault: str = ""
+    body: bytes | None = None
 
     @property
     def host(self) -> Host | None:

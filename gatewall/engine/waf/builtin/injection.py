@@ -1,0 +1,136 @@
+"""Code for interpreters other than a shell, a browser or SQL: PHP, templates, query and directory languages."""
+
+from gatewall.engine.waf.builtin.rule import EVERYTHING_SENT, VALUES, BuiltinRule
+from gatewall.engine.waf.rules import Category, Severity, Target
+
+_WHERE = (*VALUES, Target.PATH, Target.HEADERS, Target.USER_AGENT, Target.REFERER)
+
+
+def _rule(
+    key: str, pattern: str, reason: str, score: int = 5, targets: tuple[Target, ...] = _WHERE
+) -> BuiltinRule:
+    return BuiltinRule(f"injection-{key}", pattern, Category.INJECTION, Severity.CRITICAL, targets, reason, score)
+
+
+INJECTION_RULES = (
+    _rule(
+        "jndi-lookup",
+        r"(?i)\$\{[^}]*j[^}]*n[^}]*d[^}]*i[^}]*:|\$\{\s*(?:(?:lower|upper|env|sys|java|date|main|ctx|base64|hostname|k8s|docker|bundle|marker|map|sd|event|web|spring):|::?-)|\bjndi\s*:\s*(?:ldaps?|rmi|dns|iiop|corba|nds|nis|http)",
+        "a Log4j look-up (CVE-2021-44228)",
+        5,
+        EVERYTHING_SENT,
+    ),
+    _rule(
+        "php-code",
+        r"(?i)<\?(?:php\b|=|\s|$)|<\?[a-z]+\s*\(|\[/?php\]|\b(?:allow_url_(?:include|fopen)|auto_(?:prepend|append)_file|disable_functions|open_basedir|safe_mode|suhosin\.\w+|display_errors|magic_quotes_\w+|session\.\w+_path|upload_tmp_dir|short_open_tag|cgi\.force_redirect|extension_dir)\s*=",
+        "PHP code, or a PHP setting",
+        5,
+        EVERYTHING_SENT,
+    ),
+    _rule(
+        "php-wrapper",
+        r"(?i)\b(?:php|phar|zip|zlib|bzip2|glob|expect|ogg|rar|ssh2(?:\.\w+)?|compress\.\w+|convert\.\w+)://|\bphp://(?:input|filter|stdin|memory|temp|fd|output)|\bdata:(?://)?text/plain\s*[;,]|\bconvert\.(?:base64|iconv|quoted)",
+        "a PHP wrapper that reads or runs what was sent",
+        5,
+        EVERYTHING_SENT,
+    ),
+    _rule(
+        "php-function",
+        r"(?i)\b(?:assert|array_(?:map|filter|walk|diff_u\w+|reduce|udiff)|base64_decode|bzopen|call_user_func\w*|chmod|chr|convert_uudecode|create_function|curl_(?:exec|init)|dl|error_log|escapeshell(?:arg|cmd)|eval|exec|extract|fgets|file|file_(?:get|put)_contents|fopen|fpassthru|fputs|fread|fsockopen|func_get_args?|fwrite|get_(?:cfg_var|current_user|defined_\w+)|getenv|gethostbyname|getmyuid|glob|gzinflate|gz(?:decode|open|read|uncompress)|highlight_file|hex2bin|include(?:_once)?|ini_(?:get|set|alter)|is_(?:file|dir|readable|writable)|mail|mb_ereg_replace|md5_file|mkdir|move_uploaded_file|opendir|ob_start|pack|parse_(?:ini_file|str)|passthru|pcntl_exec|php_(?:uname|ini\w*|sapi_name)|phpinfo|phpversion|phpcredits|popen|posix_\w+|preg_replace\w*|print_r|printf|proc_open|putenv|readdir|readfile|readlink|register_(?:shutdown|tick)_function|require(?:_once)?|rmdir|rename|scandir|session_\w+|set_(?:error|exception)_handler|shell_exec|show_source|simplexml_load_\w+|sprintf|str_rot13|strrev|stream_\w+|symlink|system|tempnam|tmpfile|touch|uasort|uksort|unlink|unserialize|usort|var_dump|virtual|xml_\w+)\s*(?:/\*[^*]*\*/\s*)*\([\s'\"$(]*(?:['\"$]|\w+\s*\(|\)\s*;|\d+\)\s*;|-1\)|\)\s*$|\w+['\"]?\s*\))",
+        "a call of a PHP function that runs or reads something",
+        5,
+        EVERYTHING_SENT,
+    ),
+    _rule(
+        "php-variable",
+        r"(?i)\$\s*\{?_(?:get|post|request|server|cookies?|files|session|env)\b|\$GLOBALS\b|\$HTTP_(?:RAW_POST_DATA|(?:GET|POST|COOKIE|SERVER|ENV)_VARS)|\bphp_?self\b|\$this->|\$\{\s*['\"]?_|\$\w+\s*\(\s*\$\w+|\$\$\w+\s*[=(\[]|\$[a-z_]\w*\s*=\s*(?:['\"\[$@]|new\s|array\s*\(|\w+\s*\()|\bGLOBALS\[|\b_(?:GET|POST|REQUEST|SERVER|SESSION|COOKIE)\[",
+        "a variable of PHP",
+        5,
+        EVERYTHING_SENT,
+    ),
+    _rule(
+        "php-object",
+        r"(?i)(?:^|[;{}\s\"'=|:])[oc]:\+?\d+:\"[\w\\]+\":\+?\d+:\{|\ba:\d+:\{(?:i|s):\d+|(?:^|[;{])s:\d+:\"[^\"]*\";(?:s|i|a|o|b):|\bO:\d+:",
+        "a serialised object of PHP",
+        5,
+        EVERYTHING_SENT,
+    ),
+    _rule(
+        "java-class",
+        r"(?i)\bjava[x]?\s*\.\s*(?:lang|io|util|net|nio|beans|naming|script|sql|rmi|security|management|xml)\s*\.\s*\w|\b(?:processbuilder|getruntime|getmethod|getclass|getdeclared\w+|invoke|newinstance|forname|scriptenginemanager|classloader|unmarshaller|base64data|methodclosure|invokertransformer|lazymap|templatesimpl|constanttransformer|hashmap|annotationinvocationhandler|beanfactory|jdbcrowsetimpl|bytearrayoutputstream|fileoutputstream|printwriter|runtime\.exec)\s*(?:[(.\[:\"']|$)|\b(?:org\.(?:apache\.(?:commons|struts2?|xbean|tomcat|catalina|log4j|velocity)|springframework|codehaus|jboss|hibernate|mozilla|omg|python)|com\.(?:sun|opensymphony|mchange|ibm|bea|caucho|alibaba|zaxxer)|sun\.(?:misc|reflect|net))\.\w|\bfreemarker\.template|\bclass\s*(?:\.|\[\s*['\"]?)\s*(?:module|classloader|forname|getclassloader|protectiondomain)\b",
+        "a class of Java that runs commands or loads code",
+        5,
+        EVERYTHING_SENT,
+    ),
+    _rule(
+        "java-expression",
+        r"(?i)[%$#@*]\{[^}]*(?:[(\[]|\.\s*\w|@\w|#\w|\d\s*[*+/-]\s*\d|\bnew\s)|#_?\w*(?:memberaccess|context|request|session|parameters|application|root|cmd|a|b|p)\s*[=\[.]|\bT\(\s*[\w.]+\s*\)|@[\w.]+@\w+|\bxwork\.|\bmethodaccessor\.deny|\ballowstaticmethodaccess\b|\bredirect(?:action)?:\s*[$%#]|\baction:\s*[%$#\w]+|\bognl\b|\(#\w+\s*=",
+        "an expression of OGNL, SpEL or EL",
+        5,
+        EVERYTHING_SENT,
+    ),
+    _rule(
+        "java-object",
+        r"(?i)\xac\xed\x00\x05|\brO0AB|\bKztAAU|\bCs7QAF|\baced0005|<java\b|<(?:void|object)\s+(?:class|method)\s*=|\bjava/lang/|@type['\"]?\s*:\s*['\"]|\bAAEAAAD/////|\bH4sIAAAAA",
+        "a serialised object of Java or .NET",
+        5,
+        EVERYTHING_SENT,
+    ),
+    _rule(
+        "template",
+        r"(?i)\{\{[^}]*(?:\d\s*[*+/%-]\s*['\"]?\d|[|.\[(][^}]*|config|self|request|_|constructor|range|lipsum)\s*[^}]*\}\}|\{%[^%]*(?:\bfor\b|\bif\b|\bimport\b|\binclude\b|\bset\b|\bdebug\b|\bprint\b|\bextends\b|\d\s*\*)[^%]*%\}|<%[=@!%]?\s*[^%]*(?:\d\s*\*\s*\d|\(|`|request|response|system|%>)|<#(?:assign|list|include|import|function|macro|if)\b|\[#(?:assign|if)\b|\$\{[^}]*\d\s*[*+%/-]\s*\d[^}]*\}|#\{[^}]*(?:\d\s*\*\s*\d|`|\(|system|exec)[^}]*\}|#(?:set|foreach|evaluate|include|parse)\s*\(|\{php\}|\{/?literal\}|\{\$smarty\.|\{system\(|@\{?\(\s*\d|\{\{=|@\(\d|\[\[\$\{|__\$\{",
+        "an expression of a template language",
+    ),
+    _rule(
+        "python-object",
+        r"(?i)__(?:class|mro|base|bases|subclasses|globals|builtins|import|init|dict|code|getattribute|getitem|reduce|loader|doc|self|call|name|file|spec)__|\b(?:func_globals|gi_frame|f_globals|cr_frame|tb_frame|request\.application|cycler\.__|joiner\.__|get_flashed_messages|url_for\.__)\b|\['__|\|\s*attr\s*\(",
+        "the way from a Python object to everything else",
+    ),
+    _rule(
+        "node-code",
+        r"(?i)_\$\$ND_FUNC\$\$_|\brequire\s*\(\s*['\"`]|\bprocess\s*(?:\.|\[)\s*['\"`]?(?:binding|mainmodule|env\b|exit|dlopen|_load|kill|cwd|version)|\bmodule\.exports\b|\bchild_process\b|\bglobal\s*\.\s*process\b|\bmainmodule\b|\bfs\.(?:read|write|unlink|exists|create)\w*|\bspawnsync\b|\bexecsync\b|\bbuffer\.from\s*\(|\bnew\s+function\s*\(|\bfunction\s*\(\s*\)\s*\{|\b(?:res|response)\.(?:end|write|send)\s*\(|\bwhile\s*\(\s*(?:1|true)\s*\)|\bconstructor\s*\[?\.?['\"]?prototype|__proto__|\bthis\.constructor\b|\beval\s*\(\s*(?:require|process|global|this|atob|buffer|string)",
+        "JavaScript for a server",
+    ),
+    _rule(
+        "nosql",
+        r"(?i)\[\s*\$(?:ne|eq|gte?|lte?|n?in|not|n?or|and|exists|regex|where|type|mod|all|size|elemmatch|options|expr|text|slice)\s*\]|['\"{,\s]\$(?:ne|eq|gte?|lte?|n?in|not|n?or|and|exists|regex|where|elemmatch|expr|function|accumulator|lookup|merge|mod|size|type)['\"]?\s*:|\bthis\.\w+\s*(?:[=!]=|\.match|\[)|\bdb\.\w+\.(?:find|insert|drop|remove|update|count|aggregate|save)|\bmapreduce\b|\bobjectid\s*\(|\b(?:tojson|sleep|hex_md5)\s*\(\s*(?:this|db|\d)|'\s*\|\|\s*'?\d?'?\s*==|;\s*return\s*(?:\(|true|this|'|\d)|\breturn\s+true\b|'\s*;\s*(?:sleep|while|var|return|db)\b",
+        "an operator of a document database",
+        5,
+        VALUES,
+    ),
+    _rule(
+        "ldap",
+        r"(?i)\(\s*[&|!]\s*\(\s*[\w\-.;]+\s*[~<>:]?=|\*\s*\)\s*\(\s*(?:[&|!]|\w+\s*[~<>]?=|\()|\)\s*\(\s*(?:[&|!]\s*\(|[\w\-]+\s*[~<>]?=\s*\*)|^\s*\*\s*\)+|\*\)\)%00|\)\s*\(\s*[|&!]|\(\w+=\*\)|\b(?:objectclass|samaccountname|userpassword|memberof)\s*=",
+        "a filter of a directory",
+        5,
+        VALUES,
+    ),
+    _rule(
+        "xml-entity",
+        r"(?i)<!(?:doctype|entity)\b[^>]*(?:\bsystem\b|\bpublic\b|\[|%)|<!entity\b|\bxi:include\b|\bxinclude\b|<xsl:|\bxmlns:\w+\s*=|<\?xml-stylesheet|<!doctype\s+\w+\s*\[|%\w+;\s*\]|<soap\w*:|&xxe;|<\?xml\b",
+        "an XML document that reads a file or URL",
+        5,
+        EVERYTHING_SENT,
+    ),
+    _rule(
+        "xpath",
+        r"(?i)['\"]\s*(?:\bor\b|\band\b|\]|\|)\s*(?:count|name|string-length|substring|position|contains|starts-with|local-name|boolean|not)?\s*\(?\s*(?:/|\.\./|\*|@|child::|parent::|ancestor::|node\(\)|text\(\))|\b(?:child|parent|ancestor|descendant|following|preceding|self|attribute)(?:-or-self|-sibling)?::|/(?:text|node|comment)\(\)|\]\s*\|\s*/+\w*\[?|\bstring-length\s*\(|\bdoc\s*\(\s*concat|\bcount\s*\(\s*/",
+        "an expression of XPath",
+        5,
+        VALUES,
+    ),
+    _rule(
+        "ssi",
+        r"(?i)<!--\s*#\s*(?:exec|include|echo|config|printenv|set|fsize|flastmod|if)\b|<esi:|<!--\s*esi\b",
+        "a directive that the server runs in a page",
+        5,
+        EVERYTHING_SENT,
+    ),
+    _rule(
+        "mail",
+        r"(?i)[\r]\s*(?:(?:b?cc|to|from|subject|reply-to|content-type|mime-version|x-mailer)\s*:|(?:mail\s+from|rcpt\s+to|data|quit|helo|ehlo|rset|vrfy|expn|noop)\b|\w+\s+(?:capability|login|select|fetch|examine|search|list|logout|noop|authenticate|append|create|delete|rename|status|store|uid|copy)\b|(?:user|pass|stat|retr|dele|top|uidl|auth|stls|capa)\s)",
+        "a line for a mail server",
+        5,
+        VALUES,
+    ),
+)

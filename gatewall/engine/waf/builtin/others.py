@@ -1,0 +1,98 @@
+"""Requests made by the server, scanners, and tricks with the protocol."""
+
+from gatewall.engine.waf.builtin.rule import PATH_AND_ARGUMENTS, VALUES, BuiltinRule
+from gatewall.engine.waf.rules import Category, Severity, Target
+
+OTHER_RULES = (
+    BuiltinRule(
+        "ssrf-metadata-service",
+        r"(?i)\b169\.254\.169\.254\b|\bmetadata\.google\.internal\b|\b100\.100\.100\.200\b|\[?fd00:ec2::254|\b192\.0\.0\.192\b|\b2852039166\b|\b0xa9fea9fe\b|\b169\.254\.170\.2\b|\blatest/(?:meta-data|user-data|dynamic)\b|\bcomputemetadata/v1\b|\bmetadata/instance\b|\bopc/v[12]/|\b0251\.0376\.|\b(?:rancher-metadata|kubernetes\.default\.svc)\b",
+        Category.SSRF,
+        Severity.CRITICAL,
+        (*VALUES, Target.PATH, Target.HEADERS),
+        "the address of a cloud's metadata service",
+    ),
+    BuiltinRule(
+        "ssrf-scheme",
+        r"(?i)(?:^|[\s'\"=(:@])(?:gopher|dict|ldaps?|ldapi|tftp|sftp|netdoc|jar|jndi|rmi|imaps?|pop3s?|smtps?|telnet|nfs|smb|svn(?:\+ssh)?|unc|mailto:\S+\?\w+=|afp|finger|rtsp|redis|mssql|mysql|postgres(?:ql)?|oracle|memcached|ssh2?|turn|stun|bzr|cvs|magnet|view-source|glob|local_file):(?://|\w+:)",
+        Category.SSRF,
+        Severity.HIGH,
+        VALUES,
+        "a URL of a scheme that makes a server speak to another service",
+    ),
+    BuiltinRule(
+        "ssrf-local-address",
+        r"(?i)\b(?:https?|ftp)\s*:\s*[/\\]{1,4}(?:[^/?#@]*@)?(?:127\.\d|0\.0\.0\.0|0x[0-9a-f]{2,8}\b|0\d+\.|\d{8,10}\b|\[(?:::|0:)|\[::ffff:|localhost|10\.\d+\.\d+\.\d+|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.|127\.1\b|0/|[\w.\-]*\.(?:nip|sslip|xip)\.io|[\w.\-]*\.(?:internal|local|localdomain|burpcollaborator\.net|oastify\.com|oast\.\w+|interact\.sh|dnslog\.cn|ceye\.io|requestbin\.net|webhook\.site|ngrok(?:-free)?\.(?:io|app|dev)|localtest\.me|lvh\.me|vcap\.me))",
+        Category.SSRF,
+        Severity.MEDIUM,
+        (Target.ARGS, Target.BODY),
+        "a URL of an address inside, or of a service that notes who calls",
+        4,
+    ),
+    BuiltinRule(
+        "ssrf-remote-file",
+        r"(?i)^(?:https?|ftps?|sftp)://(?:\d{1,3}\.){3}\d{1,3}(?:[:/]|$)|^(?:https?|ftps?)://[^\s]*(?:\?{1,2}$|\.(?:txt|php\d?|phtml|inc|sh|pl|py|jsp|aspx?|cgi|dat|gif|jpe?g)\?+$|\.(?:sh|pl|inc|phtml|elf|exe|dll|ps1|bat)$)|^(?:file|ftp|sftp|smb)://|^\\\\\w",
+        Category.SSRF,
+        Severity.HIGH,
+        (Target.ARGS, Target.BODY),
+        "a remote file as an argument, to be included and run",
+    ),
+    BuiltinRule(
+        "scanner-user-agent",
+        r"(?i)\b(?:sqlmap|nikto|nessus|acunetix|netsparker|invicti|dirbuster|dirb\b|gobuster|feroxbuster|ffuf|wfuzz|wpscan|joomscan|droopescan|nuclei|masscan|zgrab|zmap|nmap|havij|openvas|w3af|arachni|skipfish|whatweb|wapiti|paros|webinspect|appscan|qualys|burp(?:suite|collaborator)?|jaeles|dalfox|xsser|commix|fimap|bsqlbf|sqlninja|sqlpowerinjector|absinthe|brutus|hydra|medusa|metis|morfeus|muieblackcat|n-stealth|jbrofuzz|grabber|grendel-scan|dominator|cgichk|blackwidow|bilbo|datacha0s|dotbot|fhscan|jorgee|libwhisker|mysqloit|netlab360|pangolin|pmafind|prog\.customcrawler|rapid7|s\.t\.a\.l\.k\.e\.r|springenwerk|sysscan|t(?:he)?mole|toata|uil2pn|vega/|voideye|webbandit|webshag|websurgery|webtrends\s+security|whatsweb|whcc|zap\b|zaproxy|zmeu|crimscanner|detectify|intruder|tsunami|masspwn|xray|yakit|fuzz\s+faster|hello,?\s*world|shodan|censysinspect|internetmeasurement|leakix|projectdiscovery|interactsh|gotestwaf|wafw00f|ghauri|tplmap|nosqlmap|kadimus|lfisuite|katana|subfinder|amass|aquatone|eyewitness|dirsearch|cmsmap|vulscan|retire\.js|sitelockspider|struts-pwn|jndiexploit|log4j-scan|bbqsql|revolt|safexsecurity|attack\b)",
+        Category.SCANNER,
+        Severity.MEDIUM,
+        (Target.USER_AGENT, Target.HEADERS),
+        "a vulnerability scanner that names itself",
+    ),
+    BuiltinRule(
+        "scanner-secret-file",
+        r"(?i)/\.(?:git(?:/|$|ignore|config|lab)|svn(?:/|$)|hg(?:/|$)|env(?:\.[\w\-]+)?$|aws/|ssh/|ht(?:passwd|access)|ds_store|vscode/|idea/|docker|npmrc|bash_history|config/|kube/)|/(?:wp-config|configuration|localsettings|config\.inc|phpinfo|info|adminer|phpmyadmin|pma|shell|c99|r57|webshell|cmd|eval-stdin|wso|alfa|b374k|backdoor)\.(?:php|asp|aspx|jsp|txt|bak)(?:$|/|\.|~)|/(?:server-status|server-info|actuator/(?:env|heapdump|gateway|jolokia|mappings|trace|configprops|logfile)|jolokia/|druid/index|solr/admin|console/(?:css|login|images)|invoker/jmx|jmx-console|web-console|manager/(?:html|text|status)|host-manager|_ignition/|telescope/requests|hnap1|boaform|gponform|setup\.cgi|cgi-bin/(?:luci|nobody|\.|%|test-cgi|php|bash|sh|status|env)|vendor/phpunit|_profiler/|debug/default|elmah\.axd|trace\.axd|\.well-known/acme-challenge/\.\.|_all_dbs|_cat/|_search\?|api/v1/(?:pods|namespaces)|portal/redlion|owa/auth/x\.js|autodiscover/autodiscover\.json\?|remote/fgt_lang|dana-na/|tmui/login|mgmt/tm/|nifi-api|wls-wsat|_async/asyncresponse|bea_wls|ws_utc|uddiexplorer|axis2/|cacti/|nagios/|zabbix/jsrpc)",
+        Category.SCANNER,
+        Severity.MEDIUM,
+        (Target.PATH,),
+        "a file or page that is never linked and that scanners ask for",
+    ),
+    BuiltinRule(
+        "protocol-header-injection",
+        r"(?i)[\r]\s*(?:set-cookie|location|content-(?:type|length|disposition|security-policy|encoding)|transfer-encoding|refresh|link|x-[a-z\-]+|host|status|access-control-[a-z\-]+|cache-control|connection|http/\d)\s*[:\d]|\bhttp/[01]\.[019]\s*[\r]|[\r]\s*(?:get|post|head|put|options|delete|trace|connect|patch)\s+[/h*]\S*\s+http/|[\r]\s*<",
+        Category.PROTOCOL,
+        Severity.HIGH,
+        (*PATH_AND_ARGUMENTS, Target.COOKIES, Target.HEADERS),
+        "a line break followed by a header, to split a response",
+    ),
+    BuiltinRule(
+        "protocol-line-break",
+        r"(?i)%(?:0d%0a|0d|0a)(?:%20|%09|\s)*(?:set-cookie|location|content-|http/)|%(?:e5%98%8d%e5%98%8a)|%u0?0?0d%u0?0?0a|%25250a|%250d%250a",
+        Category.PROTOCOL,
+        Severity.HIGH,
+        (Target.URI,),
+        "a line break in an encoding that only an attacker uses",
+    ),
+    BuiltinRule(
+        "protocol-not-inspected",
+        r"^\x00uninspected ",
+        Category.PROTOCOL,
+        Severity.MEDIUM,
+        (Target.URI, Target.HEADERS, Target.BODY, Target.ARGS),
+        "a part of the request was too long to be looked at",
+    ),
+    BuiltinRule(
+        "protocol-open-redirect",
+        r"(?i)^[\s]*(?:/{2,}|\\{2,}|/\\|\\/|https?:\\\\|https?:/\w|https?:\w)[\w.\-@%]+\.\w{2,}[/\\?#]?[^\s]*$",
+        Category.PROTOCOL,
+        Severity.LOW,
+        (Target.ARGS, Target.BODY),
+        "an address that leads off the site without looking like it",
+        2,
+    ),
+    BuiltinRule(
+        "protocol-odd-header",
+        r"(?i)^\x00|[\x00\r]",
+        Category.PROTOCOL,
+        Severity.MEDIUM,
+        (Target.HEADERS, Target.USER_AGENT, Target.REFERER),
+        "a control byte in a header",
+        3,
+    ),
+)

@@ -1,0 +1,106 @@
+"""Commands for a shell."""
+
+from gatewall.engine.waf.builtin.rule import EVERYTHING_SENT, BuiltinRule
+from gatewall.engine.waf.rules import Category, Severity
+
+_UNIX = (
+    r"(?:alias|apt(?:-get)?|arp|ash|at|awk|base32|base64|bash|bunzip2|busybox|bzcat|bzip2|cat|cd|chattr|chgrp|chmod|chown|"
+    r"chroot|cmp|comm|cp|cpio|cpulimit|crontab|csh|curl|cut|dash|dd|df|diff|dig|dmesg|docker|dos2unix|du|echo|ed|egrep|emacs|"
+    r"env|eval|exec|expand|export|fetch|fgrep|file|find|finger|fish|fold|ftp|gawk|gcc|gdb|getent|git|grep|gunzip|gzip|"
+    r"head|hexdump|hostname|host|hping3|htop|iconv|id|ifconfig|ip|iptables|java|jobs|kill|killall|ksh|last|lastlog|ldconfig|"
+    r"less|ln|locate|lp|ls|lsb_release|lscpu|lsof|lsmod|lua|lwp-download|lynx|mail|make|mawk|md5sum|mkdir|mkfifo|mknod|more|"
+    r"mount|mv|mysql|nano|nawk|nc|ncat|netcat|netstat|nice|nl|nmap|node|nohup|nping|nslookup|nstat|od|openssl|passwd|paste|perl|"
+    r"php\d?|pico|ping6?|pip\d?|pkexec|printenv|printf|ps|psql|pwd|python[\d.]*|rcp|realpath|reboot|rev|rm|rmdir|rpm|rsh|rsync|"
+    r"ruby|rvim|scp|screen|script|sed|service|set|sftp|sh|sha1sum|shutdown|sleep|socat|sort|source|sqlite3|ss|ssh|stat|strace|"
+    r"strings|stty|su|sudo|sysctl|systemctl|tac|tail|tar|taskset|tclsh|tcpdump|tcsh|tee|telnet|tftp|time|timeout|tmux|top|touch|"
+    r"tr|traceroute|uname|uniq|unlink|unzip|uptime|useradd|userdel|usermod|vi|view|vim|w3m|watch|wc|wget|whatis|which|who|whoami|"
+    r"whois|xargs|xxd|xz|xzcat|yum|zcat|zgrep|zip|zless|zsh)"
+)
+_WINDOWS = (
+    r"(?:arp|assoc|attrib|bcdedit|bitsadmin|cacls|cd|certutil|cmd|cmdkey|copy|cscript|del|dir|echo|erase|find|findstr|ftp|hostname|"
+    r"icacls|ipconfig|md|mkdir|more|move|msiexec|mshta|net1?|netsh|netstat|nltest|nslookup|ping|powershell|pwsh|rd|reg|regsvr32|ren|"
+    r"rmdir|route|rundll32|sc|schtasks|set|shutdown|start|systeminfo|taskkill|tasklist|tracert|tree|type|ver|vssadmin|wevtutil|"
+    r"where|whoami|wmic|wscript|xcopy)"
+)
+
+
+def _rule(key: str, pattern: str, reason: str, score: int = 5) -> BuiltinRule:
+    return BuiltinRule(f"rce-{key}", pattern, Category.RCE, Severity.CRITICAL, EVERYTHING_SENT, reason, score)
+
+
+RCE_RULES = (
+    _rule(
+        "shell-command",
+        r"(?i)(?:[;|`\r]|&&|&\s|\$\(|\|\||<\(|>\(|\{)\s*(?:[\w]+=\S*\s+)*(?:sudo\s+|exec\s+|command\s+|time\s+|nohup\s+|env\s+)?(?:/?[\w./]*/)?"
+        + _UNIX
+        + r"(?:\s+[-/~.$\"'\w*?{<>\\]|\s*[|;&`)>}<]|,[-/\w]|\s*$)",
+        "a shell command behind a separator",
+        4,
+    ),
+    _rule(
+        "known-command",
+        r"(?i)(?:[;|`\r]|&&|&\s|\$\(|\|\||<\(|>\(|\{|^|[\s'\"=(])\s*(?:/?[\w./]*/)?(?:whoami|uname(?:\s+-[a-z]+)?|ifconfig|ipconfig|netstat\s+-\w+|cat\s+[/.~$]\S|ls\s+-\w+|ls\s+/\w*|ps\s+(?:-?aux|-ef)|wget\s+(?:-\S+\s+)*(?:https?|ftp):|curl\s+(?:-\S+\s+)*\S*(?:https?:|\w\.\w)|ping\s+-[nci]\s*\d|nslookup\s+\S+|nc\s+(?:-\w+\s+)+|ncat\s+-|n(?:et)?cat\s+-\w*[el]|chmod\s+(?:\+x|[0-7]{3,4}|[ugoa]\+)|rm\s+-r?f|bash\s+-[ci]|sh\s+-[ci]|python[\d.]*\s+-c|perl\s+-\w*e|php\s+-r|ruby\s+-\w*e|node\s+-e|lua\s+-e|head\s+-\w?\d*\s*/|tail\s+-\w*\s*/|find\s+/\S*\s+-|grep\s+-\w+\s+\S+\s+/|tftp\s+-|telnet\s+\S+\s+\d+|echo\s+\S+\s*\|\s*base64|base64\s+-+d|xxd\s+-|openssl\s+s_client|mkfifo\s+/|crontab\s+-|systeminfo|tasklist\s*(?:/|$)|net\s+(?:user|view|localgroup|group|share|start|use)\b|dir\s+(?:/\w|[a-z]:\\|\\)|type\s+[%\w]*:?\\|certutil\s+-|bitsadmin\s+/|powershell(?:\.exe)?\s+-\w|cmd(?:\.exe)?\s*/[ckr]\b|wmic\s+\w+|reg\s+(?:add|query|delete|save)\s|schtasks\s+/|mshta\s+\w|regsvr32\s+/|rundll32\s+\w|vssadmin\s+\w|id;|sleep\s+\d+\s*(?:[;|&`)]|$)|touch\s+/\w|kill\s+-\d|useradd\s+-?\w|passwd\s+\w+\s*$|mail\s+-s\s|sudo\s+-?\w+\s)",
+        "a command as it is typed",
+        4,
+    ),
+    _rule(
+        "separated-command",
+        r"(?i)(?:[;|`\r]|&&|&\s|\$\(|\|\||<\(|>\()\s*(?:/?[\w./]*/)?(?:whoami|uname|ifconfig|cat\s+[/.~$]|ls\s+[-/]|ls\s*$|id\s*(?:[;|&`)]|$)|pwd\s*(?:[;|&`)]|$)|ps\s+-?\w|wget\s|curl\s|ping\s+-?\w|nslookup\s|nc\s+-?\w|ncat\s|chmod\s|rm\s+-|bash\b|sh\s+-|sh\s*$|python[\d.]*\s|perl\s+-|php\s+-|ruby\s+-|sleep\s+\d|echo\s+[\w$'\"`(]|printf\s|env\s*$|set\s*$|netstat|dir\s*(?:$|[/\\a-z]:?)|type\s+\S|net\s+\w|ipconfig|systeminfo|tasklist|powershell|cmd\b|ver\s*$|telnet\s|tftp\s|ssh\s|head\s|tail\s|more\s|less\s|tac\s|nl\s|find\s+/|grep\s|awk\s|sed\s|cp\s+\S+\s+\S|mv\s+\S+\s+\S|touch\s|mkdir\s|kill\s|export\s|uptime|hostname|who\b|last\b|df\b|mount\b|dmesg|lsof|reboot|shutdown\s|base64\s|xxd\s|od\s+-|strings\s|sort\s+/|date\s*$|expr\s+\d|getent\s|phpinfo|exec\s|eval\s|system\s)",
+        "a separator and a command that is used to explore a machine",
+    ),
+    _rule(
+        "shell-path",
+        r"(?i)(?:^|[\s;|&`$(=<>'\"!,{])(?:/usr)?(?:/local)?/s?bin/(?:[\w?*\[{$'\"\\@]+)|\b(?:ba|da|z|k|c|tc|a)sh\s+-\w*[ci]\b|/dev/(?:tcp|udp)/|\bcommand\.com\b|\bcmd(?:\.exe)?\s*(?:/|\^|%20)\s*[ckr]\b|\bcmd\.exe\b|\bpowershell(?:\.exe)?\b\s*(?:-|\(|\{|\"|\[)|\bscrobj\.dll\b",
+        "the path of a shell or program",
+    ),
+    _rule(
+        "substitution",
+        r"(?i)\$\(\s*[a-z/.<\"'\\$({]+[^)]*\)?|\$\{IFS\}|\$IFS\b|`\s*[a-z/][\w/.\s\-$|>&'\"]*`|\$\(\(\s*[\w+*\-/\s]+\)\)|<\(\s*\w|>\(\s*\w|\$\{[\w#!@:?\-]*[:#%/^,][^}]*\}|\$\{?(?:PATH|HOME|SHELL|PWD|OLDPWD|HOSTTYPE|BASH\w*|PS[14])\b(?::|\})?",
+        "a command whose output becomes part of another",
+        4,
+    ),
+    _rule(
+        "reverse-shell",
+        r"(?i)\bn(?:et)?cat?\b[^\r]*\s-\w*[ec]\b|\b(?:bash|sh)\s+-i\b|/dev/(?:tcp|udp)/|\bmkfifo\b[^\r]*\|\s*(?:nc|sh|/bin)|\bsocket\s*\.\s*(?:socket|SOCK_STREAM)|\bpty\.spawn\b|\bfsockopen\s*\(|\|\s*(?:ba|da|z|k)?sh\b|\b(?:wget|curl|fetch)\b[^\r|;]*[|;]\s*(?:sudo\s+)?(?:ba|da|z|perl|python|/|\./|chmod|sh\b)|\bbase64\s+(?:-d|--decode|-D)\b|\bexec\s+\d+<>|\bxterm\s+-display\b|\btelnet\s+\S+\s+\d+\s*\|",
+        "a shell that calls the attacker back",
+    ),
+    _rule(
+        "redirection",
+        r"(?i)(?:\s|\w|\d)>{1,2}\s*/(?:dev|tmp|etc|var|proc|root|home|usr|opt|bin)/|2>&1|<<<\s*['\"$\w{]|[<>]&\d|>\s*[/\w.\-]+\.(?:php|jsp|aspx?|sh|txt|html?|log)\b|<\s*/etc/|\|\s*tee\s",
+        "output that goes to a file",
+        4,
+    ),
+    _rule(
+        "wildcard-path",
+        r"/(?:[\w?*]*\?[\w?*]*){1}/[\w?*]*[?*][\w?*/]*|/\w*\[[\w^\-]+\]\w*[/\w]*|/(?:e|et|etc|bi|b|bin|us|usr)\*+/|/\?+/|\{(?:/?[\w./\-]+,)+[/\w.\-$]+\}|/(?:bin|etc|usr)/\S*[?*\[]",
+        "a path with wildcards, which a shell completes",
+        4,
+    ),
+    _rule(
+        "broken-word",
+        r"(?i)(?:\b|[\s;|&`(])(?:[a-z]['\"\\^]{1,2}){2,}[a-z]|(?:c[\\'\"^]+a[\\'\"^]*t|c[\\'\"^]*a[\\'\"^]+t|w[\\'\"^]+g|wh?[\\'\"^]+o|l[\\'\"^]+s|b[\\'\"^]+a|p[\\'\"^]+i)\b|\b[a-z]+\$(?:[@*]|\{?[@*]\}?|\(\)|\{\w\})[a-z]+|\$'\\[x\d]|\bev[\\'\"]+al\b|\$\{?!\w+\}?|\b[a-z]{1,6}(?:\^[a-z]{1,6}){2,}|%[a-z]+:~\d+,\d+%",
+        "a command with quotes between its letters, to get past a filter",
+    ),
+    _rule("shellshock", r"\(\s*\)\s*\{[^}]*[;:}]", "a function definition that old bash versions run (CVE-2014-6271)"),
+    _rule(
+        "windows-command",
+        r"(?i)(?:[;|&`\r]|&&|\|\|)\s*(?:[a-z]:\\[\w\\. ]*\\)?" + _WINDOWS + r"(?:\.exe|\.com|\.bat)?(?:\s+[-/\\%\"'\w]|\s*[|&>;]|\s*$)",
+        "a command of Windows behind a separator",
+        4,
+    ),
+    _rule(
+        "powershell",
+        r"(?i)\b(?:invoke-(?:expression|webrequest|restmethod|command|mimikatz|shellcode|item|wmimethod|obfuscation)|iex\s*[(\"$]|new-object\s+(?:system\.|net\.|io\.|-com)|downloadstring|downloadfile|start-(?:process|bitstransfer|job)|get-(?:content|childitem|process|service|wmiobject|credential|command|item|help|host|location|date)\b|set-executionpolicy|-(?:enc(?:odedcommand)?|exec(?:utionpolicy)?|nop(?:rofile)?|windowstyle|w\s+hidden)\b|frombase64string|\[system\.(?:text|convert|net|io|reflection)|add-type\b|convertto-securestring|out-file\b|import-module\b|select-string\b|write-output\b)",
+        "PowerShell",
+    ),
+    _rule(
+        "interpreter",
+        r"(?i)\b(?:os\.(?:system|popen|exec\w*|spawn\w*|environ|listdir|getcwd)|subprocess\s*\.\s*(?:popen|call|run|check_\w+)|commands\.getoutput|__import__\s*\(|importlib\b|eval\s*\(\s*compile|exec\s*\(\s*['\"]|execfile\s*\(|pickle\.loads|cpickle|yaml\.load|platform\.\w+\(\)|kernel\s*\.\s*(?:system|exec|open|fork|spawn|`)|io\.(?:popen|read|sysopen)|file\.(?:read|open|write)\s*\(|process\.(?:spawn|clock_gettime|kill)|open3\.|%x[\[{(]|dir\.(?:glob|entries)|erb\.new|instance_eval|class_eval|send\s*\(?\s*:(?:system|eval)|socket\.gethostby\w+|require\s*\(?\s*['\"](?:open3|socket|child_process|fs|os|net|http|vm|path)['\"])",
+        "a call of Python, Ruby or Node that runs a command",
+    ),
+    _rule(
+        "download",
+        r"(?i)\b(?:wget|curl|fetch|lwp-download|lynx|aria2c|tftp)\b[\s+]+(?:-\S+\s+)*['\"]?(?:https?|ftp)://|\bscp\s+\S+@\S+:|\bgit\s+clone\s|\b(?:pip|npm|gem|apt(?:-get)?|yum)\s+install\b",
+        "a command that fetches a file",
+    ),
+)

@@ -1,0 +1,146 @@
+"""SQL injection."""
+
+from gatewall.engine.waf.builtin.rule import VALUES, BuiltinRule
+from gatewall.engine.waf.rules import Category, Severity, Target
+
+_WHERE = (Target.PATH, *VALUES)
+
+
+def _rule(key: str, pattern: str, reason: str, score: int = 5, severity: Severity = Severity.HIGH) -> BuiltinRule:
+    return BuiltinRule(f"sqli-{key}", pattern, Category.SQLI, severity, _WHERE, reason, score)
+
+
+SQLI_RULES = (
+    _rule(
+        "union-select",
+        r"(?i)\bunion\b[^a-z]*(?:(?:all|distinct|distinctrow)\b[^a-z]*)?select\b",
+        "UNION SELECT appends the attacker's rows to a query",
+        severity=Severity.CRITICAL,
+    ),
+    _rule(
+        "tautology",
+        r"""(?i)['"`)\d%]\s*\)*\s*(?:\bx?or\b|\band\b|\|\||&&|\bnot\b|\bhaving\b|\bwhere\b|\bdiv\b)[\s(!~+\-]*(?:not[\s(]*|binary\s*|exists[\s(]*)?"""
+        r"""(?:'[^'<>]*'?|"[^"<>]*"?|`[^`]*`|\d[\w.]*|@@?\w+|\w+\([^()]*\)|null|true|false)[\s)]*"""
+        r"""(?:=|<=>|[<>]=?|!=|\|\||--|#|\blike\b|\brlike\b|\bregexp\b|\bsounds\s|\bbetween\b|\bin\s*\(|\bis\s|;|$)""",
+        "a quote or number followed by a comparison that is always true",
+        severity=Severity.CRITICAL,
+    ),
+    _rule(
+        "comparison",
+        r"""(?i)(?:^|[\s)'"`\d(&|])(?:or|and|having|where|xor)[\s(+\-!~]+(?:not\s+)?['"`]?(\d+|[a-z]{1,8})['"`]?\s*(?:=|<=>|[<>]|!=|like|rlike|regexp)\s*[('"`]?(?:\d|['"`(]|select\b|[a-z]+\s*\()""",
+        "AND or OR with a comparison of constants",
+    ),
+    _rule(
+        "quote-operator",
+        r"""(?i)['"`]\s*(?:(?:\|\||&&|\bx?or\b|\band\b|\blike\b|\brlike\b|\bregexp\b|\bdiv\b|\bin\b|\bis\b|=|<=>|<>|!=|\^|\*|%|/)\s*['"`(]|\+\s*['"`(]\s*(?:\+|select|char|chr|n?varchar|@|$))""",
+        "a quote that ends a string and goes on with an operator and another string",
+        4,
+    ),
+    _rule(
+        "comment-end",
+        r"""(?i)(?:['"`]|['"`)\d]\s*[;)]|\bor\b[^=]*=[^=]*)\s*\)*\s*;?\s*(?:--[\s+\-]*|#|/\*[\s!]*|;\s*%00|;\x00)$""",
+        "a value that ends a string and comments the rest of the query out",
+    ),
+    _rule(
+        "stacked-query",
+        r"(?i);[\s)(]*(?:drop|alter|create|truncate|rename|shutdown|backup|grant|revoke|declare|exec(?:ute)?|call|waitfor|insert\s+into|delete\s+from|update\s+\w+\s+set|select\b|set\s+@|begin\s|if\s*\(|merge\s|load\s+data|copy\s+\w+\s+from|print\s|dbcc\s|go\s*$)",
+        "a second statement behind a semicolon",
+        severity=Severity.CRITICAL,
+    ),
+    _rule(
+        "time-delay",
+        r"(?i)\b(?:pg_sleep(?:_for|_until)?|sleep|dbms_lock\.sleep|user_lock\.sleep)\s*\(\s*[\d'(]|\bbenchmark\s*\([^,]*,|\bwaitfor\s+(?:delay|time)\s*['\d]|\bdbms_pipe\.receive_message\b|\brandomblob\s*\(|\bgenerate_series\s*\(|\bheavy\s+query\b",
+        "a delay function, used to read a database through its answer time",
+    ),
+    _rule(
+        "select-columns",
+        r"(?i)\bselect\b[\s(]+(?:distinct\s+|top\s+\d+\s+|all\s+)?(?:\*|@@\w+|[\w.`\"\[\]]+\s*,|count\s*\(|(?:group_)?concat|char\s*\(|chr\s*\(|null\b|0x|['\d]|\(\s*select|case\s|if\s*\(|user\b|version\b|database\b|current_|sleep|benchmark|cast\s*\(|convert\s*\(|load_file|pg_|dbms_|utl_|xmltype|extractvalue|hex\s*\(|substr|mid\s*\(|ascii\s*\(|length\s*\(|min\s*\(|max\s*\(|name\b[^=]*\bfrom\b|password\b|login\b)",
+        "SELECT with what only an attacker asks for through a parameter",
+    ),
+    _rule(
+        "select-from",
+        r"""(?i)\bselect\b[^;=<>]+\bfrom\b[\s(]*[\w"`\[.@]+(?:\s*(?:$|;|--|#|\)|,|/\*)|\s+(?:where|limit|order|group|union|having|join|as|into)\b)""",
+        "SELECT ... FROM with what follows in a query",
+    ),
+    _rule(
+        "subquery",
+        r"(?i)[(=,<>|+]\s*\(?\s*select\b[\s(*'\"@`]",
+        "a query inside an expression",
+    ),
+    _rule(
+        "catalogue",
+        r"(?i)\binformation_schema\b|\bsys(?:objects|columns|databases|logins|users|comments|processes|files|indexes|xlogins)\b|\bsys\.(?:objects|tables|columns|databases|user_\w+|all_\w+|dba_\w+|sysobjects)\b|\b(?:all|user|dba)_(?:tables|tab_columns|users|objects|catalog|constraints|source|views)\b|\bsqlite_(?:master|temp_master|schema|version)\b|\bpg_(?:catalog|shadow|user|tables|class|database|stat_activity|read_file|ls_dir)\b|\bmysql\s*\.\s*(?:user|db|host|innodb_)|\bmsys(?:objects|aces|queries|relationships)\b|\bv\$(?:version|instance|session|database)\b|@@(?:version|hostname|datadir|servername|basedir|global|language|spid|identity)\b|\bnorthwind\b|\btempdb\b|\brdb\$(?:relations|database)|\bmaster\s*\.\.?\s*sys",
+        "a table or variable that describes the database itself",
+    ),
+    _rule(
+        "dangerous-function",
+        r"(?i)\b(?:extractvalue|updatexml|load_file|group_concat|name_const|gtid_subset|gtid_subtract|st_latfromgeohash|xmltype|polygon|linestring|multipoint|geometrycollection|multilinestring|to_timestamp_tz|ctxsys\.drithsx|utl_(?:http|inaddr|file|smtp|tcp)|dbms_(?:java|xmlgen|xmlquery|ldap|random|utility|assert)|httpuritype|sys_context|sys_eval|sys_exec|lo_(?:import|export)|xp_(?:cmdshell|regread|regwrite|regdelete|dirtree|fileexist|subdirs|makecab|servicecontrol|enumdsn|loginconfig|ntsec|terminate|availablemedia)|sp_(?:executesql|oacreate|oamethod|password|makewebtask|addextendedproc|addlogin|addsrvrolemember|configure|helpdb|who)|openrowset|opendatasource|openquery|is_srvrolemember|is_member|has_dbaccess|fn_(?:virtualfilestats|xe_file_target_read_file|get_audit_file|trace_gettable)|query_to_xml|database_to_xml|table_to_xml|cursor_to_xml|json_keys|procedure\s+analyse|bulk\s+insert|make_set|export_set|row_count|found_rows|last_insert_id|ifnull|nullif|bit_xor|crc32|uncompress|aes_(?:en|de)crypt|des_(?:en|de)crypt|pg_client_encoding|quote_ident|quote_literal|string_agg|array_agg|unhex|binary_checksum|newid|charindex|nvarchar|sqlite_compileoption|load_extension|writefile|readfile|fts3_tokenizer)\s*\(|\bctxsys\.|\b(?:xp|sp)_(?:cmdshell|executesql|oacreate|makewebtask|dirtree|regread|password)\b",
+        "a function that attackers use to read files, run commands or provoke telling errors",
+    ),
+    _rule(
+        "function-call",
+        r"(?i)(?:^|[\s'\"(,=+|<>&\d)*/%-])(?:ascii|substr(?:ing)?|char|chr|nchar|unicode|concat(?:_ws)?|count|database|current_user|session_user|system_user|schema|user|version|convert|cast|hex|bin|ord|mid|length|len|instr|locate|position|rpad|lpad|elt|field|floor|rand|md5|sha1|if|isnull|iif|coalesce|greatest|least|to_char|decode|nvl|replace|repeat|reverse|exp|std|sum|avg|max|min|quarter|curdate|sysdate|now|benchmark|strcmp|concat|trim|lower|upper|soundex|space|format)\s*\(",
+        "a function call as in SQL",
+        2,
+    ),
+    _rule(
+        "built-string",
+        r"(?i)\b(?:n?char|chr)\s*\(\s*(?:0x[0-9a-f]+|\d+)\s*(?:,\s*\d+|\)\s*(?:\|\||\+|&|,)\s*(?:n?char|chr)\b|\)\s*(?:\|\||=|\+))|(?:\|\||\+)\s*(?:n?char|chr)\s*\(\s*\d|\bconcat(?:_ws)?\s*\(\s*(?:0x|char|['\"(@]|\w+\s*,)",
+        "a string put together from numbers, to avoid quotes",
+    ),
+    _rule(
+        "conditional",
+        r"(?i)\bcase\b\s*(?:[\w('\"`]+\s*)?\bwhen\b[^\r]+\bthen\b|\bif\s*\([^,]*(?:[=<>]|\blike\b)[^,]*,[^,]+,|\belt\s*\([^,]*[=<>]|\biif\s*\([^,]+,|\bwhen\b[^\r]+\bthen\b[^\r]+\belse\b[^\r]+\bend\b",
+        "an expression that answers one way or the other, to read a database bit by bit",
+    ),
+    _rule(
+        "outfile",
+        r"(?i)\binto[\s]+(?:out|dump)file\b|\bload\s+data\s+(?:local\s+)?infile\b|\bfrom\s+program\b|\battach\s+database\b|\binto\s+@\w",
+        "a query that writes or reads files",
+        severity=Severity.CRITICAL,
+    ),
+    _rule(
+        "order-by-number",
+        r"""(?i)['")\d\-]\s*\)*\s*(?:order|group)\s+by\s+(?:\d+|\(|@|[a-z]+\()|\b(?:order|group)\s+by\s+\d+\s*(?:,|--|#|/\*|;|desc\b|asc\b|$)|\bhaving\s+\d|\blimit\s+\d+\s*(?:,\s*\d+\s*)?(?:offset\s+\d+\s*)?(?:--|#|/\*|into|union|procedure|;)|\bprocedure\s+analyse\b""",
+        "ORDER BY, HAVING or LIMIT with a number, to count the columns of a query",
+    ),
+    _rule(
+        "data-change",
+        r"(?i)\binsert\s+(?:ignore\s+|delayed\s+)?into\s+[\w`\"\[.]+\s*(?:\(|values|select)|\bdelete\s+from\s+[\w`\"\[.]+(?:\s+where\b|\s*;|\s*--|\s*$)|\bupdate\s+[\w`\"\[.]+\s+set\s+[\w`\"\[.]+\s*=|\bon\s+duplicate\s+key\s+update\b|\breturning\s+\w+\s+into\b",
+        "a statement that changes rows",
+    ),
+    _rule(
+        "schema-change",
+        r"(?i)\b(?:drop|truncate)\s+(?:table|database|schema|view|procedure|function|index|column|trigger|user|login)\s+(?:if\s+exists\s+)?[\w`\"\[.]|\balter\s+(?:table|database|user|login|session|system)\s+\w|\bcreate\s+(?:or\s+replace\s+)?(?:table|database|function|procedure|trigger|view|schema|login|temporary)\s+[\w`\"\[.]+\s*(?:\(|as\b|returns|returning|with\b|$)|\bcreate\s+user\s+\S+\s+identified\b|\bgrant\s+(?:all|select|insert|execute|dba)\b[^\r]*\b(?:on|to)\b",
+        "a statement that changes tables or accounts",
+        severity=Severity.CRITICAL,
+    ),
+    _rule(
+        "execute",
+        r"(?i)\bexec(?:ute)?\b[\s(]+(?:immediate\b|master\b|[xs]p_|@|n?char\b|n?varchar\b|['(])|\bdeclare\s+@\w+|\b(?:shutdown|backup\s+database)\s+(?:with\b|\w+\s+to\b|;)|\bexec\s*\(\s*@|\bprepare\s+\w+\s+from\b|\bhandler\s+\w+\s+open\b|\bautonomous_transaction\b|\bif\s*\(\s*\d+\s*[=<>]\s*\d+|\bend\s+if\b|\bdbcc\s+\w+",
+        "a statement that runs text as a statement",
+    ),
+    _rule(
+        "hex-string",
+        r"(?i)(?:[=(,\s|+]|^)0x[0-9a-f]{6,}(?:[\s),;|+#\-]|$)|\bx'[0-9a-f]{4,}'|\bb'[01]{6,}'",
+        "a string written in hexadecimal",
+        2,
+    ),
+    _rule(
+        "version-comment",
+        r"(?i)/\*!\d*\s*\w|/\*!?\d*\*/\w|\w/\*[^*/]*\*/\s*(?:union|select|or|and|from|where|order|sleep|\()",
+        "a comment that MySQL runs, or one that stands between words",
+        severity=Severity.CRITICAL,
+    ),
+    _rule(
+        "quoted-null",
+        r"""(?i)['"`)]\s*(?:is\s+(?:not\s+)?null|between\s+['"\d(]|sounds\s+like\b|r?like\s+['"(%\d]|regexp\s+['"(]|collate\s+\w|like\s*$|in\s*\(\s*['"\d]|procedure\b|union\b|offset\s+\d|limit\s+\d)""",
+        "a quote that ends a string and goes on with a condition",
+    ),
+    _rule(
+        "broken-quote",
+        r"""(?i)^[\w\s.@\-]{0,40}['"`][)\s]*$|^[\w.\-]*['"]{2,}$""",
+        "a value that ends in a lone quote, the first thing that is tried",
+        2,
+    ),
+)

@@ -1,0 +1,75 @@
+"""Matches the built-in rules: all values of a request in one scan. No I/O.
+
+The engine says of each pattern where a match of it ends. That value decides where the rule looks at
+it; where it does not, or is told not to, RE2 looks at the other values one by one.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from itertools import accumulate
+
+from gatewall.engine.model import AccessRequest
+from gatewall.engine.waf import transforms
+from gatewall.engine.waf.builtin import BUILTIN_RULES
+from gatewall.engine.waf.lines import on_one_line
+from gatewall.engine.waf.placed import Placed
+from gatewall.engine.waf.reading import Value, values_of
+from gatewall.engine.waf.rules import Operator, WafRule
+from gatewall.engine.waf.scanning import Scanner
+from gatewall.engine.waf.scope import Scope
+
+PATTERNS = tuple([on_one_line(rule.pattern).encode("ascii") for rule in BUILTIN_RULES])
+"""What is compiled into one database, whichever rules are on."""
+_NUMBERS = {rule.pattern: number for number, rule in enumerate(BUILTIN_RULES)}
+
+
+class BuiltinMatcher:
+    """The built-in rules of one policy."""
+
+    __slots__ = ("_by_number", "_others", "scanner")
+
+    def __init__(self, rules: Iterable[tuple[int, WafRule]], scanner: Scanner) -> None:
+        """Take the rules with their places in the order. Raises PatternRefused."""
+        self.scanner = scanner
+        self._by_number: dict[int, list[Placed]] = {}
+        self._others: list[Placed] = []
+        for position, rule in rules:
+            number = _NUMBERS.get(rule.pattern)
+            if number is None or rule.transforms or rule.operator is not Operator.REGEX:
+                self._others.append(Placed.of(position, rule))  # changed by hand, or of another version
+            else:
+                self._by_number.setdefault(number, []).append(Placed.of(position, rule))
+
+    def matches(self, request: AccessRequest, domain: str | None) -> list[Placed]:
+        """Return the rules that match the request, in no order."""
+        values = values_of(request)
+        text = "\n".join([value for _, _, value in values]).encode("latin-1")
+        hits = self.scanner.scan(text)
+        if not hits and not self._others:
+            return []
+        scope = Scope(request, domain)
+        ends = list(accumulate([len(value) + 1 for _, _, value in values], initial=-1))[1:]
+        found = []
+        for number, end in hits:
+            for placed in self._by_number.get(number, ()):
+                if scope.covers(placed.rule) and _holds(placed, values, bisect_left(ends, end), scope):
+                    found.append(placed)
+        found += [each for each in self._others if scope.covers(each.rule) and _holds(each, values, None, scope)]
+        return found
+
+
+def _holds(placed: Placed, values: list[Value], hit: int | None, scope: Scope) -> bool:
+    """True if a value that the rule looks at matches; the one at ``hit`` is known to."""
+    if hit is not None and _looks_at(placed, values[hit], scope):
+        return True
+    return any(
+        index != hit
+        and _looks_at(placed, value, scope)
+        and placed.test(transforms.apply(placed.rule.transforms, value[2].encode("latin-1")))
+        for index, value in enumerate(values)
+    )
+
+
+def _looks_at(placed: Placed, value: Value, scope: Scope) -> bool:
+    target, name, _ = value
+    return target in placed.targets and not scope.spares(placed.rule, name)

@@ -1,0 +1,76 @@
+"""The built-in rules as they come, held against one request: for measuring. No I/O."""
+
+from collections import Counter
+from collections.abc import Iterable
+from ipaddress import IPv4Address
+
+from gatewall.engine.model import AccessRequest
+from gatewall.engine.waf.builtin import BUILTIN_RULES
+from gatewall.engine.waf.matcher import RuleSet
+from gatewall.engine.waf.rules import Operator, WafRule
+
+THRESHOLD = 5
+"""The default of ``waf_threshold``."""
+
+
+def builtin_rules() -> tuple[WafRule, ...]:
+    """Return the built-in rules as an installation has them that changed none."""
+    return tuple(
+        WafRule(
+            id=number,
+            name=rule.key,
+            pattern=rule.pattern,
+            operator=Operator.REGEX,
+            targets=rule.targets,
+            transforms=rule.transforms,
+            category=rule.category,
+            score=rule.score,
+            builtin=True,
+        )
+        for number, rule in enumerate(BUILTIN_RULES, 1)
+    )
+
+
+class Judge:
+    """Says of raw requests whether the built-in rules would refuse them."""
+
+    def __init__(self) -> None:
+        self._rules = RuleSet(builtin_rules())
+
+    def __call__(
+        self, method: bytes, uri: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes | None = None
+    ) -> bool:
+        return bool(self.refusing(request_of(method, uri, headers, body)))
+
+    def matches(self, request: AccessRequest) -> tuple[WafRule, ...]:
+        """Return the rules that match."""
+        return tuple(self._rules.inspect(request, None))
+
+    def refusing(self, request: AccessRequest) -> tuple[WafRule, ...]:
+        """Return the rules that match, if the scores of one category reach the threshold."""
+        found = self.matches(request)
+        scores: Counter[str] = Counter()
+        for rule in found:
+            scores[rule.category] += rule.score
+        return found if scores and max(scores.values()) >= THRESHOLD else ()
+
+
+def request_of(
+    method: bytes, uri: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes | None = None
+) -> AccessRequest:
+    """Return the access request that a proxy would show us of this one."""
+    named = tuple([(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers])
+    cookies = []
+    for name, value in named:
+        if name == "cookie":
+            parts = [part.strip().partition("=") for part in value.split(";", 256)]
+            cookies += [(key, text) if equals else ("", key) for key, equals, text in parts]
+    return AccessRequest(
+        at=0.0,
+        client=IPv4Address("192.0.2.1"),
+        method=method.decode("latin-1"),
+        uri=uri.decode("latin-1"),
+        headers=named,
+        cookies=tuple(cookies),
+        body=body,
+    )

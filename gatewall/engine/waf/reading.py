@@ -1,0 +1,167 @@
+"""What the built-in rules look at: the request as an attacker's target would read it. No I/O.
+
+A value is shown as sent (percent-decoded), and in further forms where those differ: without entities,
+escapes and comments; without what a shell drops; and what it is base64 or JSON of. A line feed is in
+no value: values are joined by it.
+"""
+
+import json
+
+from gatewall.engine.model import AccessRequest
+from gatewall.engine.waf.decoding import base64_decoded, loosened, percent_decoded, unquoted
+from gatewall.engine.waf.rules import Target
+
+Value = tuple[Target, str | None, str]
+"""Where a value stands, the name of its argument, header or cookie, and its text (latin-1)."""
+
+MAX_URI = 16_384
+MAX_HEADER = 8_192
+MAX_HEADERS = 65_536
+MAX_SEPARATE = 256
+"""How many arguments and cookies are matched one by one; those behind are one value together."""
+_MAX_INSIDE = 64  # values taken out of one JSON text
+_MAX_DEPTH = 3  # base64 in JSON in base64
+UNINSPECTED = "\x00uninspected "
+"""Begins the value that says which part was too long to be looked at; the name of the part follows."""
+
+_PLAIN_HEADERS = frozenset(
+    {
+        "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "connection",
+        "content-length", "cookie", "dnt", "date", "forwarded", "host", "if-match", "if-modified-since", "if-none-match",
+        "if-range", "if-unmodified-since", "keep-alive", "origin", "pragma", "priority", "purpose", "range", "referer",
+        "sec-ch-ua", "sec-ch-ua-arch", "sec-ch-ua-bitness", "sec-ch-ua-full-version-list", "sec-ch-ua-mobile",
+        "sec-ch-ua-model", "sec-ch-ua-platform", "sec-ch-ua-platform-version", "sec-fetch-dest", "sec-fetch-mode",
+        "sec-fetch-site", "sec-fetch-user", "sec-gpc", "sec-websocket-extensions", "sec-websocket-key",
+        "sec-websocket-version", "te", "trailer", "transfer-encoding", "upgrade", "upgrade-insecure-requests",
+        "user-agent", "via", "x-real-ip", "x-request-id", "x-requested-with",
+    }
+)  # fmt: skip
+_TRIGGERS = ("'", '"', "\\", "&", "/*", "$", "`", "^", "\x00", "\xef")
+
+
+def values_of(request: AccessRequest) -> list[Value]:
+    """Return everything that is looked at, in the order in which it is scanned."""
+    uri = request.uri
+    values: list[Value] = []
+    if len(uri) > MAX_URI:
+        values.append((Target.URI, None, UNINSPECTED + "uri"))
+        uri = uri[:MAX_URI]
+    path, _, query = uri.partition("?")
+    if "%" in uri or "\\" in uri:
+        values.append((Target.URI, None, uri))
+    _path(values, path)
+    if query:
+        _arguments(values, Target.ARGS, query)
+    _headers(values, request)
+    for name, value in request.cookies[:MAX_SEPARATE]:
+        if not _is_token(value):
+            _add(values, Target.COOKIES, name, percent_decoded(value[:MAX_HEADER]))
+    return values
+
+
+def _is_token(text: str) -> bool:
+    return text.isalnum() or text.replace("-", "").replace("_", "").replace(".", "").isalnum()
+
+
+def _path(values: list[Value], path: str) -> None:
+    path = percent_decoded(path)
+    _add(values, Target.PATH, None, path, base64=False)
+    last = path.rpartition("/")[2]
+    if (inside := base64_decoded(last)) is not None:
+        _add(values, Target.PATH, None, percent_decoded(inside))
+
+
+def _arguments(values: list[Value], target: Target, query: str) -> None:
+    if "+" in query:
+        query = query.replace("+", " ")
+    parts = query.split("&", MAX_SEPARATE)
+    rest = parts.pop() if len(parts) > MAX_SEPARATE else ""
+    names = Target.ARG_NAMES if target is Target.ARGS else target
+    for part in parts:
+        name, _, value = part.partition("=")
+        if "%" in name:
+            name = percent_decoded(name)
+        if not name.isalnum():
+            _add(values, names, name, name)
+        if value and not (value.isalnum() and len(value) < 12):
+            _add(values, target, name, percent_decoded(value) if "%" in value else value)
+    if rest:
+        _add(values, target, None, percent_decoded(rest.replace("&", "\f")))
+
+
+def _headers(values: list[Value], request: AccessRequest) -> None:
+    left = MAX_HEADERS
+    for name, value in request.headers:
+        left -= len(value)
+        if len(value) > MAX_HEADER or left < 0:
+            values.append((Target.HEADERS, name, UNINSPECTED + name))
+            value = value[:MAX_HEADER] if left > 0 else ""  # noqa: PLW2901 - cut to what is looked at
+        if name == "user-agent":
+            values.append((Target.USER_AGENT, None, value))
+        elif name == "referer":
+            _referer(values, value)
+        elif name not in _PLAIN_HEADERS and not _is_token(value):
+            _add(values, Target.HEADERS, name, percent_decoded(value))
+
+
+def _referer(values: list[Value], value: str) -> None:
+    address, _, query = value.partition("?")
+    if query:
+        _arguments(values, Target.REFERER, query)
+    if "%" in address or "<" in address or not address.startswith("http"):
+        _add(values, Target.REFERER, None, percent_decoded(address))
+
+
+def _add(values: list[Value], target: Target, name: str | None, text: str, *, base64: bool = True, depth: int = 0) -> None:
+    """Add a value and the other forms that it has."""
+    if "\n" in text:
+        text = text.replace("\n", "\r")
+    values.append((target, name, text))
+    if text.isalnum():
+        if base64 and len(text) >= 12:
+            _look_through(values, target, name, text, depth)
+        return
+    for trigger in _TRIGGERS:
+        if trigger in text:
+            _other_forms(values, target, name, text)
+            break
+    if base64:
+        _look_through(values, target, name, text, depth)
+
+
+def _other_forms(values: list[Value], target: Target, name: str | None, text: str) -> None:
+    loose = loosened(text).replace("\n", "\r")
+    if loose != text:
+        values.append((target, name, loose))
+    bare = unquoted(loose)
+    if bare != loose:
+        values.append((target, name, bare))
+
+
+def _look_through(values: list[Value], target: Target, name: str | None, text: str, depth: int) -> None:
+    """Add what the text is base64 or JSON of."""
+    if depth >= _MAX_DEPTH:
+        return
+    if (inside := base64_decoded(text)) is not None:
+        _add(values, target, name, percent_decoded(inside), depth=depth + 1)
+    elif text[:1] in {"{", "["}:
+        for each in _json_texts(text):
+            _add(values, target, name, percent_decoded(each), depth=depth + 1)
+
+
+def _json_texts(text: str) -> list[str]:
+    """Return names and texts of a JSON text, none if it is not JSON."""
+    try:
+        waiting = [json.loads(text)]
+    except (ValueError, RecursionError):
+        return []
+    found: list[str] = []
+    while waiting and len(found) < _MAX_INSIDE:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            waiting += [*item, *item.values()]
+        elif isinstance(item, list):
+            waiting += item
+        elif isinstance(item, str):
+            found.append(item.encode("latin-1", "replace").decode("latin-1"))
+    return found

@@ -1,0 +1,78 @@
+"""Hyperscan (Vectorscan): finds many patterns in one pass. The only module that knows it."""
+
+from collections.abc import Sequence
+from threading import local
+
+from gatewall.engine.waf.scanning import Hit
+
+try:
+    import hyperscan
+except ImportError:  # no wheel for this machine
+    hyperscan = None
+
+AVAILABLE = hyperscan is not None
+
+
+class DatabaseRefused(ValueError):
+    """The patterns or bytes make no database; the message says why."""
+
+
+class VectorScanner:
+    """A block-mode database. Safe to share: each thread has its own scratch space."""
+
+    name = "hyperscan"
+
+    def __init__(self, database: "hyperscan.Database") -> None:
+        self._database = database
+        self._local = local()
+
+    @classmethod
+    def compiled(cls, patterns: Sequence[bytes]) -> "VectorScanner":
+        """Compile the patterns, each on its own lines (``^`` and ``$`` hold at line feeds).
+
+        Raises DatabaseRefused if one of them cannot be compiled.
+        """
+        database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+        flags = hyperscan.HS_FLAG_MULTILINE | hyperscan.HS_FLAG_SINGLEMATCH
+        try:
+            database.compile(
+                expressions=list(patterns), ids=list(range(len(patterns))), flags=[flags] * len(patterns)
+            )
+        except hyperscan.HyperscanError as error:
+            raise DatabaseRefused(str(error)) from None
+        return cls(database)
+
+    @classmethod
+    def loaded(cls, data: bytes) -> "VectorScanner":
+        """Return the scanner that ``dumped`` gave these bytes. Raises DatabaseRefused."""
+        try:
+            return cls(hyperscan.loadb(data, hyperscan.HS_MODE_BLOCK))
+        except hyperscan.HyperscanError as error:
+            raise DatabaseRefused(str(error)) from None
+
+    def dumped(self) -> bytes:
+        """Return the database as bytes for this version of the engine on this processor."""
+        data: bytes = hyperscan.dumpb(self._database)
+        return data
+
+    def scan(self, text: bytes) -> list[Hit]:
+        try:
+            scratch = self._local.scratch
+        except AttributeError:
+            scratch = self._local.scratch = hyperscan.Scratch(self._database)
+        hits: list[Hit] = []
+        self._database.scan(text, _note, context=hits, scratch=scratch)
+        return hits
+
+
+def _note(number: int, start: int, end: int, flags: int, hits: list[Hit]) -> None:
+    hits.append((number, end))
+
+
+def is_understood(pattern: bytes) -> bool:
+    """True if the pattern alone makes a database."""
+    try:
+        VectorScanner.compiled([pattern])
+    except DatabaseRefused:
+        return False
+    return True
