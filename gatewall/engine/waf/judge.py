@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from ipaddress import IPv4Address
 
+from gatewall.engine.hosts import Authority
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.matcher import RuleSet
@@ -61,6 +62,7 @@ def request_of(
     """Return the access request that a proxy would show us of this one."""
     named = tuple([(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers])
     cookies = []
+    host = next((value for name, value in named if name == "host"), None)
     for name, value in named:
         if name == "cookie":
             parts = [part.strip().partition("=") for part in value.split(";", 256)]
@@ -68,6 +70,7 @@ def request_of(
     return AccessRequest(
         at=0.0,
         client=IPv4Address("192.0.2.1"),
+        authority=Authority.parse(host) if host else None,
         method=method.decode("latin-1"),
         uri=uri.decode("latin-1"),
         headers=named,

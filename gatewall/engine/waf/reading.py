@@ -14,15 +14,18 @@ from gatewall.engine.waf.rules import Target
 Value = tuple[Target, str | None, str]
 """Where a value stands, the name of its argument, header or cookie, and its text (latin-1)."""
 
-MAX_URI = 16_384
+MAX_URI = 32_768
 MAX_HEADER = 8_192
 MAX_HEADERS = 65_536
+MAX_BODY = 65_536
 MAX_SEPARATE = 256
 """How many arguments and cookies are matched one by one; those behind are one value together."""
 _MAX_INSIDE = 64  # values taken out of one JSON text
 _MAX_DEPTH = 3  # base64 in JSON in base64
-UNINSPECTED = "\x00uninspected "
+UNINSPECTED = "\x01uninspected "
 """Begins the value that says which part was too long to be looked at; the name of the part follows."""
+FROM_ELSEWHERE = "\x01from elsewhere "
+"""Begins the value with the names of the arguments of a link on another site."""
 
 _PLAIN_HEADERS = frozenset(
     {
@@ -53,10 +56,18 @@ def values_of(request: AccessRequest) -> list[Value]:
     if query:
         _arguments(values, Target.ARGS, query)
     _headers(values, request)
+    _cookies(values, request)
+    if request.body:
+        _body(values, request)
+    return values
+
+
+def _cookies(values: list[Value], request: AccessRequest) -> None:
     for name, value in request.cookies[:MAX_SEPARATE]:
+        if not _is_token(name):
+            _add(values, Target.COOKIES, name, percent_decoded(name[:MAX_HEADER]), base64=False)
         if not _is_token(value):
             _add(values, Target.COOKIES, name, percent_decoded(value[:MAX_HEADER]))
-    return values
 
 
 def _is_token(text: str) -> bool:
@@ -99,17 +110,64 @@ def _headers(values: list[Value], request: AccessRequest) -> None:
         if name == "user-agent":
             values.append((Target.USER_AGENT, None, value))
         elif name == "referer":
-            _referer(values, value)
-        elif name not in _PLAIN_HEADERS and not _is_token(value):
-            _add(values, Target.HEADERS, name, percent_decoded(value))
+            _referer(values, request, value)
+        elif name not in _PLAIN_HEADERS:
+            _header(values, name, value)
+        elif "../" in value or "${" in value:
+            _header(values, name, value)
 
 
-def _referer(values: list[Value], value: str) -> None:
+def _header(values: list[Value], name: str, value: str) -> None:
+    value = percent_decoded(value)
+    _add(values, Target.HEADERS, name, f"{name}: {value}", base64=False)
+    if (inside := base64_decoded(value)) is not None:
+        _add(values, Target.HEADERS, name, percent_decoded(inside))
+
+
+def _referer(values: list[Value], request: AccessRequest, value: str) -> None:
     address, _, query = value.partition("?")
     if query:
         _arguments(values, Target.REFERER, query)
-    if "%" in address or "<" in address or not address.startswith("http"):
+    if not _is_address(address):
         _add(values, Target.REFERER, None, percent_decoded(address))
+    host = request.host
+    if host is not None and "?" in request.uri and address[:4] == "http":
+        elsewhere = address.partition("//")[2].partition("/")[0].partition(":")[0]
+        if elsewhere != host.name:
+            names = [part.partition("=")[0] for part in request.uri.partition("?")[2].split("&", MAX_SEPARATE)]
+            values.append((Target.ARG_NAMES, None, FROM_ELSEWHERE + " ".join(names)))
+
+
+def _is_address(text: str) -> bool:
+    return text.startswith("http") and text.translate(_ADDRESS).isalnum()
+
+
+_ADDRESS = {ord(each): None for each in ":/.-_~@+,=;!*"}
+
+
+def _body(values: list[Value], request: AccessRequest) -> None:
+    body = request.body or b""
+    if len(body) > MAX_BODY:
+        values.append((Target.BODY, None, UNINSPECTED + "body"))
+    text = body[:MAX_BODY].decode("latin-1")
+    media_type = request.header("content-type").partition(";")[0].strip().lower()
+    if media_type == "application/x-www-form-urlencoded":
+        _arguments(values, Target.BODY, text)
+    elif media_type.startswith("multipart/"):
+        for part in _parts(text, request.header("content-type")):
+            head, _, content = part.partition("\r\n\r\n")
+            _add(values, Target.BODY, None, head.strip(), base64=False)
+            _add(values, Target.BODY, None, content.removesuffix("\r\n"))
+    elif texts := _json_texts(text):
+        for each in texts:
+            _add(values, Target.BODY, None, each)
+    else:
+        _add(values, Target.BODY, None, text)
+
+
+def _parts(text: str, content_type: str) -> list[str]:
+    boundary = content_type.partition("boundary=")[2].partition(";")[0].strip(' "')
+    return text.split("--" + boundary, _MAX_INSIDE) if boundary else [text]
 
 
 def _add(values: list[Value], target: Target, name: str | None, text: str, *, base64: bool = True, depth: int = 0) -> None:

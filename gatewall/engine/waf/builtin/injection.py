@@ -42,6 +42,27 @@ INJECTION_RULES = (
         EVERYTHING_SENT,
     ),
     _rule(
+        "php-named-call",
+        r"(?i)(?:call_user_func(?:_array)?|create_function|p?fsockopen|gzinflate|gzuncompress|gzdecode|base64_decode|shell_exec|proc_open|pcntl_exec|phpinfo|passthru|file_(?:get|put)_contents|move_uploaded_file|preg_replace_callback|array_(?:map|filter|walk|udiff)|is_(?:array|file|dir|callable|readable|writable)|func_get_args|get_defined_(?:vars|functions)|register_shutdown_function|convert_uudecode|str_rot13|unserialize|var_dump|escapeshellcmd|ini_set|highlight_file|show_source|parse_ini_file|simplexml_load_\w+|readfile|array_diff_ukey)\s*\(|\b(?:exec|system|popen|assert|eval)\s*(?:(?://|#)[^\r]*\r\s*|\s+#\s*\r\s*)+\(|['\"\[(](?:\s*)(?:system|exec|passthru|shell_exec|popen|assert|phpinfo|eval)(?:\s*)['\"\])]+(?:\s*[\[{(]\s*(?:/\*[^*]*\*/)?\s*\d*\s*[\]})])*\s*\)*\s*\(|\bunpack\s*\(",
+        "a function that PHP alone has",
+        5,
+        EVERYTHING_SENT,
+    ),
+    _rule(
+        "php-variable-call",
+        r"(?i)\$\s*(?:[a-z_]\w*|\{[^}]*\})(?:->\w+|\s*\[[^\]]*\]|\s*\{[^}]*\})*\s*\([^)]*\)|\$\s*\{\s*['\"@$]|\w::\$\w+\s*\(|\b(?:memory_limit|post_max_size|max_execution_time|error_reporting|session\.auto_start|include_path|default_mimetype|output_handler|zend\.\w+|sendmail_path|mail\.\w+|log_errors)\s*=",
+        "a function whose name is in a variable of PHP",
+        5,
+        EVERYTHING_SENT,
+    ),
+    _rule(
+        "upload-name",
+        r"(?i)^x[-_.]?file[-_.]?name\s*:\s*[^\r]*(?:\.\s*(?:php\d*|phtml?|phar|phps|pht|jspx?|jspf|jsw|jsv|aspx?|ashx|asmx|cer|asa|cfm|exe|sh|pl|py|cgi|htaccess|war)[.\s]*$|[/\\\s:](?:sess_[\w,\-]{5}|mtrr\b|wp-config|settings\s*\.\s*php|config\s*\.\s*(?:ya?ml|php|inc)|\.ht|\.user\.ini|web\.config|environ|passwd|shadow))|filename\*?\s*=\s*['\"]?[^'\";\r]*\.\s*(?:php\d*|phtml?|phar|phps|pht|jspx?|jspf|aspx?|ashx|asmx|cer|asa|cfm|cgi|htaccess|user\.ini|war)[.\s]*(?:['\";\r]|$)|\.(?:php\d*|phtml|phar|jspx?|aspx?)\.(?:jpe?g|png|gif|pdf|docx?)$",
+        "the name of an uploaded file that a server would run",
+        5,
+        (*VALUES, Target.PATH, Target.HEADERS),
+    ),
+    _rule(
         "php-variable",
         r"(?i)\$\s*\{?_(?:get|post|request|server|cookies?|files|session|env)\b|\$GLOBALS\b|\$HTTP_(?:RAW_POST_DATA|(?:GET|POST|COOKIE|SERVER|ENV)_VARS)|\bphp_?self\b|\$this->|\$\{\s*['\"]?_|\$\w+\s*\(\s*\$\w+|\$\$\w+\s*[=(\[]|\$[a-z_]\w*\s*=\s*(?:['\"\[$@]|new\s|array\s*\(|\w+\s*\()|\bGLOBALS\[|\b_(?:GET|POST|REQUEST|SERVER|SESSION|COOKIE)\[",
         "a variable of PHP",
@@ -88,7 +109,7 @@ INJECTION_RULES = (
     ),
     _rule(
         "node-code",
-        r"(?i)_\$\$ND_FUNC\$\$_|\brequire\s*\(\s*['\"`]|\bprocess\s*(?:\.|\[)\s*['\"`]?(?:binding|mainmodule|env\b|exit|dlopen|_load|kill|cwd|version)|\bmodule\.exports\b|\bchild_process\b|\bglobal\s*\.\s*process\b|\bmainmodule\b|\bfs\.(?:read|write|unlink|exists|create)\w*|\bspawnsync\b|\bexecsync\b|\bbuffer\.from\s*\(|\bnew\s+function\s*\(|\bfunction\s*\(\s*\)\s*\{|\b(?:res|response)\.(?:end|write|send)\s*\(|\bwhile\s*\(\s*(?:1|true)\s*\)|\bconstructor\s*\[?\.?['\"]?prototype|__proto__|\bthis\.constructor\b|\beval\s*\(\s*(?:require|process|global|this|atob|buffer|string)",
+        r"(?i)_\$\$ND_FUNC\$\$_|\brequire\s*\(\s*['\"`]|\bprocess\s*(?:\.|\[)\s*['\"`]?(?:binding|mainmodule|env\b|exit|dlopen|_load|kill|cwd|version)|\bmodule\.exports\b|\bchild_process\b|\bglobal\s*\.\s*process\b|\bmainmodule\b|\bfs\.(?:read|write|unlink|exists|create)\w*|\bspawnsync\b|\bexecsync\b|\bbuffer\.from\s*\(|\bnew\s+function\s*\(|\bfunction\s*\(\s*\)\s*\{|\b(?:res|response)\.(?:end|write|send)\s*\(|\bwhile\s*\(\s*(?:[-+!]*\s*(?:\d|true|infinity|nan|undefined|null|''|\"\")|new\s|this|string|\[\]|\{\})[^)]*\)|\bconsole\s*(?:\.|\[)\s*['\"]?(?:log|info|debug|error|warn|trace)['\"]?\s*\]?\s*\(|\b(?:process|require)\s*\[|\[\s*(?:constructor|__proto__)\s*\]\s*\[|\bconstructor\s*\[?\.?['\"]?prototype|__proto__|\bthis\.constructor\b|\beval\s*\(\s*(?:require|process|global|this|atob|buffer|string)",
         "JavaScript for a server",
     ),
     _rule(
@@ -100,7 +121,7 @@ INJECTION_RULES = (
     ),
     _rule(
         "ldap",
-        r"(?i)\(\s*[&|!]\s*\(\s*[\w\-.;]+\s*[~<>:]?=|\*\s*\)\s*\(\s*(?:[&|!]|\w+\s*[~<>]?=|\()|\)\s*\(\s*(?:[&|!]\s*\(|[\w\-]+\s*[~<>]?=\s*\*)|^\s*\*\s*\)+|\*\)\)%00|\)\s*\(\s*[|&!]|\(\w+=\*\)|\b(?:objectclass|samaccountname|userpassword|memberof)\s*=",
+        r"(?i)\(\s*[&|!]\s*\(\s*[\w\-.;]+\s*[~<>:]?=|\*\s*\)\s*\(\s*(?:[&|!]|\w+\s*[~<>]?=|\()|\)\s*\(\s*(?:[&|!]\s*\(|[\w\-]+\s*[~<>]?=\s*\*)|^\s*\*\s*\)+|\*\)\)%00|\)\s*\(\s*[|&!]|\)\s*[|&]\s*\(\w+\s*=|\(\w+=\*\)|\b(?:objectclass|samaccountname|userpassword|memberof)\s*=",
         "a filter of a directory",
         5,
         VALUES,

@@ -39,13 +39,13 @@ RCE_RULES = (
     ),
     _rule(
         "known-command",
-        r"(?i)(?:[;|`\r]|&&|&\s|\$\(|\|\||<\(|>\(|\{|^|[\s'\"=(])\s*(?:/?[\w./]*/)?(?:whoami|uname(?:\s+-[a-z]+)?|ifconfig|ipconfig|netstat\s+-\w+|cat\s+[/.~$]\S|ls\s+-\w+|ls\s+/\w*|ps\s+(?:-?aux|-ef)|wget\s+(?:-\S+\s+)*(?:https?|ftp):|curl\s+(?:-\S+\s+)*\S*(?:https?:|\w\.\w)|ping\s+-[nci]\s*\d|nslookup\s+\S+|nc\s+(?:-\w+\s+)+|ncat\s+-|n(?:et)?cat\s+-\w*[el]|chmod\s+(?:\+x|[0-7]{3,4}|[ugoa]\+)|rm\s+-r?f|bash\s+-[ci]|sh\s+-[ci]|python[\d.]*\s+-c|perl\s+-\w*e|php\s+-r|ruby\s+-\w*e|node\s+-e|lua\s+-e|head\s+-\w?\d*\s*/|tail\s+-\w*\s*/|find\s+/\S*\s+-|grep\s+-\w+\s+\S+\s+/|tftp\s+-|telnet\s+\S+\s+\d+|echo\s+\S+\s*\|\s*base64|base64\s+-+d|xxd\s+-|openssl\s+s_client|mkfifo\s+/|crontab\s+-|systeminfo|tasklist\s*(?:/|$)|net\s+(?:user|view|localgroup|group|share|start|use)\b|dir\s+(?:/\w|[a-z]:\\|\\)|type\s+[%\w]*:?\\|certutil\s+-|bitsadmin\s+/|powershell(?:\.exe)?\s+-\w|cmd(?:\.exe)?\s*/[ckr]\b|wmic\s+\w+|reg\s+(?:add|query|delete|save)\s|schtasks\s+/|mshta\s+\w|regsvr32\s+/|rundll32\s+\w|vssadmin\s+\w|id;|sleep\s+\d+\s*(?:[;|&`)]|$)|touch\s+/\w|kill\s+-\d|useradd\s+-?\w|passwd\s+\w+\s*$|mail\s+-s\s|sudo\s+-?\w+\s)",
+        r"(?i)(?:[;|`\r]|&&|&\s|\$\(|\|\||<\(|>\(|\{|^|[\s'\"=(])\s*(?:/?[\w./]*/)?(?:whoami|uname(?:\s+-[a-z]+)?|ifconfig|ipconfig|netstat\s+-\w+|cat\s+[/.~$]\S|ls\s+-\w+|ls\s+/\w*|ps\s+(?:-?aux|-ef)|wget\s+(?:-\S+\s+)*(?:https?|ftp):|curl\s+(?:-\S+\s+)*\S*(?:https?:|\w\.\w)|ping(?:\.exe|6)?\s+-[nci]\s*\d+\s+\S|nslookup\s+\S+|nc\s+(?:-\w+\s+)+|ncat\s+-|n(?:et)?cat\s+-\w*[el]|chmod\s+(?:\+x|[0-7]{3,4}|[ugoa]\+)|rm\s+-r?f|bash\s+-[ci]|sh\s+-[ci]|python[\d.]*\s+-c|perl\s+-\w*e|php\s+-r|ruby\s+-\w*e|node\s+-e|lua\s+-e|head\s+-\w?\d*\s*/|tail\s+-\w*\s*/|find\s+/\S*\s+-|grep\s+-\w+\s+\S+\s+/|tftp\s+-|telnet\s+\S+\s+\d+|echo\s+\S+\s*\|\s*base64|base64\s+-+d|xxd\s+-|openssl\s+s_client|mkfifo\s+/|crontab\s+-|systeminfo\b\s*(?:$|[/&|>])|tasklist\s*(?:/|$)|net\s+(?:user|view|localgroup|group|share|start|use)\b|dir\s+(?:/\w|[a-z]:\\|\\)|type\s+[%\w]*:?\\|certutil\s+-|bitsadmin\s+/|powershell(?:\.exe)?\s+-\w|cmd(?:\.exe)?\s*/[ckr]\b|wmic\s+\w+|reg\s+(?:add|query|delete|save)\s|schtasks\s+/|mshta\s+\w|regsvr32\s+/|rundll32\s+\w|vssadmin\s+\w|id;|sleep\s+\d+\s*(?:[;|&`)]|$)|touch\s+/\w|kill\s+-\d|useradd\s+-?\w|passwd\s+\w+\s*$|mail\s+-s\s|sudo\s+-?\w+\s)",
         "a command as it is typed",
         4,
     ),
     _rule(
         "separated-command",
-        r"(?i)(?:[;|`\r]|&&|&\s|\$\(|\|\||<\(|>\()\s*(?:/?[\w./]*/)?(?:whoami|uname|ifconfig|cat\s+[/.~$]|ls\s+[-/]|ls\s*$|id\s*(?:[;|&`)]|$)|pwd\s*(?:[;|&`)]|$)|ps\s+-?\w|wget\s|curl\s|ping\s+-?\w|nslookup\s|nc\s+-?\w|ncat\s|chmod\s|rm\s+-|bash\b|sh\s+-|sh\s*$|python[\d.]*\s|perl\s+-|php\s+-|ruby\s+-|sleep\s+\d|echo\s+[\w$'\"`(]|printf\s|env\s*$|set\s*$|netstat|dir\s*(?:$|[/\\a-z]:?)|type\s+\S|net\s+\w|ipconfig|systeminfo|tasklist|powershell|cmd\b|ver\s*$|telnet\s|tftp\s|ssh\s|head\s|tail\s|more\s|less\s|tac\s|nl\s|find\s+/|grep\s|awk\s|sed\s|cp\s+\S+\s+\S|mv\s+\S+\s+\S|touch\s|mkdir\s|kill\s|export\s|uptime|hostname|who\b|last\b|df\b|mount\b|dmesg|lsof|reboot|shutdown\s|base64\s|xxd\s|od\s+-|strings\s|sort\s+/|date\s*$|expr\s+\d|getent\s|phpinfo|exec\s|eval\s|system\s)",
+        r"(?i)(?:[;|`\r]|&&|&\s|\$\(|\|\||<\(|>\()\s*(?:/?[\w./]*/)?(?:whoami\b|uname\b|ifconfig\b|cat\s+[/.~$]|ls\s+[-/]|ls\s*$|id\s*(?:[;|&`)]|$)|pwd\s*(?:[;|&`)]|$)|ps\s*(?:$|[;&|]|-?\w)|wget\s|curl\s|ping\s+-?\w|nslookup\s|nc\s+-?\w|ncat\s|chmod\s|rm\s+-|bash\b|sh\s+-|sh\s*$|python[\d.]*\s|perl\s+-|php\s+-|ruby\s+-|sleep\s+\d|echo\s+[\w$'\"`(]|printf\s|env\s*$|set\s*$|netstat\b|dir\s*(?:$|[/\\a-z]:?)|type\s+\S|net\s+\w|ipconfig\b|systeminfo\b\s*(?:$|[/&|>])|tasklist\b|powershell\b|cmd\b|ver\s*$|telnet\s|tftp\s|ssh\s|head\s|tail\s|more\s+[/.*\w]*[/.*]|less\s+[/.*\w]*[/.*]|tac\s|nl\s|find\s+/|grep\s|awk\s|sed\s|cp\s+\S+\s+\S|mv\s+\S+\s+\S|touch\s|mkdir\s|kill\s|export\s|uptime\b\s*$|hostname\b\s*(?:$|-)|who\b\s*$|last\b\s*(?:$|-)|df\b\s*(?:$|-)|mount\b\s*(?:$|-)|dmesg\b|lsof\b|reboot\b\s*$|shutdown\s|base64\s|xxd\s|od\s+-|strings\s|sort\s+/|date\s*$|expr\s+\d|getent\s|phpinfo|exec\s|eval\s|system\s)",
         "a separator and a command that is used to explore a machine",
     ),
     _rule(
@@ -57,7 +57,6 @@ RCE_RULES = (
         "substitution",
         r"(?i)\$\(\s*[a-z/.<\"'\\$({]+[^)]*\)?|\$\{IFS\}|\$IFS\b|`\s*[a-z/][\w/.\s\-$|>&'\"]*`|\$\(\(\s*[\w+*\-/\s]+\)\)|<\(\s*\w|>\(\s*\w|\$\{[\w#!@:?\-]*[:#%/^,][^}]*\}|\$\{?(?:PATH|HOME|SHELL|PWD|OLDPWD|HOSTTYPE|BASH\w*|PS[14])\b(?::|\})?",
         "a command whose output becomes part of another",
-        4,
     ),
     _rule(
         "reverse-shell",
@@ -81,12 +80,27 @@ RCE_RULES = (
         r"(?i)(?:\b|[\s;|&`(])(?:[a-z]['\"\\^]{1,2}){2,}[a-z]|(?:c[\\'\"^]+a[\\'\"^]*t|c[\\'\"^]*a[\\'\"^]+t|w[\\'\"^]+g|wh?[\\'\"^]+o|l[\\'\"^]+s|b[\\'\"^]+a|p[\\'\"^]+i)\b|\b[a-z]+\$(?:[@*]|\{?[@*]\}?|\(\)|\{\w\})[a-z]+|\$'\\[x\d]|\bev[\\'\"]+al\b|\$\{?!\w+\}?|\b[a-z]{1,6}(?:\^[a-z]{1,6}){2,}|%[a-z]+:~\d+,\d+%",
         "a command with quotes between its letters, to get past a filter",
     ),
-    _rule("shellshock", r"\(\s*\)\s*\{[^}]*[;:}]", "a function definition that old bash versions run (CVE-2014-6271)"),
+    _rule("shellshock", r"(?:^|: )\(\s*\)\s*\{|\(\s*\)\s*\{[^}]*[;:}]", "a function definition that old bash versions run (CVE-2014-6271)"),
     _rule(
         "windows-command",
         r"(?i)(?:[;|&`\r]|&&|\|\|)\s*(?:[a-z]:\\[\w\\. ]*\\)?" + _WINDOWS + r"(?:\.exe|\.com|\.bat)?(?:\s+[-/\\%\"'\w]|\s*[|&>;]|\s*$)",
         "a command of Windows behind a separator",
         4,
+    ),
+    _rule(
+        "batch",
+        r"(?i)\bfor\b\s+(?:/[dflr]\b[^%]*)*%+[^\s]*\s+in\s*\([^\r]*\)\s*do\b|\bif\b\s+(?:/i\s+)?(?:not\s+)?(?:exist|defined|errorlevel|cmdextversion)\s+[\w\"(%!.:\\]|\bif\b\s+(?:/i\s+)?(?:not\s+)?(?:\"[^\"]*\"|\([^()]*\)|\[[^\]]*\]|[^\s()=\"]+)\s*(?:==|\s(?:equ|neq|lss|leq|gtr|geq)\s)\s*[^\s=]",
+        "FOR or IF of the Windows command line",
+    ),
+    _rule(
+        "shell-arithmetic",
+        r"\$\(\(|\$\[[^\]]*\]|\$\{[\w!@]*#[^}]*\}|/(?:etc|bin|usr|var|tmp|dev)/[\w/]*(?:\[[^\]]+\]|[?*])[\w/]*|/\[[^\]]+\]\w*(?:/|$)|/\w*\[[\w/^\-]+\]\w+|^\s*~[+\-]\d*\s*$|^!-?\d+|!-\d!|\{\s*,[^}]*\}|\{\w+,\}",
+        "an expansion that only a shell knows",
+    ),
+    _rule(
+        "alias",
+        r"(?i)\balias\s+(?:[+\-]\w\s+)?\w+=|\$\{?SHELL\}?\s+-c|\btime\s+(?:ba|da|z|k)?sh\s+-c|\(sh\)\s*\d?>|\b(?:iwmi|icim|gwmi|swmi)\s+-\w|(?:^|[=;|&\s])/?bin/[a-z]\w+\s*(?:$|[;|&])|&(?:bcdboot|aptitude|bcdedit|bitsadmin|certutil)\b",
+        "a command under another name",
     ),
     _rule(
         "powershell",

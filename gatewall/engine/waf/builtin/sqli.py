@@ -1,33 +1,41 @@
 """SQL injection."""
 
-from gatewall.engine.waf.builtin.rule import VALUES, BuiltinRule
+from gatewall.engine.waf.builtin.rule import EVERYTHING_SENT, VALUES, BuiltinRule
 from gatewall.engine.waf.rules import Category, Severity, Target
 
 _WHERE = (Target.PATH, *VALUES)
 
 
-def _rule(key: str, pattern: str, reason: str, score: int = 5, severity: Severity = Severity.HIGH) -> BuiltinRule:
-    return BuiltinRule(f"sqli-{key}", pattern, Category.SQLI, severity, _WHERE, reason, score)
+def _rule(
+    key: str,
+    pattern: str,
+    reason: str,
+    score: int = 5,
+    severity: Severity = Severity.HIGH,
+    targets: tuple[Target, ...] = _WHERE,
+) -> BuiltinRule:
+    return BuiltinRule(f"sqli-{key}", pattern, Category.SQLI, severity, targets, reason, score)
 
 
 SQLI_RULES = (
     _rule(
         "union-select",
-        r"(?i)\bunion\b[^a-z]*(?:(?:all|distinct|distinctrow)\b[^a-z]*)?select\b",
+        r"(?i)\bunion\b[^a-z]*(?:(?:all|distinct|distinctrow)\b[^a-z]*)?select\b(?:[\s(+/*\-!]*(?:[\d'\"@`(*#;]|\x00|null\b|all\b|distinct\b|char\b|n?chr\b|concat|group_|load_|user\b|version|database|password|pass\b|unhex|hex\b|cast\b|convert\b|top\b|case\b|if\b|sleep|benchmark|table_|column_|schema|name\b|[a-z_]\w*\s*(?:,|\(|\.|--|#|;|from\b))|[\s+]*$|--|#|/\*)",
         "UNION SELECT appends the attacker's rows to a query",
         severity=Severity.CRITICAL,
     ),
     _rule(
         "tautology",
-        r"""(?i)['"`)\d%]\s*\)*\s*(?:\bx?or\b|\band\b|\|\||&&|\bnot\b|\bhaving\b|\bwhere\b|\bdiv\b)[\s(!~+\-]*(?:not[\s(]*|binary\s*|exists[\s(]*)?"""
+        r"""(?i)['"`)]\s*\)*\s*(?:\bx?or\b|\band\b|\|\||&&|\bnot\b|\bhaving\b|\bwhere\b|\bdiv\b)[\s(!~+\-]*(?:not[\s(]*|binary\s*|exists[\s(]*)?"""
         r"""(?:'[^'<>]*'?|"[^"<>]*"?|`[^`]*`|\d[\w.]*|@@?\w+|\w+\([^()]*\)|null|true|false)[\s)]*"""
-        r"""(?:=|<=>|[<>]=?|!=|\|\||--|#|\blike\b|\brlike\b|\bregexp\b|\bsounds\s|\bbetween\b|\bin\s*\(|\bis\s|;|$)""",
+        r"""(?:=|<=>|[<>]=?|!=|\|\||--|#|\blike\b|\brlike\b|\bregexp\b|\bsounds\s|\bbetween\b|\bin\s*\(|\bis\s|;|$)"""
+        r"""|\d\s*\)*\s*(?:\b(?:x?or|and|having|where|div)\b|&&)[\s(!~+\-]*(?:not[\s(]*)?(?:'[^'<>]*'?|"[^"<>]*"?|\d+|@@?\w+|\w+\([^()]*\)|null|true|false)[\s)]*(?:=|<=>|<>|!=|[<>]\s*\d|--|#|\blike\b|\brlike\b|\bregexp\b|\bbetween\s+\d|\bin\s*\()""",
         "a quote or number followed by a comparison that is always true",
         severity=Severity.CRITICAL,
     ),
     _rule(
         "comparison",
-        r"""(?i)(?:^|[\s)'"`\d(&|])(?:or|and|having|where|xor)[\s(+\-!~]+(?:not\s+)?['"`]?(\d+|[a-z]{1,8})['"`]?\s*(?:=|<=>|[<>]|!=|like|rlike|regexp)\s*[('"`]?(?:\d|['"`(]|select\b|[a-z]+\s*\()""",
+        r"""(?i)\(\s*(?:\d+\s*=\s*\d+|'[^']*'\s*=\s*'[^']*'?)\s*\)\s*[*/+\-]|(?:^|[\s)'"`\d(&|])(?:or|and|having|where|xor)[\s(+\-!~]+(?:not\s+)?['"`]?(\d+|[a-z]{1,8})['"`]?\s*(?:=|<=>|[<>]|!=|like|rlike|regexp)\s*[('"`]?(?:\d|['"`(]|select\b|[a-z]+\s*\()""",
         "AND or OR with a comparison of constants",
     ),
     _rule(
@@ -49,18 +57,31 @@ SQLI_RULES = (
     ),
     _rule(
         "time-delay",
-        r"(?i)\b(?:pg_sleep(?:_for|_until)?|sleep|dbms_lock\.sleep|user_lock\.sleep)\s*\(\s*[\d'(]|\bbenchmark\s*\([^,]*,|\bwaitfor\s+(?:delay|time)\s*['\d]|\bdbms_pipe\.receive_message\b|\brandomblob\s*\(|\bgenerate_series\s*\(|\bheavy\s+query\b",
+        r"(?i)\b(?:pg_sleep(?:_for|_until)?|sleep|dbms_lock\.sleep|user_lock\.sleep)\s*\(\s*[\d'(]|\bbenchmark\s*\([^,]*,|\bwaitfor\s+(?:delay|time)\s*['\d]|\bdbms_pipe\.receive_message\b|\brandomblob\s*\(|\bgenerate_series\s*\(",
         "a delay function, used to read a database through its answer time",
+        targets=EVERYTHING_SENT,
+    ),
+    _rule(
+        "cast",
+        r"(?i)['\")\w\]]\s*::\s*(?:int(?:eger)?|bigint|smallint|numeric|text|varchar|char|jsonb?|date|bytea|regclass|float|bool(?:ean)?|xml|timestamp)\b|\)\s*like\s*\(|\b2\.2250738585072011e-308\b|\bjson(?:b_\w+|_extract|_value|_query|_array_\w+|_object_\w+|_search|_contains\w*|_each|_tree)\s*\(|'\s*(?:@>|<@|\?\||\?&|#>>?|->>?|\?)\s*(?:'|array\s*\[|/\*)|'\s*[<>@]\s*'\$\.|\b(?:lo_get|lo_put|unistr|unicode_\w+|xmlparse|starts_with|regexp_\w+)\s*\(|\bdiv\s*\(\s*\d",
+        "a conversion or JSON operator of SQL",
     ),
     _rule(
         "select-columns",
-        r"(?i)\bselect\b[\s(]+(?:distinct\s+|top\s+\d+\s+|all\s+)?(?:\*|@@\w+|[\w.`\"\[\]]+\s*,|count\s*\(|(?:group_)?concat|char\s*\(|chr\s*\(|null\b|0x|['\d]|\(\s*select|case\s|if\s*\(|user\b|version\b|database\b|current_|sleep|benchmark|cast\s*\(|convert\s*\(|load_file|pg_|dbms_|utl_|xmltype|extractvalue|hex\s*\(|substr|mid\s*\(|ascii\s*\(|length\s*\(|min\s*\(|max\s*\(|name\b[^=]*\bfrom\b|password\b|login\b)",
+        r"(?i)\bselect\b[\s(]+(?:distinct\s+|top\s+\d+\s+|all\s+)?(?:@@\w+|count\s*\(|(?:group_)?concat|char\s*\(|chr\s*\(|null\b|0x|'|\(\s*select|case\s|if\s*\(|user\b|version\b|database\b|current_|sleep|benchmark|cast\s*\(|convert\s*\(|load_file|pg_|dbms_|utl_|xmltype|extractvalue|hex\s*\(|substr|mid\s*\(|ascii\s*\(|length\s*\(|min\s*\(|max\s*\(|password\b|login\b)",
         "SELECT with what only an attacker asks for through a parameter",
     ),
     _rule(
         "select-from",
         r"""(?i)\bselect\b[^;=<>]+\bfrom\b[\s(]*[\w"`\[.@]+(?:\s*(?:$|;|--|#|\)|,|/\*)|\s+(?:where|limit|order|group|union|having|join|as|into)\b)""",
         "SELECT ... FROM with what follows in a query",
+        2,
+    ),
+    _rule(
+        "select-list",
+        r"(?i)\bselect\b[\s(]+(?:distinct\s+|top\s+\d+\s+|all\s+)?(?:\*|\d|[\w.`\"\[\]]+\s*,)[^;]*\bfrom\b",
+        "SELECT with a list of columns",
+        2,
     ),
     _rule(
         "subquery",
@@ -117,7 +138,7 @@ SQLI_RULES = (
     ),
     _rule(
         "execute",
-        r"(?i)\bexec(?:ute)?\b[\s(]+(?:immediate\b|master\b|[xs]p_|@|n?char\b|n?varchar\b|['(])|\bdeclare\s+@\w+|\b(?:shutdown|backup\s+database)\s+(?:with\b|\w+\s+to\b|;)|\bexec\s*\(\s*@|\bprepare\s+\w+\s+from\b|\bhandler\s+\w+\s+open\b|\bautonomous_transaction\b|\bif\s*\(\s*\d+\s*[=<>]\s*\d+|\bend\s+if\b|\bdbcc\s+\w+",
+        r"(?i)\bexec(?:ute)?\b[\s(]+(?:immediate\s+['\"\w]+\s*(?:;|$|\|\|)|master\s*\.|[xs]p_|@|n?char\b|n?varchar\b|['(])|\bdeclare\s+@\w+|\b(?:shutdown|backup\s+database)\s+(?:with\b|\w+\s+to\b|;)|\bexec\s*\(\s*@|\bprepare\s+\w+\s+from\b|\bhandler\s+\w+\s+open\b|\bautonomous_transaction\b|\bif\s*\(\s*\d+\s*[=<>]\s*\d+|\bend\s+if\b|\bdbcc\s+\w+",
         "a statement that runs text as a statement",
     ),
     _rule(

@@ -59,7 +59,7 @@ XSS_RULES = (
     ),
     _rule(
         "alert",
-        r"(?i)(?:^|[^\w$.])(?:alert|confirm|prompt)(?:[\s\x0b/*]*(?:\(|`)|\s*\?\.\s*\(|\.(?:call|apply|bind)\b|&lpar;)[\s'\"`/(\[{]*(?:\d|xss|document|window|self|top|this|location|origin|name|parent|cookie|string|hello|test|hacked|poc|string|/|\$|`|\)|['\"a-z])|[\[.]\s*['\"`]?(?:alert|confirm|prompt|eval)['\"`]?\s*\]?\s*\(|=\s*(?:alert|confirm|prompt|eval)\s*[,;)\]}]|throw\s+\w|\b(?:al|ev|con|pro)['\"]\s*\+\s*['\"](?:ert|al|firm|mpt)",
+        r"(?i)(?:^|[^\w$.])(?:alert|confirm|prompt)(?:[\s\x0b/*]*(?:\(|`)|\s*\?\.\s*\(|\.(?:call|apply|bind)\b|&lpar;)[\s'\"`/(\[{]*(?:\d|xss|document|window|self|top|this|location|origin|name|parent|cookie|string|hello|test|hacked|poc|string|/|\$|`|\)|['\"a-z])|\[\s*/\w+/\.source\s*\+|\b(?:sort|map|filter|find|some|every|call|apply|foreach)\s*(?:\.\s*call\s*)?(?:`|\()[^)]*(?:alert|confirm|prompt|eval|`)|[\[.]\s*['\"`]?(?:alert|confirm|prompt|eval)['\"`]?\s*\]?\s*\(|=\s*(?:alert|confirm|prompt|eval)\s*[,;)\]}]|throw\s+\w|\b(?:al|ev|con|pro)['\"]\s*\+\s*['\"](?:ert|al|firm|mpt)",
         "alert() and its like, which prove that a script runs",
     ),
     _rule(
@@ -84,12 +84,12 @@ XSS_RULES = (
     ),
     _rule(
         "style-script",
-        r"(?i)\bexpression[\s]*\(|-moz-binding\s*:|\bbehaviou?r\s*:\s*url|@import\b[\s'\"(]|@charset\b|\bstyle\s*=[^<>]*(?:expression|url\s*\(|behavior|-moz-|binding|\\\w)|\burl\s*\(\s*['\"]?\s*(?:javascript|vbscript|data:)|@keyframes\s",
+        r"(?i)\bexpression[\s]*\(|-moz-binding\s*:|\bbehaviou?r\s*:\s*url|@import\b[\s'\"(]|@charset\b|\bstyle\s*=[^<>]*(?:expression|url\s*\(|behavior|-moz-|binding|\\\w)|\burl\s*\(\s*['\"]?\s*(?:javascript|vbscript|data:text)|<style[^>]*>[\s]*[@=\\{*]|@keyframes\s",
         "a style that runs a script",
     ),
     _rule(
         "no-letters",
-        r"(?:\[\]|!\[\]|!!\[\]|\(\[\]|\{\}\+|\+\[\]|\[!\[\]|\[\+\[|\)\[\+|\(!\[){3}|(?:[!+\[\](){}]{14})",
+        r"(?:\[\]|!\[\]|!!\[\]|\(\[\]|\{\}\+|\+\[\]|\[!\[\]|\[\+\[|\)\[\+|\(!\[){3}|(?:[!+]*\[[!+]*\][!+]*[()]*){5}",
         "a script written without letters",
     ),
     _rule(
@@ -100,7 +100,7 @@ XSS_RULES = (
     ),
     _rule(
         "utf-7",
-        r"(?i)\+AD(?:w|0|4|s|h|x)-?|\+ACIAPg|\xbc\w+\xbe|\xbcscript",
+        r"\+ADw-|\+ADw[A-Za-z]{2,8}\+AD4|\+ACI(?:APg|-)|(?i:\xbc/?(?:script|img|svg|iframe|body|a|input|video)\b)",
         "an element in UTF-7 or US-ASCII with the high bit set",
     ),
     _rule(
@@ -111,9 +111,8 @@ XSS_RULES = (
     ),
     _rule(
         "odd-element",
-        r"(?i)<[a-z][\w:\-]*(?:[/\x0b\x0c][^>\s]|[\s/]+[\w:\-]+\s*=\s*['\"`\w(&])[^>]*(?:>|$|//)|<[a-z]+[^a-z0-9<>\s.,;:=/()]{1,3}[a-z]+\s*=|<\s*/?\s*[a-z]+\s*(?:&\w|\x00)|<\?(?:xml|import)\b|<%\s*\w|<!\[(?:CDATA|if)\b|<!--\[if\b|<!(?:attlist|element)\b",
+        r"(?i)<[a-z][\w:\-]*(?:[/\x0b\x0c][^>\s]|[\s/]+[\w:\-]+\s*=\s*['\"`\w(&])[^>]*(?:>|$|//)|<[a-z]+[^a-z0-9<>\s.,;:=/()]{1,3}[a-z]+\s*=|<\s*/?\s*[a-z]+\s*(?:&\w|\x00)|<\?(?:xml|import)\b|<%\s*\w|<!\[(?:CDATA|if)\b|<!--\[if\b|<!(?:attlist|element)\b|<\s*(?:s\s*c\s*r\s*i\s*p\s*t|f\s+o\s*r\s*m|i\s+f\s*r\s*a\s*m\s*e|d\s+i\s*a\s*l\s*o\s*g|o\s+b\s*j\s*e\s*c\s*t)|<\s*\w+\s*:\s*script|<:?vmlframe\b",
         "an element of any name with attributes",
-        4,
     ),
     _rule(
         "framework",
