@@ -92,4 +92,5 @@ def _waf_rule(row: WafRuleRow) -> WafRule:
         exclusions=tuple(
             Exclusion(part.get("domain"), part.get("path_prefix"), part.get("argument")) for part in row.exclusions
         ),
+        builtin=row.builtin,
     )

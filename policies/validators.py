@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 
 from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.hosts import parse_domain_name
-from gatewall.engine.waf.matcher import PatternRefused, compile_pattern
+from gatewall.engine.waf.patterns import PatternRefused, compile_pattern
 from gatewall.engine.waf.rules import Operator, Target, Transform
 from policies.countries import COUNTRY_NAMES
 

@@ -3,16 +3,13 @@
 import pytest
 
 from gatewall.engine.waf.builtin import BUILTIN_RULES
+from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
-from gatewall.engine.waf.rules import WafRule
 from tests.cast import a_request
 from tests.unit.attacks import ATTACKS
 from tests.unit.look_alikes import HARMLESS
 
-SET = RuleSet(
-    WafRule(number, rule.key, rule.pattern, targets=rule.targets, transforms=rule.transforms)
-    for number, rule in enumerate(BUILTIN_RULES)
-)
+SET = RuleSet(builtin_rules())
 
 
 def matched(**parts):

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewall.engine.waf.builtin import BUILTIN_RULES
-from gatewall.engine.waf.matcher import MAX_PATTERN_BYTES, PatternRefused, RuleSet, compile_pattern
+from gatewall.engine.waf.matcher import RuleSet
+from gatewall.engine.waf.patterns import MAX_PATTERN_BYTES, PatternRefused, compile_pattern
 from gatewall.engine.waf.rules import Operator, Target, Transform, WafRule
 from tests.cast import a_request, a_rule
 

@@ -15,7 +15,7 @@ from gatewall.engine.waf.lines import on_one_line
 from gatewall.engine.waf.placed import Placed
 from gatewall.engine.waf.reading import Value, values_of
 from gatewall.engine.waf.rules import Operator, WafRule
-from gatewall.engine.waf.scanning import Scanner
+from gatewall.engine.waf.scanning import OneByOne, Scanner, Scanners
 from gatewall.engine.waf.scope import Scope
 
 PATTERNS = tuple([on_one_line(rule.pattern).encode("ascii") for rule in BUILTIN_RULES])
@@ -28,9 +28,9 @@ class BuiltinMatcher:
 
     __slots__ = ("_by_number", "_others", "scanner")
 
-    def __init__(self, rules: Iterable[tuple[int, WafRule]], scanner: Scanner) -> None:
+    def __init__(self, rules: Iterable[tuple[int, WafRule]], scanners: Scanners | None) -> None:
         """Take the rules with their places in the order. Raises PatternRefused."""
-        self.scanner = scanner
+        self.scanner: Scanner = OneByOne(PATTERNS)
         self._by_number: dict[int, list[Placed]] = {}
         self._others: list[Placed] = []
         for position, rule in rules:
@@ -39,6 +39,11 @@ class BuiltinMatcher:
                 self._others.append(Placed.of(position, rule))  # changed by hand, or of another version
             else:
                 self._by_number.setdefault(number, []).append(Placed.of(position, rule))
+        if scanners is not None:
+            scanners.want(PATTERNS, self._use)
+
+    def _use(self, scanner: Scanner) -> None:
+        self.scanner = scanner
 
     def matches(self, request: AccessRequest, domain: str | None) -> list[Placed]:
         """Return the rules that match the request, in no order."""
@@ -49,11 +54,12 @@ class BuiltinMatcher:
             return []
         scope = Scope(request, domain)
         ends = list(accumulate([len(value) + 1 for _, _, value in values], initial=-1))[1:]
-        found = []
-        for number, end in hits:
-            for placed in self._by_number.get(number, ()):
-                if scope.covers(placed.rule) and _holds(placed, values, bisect_left(ends, end), scope):
-                    found.append(placed)
+        found = [
+            placed
+            for number, end in hits
+            for placed in self._by_number.get(number, ())
+            if scope.covers(placed.rule) and _holds(placed, values, bisect_left(ends, end), scope)
+        ]
         found += [each for each in self._others if scope.covers(each.rule) and _holds(each, values, None, scope)]
         return found
 

@@ -14,7 +14,7 @@ ROUNDS = 3
 _HEX = frozenset("0123456789abcdefABCDEF")
 _OCTAL = frozenset("01234567")
 _IS_BASE64 = {ord(each): None for each in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_="}
-_UNSEEN = {each: None for each in [*range(9), 11, *range(14, 32), *range(127, 161)]}
+_UNSEEN = dict.fromkeys([*range(9), 11, *range(14, 32), *range(127, 161)])
 _SHELL_QUOTES = {ord(each): None for each in "'\"\\^`"}
 _MIN_BASE64 = 12
 _MAX_UNREADABLE = 33  # one character in this many may be unreadable in what base64 text says
@@ -140,4 +140,4 @@ def base64_decoded(text: str) -> str | None:
     return decoded if unreadable * _MAX_UNREADABLE <= len(decoded) else None
 
 
-_UNREADABLE = {each: None for each in [*range(9), 11, 12, *range(14, 32), *range(127, 256)]}
+_UNREADABLE = dict.fromkeys([*range(9), 11, 12, *range(14, 32), *range(127, 256)])

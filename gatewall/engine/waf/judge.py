@@ -9,6 +9,7 @@ from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import Operator, WafRule
+from gatewall.engine.waf.vector import AVAILABLE, CompiledNow
 
 THRESHOLD = 5
 """The default of ``waf_threshold``."""
@@ -36,7 +37,7 @@ class Judge:
     """Says of raw requests whether the built-in rules would refuse them."""
 
     def __init__(self) -> None:
-        self._rules = RuleSet(builtin_rules())
+        self._rules = RuleSet(builtin_rules(), CompiledNow() if AVAILABLE else None)
 
     def __call__(
         self, method: bytes, uri: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes | None = None

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from operator import attrgetter
 
 from gatewall.engine.model import AccessRequest
-from gatewall.engine.waf.builtin_matcher import PATTERNS, BuiltinMatcher
+from gatewall.engine.waf.builtin_matcher import BuiltinMatcher
 from gatewall.engine.waf.custom_matcher import CustomMatcher
 from gatewall.engine.waf.rules import WafRule
-from gatewall.engine.waf.vector import VectorScanner
+from gatewall.engine.waf.scanning import Scanners
 
 
 class RuleSet:
@@ -15,16 +15,21 @@ class RuleSet:
 
     __slots__ = ("_builtin", "_custom")
 
-    def __init__(self, rules: Iterable[WafRule]) -> None:
+    def __init__(self, rules: Iterable[WafRule], scanners: Scanners | None = None) -> None:
         """Compile the rules in the order in which they are reported.
 
-        Raises PatternRefused.
+        RE2 matches them until ``scanners`` gives something faster. Raises PatternRefused.
         """
-        builtin, custom = [], []
-        for position, rule in enumerate(rules):
-            (builtin if rule.builtin else custom).append((position, rule))
-        self._builtin = BuiltinMatcher(builtin, VectorScanner.compiled(PATTERNS)) if builtin else None
-        self._custom = CustomMatcher(custom) if custom else None
+        placed = list(enumerate(rules))
+        builtin = [each for each in placed if each[1].builtin]
+        custom = [each for each in placed if not each[1].builtin]
+        self._builtin = BuiltinMatcher(builtin, scanners) if builtin else None
+        self._custom = CustomMatcher(custom, scanners) if custom else None
+
+    @property
+    def engine(self) -> str:
+        """What scans for the built-in rules: ``hyperscan``, or ``re2`` in its place."""
+        return self._builtin.scanner.name if self._builtin else ""
 
     def inspect(self, request: AccessRequest, domain: str | None) -> tuple[WafRule, ...]:
         """Return the rules that match the request, which was made for this registered domain."""

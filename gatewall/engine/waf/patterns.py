@@ -5,6 +5,7 @@ not UTF-8 would match nothing at all.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import re2
 
@@ -67,6 +68,7 @@ def compile_line_search(pattern: bytes) -> Ends:
     return ends
 
 
+@lru_cache(maxsize=1024)  # a new policy has the patterns of the one before
 def _regex(pattern: bytes) -> "re2._Regexp":
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1

@@ -1,16 +1,19 @@
 """Hyperscan (Vectorscan): finds many patterns in one pass. The only module that knows it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import local
+from typing import Any
 
-from gatewall.engine.waf.scanning import Hit
+from gatewall.engine.waf.scanning import Hit, Scanner
 
+hyperscan: Any  # its stubs know neither flags nor errors
 try:
     import hyperscan
 except ImportError:  # no wheel for this machine
     hyperscan = None
 
 AVAILABLE = hyperscan is not None
+VERSION = f"hyperscan {hyperscan.__version__}" if AVAILABLE else ""
 
 
 class DatabaseRefused(ValueError):
@@ -22,7 +25,7 @@ class VectorScanner:
 
     name = "hyperscan"
 
-    def __init__(self, database: "hyperscan.Database") -> None:
+    def __init__(self, database: Any) -> None:
         self._database = database
         self._local = local()
 
@@ -35,9 +38,7 @@ class VectorScanner:
         database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
         flags = hyperscan.HS_FLAG_MULTILINE | hyperscan.HS_FLAG_SINGLEMATCH
         try:
-            database.compile(
-                expressions=list(patterns), ids=list(range(len(patterns))), flags=[flags] * len(patterns)
-            )
+            database.compile(expressions=list(patterns), ids=list(range(len(patterns))), flags=[flags] * len(patterns))
         except hyperscan.HyperscanError as error:
             raise DatabaseRefused(str(error)) from None
         return cls(database)
@@ -69,10 +70,9 @@ def _note(number: int, start: int, end: int, flags: int, hits: list[Hit]) -> Non
     hits.append((number, end))
 
 
-def is_understood(pattern: bytes) -> bool:
-    """True if the pattern alone makes a database."""
-    try:
-        VectorScanner.compiled([pattern])
-    except DatabaseRefused:
-        return False
-    return True
+class CompiledNow:
+    """Scanners that are compiled while the caller waits: for measuring and for tests."""
+
+    def want(self, patterns: Sequence[bytes], ready: Callable[[Scanner], None]) -> None:
+        """Call ``ready`` at once. Raises DatabaseRefused."""
+        ready(VectorScanner.compiled(tuple(patterns)))

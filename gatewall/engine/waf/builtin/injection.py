@@ -6,9 +6,7 @@ from gatewall.engine.waf.rules import Category, Severity, Target
 _WHERE = (*VALUES, Target.PATH, Target.HEADERS, Target.USER_AGENT, Target.REFERER)
 
 
-def _rule(
-    key: str, pattern: str, reason: str, score: int = 5, targets: tuple[Target, ...] = _WHERE
-) -> BuiltinRule:
+def _rule(key: str, pattern: str, reason: str, score: int = 5, targets: tuple[Target, ...] = _WHERE) -> BuiltinRule:
     return BuiltinRule(f"injection-{key}", pattern, Category.INJECTION, Severity.CRITICAL, targets, reason, score)
 
 

@@ -80,10 +80,16 @@ RCE_RULES = (
         r"(?i)(?:\b|[\s;|&`(])(?:[a-z]['\"\\^]{1,2}){2,}[a-z]|(?:c[\\'\"^]+a[\\'\"^]*t|c[\\'\"^]*a[\\'\"^]+t|w[\\'\"^]+g|wh?[\\'\"^]+o|l[\\'\"^]+s|b[\\'\"^]+a|p[\\'\"^]+i)\b|\b[a-z]+\$(?:[@*]|\{?[@*]\}?|\(\)|\{\w\})[a-z]+|\$'\\[x\d]|\bev[\\'\"]+al\b|\$\{?!\w+\}?|\b[a-z]{1,6}(?:\^[a-z]{1,6}){2,}|%[a-z]+:~\d+,\d+%",
         "a command with quotes between its letters, to get past a filter",
     ),
-    _rule("shellshock", r"(?:^|: )\(\s*\)\s*\{|\(\s*\)\s*\{[^}]*[;:}]", "a function definition that old bash versions run (CVE-2014-6271)"),
+    _rule(
+        "shellshock",
+        r"(?:^|: )\(\s*\)\s*\{|\(\s*\)\s*\{[^}]*[;:}]",
+        "a function definition that old bash versions run (CVE-2014-6271)",
+    ),
     _rule(
         "windows-command",
-        r"(?i)(?:[;|&`\r]|&&|\|\|)\s*(?:[a-z]:\\[\w\\. ]*\\)?" + _WINDOWS + r"(?:\.exe|\.com|\.bat)?(?:\s+[-/\\%\"'\w]|\s*[|&>;]|\s*$)",
+        r"(?i)(?:[;|&`\r]|&&|\|\|)\s*(?:[a-z]:\\[\w\\. ]*\\)?"
+        + _WINDOWS
+        + r"(?:\.exe|\.com|\.bat)?(?:\s+[-/\\%\"'\w]|\s*[|&>;]|\s*$)",
         "a command of Windows behind a separator",
         4,
     ),

@@ -6,9 +6,7 @@ from gatewall.engine.waf.rules import Category, Severity, Target
 _WHERE = (*PATH_AND_ARGUMENTS, Target.COOKIES, Target.HEADERS, Target.REFERER)
 
 
-def _rule(
-    key: str, pattern: str, reason: str, score: int = 5, targets: tuple[Target, ...] = _WHERE
-) -> BuiltinRule:
+def _rule(key: str, pattern: str, reason: str, score: int = 5, targets: tuple[Target, ...] = _WHERE) -> BuiltinRule:
     return BuiltinRule(f"traversal-{key}", pattern, Category.TRAVERSAL, Severity.HIGH, targets, reason, score)
 
 

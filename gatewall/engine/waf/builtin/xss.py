@@ -19,7 +19,9 @@ _EVENTS = (
 )
 
 XSS_RULES = (
-    _rule("script-tag", r"(?i)<[/\s]*(?:[\w\-]+:)?script(?:[\s/>+\x0b:]|$)|<\s*script\b", "a script element in a value"),
+    _rule(
+        "script-tag", r"(?i)<[/\s]*(?:[\w\-]+:)?script(?:[\s/>+\x0b:]|$)|<\s*script\b", "a script element in a value"
+    ),
     _rule(
         "event-handler",
         r"(?i)<[a-z!/?%][^>]*[\s/'\"`\x0b\xa0]on[a-z]{3,30}[\s\x0b]*=",
@@ -111,8 +113,14 @@ XSS_RULES = (
     ),
     _rule(
         "odd-element",
-        r"(?i)<[a-z][\w:\-]*(?:[/\x0b\x0c][^>\s]|[\s/]+[\w:\-]+\s*=\s*['\"`\w(&])[^>]*(?:>|$|//)|<[a-z]+[^a-z0-9<>\s.,;:=/()]{1,3}[a-z]+\s*=|<\s*/?\s*[a-z]+\s*(?:&\w|\x00)|<\?(?:xml|import)\b|<%\s*\w|<!\[(?:CDATA|if)\b|<!--\[if\b|<!(?:attlist|element)\b|<\s*(?:s\s*c\s*r\s*i\s*p\s*t|f\s+o\s*r\s*m|i\s+f\s*r\s*a\s*m\s*e|d\s+i\s*a\s*l\s*o\s*g|o\s+b\s*j\s*e\s*c\s*t)|<\s*\w+\s*:\s*script|<:?vmlframe\b",
+        r"(?i)<[a-z][\w:\-]*(?:[/\x0b\x0c][^>\s]|[\s/]+[\w:\-]+\s*=\s*['\"`\w(&])[^>]*(?:>|$|//)|<[a-z]+[^a-z0-9<>\s.,;:=/()]{1,3}[a-z]+\s*=|<\s*/?\s*[a-z]+\s*(?:&\w|\x00)|<\?(?:xml|import)\b|<%\s*\w|<!\[(?:CDATA|if)\b|<!--\[if\b|<!(?:attlist|element)\b",
         "an element of any name with attributes",
+        4,
+    ),
+    _rule(
+        "spaced-element",
+        r"(?i)<\s*(?:s\s*c\s*r\s*i\s*p\s*t|f\s+o\s*r\s*m|i\s+f\s*r\s*a\s*m\s*e|d\s+i\s*a\s*l\s*o\s*g|o\s+b\s*j\s*e\s*c\s*t|i\s+m\s*g|s\s+v\s*g|e\s+m\s*b\s*e\s*d|b\s+o\s*d\s*y|m\s+e\s*t\s*a)\b|<\s*\w+\s*:\s*script|<:?vmlframe\b",
+        "an element with spaces in its name, to get past a filter",
     ),
     _rule(
         "framework",
