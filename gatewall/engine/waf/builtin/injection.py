@@ -13,7 +13,7 @@ def _rule(key: str, pattern: str, reason: str, score: int = 5, targets: tuple[Ta
 INJECTION_RULES = (
     _rule(
         "jndi-lookup",
-        r"(?i)\$\{[^}]*j[^}]*n[^}]*d[^}]*i[^}]*:|\$\{\s*(?:(?:lower|upper|env|sys|java|date|main|ctx|base64|hostname|k8s|docker|bundle|marker|map|sd|event|web|spring):|::?-)|\bjndi\s*:\s*(?:ldaps?|rmi|dns|iiop|corba|nds|nis|http)",
+        r"(?i)\$\{[^}]*j[^}]*n[^}]*d[^}]*i[^}]*:|\$\{\s*(?:(?:lower|upper|env|sys|java|ctx|base64|hostname|k8s|docker|bundle|marker|map|sd|event|web|spring):|::?-)|\bjndi\s*:\s*(?:ldaps?|rmi|dns|iiop|corba|nds|nis|https?)\s*:",
         "a Log4j look-up (CVE-2021-44228)",
         5,
         EVERYTHING_SENT,

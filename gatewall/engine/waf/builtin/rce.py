@@ -3,25 +3,33 @@
 from gatewall.engine.waf.builtin.rule import EVERYTHING_SENT, BuiltinRule
 from gatewall.engine.waf.rules import Category, Severity
 
+_SEPARATOR = r"(?:[;|`\r]|&&|&\s|\$\(|\|\||<\(|>\(|\{)\s*"
 _UNIX = (
-    r"(?:alias|apt(?:-get)?|arp|ash|at|awk|base32|base64|bash|bunzip2|busybox|bzcat|bzip2|cat|cd|chattr|chgrp|chmod|chown|"
-    r"chroot|cmp|comm|cp|cpio|cpulimit|crontab|csh|curl|cut|dash|dd|df|diff|dig|dmesg|docker|dos2unix|du|echo|ed|egrep|emacs|"
-    r"env|eval|exec|expand|export|fetch|fgrep|file|find|finger|fish|fold|ftp|gawk|gcc|gdb|getent|git|grep|gunzip|gzip|"
-    r"head|hexdump|hostname|host|hping3|htop|iconv|id|ifconfig|ip|iptables|java|jobs|kill|killall|ksh|last|lastlog|ldconfig|"
-    r"less|ln|locate|lp|ls|lsb_release|lscpu|lsof|lsmod|lua|lwp-download|lynx|mail|make|mawk|md5sum|mkdir|mkfifo|mknod|more|"
-    r"mount|mv|mysql|nano|nawk|nc|ncat|netcat|netstat|nice|nl|nmap|node|nohup|nping|nslookup|nstat|od|openssl|passwd|paste|perl|"
-    r"php\d?|pico|ping6?|pip\d?|pkexec|printenv|printf|ps|psql|pwd|python[\d.]*|rcp|realpath|reboot|rev|rm|rmdir|rpm|rsh|rsync|"
-    r"ruby|rvim|scp|screen|script|sed|service|set|sftp|sh|sha1sum|shutdown|sleep|socat|sort|source|sqlite3|ss|ssh|stat|strace|"
-    r"strings|stty|su|sudo|sysctl|systemctl|tac|tail|tar|taskset|tclsh|tcpdump|tcsh|tee|telnet|tftp|time|timeout|tmux|top|touch|"
-    r"tr|traceroute|uname|uniq|unlink|unzip|uptime|useradd|userdel|usermod|vi|view|vim|w3m|watch|wc|wget|whatis|which|who|whoami|"
-    r"whois|xargs|xxd|xz|xzcat|yum|zcat|zgrep|zip|zless|zsh)"
+    r"(?:apt(?:-get)?|aptitude|ash|awk|base32|base64|bash|bsdtar|bunzip2|busybox|bzcat|bzip2|cat|cd|chattr|chgrp|chmod|chown|chroot|"
+    r"cp|cpio|cpulimit|crontab|csh|curl|dash|dmesg|docker|dos2unix|du|egrep|fgrep|gawk|gcc|gdb|getent|git|grep|gunzip|gzip|"
+    r"hexdump|hping3|htop|iconv|id|ifconfig|iptables|killall|ksh|lastlog|ldconfig|ls|lsb_release|lscpu|lsof|lsmod|lua|"
+    r"lwp-(?:download|request|mirror|dump)|lynx|mawk|md5sum|mkdir|mkfifo|mknod|mtr|mysql|mysqldump|nano|nawk|nc|ncat|netcat|"
+    r"netstat|nmap|nohup|nping|nslookup|nstat|openssl|perl|pip\d?|pkexec|pkill|printenv|printf|ps|psql|pwd|python[\d.]*|rcp|"
+    r"realpath|rm|rmdir|rpm|rsh|rsync|ruby|rvim|scp|sed|sftp|sh|sha\d+sum|socat|sqlite3|ss|ssh|strace|stty|sudo|sysctl|"
+    r"systemctl|tac|taskset|tclsh|tcpdump|tcsh|tftp|tmux|traceroute6?|uname|uniq|unzip|useradd|userdel|usermod|vim|w3m|wget|"
+    r"whoami|xargs|xxd|xz|xzcat|yum|zcat|zgrep|zless|zsh)"
+)
+_UNIX_AND_ENGLISH = (
+    r"(?:alias|arp|at|comm|cut|date|dd|df|diff|dig|echo|ed|emacs|env|eval|exec|expand|export|fetch|file|find|finger|fish|fold|ftp|"
+    r"head|host|hostname|install|ip|java|jobs|join|kill|last|less|ln|locate|mail|make|more|mount|mv|nice|nl|node|od|passwd|"
+    r"paste|php\d?|pico|ping6?|reboot|rename|rev|screen|script|service|set|shutdown|sleep|sort|source|split|stat|strings|su|"
+    r"tail|tar|tee|telnet|time|timeout|top|touch|tr|type|unlink|uptime|vi|view|watch|wc|which|who|whois|zip)"
 )
 _WINDOWS = (
-    r"(?:arp|assoc|attrib|bcdedit|bitsadmin|cacls|cd|certutil|cmd|cmdkey|copy|cscript|del|dir|echo|erase|find|findstr|ftp|hostname|"
-    r"icacls|ipconfig|md|mkdir|more|move|msiexec|mshta|net1?|netsh|netstat|nltest|nslookup|ping|powershell|pwsh|rd|reg|regsvr32|ren|"
-    r"rmdir|route|rundll32|sc|schtasks|set|shutdown|start|systeminfo|taskkill|tasklist|tracert|tree|type|ver|vssadmin|wevtutil|"
-    r"where|whoami|wmic|wscript|xcopy)"
+    r"(?:arp|assoc|attrib|bcdboot|bcdedit|bitsadmin|cacls|certutil|chkdsk|cipher|cmdkey|cscript|csvde|dcdiag|del|dir|diskpart|"
+    r"diskshadow|doskey|driverquery|dsquery|esentutl|eventcreate|expand|extrac32|findstr|forfiles|fsutil|ftype|gpresult|"
+    r"hostname|icacls|ipconfig|jetpack|klist|makecab|manage-bde|md|mklink|mmc|msdt|msg|msiexec|mshta|mstsc|nbtstat|"
+    r"net1|netsh|netstat|nltest|nslookup|ntdsutil|odbcconf|openfiles|pathping|pnputil|powercfg|powershell|pwsh|qprocess|"
+    r"qwinsta|rasdial|rd|reg|regedit|regini|regsvr32|ren|rmdir|robocopy|rundll32|runas|schtasks|sc|secedit|setx|sfc|subst|"
+    r"systeminfo|takeown|taskkill|tasklist|tracert|tscon|tzutil|vssadmin|w32tm|wbadmin|wevtutil|whoami|winrm|winrs|wmic|"
+    r"wscript|wsl|wusa|xcopy)"
 )
+_WINDOWS_AND_ENGLISH = r"(?:cd|cmd|copy|date|echo|erase|find|mkdir|more|move|net|path|ping|print|route|set|shutdown|start|time|tree|type|ver|where)"
 
 
 def _rule(key: str, pattern: str, reason: str, score: int = 5) -> BuiltinRule:
@@ -31,9 +39,9 @@ def _rule(key: str, pattern: str, reason: str, score: int = 5) -> BuiltinRule:
 RCE_RULES = (
     _rule(
         "shell-command",
-        r"(?i)(?:[;|`\r]|&&|&\s|\$\(|\|\||<\(|>\(|\{)\s*(?:[\w]+=\S*\s+)*(?:sudo\s+|exec\s+|command\s+|time\s+|nohup\s+|env\s+)?(?:/?[\w./]*/)?"
-        + _UNIX
-        + r"(?:\s+[-/~.$\"'\w*?{<>\\]|\s*[|;&`)>}<]|,[-/\w]|\s*$)",
+        r"(?i)" + _SEPARATOR + r"(?:\w+=\S*\s+)*(?:sudo\s+|exec\s+|command\s+|time\s+|nohup\s+|env\s+)?(?:/?[\w./]*/)?"
+        r"(?:" + _UNIX + r"(?:\s+[-/~.$\"'\w*?{<>\\]|\s*[|;&`)>}<]|,[-/\w]|\s*$)"
+        r"|" + _UNIX_AND_ENGLISH + r"(?:\s+[-/~$*<>\\]|\s*[|;&`)>}<]|,[-/\w]))",
         "a shell command behind a separator",
         4,
     ),
@@ -45,7 +53,7 @@ RCE_RULES = (
     ),
     _rule(
         "separated-command",
-        r"(?i)(?:[;|`\r]|&&|&\s|\$\(|\|\||<\(|>\()\s*(?:/?[\w./]*/)?(?:whoami\b|uname\b|ifconfig\b|cat\s+[/.~$]|ls\s+[-/]|ls\s*$|id\s*(?:[;|&`)]|$)|pwd\s*(?:[;|&`)]|$)|ps\s*(?:$|[;&|]|-?\w)|wget\s|curl\s|ping\s+-?\w|nslookup\s|nc\s+-?\w|ncat\s|chmod\s|rm\s+-|bash\b|sh\s+-|sh\s*$|python[\d.]*\s|perl\s+-|php\s+-|ruby\s+-|sleep\s+\d|echo\s+[\w$'\"`(]|printf\s|env\s*$|set\s*$|netstat\b|dir\s*(?:$|[/\\a-z]:?)|type\s+\S|net\s+\w|ipconfig\b|systeminfo\b\s*(?:$|[/&|>])|tasklist\b|powershell\b|cmd\b|ver\s*$|telnet\s|tftp\s|ssh\s|head\s|tail\s|more\s+[/.*\w]*[/.*]|less\s+[/.*\w]*[/.*]|tac\s|nl\s|find\s+/|grep\s|awk\s|sed\s|cp\s+\S+\s+\S|mv\s+\S+\s+\S|touch\s|mkdir\s|kill\s|export\s|uptime\b\s*$|hostname\b\s*(?:$|-)|who\b\s*$|last\b\s*(?:$|-)|df\b\s*(?:$|-)|mount\b\s*(?:$|-)|dmesg\b|lsof\b|reboot\b\s*$|shutdown\s|base64\s|xxd\s|od\s+-|strings\s|sort\s+/|date\s*$|expr\s+\d|getent\s|phpinfo|exec\s|eval\s|system\s)",
+        r"(?i)(?:[;|`\r]|&&|&\s|\$\(|\|\||<\(|>\()\s*(?:/?[\w./]*/)?(?:whoami\b|uname\b|ifconfig\b|cat\s+[/.~$]|ls\s+[-/]|ls\s*$|id\s*(?:[;|&`)]|$)|pwd\s*(?:[;|&`)]|$)|ps\s*(?:$|[;&|]|-?\w)|wget\s+\S|curl\s+(?:-|['\"]?https?:|\w+\.)|ping\s+-|ping\s+[\d.]{7}|nslookup\s|nc\s+-?\w|ncat\s|chmod\s|rm\s+-|bash\b|sh\s+-|sh\s*$|python[\d.]*\s+[-/\w]|perl\s+-|php\s+-|ruby\s+-|sleep\s+\d|echo\s+[\w$'\"`(]|printf\s|env\s*$|set\s*$|netstat\b|dir\s*(?:$|[/\\]|[a-z]:)|type\s+(?:[a-z]:|[\\%]|\S+\.(?:txt|ini|log|bat|conf|php|xml))|net\s+(?:user|view|localgroup|share|start|use|group)\b|ipconfig\b|systeminfo\b\s*(?:$|[/&|>])|tasklist\b|powershell\b|cmd\b|ver\s*$|telnet\s+\S+|tftp\s+-|ssh\s+\S+@|(?:more|less|tac|nl|head|tail)\s+[-/.~*$]|find\s+/|grep\s|awk\s|sed\s|cp\s+\S+\s+\S|mv\s+\S+\s+\S|touch\s+[\w~]*[/.]|mkdir\s+-?[\w~]*[/.]|kill\s+-?\d|export\s+\w+=|uptime\b\s*$|hostname\b\s*(?:$|-)|who\b\s*$|last\b\s*(?:$|-)|df\b\s*(?:$|-)|mount\b\s*(?:$|-)|dmesg\b|lsof\b|reboot\b\s*$|shutdown\s|base64\s|xxd\s|od\s+-|strings\s|sort\s+/|expr\s+\d|getent\s|phpinfo|exec\s+[/\w]*[/.]|eval\s+[\"'$(])",
         "a separator and a command that is used to explore a machine",
     ),
     _rule(
@@ -82,14 +90,14 @@ RCE_RULES = (
     ),
     _rule(
         "shellshock",
-        r"(?:^|: )\(\s*\)\s*\{|\(\s*\)\s*\{[^}]*[;:}]",
+        r"(?:^|: )\(\s*\)\s*\{|\(\s*\)\s*\{\s*:?\w*\s*;\s*\}\s*;",
         "a function definition that old bash versions run (CVE-2014-6271)",
     ),
     _rule(
         "windows-command",
         r"(?i)(?:[;|&`\r]|&&|\|\|)\s*(?:[a-z]:\\[\w\\. ]*\\)?"
-        + _WINDOWS
-        + r"(?:\.exe|\.com|\.bat)?(?:\s+[-/\\%\"'\w]|\s*[|&>;]|\s*$)",
+        r"(?:" + _WINDOWS + r"(?:\.exe|\.com|\.bat)?(?:\s+[-/\\%\"'\w<]|/\w|\s*[|&>;]|\s*$)"
+        r"|" + _WINDOWS_AND_ENGLISH + r"(?:\.exe|\.com)?(?:\s+[-/\\%\"]|\s+[a-z]:|/\w|\s*[|&>]))",
         "a command of Windows behind a separator",
         4,
     ),

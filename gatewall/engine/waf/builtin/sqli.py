@@ -28,7 +28,7 @@ SQLI_RULES = (
         "tautology",
         r"""(?i)['"`)]\s*\)*\s*(?:\bx?or\b|\band\b|\|\||&&|\bnot\b|\bhaving\b|\bwhere\b|\bdiv\b)[\s(!~+\-]*(?:not[\s(]*|binary\s*|exists[\s(]*)?"""
         r"""(?:'[^'<>]*'?|"[^"<>]*"?|`[^`]*`|\d[\w.]*|@@?\w+|\w+\([^()]*\)|null|true|false)[\s)]*"""
-        r"""(?:=|<=>|[<>]=?|!=|\|\||--|#|\blike\b|\brlike\b|\bregexp\b|\bsounds\s|\bbetween\b|\bin\s*\(|\bis\s|;|$)"""
+        r"""(?:=|<=>|[<>]=?|!=|\|\||--|#|\blike\b|\brlike\b|\bregexp\b|\bsounds\s|\bbetween\b|\bin\s*\(|\bis\s|;)"""
         r"""|\d\s*\)*\s*(?:\b(?:x?or|and|having|where|div)\b|&&)[\s(!~+\-]*(?:not[\s(]*)?(?:'[^'<>]*'?|"[^"<>]*"?|\d+|@@?\w+|\w+\([^()]*\)|null|true|false)[\s)]*(?:=|<=>|<>|!=|[<>]\s*\d|--|#|\blike\b|\brlike\b|\bregexp\b|\bbetween\s+\d|\bin\s*\()""",
         "a quote or number followed by a comparison that is always true",
         severity=Severity.CRITICAL,
@@ -51,7 +51,7 @@ SQLI_RULES = (
     ),
     _rule(
         "stacked-query",
-        r"(?i);[\s)(]*(?:drop|alter|create|truncate|rename|shutdown|backup|grant|revoke|declare|exec(?:ute)?|call|waitfor|insert\s+into|delete\s+from|update\s+\w+\s+set|select\b|set\s+@|begin\s|if\s*\(|merge\s|load\s+data|copy\s+\w+\s+from|print\s|dbcc\s|go\s*$)",
+        r"(?i);[\s)(]*(?:(?:drop|alter|create|truncate|rename)\s+(?:table|database|user|schema|view|index|function|procedure|column|login|role|trigger|extension|or\s+replace|temp)|shutdown\s*(?:$|;|--|with)|backup\s+(?:database|log)|grant\s+[\w\s,]+\s(?:on|to)\s|revoke\s+[\w\s,]+\son\s|declare\s+[@\w]|exec(?:ute)?[\s(]+(?:[@\w'\"(]|immediate)|call\s+\w+\s*\(|waitfor\s|insert\s+into|delete\s+from|update\s+\w+\s+set|select\b[\s(]*(?:\*|[\w.]+\s*(?:,|\(|from\b)|@@|\d|'|case\b)|set\s+@|begin\s+(?:tran|declare|dbms)|if\s*\(|merge\s+into|load\s+data|copy\s+\w+\s+from|print\s+['\"@]|dbcc\s)",
         "a second statement behind a semicolon",
         severity=Severity.CRITICAL,
     ),

@@ -34,7 +34,7 @@ XSS_RULES = (
     ),
     _rule(
         "script-url",
-        r"(?i)(?:j[\s\x00-\x08\x0b]*a[\s\x00-\x08\x0b]*v[\s\x00-\x08\x0b]*a|v[\s\x00-\x08\x0b]*b|l[\s]*i[\s]*v[\s]*e)[\s\x00-\x08\x0b]*s[\s\x00-\x08\x0b]*c[\s\x00-\x08\x0b]*r[\s\x00-\x08\x0b]*i[\s\x00-\x08\x0b]*p[\s\x00-\x08\x0b]*t[\s\x00-\x08\x0b]*:[\s]*[^;\s]",
+        r"(?i)(?:j[\s\x00-\x08\x0b]*a[\s\x00-\x08\x0b]*v[\s\x00-\x08\x0b]*a|v[\s\x00-\x08\x0b]*b|l[\s]*i[\s]*v[\s]*e)[\s\x00-\x08\x0b]*s[\s\x00-\x08\x0b]*c[\s\x00-\x08\x0b]*r[\s\x00-\x08\x0b]*i[\s\x00-\x08\x0b]*p[\s\x00-\x08\x0b]*t[\s\x00-\x08\x0b]*:(?:[^;\s]|[\s]+(?:\w+[\w.]*[\s]*[(`=\[]|//|/\*))",
         "a URL that is a script",
     ),
     _rule(
