@@ -4,7 +4,7 @@ import pytest
 
 from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
-from gatewall.engine.waf.rules import Exclusion, Target, WafRule
+from gatewall.engine.waf.rules import Exclusion, Target
 from gatewall.engine.waf.views import MAX_SEPARATE, Views
 from tests.cast import a_request, a_rule
 

@@ -52,7 +52,7 @@ def values_of(request: AccessRequest) -> list[Value]:
         uri = uri[:MAX_URI]
     path, _, query = uri.partition("?")
     if "%" in uri or "\\" in uri:
-        values.append((Target.URI, None, uri))
+        values.append((Target.URI, None, uri.replace("\n", "\r")))
     _path(values, path)
     if query:
         _arguments(values, Target.ARGS, query)
@@ -106,10 +106,10 @@ def _headers(values: list[Value], request: AccessRequest) -> None:
     for name, value in request.headers:
         left -= len(value)
         if len(value) > MAX_HEADER or left < 0:
-            values.append((Target.HEADERS, name, UNINSPECTED + name))
+            values.append((Target.HEADERS, name, UNINSPECTED + "header"))
             value = value[:MAX_HEADER] if left > 0 else ""  # noqa: PLW2901 - cut to what is looked at
         if name == "user-agent":
-            values.append((Target.USER_AGENT, None, value))
+            values.append((Target.USER_AGENT, None, value.replace("\n", "\r")))
         elif name == "referer":
             _referer(values, request, value)
         elif name not in _PLAIN_HEADERS or "../" in value or "${" in value:
@@ -134,7 +134,7 @@ def _referer(values: list[Value], request: AccessRequest, value: str) -> None:
         elsewhere = address.partition("//")[2].partition("/")[0].partition(":")[0]
         if elsewhere != host.name:
             names = [part.partition("=")[0] for part in request.uri.partition("?")[2].split("&", MAX_SEPARATE)]
-            values.append((Target.ARG_NAMES, None, FROM_ELSEWHERE + " ".join(names)))
+            values.append((Target.ARG_NAMES, None, FROM_ELSEWHERE + " ".join(names).replace("\n", "\r")))
 
 
 def _is_address(text: str) -> bool:

@@ -1,6 +1,7 @@
 """Hyperscan (Vectorscan): finds many patterns in one pass. The only module that knows it."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from threading import local
 from typing import Any
 
@@ -75,4 +76,9 @@ class CompiledNow:
 
     def want(self, patterns: Sequence[bytes], ready: Callable[[Scanner], None]) -> None:
         """Call ``ready`` at once. Raises DatabaseRefused."""
-        ready(VectorScanner.compiled(tuple(patterns)))
+        ready(_compiled(tuple(patterns)))
+
+
+@lru_cache(maxsize=4)
+def _compiled(patterns: tuple[bytes, ...]) -> VectorScanner:
+    return VectorScanner.compiled(patterns)
