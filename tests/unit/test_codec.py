@@ -121,9 +121,9 @@ def test_rows_of_another_kind_are_refused(segment):
     [
         b"",
         b"gatewall segment 1\n",
-        b"gatewall segment 3\n",
-        b"GATEWALL SEGMENT 2\n",
-        b"gatewall segment 2\r\n",
+        b"gatewall segment 4\n",
+        b"GATEWALL SEGMENT 3\n",
+        b"gatewall segment 3\r\n",
         b"\x80\x04",
     ],
 )
