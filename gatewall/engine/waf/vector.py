@@ -16,18 +16,22 @@ except ImportError:  # no wheel for this machine
 AVAILABLE = hyperscan is not None
 VERSION = f"hyperscan {hyperscan.__version__}" if AVAILABLE else ""
 
+_PARTS = 3  # compiling grows faster than the list: three databases take half the time of one, and scan as fast
+_WORTH_PARTS = 32
+_LENGTH_BYTES = 8
+
 
 class DatabaseRefused(ValueError):
     """The patterns or bytes make no database; the message says why."""
 
 
 class VectorScanner:
-    """A block-mode database. Safe to share: each thread has its own scratch space."""
+    """Databases in block mode. Safe to share: each thread has scratch space of its own."""
 
     name = "hyperscan"
 
-    def __init__(self, database: Any) -> None:
-        self._database = database
+    def __init__(self, databases: Sequence[Any]) -> None:
+        self._databases = tuple(databases)
         self._local = local()
 
     @classmethod
@@ -36,35 +40,52 @@ class VectorScanner:
 
         Raises DatabaseRefused if one of them cannot be compiled.
         """
-        database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-        flags = hyperscan.HS_FLAG_MULTILINE | hyperscan.HS_FLAG_SINGLEMATCH
-        try:
-            database.compile(expressions=list(patterns), ids=list(range(len(patterns))), flags=[flags] * len(patterns))
-        except hyperscan.HyperscanError as error:
-            raise DatabaseRefused(str(error)) from None
-        return cls(database)
+        numbered = list(enumerate(patterns))
+        parts = _PARTS if len(numbered) >= _WORTH_PARTS else 1
+        return cls([_compile(numbered[part::parts]) for part in range(parts)])
 
     @classmethod
     def loaded(cls, data: bytes) -> "VectorScanner":
         """Return the scanner that ``dumped`` gave these bytes. Raises DatabaseRefused."""
-        try:
-            return cls(hyperscan.loadb(data, hyperscan.HS_MODE_BLOCK))
-        except hyperscan.HyperscanError as error:
-            raise DatabaseRefused(str(error)) from None
+        databases = []
+        while data:
+            end = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "big")
+            try:
+                databases.append(hyperscan.loadb(data[_LENGTH_BYTES:end], hyperscan.HS_MODE_BLOCK))
+            except hyperscan.error as error:
+                raise DatabaseRefused(f"not a database of this engine and processor: {error}") from None
+            data = data[end:]
+        return cls(databases)
 
     def dumped(self) -> bytes:
-        """Return the database as bytes for this version of the engine on this processor."""
-        data: bytes = hyperscan.dumpb(self._database)
-        return data
+        """Return the databases as bytes for this version of the engine on this processor."""
+        parts = [hyperscan.dumpb(database) for database in self._databases]
+        return b"".join([len(part).to_bytes(_LENGTH_BYTES, "big") + part for part in parts])
 
     def scan(self, text: bytes) -> list[Hit]:
+        """Return one match of each pattern that has any, in no order."""
         try:
-            scratch = self._local.scratch
+            pairs = self._local.pairs
         except AttributeError:
-            scratch = self._local.scratch = hyperscan.Scratch(self._database)
+            pairs = self._local.pairs = [(each.scan, hyperscan.Scratch(each)) for each in self._databases]
         hits: list[Hit] = []
-        self._database.scan(text, _note, context=hits, scratch=scratch)
+        for scan, scratch in pairs:
+            scan(text, _note, context=hits, scratch=scratch)
         return hits
+
+
+def _compile(numbered: Sequence[tuple[int, bytes]]) -> Any:
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    flags = hyperscan.HS_FLAG_MULTILINE | hyperscan.HS_FLAG_SINGLEMATCH
+    try:
+        database.compile(
+            expressions=[pattern for _, pattern in numbered],
+            ids=[number for number, _ in numbered],
+            flags=[flags] * len(numbered),
+        )
+    except hyperscan.error as error:
+        raise DatabaseRefused(str(error)) from None
+    return database
 
 
 def _note(number: int, start: int, end: int, flags: int, hits: list[Hit]) -> None:
