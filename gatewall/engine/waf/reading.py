@@ -21,6 +21,7 @@ MAX_BODY = 65_536
 MAX_SEPARATE = 256
 """How many arguments and cookies are matched one by one; those behind are one value together."""
 _MAX_INSIDE = 64  # values taken out of one JSON text
+_LONG_NAME = 16  # a longer one may be base64 of something
 _MAX_DEPTH = 3  # base64 in JSON in base64
 UNINSPECTED = "\x01uninspected "
 """Begins the value that says which part was too long to be looked at; the name of the part follows."""
@@ -69,6 +70,8 @@ def _cookies(values: list[Value], request: AccessRequest) -> None:
             _add(values, Target.COOKIES, name, percent_decoded(name[:MAX_HEADER]), base64=False)
         if not _is_token(value):
             _add(values, Target.COOKIES, name, percent_decoded(value[:MAX_HEADER]))
+        elif (inside := base64_decoded(value[:MAX_HEADER])) is not None:
+            _add(values, Target.COOKIES, name, percent_decoded(inside))
 
 
 def _is_token(text: str) -> bool:
@@ -93,7 +96,7 @@ def _arguments(values: list[Value], target: Target, query: str) -> None:
         name, _, value = part.partition("=")
         if "%" in name:
             name = percent_decoded(name)
-        if not name.isalnum():
+        if not name.isalnum() or len(name) >= _LONG_NAME:
             _add(values, names, name, name)
         if value and not (value.isalnum() and len(value) < 12):
             _add(values, target, name, percent_decoded(value) if "%" in value else value)
@@ -109,7 +112,10 @@ def _headers(values: list[Value], request: AccessRequest) -> None:
             values.append((Target.HEADERS, name, UNINSPECTED + "header"))
             value = value[:MAX_HEADER] if left > 0 else ""  # noqa: PLW2901 - cut to what is looked at
         if name == "user-agent":
-            values.append((Target.USER_AGENT, None, value.replace("\n", "\r")))
+            if value.startswith("Mozilla/"):
+                values.append((Target.USER_AGENT, None, value.replace("\n", "\r")))
+            else:
+                _add(values, Target.USER_AGENT, None, percent_decoded(value))
         elif name == "referer":
             _referer(values, request, value)
         elif name not in _PLAIN_HEADERS or "../" in value or "${" in value:

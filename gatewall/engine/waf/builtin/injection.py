@@ -122,7 +122,7 @@ INJECTION_RULES = (
         r"(?i)\(\s*[&|!]\s*\(\s*[\w\-.;]+\s*[~<>:]?=|\*\s*\)\s*\(\s*(?:[&|!]|\w+\s*[~<>]?=|\()|\)\s*\(\s*(?:[&|!]\s*\(|[\w\-]+\s*[~<>]?=\s*\*)|^\s*\*\s*\)+|\*\)\)%00|\)\s*\(\s*[|&!]|\)\s*[|&]\s*\(\w+\s*=|\(\w+=\*\)|\b(?:objectclass|samaccountname|userpassword|memberof)\s*=",
         "a filter of a directory",
         5,
-        VALUES,
+        (*VALUES, Target.PATH, Target.HEADERS),
     ),
     _rule(
         "xml-entity",
@@ -136,7 +136,7 @@ INJECTION_RULES = (
         r"(?i)['\"]\s*(?:\bor\b|\band\b|\]|\|)\s*(?:count|name|string-length|substring|position|contains|starts-with|local-name|boolean|not)?\s*\(?\s*(?:/|\.\./|\*|@|child::|parent::|ancestor::|node\(\)|text\(\))|\b(?:child|parent|ancestor|descendant|following|preceding|self|attribute)(?:-or-self|-sibling)?::|/(?:text|node|comment)\(\)|\]\s*\|\s*/+\w*\[?|\bstring-length\s*\(|\bdoc\s*\(\s*concat|\bcount\s*\(\s*/",
         "an expression of XPath",
         5,
-        VALUES,
+        (*VALUES, Target.PATH, Target.HEADERS),
     ),
     _rule(
         "ssi",

@@ -17,7 +17,7 @@ OTHER_RULES = (
         r"(?i)(?:^|[\s'\"=(:@])(?:gopher|dict|ldaps?|ldapi|tftp|sftp|netdoc|jar|jndi|rmi|imaps?|pop3s?|smtps?|telnet|nfs|smb|svn(?:\+ssh)?|unc|mailto:\S+\?\w+=|afp|finger|rtsp|redis|mssql|mysql|postgres(?:ql)?|oracle|memcached|ssh2?|turn|stun|bzr|cvs|magnet|view-source|glob|local_file):(?://|\w+:)",
         Category.SSRF,
         Severity.HIGH,
-        VALUES,
+        (*VALUES, Target.HEADERS),
         "a URL of a scheme that makes a server speak to another service",
     ),
     BuiltinRule(

@@ -3,7 +3,7 @@
 from gatewall.engine.waf.builtin.rule import EVERYTHING_SENT, VALUES, BuiltinRule
 from gatewall.engine.waf.rules import Category, Severity, Target
 
-_WHERE = (Target.PATH, *VALUES)
+_WHERE = (Target.PATH, *VALUES, Target.HEADERS)
 
 
 def _rule(
