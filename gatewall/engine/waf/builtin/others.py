@@ -41,7 +41,7 @@ OTHER_RULES = (
         r"(?i)\b(?:sqlmap|nikto|nessus|acunetix|netsparker|invicti|dirbuster|dirb|gobuster|feroxbuster|ffuf|wfuzz|wpscan|joomscan|droopescan|nuclei|masscan|zgrab|zmap|nmap|havij|openvas|w3af|arachni|skipfish|whatweb|wapiti|paros|webinspect|appscan|qualys|burp(?:suite|collaborator)?|jaeles|dalfox|xsser|commix|fimap|bsqlbf|sqlninja|sqlpowerinjector|absinthe|brutus|hydra|medusa|metis|morfeus|muieblackcat|n-stealth|jbrofuzz|grabber|grendel-scan|dominator|cgichk|blackwidow|bilbo|datacha0s|dotbot|fhscan|jorgee|libwhisker|mysqloit|netlab360|pangolin|pmafind|prog\.customcrawler|rapid7|s\.t\.a\.l\.k\.e\.r|springenwerk|sysscan|t(?:he)?mole|toata|uil2pn|vega/|voideye|webbandit|webshag|websurgery|webtrends\s+security|whatsweb|whcc|zap|zaproxy|zmeu|crimscanner|detectify|intruder|tsunami|masspwn|xray|yakit|fuzz\s+faster|hello,?\s*world|shodan|censysinspect|internetmeasurement|leakix|projectdiscovery|interactsh|gotestwaf|wafw00f|ghauri|tplmap|nosqlmap|kadimus|lfisuite|katana|subfinder|amass|aquatone|eyewitness|dirsearch|cmsmap|vulscan|retire\.js|sitelockspider|struts-pwn|jndiexploit|log4j-scan|bbqsql|revolt|safexsecurity|attack)(?:[^a-z]|$)",
         Category.SCANNER,
         Severity.MEDIUM,
-        (Target.USER_AGENT, Target.HEADERS),
+        (Target.USER_AGENT,),
         "a vulnerability scanner that names itself",
     ),
     BuiltinRule(
