@@ -7,6 +7,7 @@ show what matters to a test and hide the rest. Values only: nothing here needs D
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import jwt
@@ -51,6 +52,8 @@ from gatewall.snapshot.assembly import Assembly, SegmentData
 
 NOW = 1_773_480_413.0
 """2026-03-14 09:26:53 UTC: the moment at which every test takes place."""
+MOMENT = datetime.fromtimestamp(NOW, UTC)
+"""The same, as rows have it."""
 HOUR = 3600
 DAY = 24 * HOUR
 

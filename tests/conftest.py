@@ -5,24 +5,40 @@ Nothing here imports Django before a fixture is asked for, so that ``tests/unit`
 
 import dataclasses
 import math
+import os
 from importlib import import_module
 
 import pytest
+import time_machine
 
-from tests.cast import OFFICE
+from tests.cast import MOMENT, OFFICE
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out on PostgreSQL what uses no database of this process: it does the same on every one."""
+    if not os.environ.get("DATABASE_URL", "").startswith("postgres"):
+        return
+    without = [item for item in items if not uses_database(item)]
+    config.hook.pytest_deselected(items=without)
+    items[:] = [item for item in items if uses_database(item)]
+
+
+def uses_database(item):
+    """True for a test whose rows are in the database of the settings."""
+    return bool(item.get_closest_marker("django_db") or {"db", "transactional_db"} & set(item.fixturenames))
 
 
 @pytest.fixture(autouse=True)
 def _own_cache(request):
     """Every test with a database begins with an empty cache: rolled-back revisions use their numbers again."""
-    if request.node.get_closest_marker("django_db") or "db" in request.fixturenames:
+    if uses_database(request.node):
         import_module("django.core.cache").cache.clear()
 
 
 @pytest.fixture(autouse=True)
 def _own_home(request):
     """Every test with a database publishes its policy to a folder of its own."""
-    if request.node.get_closest_marker("django_db") or "db" in request.fixturenames:
+    if uses_database(request.node):
         settings, home = request.getfixturevalue("settings"), request.getfixturevalue("tmp_path")
         settings.GATEWALL_HOME = home
         settings.CONFIG = dataclasses.replace(settings.CONFIG, home=home)
@@ -31,8 +47,15 @@ def _own_home(request):
 @pytest.fixture(autouse=True)
 def _known_api_rate(request, monkeypatch):
     """The number of calls a minute is known, so that no test counts the statement that asks for it."""
-    if request.node.get_closest_marker("django_db") or "db" in request.fixturenames:
+    if uses_database(request.node):
         monkeypatch.setattr(import_module("gatewall.api.rate"), "_remembered", (math.inf, 1200))
+
+
+@pytest.fixture
+def clock():
+    """Stop the clock at the moment of the cast; return what moves it."""
+    with time_machine.travel(MOMENT, tick=False) as travelled:
+        yield travelled
 
 
 @pytest.fixture

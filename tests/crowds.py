@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -32,7 +33,10 @@ def at_once(work: Callable[[int], Any], times: int) -> list[Any]:
 
 def _a_process(work: Callable[[int], Any], numbers: range, start: int, go: int) -> tuple[int, int]:
     report, end = os.pipe()
-    pid = os.fork()
+    with warnings.catch_warnings():
+        # Newer Pythons warn of a fork among threads, as a process of xdist has one: the copy uses nothing of that one.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
     if pid:
         os.close(end)
         return pid, report

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from audit.spool import read_records, segment_files
-from tests.processes import PASSWORD, request
+from tests.processes import PASSWORD, PATIENCE, request
 
 OFFICE = "office.example"
 CLIENT = "198.51.100.7"
 BLOCKED = "203.0.113.66"
 ATTACK = "/?id=1%27%20UNION%20SELECT%20password%20FROM%20users--"
+PAUSE = 0.002
+"""Seconds between two questions of a connection: without, what starts again has no processor left."""
 SESSION_VALID = (200, "session-valid")
 
 
@@ -56,6 +58,9 @@ class Admin:
         self.token = ""
         self.token = self.post("/login", username=username, password=password)["token"]
 
+    def get(self, path: str) -> dict[str, Any]:
+        return self._call("GET", path, None)
+
     def post(self, path: str, **fields: Any) -> dict[str, Any]:
         return self._call("POST", path, fields)
 
@@ -67,7 +72,7 @@ class Admin:
 
     def _call(self, method: str, path: str, fields: Mapping[str, Any] | None) -> dict[str, Any]:
         """The object in the answer, which must be a 2xx."""
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)
         headers = {"Content-Type": "application/json", "Service-Authorization": self.token}
         try:
             body = None if fields is None else json.dumps(fields)
@@ -133,7 +138,7 @@ class Load:
         for thread in self._threads:
             thread.join()
 
-    def wait_for_more(self, answers: int = 200, seconds: float = 30) -> None:
+    def wait_for_more(self, answers: int = 200, seconds: float = PATIENCE) -> None:
         """Return after so many answers more; fail when they do not come."""
         goal, deadline = len(self.decisions) + answers, time.monotonic() + seconds
         while len(self.decisions) < goal:
@@ -161,11 +166,14 @@ class Load:
                 self.decisions.append(response.headers.get("X-Gatewall-Decision-Id", "none"))
                 if given != right:
                     self.wrong.append((given, right))
+                time.sleep(PAUSE)
 
 
 def tell(config: Any, figure: str) -> None:
-    """Print a measured figure among the results of the tests."""
+    """Print a measured figure among the results of the tests; not where several processes share them."""
     terminal = config.pluginmanager.getplugin("terminalreporter")
+    if terminal is None:
+        return
     with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
         terminal.ensure_newline()
         terminal.write_line(f"  {figure}")

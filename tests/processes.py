@@ -26,6 +26,8 @@ from gatewall.snapshot.wake import AgentLock
 
 BASE = Path(__file__).resolve().parents[1]
 PASSWORD = "correct horse battery staple"
+PATIENCE = 120.0
+"""Seconds after which what does not come is held to be missing. No bound of ours: a busy machine is slow."""
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
@@ -53,7 +55,7 @@ def request(
 ) -> Answer:
     """One request to a loopback port, redirects not followed; pairs as headers may repeat a name."""
     pairs = list(headers.items()) if isinstance(headers, Mapping) else list(headers)
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         connection.putrequest(method, path, skip_host=any(name == "Host" for name, _ in pairs))
         for name, value in pairs:
@@ -68,7 +70,7 @@ def request(
         connection.close()
 
 
-def wait_until(condition: Callable[[], Any], seconds: float = 30, what: str = "the condition") -> None:
+def wait_until(condition: Callable[[], Any], seconds: float = PATIENCE, what: str = "the condition") -> None:
     """Return once `condition` holds; fail after `seconds`."""
     deadline = time.monotonic() + seconds
     while not condition():
@@ -114,7 +116,7 @@ def stop(process: subprocess.Popen, seconds: float = 10) -> int:
     return process.wait()
 
 
-def wait_for(url: str, process: subprocess.Popen, log: Path, seconds: float = 30) -> None:
+def wait_for(url: str, process: subprocess.Popen, log: Path, seconds: float = PATIENCE) -> None:
     """Return once `url` answers; fail with the log when the process ends or stays silent."""
     deadline = time.monotonic() + seconds
     while not answers(url):
@@ -131,7 +133,7 @@ def manage(home: Path, *arguments: str, **changes: str) -> str:
         env=environment(home, **changes),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert run.returncode == 0, run.stdout + run.stderr
@@ -179,7 +181,7 @@ def api(port: int, path: str, **fields: Any) -> dict[str, Any]:
             data=json.dumps(body).encode(),
             headers={"Content-Type": "application/json", "Service-Authorization": token},
         )
-        with urllib.request.urlopen(call, timeout=10) as answer:  # noqa: S310 (loopback)
+        with urllib.request.urlopen(call, timeout=PATIENCE) as answer:  # noqa: S310 (loopback)
             result = json.loads(answer.read() or b"{}")
         token = token or result["token"]
     return result

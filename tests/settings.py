@@ -30,5 +30,7 @@ CACHES["default"]["KEY_PREFIX"] = f"tests-{secrets.token_hex(4)}"
 # A file, not memory: threads then wait for each other as they do in an installation.
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["TEST"] = {"NAME": str(_FOLDER / "tests.sqlite3")}
+    # A crowd of a hundred writers on a slow machine: SQLite's turns are not fair, and five seconds may not bring one.
+    DATABASES["default"]["OPTIONS"]["timeout"] = 60
 # Every test client builds its own middleware; reading all static files each time costs more than the test.
 WHITENOISE_AUTOREFRESH = True

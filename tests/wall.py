@@ -178,3 +178,8 @@ def assert_well_formed(response: Response) -> None:
         assert all(set(error) == {"field", "code", "message"} for error in problem["errors"])
     if response.status_code == 401:
         assert response.headers["WWW-Authenticate"]
+
+
+def code_of(response: Response) -> tuple[int, str | None]:
+    """Return the status and, of a problem, its code."""
+    return response.status_code, response.json().get("code")

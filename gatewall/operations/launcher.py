@@ -78,30 +78,55 @@ def require_free_socket(path: Path, variable: str) -> None:
     raise PortTakenError(f"The socket {path} is taken: stop what listens there, or set {variable}.")
 
 
-def _ports_not_given_out() -> range:
-    """Ports below those that the kernel takes for outgoing connections, so that none of these takes ours meanwhile."""
+def _lowest_given_out() -> int:
+    """The lowest port that the kernel takes for outgoing connections."""
     try:
-        lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+        return int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     except (OSError, ValueError, IndexError):
-        lowest = 32768
-    return range(10_000, lowest) if lowest > 12_000 else range(10_000, 65_536)
+        return 32768
+
+
+def ports_not_given_out(lowest: int) -> range:
+    """Ports that no outgoing connection takes meanwhile, where those are given ports from `lowest` on.
+
+    Where next to none are left below, ports of the other parity: Linux gives out those of the same one first.
+    """
+    return range(10_000, lowest) if lowest > 12_000 else range(10_001 - lowest % 2, 65_536, 2)
 
 
 # Whoever was told of a port may not listen on it yet.
 _told: set[int] = set()
 
 
+def _is_ours(number: int) -> bool:
+    """True if no other process was told of this port; from now on none is, until this one ends.
+
+    The sign is a name in Linux's abstract namespace of sockets, which goes with its process and needs no file.
+    """
+    if sys.platform != "linux":
+        return True
+    sign = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        sign.bind(f"\0gatewall-port-{number}")
+    except OSError:
+        sign.close()
+        return False
+    sign.detach()  # open as long as the process
+    return True
+
+
 def free_port() -> int:
     """A loopback port that is free at this moment, and that no outgoing connection takes by itself.
 
-    No two calls in one process return the same. Raises PortTakenError when there is none.
+    No two calls return the same, in whichever processes, while those live. Raises PortTakenError when there is none.
     """
-    left = [number for number in _ports_not_given_out() if number not in _told]
+    left = [number for number in ports_not_given_out(_lowest_given_out()) if number not in _told]
     for number in random.sample(left, min(len(left), 1_000)):
         with suppress(PortTakenError):
             require_free(Port("127.0.0.1", number, ""))
-            _told.add(number)
-            return number
+            if _is_ours(number):
+                _told.add(number)
+                return number
     raise PortTakenError("No loopback port is free.")
 
 

@@ -11,8 +11,8 @@ LIMIT = 5
 
 
 @pytest.fixture(autouse=True)
-def _few_calls(monkeypatch):
-    """Let five calls a minute through, whatever the setting says."""
+def _few_calls(clock, monkeypatch):
+    """Let five calls a minute through, whatever the setting says; a new minute never begins between two of them."""
     monkeypatch.setattr(rate, "_limit", lambda: LIMIT)
 
 

@@ -1,49 +1,18 @@
 """Challenges: between the password and the code, for one flow, five minutes, five tries and one success."""
 
 import uuid
-from datetime import UTC, datetime
 
 import jwt
 import pytest
-import time_machine
 from django.utils import timezone
 
 from accounts import challenges, second_factor, services, throttling
 from accounts.models import RecoveryCode
 from gatewall.credentials.sessions import ISSUER
-from tests.factors import an_app
-from tests.wall import PASSWORD, Api, a_token
+from tests.api.sign_ins import BOTH, FLOWS, begin, finish
+from tests.wall import PASSWORD, Api, a_token, code_of
 
 pytestmark = pytest.mark.django_db
-DOORS = ["/login", "/admin-login"]
-BOTH = pytest.mark.parametrize("door", DOORS)
-NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
-FLOWS = ["login", "admin-login", "guard", "admin-site"]
-
-
-@pytest.fixture
-def clock():
-    with time_machine.travel(NOW, tick=False) as travelled:
-        yield travelled
-
-
-@pytest.fixture
-def app(clock, alice):
-    return an_app(alice)
-
-
-def begin(door="/login", username="alice"):
-    response = Api().post(door, {"username": username, "password": PASSWORD})
-    assert response.status_code == 200
-    return response.json()["challenge_token"]
-
-
-def finish(challenge, code, door="/login", **headers):
-    return Api(**headers).post(f"{door}/2fa", {"challenge_token": challenge, "code": code})
-
-
-def code_of(response):
-    return response.status_code, response.json().get("code")
 
 
 @pytest.mark.parametrize(("seconds", "status"), [(299, 200), (300, 401), (-3600, 200)])

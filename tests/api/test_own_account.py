@@ -1,43 +1,21 @@
 """The own second factor, on and off, and who is asked again who he is."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
-import time_machine
 
 from accounts.models import FailureCount, RecoveryCode, TotpDevice
+from tests.api.own import AUDIENCES, NEW, OLD, of
+from tests.cast import MOMENT
 from tests.factors import App, an_app, secret_of
-from tests.wall import PASSWORD, Api, a_token
+from tests.wall import PASSWORD, Api, a_token, code_of
 
 pytestmark = pytest.mark.django_db
-NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
-NEW = "another battery and staple"
-OLD = timedelta(minutes=10)
-AUDIENCES = pytest.mark.parametrize("audiences", [["gate"], ["gate", "api"]], ids=str)
-
-
-@pytest.fixture
-def clock():
-    with time_machine.travel(NOW, tick=False) as travelled:
-        yield travelled
-
-
-@pytest.fixture
-def fresh(clock, bob):
-    return Api(a_token(bob, at=NOW - OLD + timedelta(seconds=1)))
 
 
 @pytest.fixture
 def stale(clock, bob):
-    return Api(a_token(bob, at=NOW - OLD))
-
-
-def of(user, what):
-    return f"/users/{user.pk}/{what}"
-
-
-def code_of(response):
-    return response.status_code, response.json()["code"]
+    return Api(a_token(bob, at=MOMENT - OLD))
 
 
 def enrol(client, user, **body):
@@ -215,7 +193,7 @@ def test_a_setup_that_waits_is_not_on(fresh, bob, call):
 @pytest.mark.parametrize("call", CALLS)
 def test_an_admin_is_not_asked_for_anything_of_another(clock, alice, bob, call):
     prepared(call, bob)
-    admin = Api(a_token(alice, at=NOW - timedelta(hours=2)))
+    admin = Api(a_token(alice, at=MOMENT - timedelta(hours=2)))
 
     assert CALLS[call](admin, bob, {}).status_code in {200, 204}
 
@@ -223,13 +201,13 @@ def test_an_admin_is_not_asked_for_anything_of_another(clock, alice, bob, call):
 @pytest.mark.parametrize("call", CALLS)
 def test_an_admin_is_asked_for_his_own(clock, alice, call):
     prepared(call, alice)
-    admin = Api(a_token(alice, at=NOW - timedelta(hours=2)))
+    admin = Api(a_token(alice, at=MOMENT - timedelta(hours=2)))
 
     assert code_of(CALLS[call](admin, alice, {})) == (403, "reauthentication-required")
 
 
 def test_leading_zeros_in_the_path_make_nobody_another(clock, alice):
-    admin = Api(a_token(alice, at=NOW - timedelta(hours=2)))
+    admin = Api(a_token(alice, at=MOMENT - timedelta(hours=2)))
     path = f"/users/0{alice.pk}"
 
     assert code_of(admin.post(f"{path}/totp/setup", {})) == (403, "reauthentication-required")

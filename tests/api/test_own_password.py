@@ -1,41 +1,16 @@
 """Passwords: changed by their owner, who knows the old one, or by an admin."""
 
-from datetime import UTC, datetime, timedelta
-
 import pytest
-import time_machine
 from django.db import connection
 from django.test import Client
 
 from accounts import login, services
 from accounts.models import Session, User
+from tests.api.own import AUDIENCES, NEW, of
 from tests.factors import an_app
-from tests.wall import PASSWORD, Api, a_token, enter_admin_site
+from tests.wall import PASSWORD, Api, a_token, code_of, enter_admin_site
 
 pytestmark = pytest.mark.django_db
-NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
-NEW = "another battery and staple"
-OLD = timedelta(minutes=10)
-AUDIENCES = pytest.mark.parametrize("audiences", [["gate"], ["gate", "api"]], ids=str)
-
-
-@pytest.fixture
-def clock():
-    with time_machine.travel(NOW, tick=False) as travelled:
-        yield travelled
-
-
-@pytest.fixture
-def fresh(clock, bob):
-    return Api(a_token(bob, at=NOW - OLD + timedelta(seconds=1)))
-
-
-def of(user, what):
-    return f"/users/{user.pk}/{what}"
-
-
-def code_of(response):
-    return response.status_code, response.json()["code"]
 
 
 def may_sign_in(username, password):

@@ -9,7 +9,7 @@ from accounts import login, second_factor, services
 from accounts.models import FailureCount, RecoveryCode, Session, TotpDevice
 from gatewall import system_settings
 from tests.factors import an_app
-from tests.wall import PASSWORD, Api, a_token
+from tests.wall import PASSWORD, Api, a_token, code_of
 
 pytestmark = pytest.mark.django_db
 KEY = "the recovery key of this installation"
@@ -72,10 +72,6 @@ def app(alice):
 def recover(*, peer="127.0.0.1", host="localhost:9999", headers=None, **changes):
     body = {"username": "alice", "password": PASSWORD, "recovery_key": KEY, **changes}
     return Api(**(headers or {})).post(PATH, body, REMOTE_ADDR=peer, HTTP_HOST=host)
-
-
-def code_of(response):
-    return response.status_code, response.json()["code"]
 
 
 def has_factor():
@@ -204,7 +200,7 @@ def test_the_key_is_looked_at_before_the_password(app, monkeypatch):
 
 
 @pytest.mark.parametrize("changes", [{"recovery_key": "wrong"}, {"password": "wrong"}, {"username": "Bob"}])
-def test_guesses_are_slowed_down_together_with_those_at_sign_in(app, bob, changes):
+def test_guesses_are_slowed_down_together_with_those_at_sign_in(clock, app, bob, changes):
     assert {recover(**changes).status_code for _ in range(10)} == {403}
 
     response = recover(**changes)

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 
 @given(seed=st.integers(0, 2**32), seeded=st.booleans())
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(database=None, deadline=None, derandomize=True, max_examples=25, suppress_health_check=list(HealthCheck))
 def test_every_revision_can_be_brought_back_and_forward_again(db, seed, seeded):
     sid = transaction.savepoint()
     try:

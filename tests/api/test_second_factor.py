@@ -1,47 +1,19 @@
 """Signing in with two factors over JSON: the challenge, the code, and what each of them is good for."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import jwt
 import pytest
-import time_machine
 from django.utils import timezone
 
 from accounts import challenges, second_factor, tokens
 from accounts.models import Challenge, RecoveryCode, Session, TotpDevice
+from tests.api.sign_ins import BOTH, begin, finish
+from tests.cast import MOMENT
 from tests.factors import an_app
-from tests.wall import PASSWORD, Api, a_token
+from tests.wall import PASSWORD, Api, a_token, code_of
 
 pytestmark = pytest.mark.django_db
-DOORS = ["/login", "/admin-login"]
-BOTH = pytest.mark.parametrize("door", DOORS)
-NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
-FLOWS = ["login", "admin-login", "guard", "admin-site"]
-
-
-@pytest.fixture
-def clock():
-    with time_machine.travel(NOW, tick=False) as travelled:
-        yield travelled
-
-
-@pytest.fixture
-def app(clock, alice):
-    return an_app(alice)
-
-
-def begin(door="/login", username="alice"):
-    response = Api().post(door, {"username": username, "password": PASSWORD})
-    assert response.status_code == 200
-    return response.json()["challenge_token"]
-
-
-def finish(challenge, code, door="/login", **headers):
-    return Api(**headers).post(f"{door}/2fa", {"challenge_token": challenge, "code": code})
-
-
-def code_of(response):
-    return response.status_code, response.json().get("code")
 
 
 @BOTH
@@ -52,7 +24,7 @@ def test_the_right_password_gives_a_challenge_and_nothing_else(app, door):
     assert set(body) == {"two_factor_required", "challenge_token", "expires_at", "methods"}
     assert body["two_factor_required"] is True
     assert body["methods"] == ["totp", "recovery-code"]
-    assert datetime.fromisoformat(body["expires_at"]) == NOW + timedelta(minutes=5)
+    assert datetime.fromisoformat(body["expires_at"]) == MOMENT + timedelta(minutes=5)
     assert not response.cookies
     assert not Session.objects.exists()
 
@@ -225,14 +197,14 @@ def test_the_lifetime_of_a_session_counts_from_its_code(app, clock):
 
     end = finish(challenge, app.code()).json()["expires_at"]
 
-    assert datetime.fromisoformat(end) == NOW + timedelta(hours=24, seconds=60)
+    assert datetime.fromisoformat(end) == MOMENT + timedelta(hours=24, seconds=60)
 
 
 def test_what_is_shown_of_values_that_hold_secrets_hides_them(app, alice):
-    challenge = challenges.begin(alice, "login", at=NOW)
+    challenge = challenges.begin(alice, "login", at=MOMENT)
     setup = second_factor.Setup("SECRET", "otpauth://SECRET")
     issued = tokens.issue(
-        user_id=1, session_version=1, audiences=["gate"], amr=["pwd"], at=NOW, lifetime=timedelta(hours=1)
+        user_id=1, session_version=1, audiences=["gate"], amr=["pwd"], at=MOMENT, lifetime=timedelta(hours=1)
     )
 
     assert challenge.token not in repr(challenge)
@@ -243,6 +215,6 @@ def test_what_is_shown_of_values_that_hold_secrets_hides_them(app, alice):
 def test_a_secret_whose_key_is_lost_opens_nothing_and_recovery_codes_still_do(app, alice, settings, caplog):
     TotpDevice.objects.update(sealed_secret="v1.gone." + "A" * 80)
 
-    assert code_of(finish(begin(), app.code(at=NOW.timestamp()))) == (401, "invalid-code")
+    assert code_of(finish(begin(), app.code(at=MOMENT.timestamp()))) == (401, "invalid-code")
     assert f"the second factor of user {alice.pk} cannot be opened" in caplog.text
     assert finish(begin(), app.recovery_codes[0]).status_code == 200

@@ -1,9 +1,8 @@
 """Guessing is slowed down, at every door alike, and given back where there was no guess."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
-import time_machine
 from django.contrib.auth import hashers
 from django.db import OperationalError
 from django.utils import timezone
@@ -16,19 +15,7 @@ from tests.api.guessing import FIRST_DELAY, HERE, THERE, counts, fail, finish, s
 from tests.factors import an_app
 from tests.wall import PASSWORD, Api, a_token
 
-pytestmark = pytest.mark.django_db
-NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
-
-
-@pytest.fixture
-def clock():
-    with time_machine.travel(NOW, tick=False) as travelled:
-        yield travelled
-
-
-@pytest.fixture(autouse=True)
-def _people(clock, alice, bob):
-    """Alice and Bob."""
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock", "alice", "bob")]
 
 
 @pytest.mark.parametrize("username", ["alice", "nobody", "no name at all; --", "Bob"])

@@ -1,6 +1,6 @@
 """What guesses are counted for: the account from one network, the network, the account from anywhere."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from urllib.parse import urlencode
 
 import pytest
@@ -9,21 +9,10 @@ import time_machine
 from accounts.models import FailureCount
 from gatewall import system_settings
 from tests.api.guessing import FIRST_DELAY, HERE, THERE, fail, sign_in, waits
+from tests.cast import MOMENT
 from tests.wall import PASSWORD
 
-pytestmark = pytest.mark.django_db
-NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
-
-
-@pytest.fixture
-def clock():
-    with time_machine.travel(NOW, tick=False) as travelled:
-        yield travelled
-
-
-@pytest.fixture(autouse=True)
-def _people(clock, alice, bob):
-    """Alice and Bob."""
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock", "alice", "bob")]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +26,7 @@ def _people(clock, alice, bob):
     ],
 )
 def test_an_owner_is_not_locked_out_of_a_network_of_his(clock, seen_at, days, at, status):
-    with time_machine.travel(NOW - timedelta(days=days), tick=False):
+    with time_machine.travel(MOMENT - timedelta(days=days), tick=False):
         assert sign_in(password=PASSWORD, at=seen_at).status_code == 200
     system_settings.change(actor="cast", login_failures_per_account=20)
     for number in range(20):

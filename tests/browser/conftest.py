@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from tests.browser.installation import Watch, find_chromium, installation, launch
+from tests.processes import PATIENCE
 
 NOT_RUN = "NOT RUN: the visitor pages in a browser, because there is no chromium (apt-get install chromium)"
 _not_run = pytest.StashKey[bool]()
@@ -59,7 +60,7 @@ def visit(browser):
 
     def open_window(**options):
         context = browser.new_context(**{"viewport": {"width": 800, "height": 900}, **options})
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(1000 * PATIENCE)
         watch.over(context)
         contexts.append(context)
         return context.new_page()

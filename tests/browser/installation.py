@@ -16,7 +16,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright
 
 from gatewall.operations.launcher import free_port
-from tests.processes import PASSWORD, api, control_plane, environment, prepare, running, wait_until
+from tests.processes import PASSWORD, PATIENCE, api, control_plane, environment, prepare, running, wait_until
 
 SUFFIX = "gate.test"
 _EXPECTED = (
@@ -52,7 +52,7 @@ class Wall:
             data=json.dumps({"username": name, "password": PASSWORD, **values}).encode(),
             headers={"Content-Type": "application/json", "Service-Authorization": self.token},
         )
-        urllib.request.urlopen(call, timeout=10).close()  # noqa: S310 (loopback)
+        urllib.request.urlopen(call, timeout=PATIENCE).close()  # noqa: S310 (loopback)
         return name
 
 
@@ -66,7 +66,7 @@ def installation(home: Path) -> Iterator[Wall]:
     log = home / "up.log"
     own = {"GATEWALL_PUBLIC_URL": wall.url("wall", ""), "GATEWALL_COOKIE_DOMAIN": SUFFIX, "GATEWALL_WORKERS": "1"}
     with running([sys.executable, "manage.py", "up"], log=log, env=environment(home, **ports, **own)) as process:
-        wait_until(lambda: "\nready" in log.read_text() or process.poll() is not None, 60, "ready")
+        wait_until(lambda: "\nready" in log.read_text() or process.poll() is not None, what="ready")
         assert process.poll() is None, log.read_text()[-4000:]
         for name, access in (("office", "authenticated"), ("vault", "two_factor"), ("closed", "authenticated")):
             api(wall.control, "/authorized-domains", name=f"{name}.{SUFFIX}", access=access)
@@ -94,7 +94,7 @@ def launch(playwright: Playwright, executable: str) -> Browser:
     """Start the browser; every name of the installation is this machine, and nothing else can be reached."""
     rules = f"--host-resolver-rules=MAP *.{SUFFIX} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium refuses to run as root with one
-    return playwright.chromium.launch(executable_path=executable, args=[rules, *sandbox])
+    return playwright.chromium.launch(executable_path=executable, args=[rules, *sandbox], timeout=1000 * PATIENCE)
 
 
 @dataclass

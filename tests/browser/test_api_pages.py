@@ -6,7 +6,7 @@ import urllib.request
 import pytest
 
 from tests.factors import App, secret_of
-from tests.processes import PASSWORD
+from tests.processes import PASSWORD, PATIENCE
 
 
 def call(wall, path, token="", **fields):
@@ -15,7 +15,7 @@ def call(wall, path, token="", **fields):
         data=json.dumps(fields).encode(),
         headers={"Content-Type": "application/json", "Service-Authorization": token},
     )
-    with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 (loopback)
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:  # noqa: S310 (loopback)
         return json.loads(answer.read())
 
 

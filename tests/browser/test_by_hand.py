@@ -12,6 +12,7 @@ FOCUS = """() => {
 
 def focused(page):
     """Return what has the focus, and fail if nobody could see that."""
+    page.wait_for_function("document.activeElement !== document.body")  # autofocus comes with the first picture
     name, is_visible = page.evaluate(FOCUS)
     assert is_visible, name
     return name

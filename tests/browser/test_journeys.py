@@ -198,3 +198,4 @@ def test_without_a_host_of_our_own_the_pages_are_under_the_sites_host(wall, visi
         sign_in(page, name)
 
         assert (page.url, page.locator("body").inner_text()) == (f"http://127.0.0.1:{port}/hello?x=1", "site")
+        page.context.close()  # before the site is gone, which it may yet ask for an icon

@@ -26,7 +26,7 @@ class Installation(NamedTuple):
 def original(tmp_path_factory):
     home, port = tmp_path_factory.mktemp("original"), free_port()
     prepare(home)
-    with control_plane(home, port):
+    with control_plane(home, port, GATEWALL_WORKERS="1"):
         token = furnish(port)
     return Installation(home, token)
 

@@ -13,6 +13,7 @@ from gatewall.operations.launcher import free_port
 from tests.planes import Admin, Load, about, ask, recorded_decisions, right_answers, tell, wrong_answers
 from tests.processes import (
     BASE,
+    PATIENCE,
     accepts,
     agent,
     control_plane,
@@ -24,7 +25,8 @@ from tests.processes import (
     wait_until,
 )
 
-BACK_WITHIN_SECONDS = 5
+BACK_WITHIN_SECONDS = 15
+"""Under load, on a machine that has other work too; it takes less than one otherwise."""
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +115,7 @@ def test_killed_master_leaves_no_worker_behind(installation, decider, right):
     with Load(port, right) as load:
         process.kill()
         process.wait()
-        wait_until(lambda: not any(is_alive(child) for child in family), 5, "the orphans to die")
+        wait_until(lambda: not any(is_alive(child) for child in family), what="the orphans to die")
 
     assert load.wrong == []
     assert missing_records(installation.home, load) == set()
@@ -128,7 +130,7 @@ def test_master_killed_while_its_workers_start_leaves_none_behind(installation, 
         process.kill()
         process.wait()
 
-        wait_until(lambda: not accepts(unix), 10, "the orphans to die")
+        wait_until(lambda: not accepts(unix), what="the orphans to die")
 
 
 def test_port_has_one_owner_after_the_master_was_killed_and_started_again(installation, decider, right):
@@ -151,7 +153,7 @@ def test_socket_of_a_killed_master_is_taken_over(installation, tmp_path):
     with data_plane(installation.home, unix=unix) as first:
         first.kill()
         first.wait()
-        wait_until(lambda: not accepts(unix), 5, "the orphans to die")
+        wait_until(lambda: not accepts(unix), what="the orphans to die")
 
         with data_plane(installation.home, unix=unix):
             assert accepts(unix)
@@ -168,7 +170,7 @@ def test_second_data_plane_does_not_share_the_address_of_the_first(installation,
             env=environment(installation.home, **where),
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=PATIENCE,
             check=False,
         )
 
@@ -185,7 +187,7 @@ def test_worker_is_replaced_behind_a_unix_socket(installation, tmp_path):
         took = [seconds_until_replaced(process.pid, victim) for victim in sorted(workers(process.pid))]
 
         assert max(took) < BACK_WITHIN_SECONDS
-        wait_until(lambda: accepts(unix), 5, "the new workers to listen")
+        wait_until(lambda: accepts(unix), what="the new workers to listen")
 
 
 def test_killed_agent_changes_no_answer_and_the_next_one_publishes(installation, decider, right):

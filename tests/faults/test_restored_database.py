@@ -8,7 +8,7 @@ import pytest
 
 from gatewall.operations.launcher import free_port
 from tests.planes import Admin, Verdict, about, ask
-from tests.processes import BASE, agent, control_plane, data_plane, environment, manage, manager, wait_until
+from tests.processes import BASE, PATIENCE, agent, control_plane, data_plane, environment, manage, manager, wait_until
 
 REVOKED = Verdict(401, "credential-invalid")
 VALID = Verdict(200, "session-valid")
@@ -55,10 +55,10 @@ def worn(request, copied, tmp_path_factory):
     A logout makes no revision, so it is lost either alone or with a change, which makes one.
     """
     installation, backup, port = copied(), tmp_path_factory.mktemp("backup"), free_port()
-    with control_plane(installation.home, port):
+    with control_plane(installation.home, port, GATEWALL_WORKERS="1"):
         guest = Admin(port)
     copy_database(installation.home, backup)
-    with control_plane(installation.home, port):
+    with control_plane(installation.home, port, GATEWALL_WORKERS="1"):
         guest.post("/logout")
         if request.param != "only the logout":
             Admin(port).post("/ip-black-list", ip=BEFORE)
@@ -81,7 +81,7 @@ def restored(worn, tmp_path):
 def change(installation, *, logouts=0, changes=1):
     """Write to the restored database until its numbers have passed the old ones; the answers."""
     control = free_port()
-    with control_plane(installation.home, control):
+    with control_plane(installation.home, control, GATEWALL_WORKERS="1"):
         for _ in range(logouts):
             Admin(control).post("/logout")
         admin = Admin(control)
@@ -95,7 +95,7 @@ def publish(home, *arguments):
         env=environment(home),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
 

@@ -21,7 +21,7 @@ def in_threads(count, work):
 
     def run(number):
         try:
-            barrier.wait(timeout=10)
+            barrier.wait(timeout=60)
             return work(number)
         finally:
             connection.close()

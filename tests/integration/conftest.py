@@ -1,9 +1,11 @@
-"""Fixtures of the commands."""
+"""Fixtures of the commands and of the pages."""
 
 from importlib import import_module
 
 import pytest
 import time_machine
+
+from tests.cast import OFFICE
 
 
 @pytest.fixture
@@ -14,6 +16,26 @@ def installation(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     with time_machine.travel(key_files.START, tick=False) as clock:
         yield key_files.Installation(tmp_path / "secrets", clock)
+
+
+@pytest.fixture
+def vault(db):
+    """Return the domain of the cast as a site that asks for a second factor."""
+    services = import_module("policies.services")
+    return services.register_domain(actor="", name=OFFICE, access="two_factor", seed=True)
+
+
+@pytest.fixture
+def visitor(bob):
+    """Return a browser at our pages; there is a Bob who may sign in."""
+    return import_module("tests.visitor").Visitor()
+
+
+@pytest.fixture
+def signed_in(visitor):
+    """Return the browser, in which Bob is signed in."""
+    visitor.sign_in()
+    return visitor
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def at_once(*works):
 
     def run(work):
         try:
-            barrier.wait(timeout=10)
+            barrier.wait(timeout=60)
             return work()
         finally:
             connection.close()

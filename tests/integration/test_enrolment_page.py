@@ -20,25 +20,6 @@ pytestmark = pytest.mark.django_db
 LATER = timedelta(minutes=11)
 
 
-@pytest.fixture
-def vault(db):
-    """A site that asks for a second factor."""
-    from policies import services  # noqa: PLC0415
-
-    return services.register_domain(actor="", name=OFFICE, access="two_factor", seed=True)
-
-
-@pytest.fixture
-def visitor(bob):
-    return Visitor()
-
-
-@pytest.fixture
-def signed_in(visitor):
-    visitor.sign_in()
-    return visitor
-
-
 def begin(visitor, rd=""):
     """Begin the set-up; the page and the app that scanned it."""
     page = visitor.send("/enrol", rd=rd)

@@ -176,7 +176,7 @@ def test_of_two_first_admins_at_once_there_is_one(token):
 
     def race(name):
         try:
-            barrier.wait(timeout=10)
+            barrier.wait(timeout=60)
             return name_admin(Visitor(), token, name).status_code
         finally:
             connection.close()

@@ -1,19 +1,34 @@
 """Ports that `up` and the tests pick by themselves."""
 
+import os
 import random
 import socket
-from pathlib import Path
+import subprocess
+import sys
 
+import pytest
+
+from gatewall.operations import launcher
+from gatewall.operations.launcher import free_port, ports_not_given_out
+
+PICK = """
+import random, sys
 from gatewall.operations.launcher import free_port
+random.seed(int(sys.argv[1]))
+print(free_port())
+"""
 
 
-def test_free_port_is_none_that_an_outgoing_connection_may_take():
-    lowest, highest = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+@pytest.mark.parametrize(
+    ("lowest", "first", "last", "step"),
+    [(32_768, 10_000, 32_767, 1), (12_001, 10_000, 12_000, 1), (1_024, 10_001, 65_535, 2), (1_025, 10_000, 65_534, 2)],
+)
+def test_free_port_is_none_that_an_outgoing_connection_is_given_first(monkeypatch, lowest, first, last, step):
+    ports = ports_not_given_out(lowest)
+    monkeypatch.setattr(launcher, "_lowest_given_out", lambda: lowest)
 
-    ports = {free_port() for _ in range(50)}
-
-    assert not [port for port in ports if lowest <= port <= highest]
-    assert len(ports) > 45
+    assert (ports[0], ports[-1], ports.step) == (first, last, step)
+    assert free_port() in ports
 
 
 def test_free_port_can_be_listened_on():
@@ -29,3 +44,31 @@ def test_free_port_is_given_to_one_caller_only():
         ports.append(free_port())
 
     assert len(set(ports)) == 3
+
+
+SEED = os.getpid()  # not that of another run of the tests
+
+
+@pytest.fixture
+def pick_here(monkeypatch):
+    """Return a function that picks a port with the seed of ``pick_elsewhere``."""
+    monkeypatch.setattr(launcher, "_told", set())
+
+    def pick():
+        random.seed(SEED)
+        return free_port()
+
+    return pick
+
+
+def pick_elsewhere():
+    run = subprocess.run([sys.executable, "-c", PICK, str(SEED)], check=True, capture_output=True, text=True)
+    return int(run.stdout)
+
+
+def test_free_port_is_given_to_one_process_only_while_it_lives(pick_here):
+    assert pick_here() != pick_elsewhere()
+
+
+def test_free_port_of_a_process_that_ended_is_given_again(pick_here):
+    assert pick_elsewhere() == pick_here()

@@ -16,11 +16,6 @@ from tests.visitor import BACK, Visitor, field, words
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def visitor(bob):
-    return Visitor()
-
-
 def methods(user):
     return sorted(Session.objects.filter(user=user, revoked_at=None).values_list("amr", flat=True))
 

@@ -7,29 +7,10 @@ import pytest
 from accounts.models import Session, TotpDevice
 from tests.cast import OFFICE
 from tests.factors import an_app
-from tests.visitor import BACK, HOSTILE, Visitor, field, words
+from tests.visitor import BACK, HOSTILE, field, words
 from tests.wall import a_token
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def vault(db):
-    """A site that asks for a second factor."""
-    from policies import services  # noqa: PLC0415
-
-    return services.register_domain(actor="", name=OFFICE, access="two_factor", seed=True)
-
-
-@pytest.fixture
-def visitor(bob):
-    return Visitor()
-
-
-@pytest.fixture
-def signed_in(visitor):
-    visitor.sign_in()
-    return visitor
 
 
 def methods(user):

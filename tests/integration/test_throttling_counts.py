@@ -1,6 +1,6 @@
 """Counting failed sign-ins: when somebody has to wait, for how long, and what makes it forgotten."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -9,24 +9,24 @@ from accounts.hashers import TooBusy
 from accounts.models import FailureCount
 from accounts.throttling import TooManyAttempts
 from gatewall import system_settings
+from tests.cast import MOMENT
 from tests.wall import a_token
 
 pytestmark = pytest.mark.django_db
 
-NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
 HERE, THERE = "203.0.113.1", "198.51.100.7"
 
 
 def later(seconds):
-    return NOW + timedelta(seconds=seconds)
+    return MOMENT + timedelta(seconds=seconds)
 
 
-def fail(times, name="alice", where=HERE, at=NOW):
+def fail(times, name="alice", where=HERE, at=MOMENT):
     for _ in range(times):
         throttling.attempt(name, where, at)
 
 
-def wait(name="alice", where=HERE, at=NOW):
+def wait(name="alice", where=HERE, at=MOMENT):
     """Make an attempt; return how long it has to wait."""
     try:
         throttling.attempt(name, where, at).was_no_failure()
@@ -111,7 +111,7 @@ def test_longest_wait_is_the_one_that_is_told(limits):
 
 def test_owner_at_home_is_not_kept_out_by_failures_from_elsewhere(limits, alice):
     limits(account=4)
-    a_token(alice, at=NOW)
+    a_token(alice, at=MOMENT)
     for number in range(4):
         fail(1, where=f"203.0.113.{number}")
 
@@ -121,7 +121,7 @@ def test_owner_at_home_is_not_kept_out_by_failures_from_elsewhere(limits, alice)
 
 @pytest.mark.parametrize("numbers", [{"pair": 4, "network": 100}, {"pair": 100, "network": 4}])
 def test_owner_at_home_waits_for_failures_from_home(limits, alice, numbers):
-    a_token(alice, at=NOW)
+    a_token(alice, at=MOMENT)
     limits(account=4, **numbers)
     fail(4, where=THERE)
 
@@ -129,7 +129,7 @@ def test_owner_at_home_waits_for_failures_from_home(limits, alice, numbers):
 
 
 def test_owner_at_home_who_has_to_wait_is_told_the_longest_wait(limits, alice):
-    a_token(alice, at=NOW)
+    a_token(alice, at=MOMENT)
     limits(pair=2, account=4)
     for number in range(4):
         fail(1, where=f"203.0.113.{number}")
@@ -159,7 +159,7 @@ def test_network_is_an_ipv4_address_or_a_64_of_ipv6(limits, one, other, same):
 def test_attempt_that_was_no_failure_leaves_the_counts_as_they_were(limits):
     fail(2)
 
-    throttling.attempt("alice", HERE, NOW).was_no_failure()
+    throttling.attempt("alice", HERE, MOMENT).was_no_failure()
 
     assert set(FailureCount.objects.values_list("failures", flat=True)) == {2}
 
@@ -167,7 +167,7 @@ def test_attempt_that_was_no_failure_leaves_the_counts_as_they_were(limits):
 def test_success_forgets_the_account_at_its_network_and_nothing_else(limits):
     fail(2)
 
-    throttling.attempt("alice", HERE, NOW).succeeded()
+    throttling.attempt("alice", HERE, MOMENT).succeeded()
 
     left = dict(FailureCount.objects.values_list("scope", "failures"))
     assert left == {"account": 2, "network": 2, "pair": 0}
@@ -175,7 +175,7 @@ def test_success_forgets_the_account_at_its_network_and_nothing_else(limits):
 
 def test_success_ends_the_delay_of_the_account_at_its_network(limits):
     fail(2)
-    slow = throttling.attempt("alice", HERE, NOW)
+    slow = throttling.attempt("alice", HERE, MOMENT)
     assert wait() == 10
 
     slow.succeeded()
@@ -185,14 +185,14 @@ def test_success_ends_the_delay_of_the_account_at_its_network(limits):
 
 
 def test_attempt_that_nobody_looked_at_is_taken_back(limits):
-    with pytest.raises(TooBusy), throttling.attempt("alice", HERE, NOW).unless_too_busy():
+    with pytest.raises(TooBusy), throttling.attempt("alice", HERE, MOMENT).unless_too_busy():
         raise TooBusy("later", retry_after_seconds=1)
 
     assert set(FailureCount.objects.values_list("failures", flat=True)) == {0}
 
 
 def test_attempt_that_ended_otherwise_stays_counted(limits):
-    with throttling.attempt("alice", HERE, NOW).unless_too_busy():
+    with throttling.attempt("alice", HERE, MOMENT).unless_too_busy():
         pass
 
     assert set(FailureCount.objects.values_list("failures", flat=True)) == {1}
@@ -201,30 +201,30 @@ def test_attempt_that_ended_otherwise_stays_counted(limits):
 def test_counts_of_a_clock_that_was_put_back_end_within_their_time(limits):
     fail(3, at=later(86_400))
 
-    assert throttling.prune(NOW) == 0
+    assert throttling.prune(MOMENT) == 0
 
     assert wait() == 3600
-    assert set(FailureCount.objects.values_list("began_at", flat=True)) == {NOW}
+    assert set(FailureCount.objects.values_list("began_at", flat=True)) == {MOMENT}
 
 
 def test_clock_that_was_not_put_back_changes_nothing(limits):
     fail(3)
     rows = sorted(FailureCount.objects.values_list())
 
-    throttling.prune(NOW)
+    throttling.prune(MOMENT)
 
     assert sorted(FailureCount.objects.values_list()) == rows
 
 
 def test_a_thousand_counts_are_pruned_at_once(limits):
-    rows = [FailureCount(scope="network", key=str(number), failures=1, began_at=NOW) for number in range(1_001)]
+    rows = [FailureCount(scope="network", key=str(number), failures=1, began_at=MOMENT) for number in range(1_001)]
     FailureCount.objects.bulk_create(rows)
 
     assert [throttling.prune(later(900)) for _ in range(3)] == [1_000, 1, 0]
 
 
 def test_attempt_is_taken_back_though_the_counts_are_gone(limits):
-    attempt = throttling.attempt("alice", HERE, NOW)
+    attempt = throttling.attempt("alice", HERE, MOMENT)
     FailureCount.objects.all().delete()
 
     attempt.was_no_failure()
@@ -244,7 +244,7 @@ def test_refusal_is_told_as_what_it_is(limits):
     fail(3)
 
     with pytest.raises(TooManyAttempts) as caught:
-        throttling.attempt("alice", HERE, NOW)
+        throttling.attempt("alice", HERE, MOMENT)
 
     assert caught.value.code == "too-many-attempts"
 

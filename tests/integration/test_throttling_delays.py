@@ -1,24 +1,24 @@
 """The failures of one key: the delay that they make, and when they are forgotten."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from accounts.throttling import Count, Counted, Limit
+from tests.cast import MOMENT
 
-NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 SIX = Limit(6, 15 * MINUTE, timedelta(seconds=10))
 
 
 def later(seconds):
-    return NOW + timedelta(seconds=seconds)
+    return MOMENT + timedelta(seconds=seconds)
 
 
 def counted(failures, limit=SIX):
-    count = Count(0, NOW)
+    count = Count(0, MOMENT)
     for _ in range(failures):
-        count = count.with_one_more(limit, NOW)
+        count = count.with_one_more(limit, MOMENT)
     return count
 
 
@@ -27,15 +27,15 @@ def counted(failures, limit=SIX):
     [(0, 0), (1, 0), (5, 0), (6, 10), (7, 20), (8, 40), (13, 1280), (14, 2560), (15, 3600), (38, 3600), (39, 3600)],
 )
 def test_delay_begins_at_the_limit_and_doubles_up_to_an_hour(failures, seconds):
-    assert counted(failures).seconds_to_wait(NOW) == seconds
+    assert counted(failures).seconds_to_wait(MOMENT) == seconds
 
 
 def test_doublings_are_bounded_whatever_the_first_delay_is():
     tiny = Limit(1, MINUTE, timedelta(microseconds=1))
 
-    assert counted(33, tiny).seconds_to_wait(NOW) == 3600
-    assert counted(32, tiny).seconds_to_wait(NOW) == 2148
-    assert counted(5_000, tiny).seconds_to_wait(NOW) == 3600
+    assert counted(33, tiny).seconds_to_wait(MOMENT) == 3600
+    assert counted(32, tiny).seconds_to_wait(MOMENT) == 2148
+    assert counted(5_000, tiny).seconds_to_wait(MOMENT) == 3600
 
 
 @pytest.mark.parametrize(("seconds", "left"), [(0, 10), (0.5, 10), (9, 1), (9.999, 1), (10, 0), (11, 0)])
@@ -47,7 +47,7 @@ def test_seconds_to_wait_are_rounded_up_and_end(seconds, left):
 def test_window_begins_with_the_first_failure_and_its_end_is_exclusive(seconds, failures):
     count = counted(5).with_one_more(SIX, later(seconds))
 
-    assert (count.failures, count.began_at) == (failures, NOW if failures == 6 else later(seconds))
+    assert (count.failures, count.began_at) == (failures, MOMENT if failures == 6 else later(seconds))
 
 
 @pytest.mark.parametrize(("seconds", "failures"), [(909, 7), (910, 1)])
@@ -61,7 +61,7 @@ def test_attempt_that_is_taken_back_ends_the_delay_that_it_made(failures, left, 
 
     count = after.without(Counted("key", before.blocked_until, after.blocked_until), SIX)
 
-    assert (count.failures, count.seconds_to_wait(NOW), count.began_at) == (left, seconds, NOW)
+    assert (count.failures, count.seconds_to_wait(MOMENT), count.began_at) == (left, seconds, MOMENT)
 
 
 def test_attempt_that_is_taken_back_leaves_the_delay_of_a_later_one():
@@ -73,4 +73,4 @@ def test_attempt_that_is_taken_back_leaves_the_delay_of_a_later_one():
 
 
 def test_count_that_was_forgotten_meanwhile_stays_at_nothing():
-    assert Count(0, NOW).without(Counted("key", later(9), later(9)), SIX) == Count(0, NOW)
+    assert Count(0, MOMENT).without(Counted("key", later(9), later(9)), SIX) == Count(0, MOMENT)

@@ -14,7 +14,7 @@ import pytest
 
 from gatewall.operations.launcher import free_port
 from tests.planes import Admin
-from tests.processes import agent, control_plane, data_plane, nginx, prepare, request, wait_until
+from tests.processes import PATIENCE, agent, control_plane, data_plane, nginx, prepare, request, wait_until
 
 USER_PASSWORD = "wrong donkey cell pin"
 GIT = shutil.which("git") or ""
@@ -115,8 +115,8 @@ def forge(tmp_path_factory):
 
 
 def in_a_moment():
-    """A time that is in the future now and soon is past, as the API writes it."""
-    moment = datetime.now(UTC) + timedelta(seconds=2)
+    """A time that is soon past and is still to come when the API reads it, as the API writes it."""
+    moment = datetime.now(UTC) + timedelta(seconds=6)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -135,7 +135,7 @@ def git(*arguments, home, check=True):
     who = ["-c", "user.name=Dora", "-c", "user.email=dora@office.example", "-c", "init.defaultBranch=main"]
     ask_nobody = ["-c", "credential.helper=", "-c", "core.askPass=true"]
     command = [GIT, *who, *ask_nobody, *arguments]
-    run = subprocess.run(command, cwd=home, env=env, capture_output=True, text=True, timeout=60, check=False)
+    run = subprocess.run(command, cwd=home, env=env, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert not check or run.returncode == 0, run.stderr
     return run
 
@@ -224,7 +224,7 @@ def test_token_that_was_deleted_is_refused_to_the_next_fetch(forge, clone):
     git("fetch", "origin", home=clone)
 
     forge.admin.delete(f"/users/1/git-tokens/{row['id']}")
-    wait_until(lambda: fetch_refs(forge, headers).status == 401, 2, "its end")
+    wait_until(lambda: fetch_refs(forge, headers).status == 401, what="its end")
 
     run = git("fetch", "origin", home=clone, check=False)
     assert (run.returncode, "Authentication failed" in run.stderr) == (128, True)

@@ -4,14 +4,16 @@ The same suite whoever nginx asks: the control plane, the data plane on a port, 
 """
 
 import base64
+import re
 import socket
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.processes import BROWSER, api, request, wait_until
+from tests.processes import BROWSER, PATIENCE, api, nginx, request, wait_until
 from tests.proxies.conftest import LET_IN
+from tests.upstream import Upstream
 
 
 @pytest.fixture(scope="module")
@@ -177,11 +179,30 @@ def test_visitor_cannot_choose_the_host_that_is_judged(proxy, forged):
 
 
 def test_host_that_is_judged_is_the_one_that_nginx_serves(proxy):
-    with socket.create_connection(("127.0.0.1", proxy), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", proxy), timeout=PATIENCE) as connection:
         connection.sendall(b"GET http://127.0.0.1/ HTTP/1.1\r\nHost: public.example\r\nConnection: close\r\n\r\n")
         status = connection.makefile("rb").readline().split()[1]
 
     assert status == b"401"
+
+
+def test_id_of_a_request_is_never_one_that_the_visitor_chose(proxy):
+    answer = request(proxy, "/wall/", {**BROWSER, "X-Request-Id": "chosen"})
+
+    (id_,) = answer.all("X-Request-Id")
+    assert re.fullmatch("[0-9a-f]{32}", id_)  # as nginx writes one
+    assert answer.status == 200
+
+
+def test_gate_is_not_told_the_id_that_a_visitor_chose(site, tmp_path):
+    with Upstream() as gate, nginx(tmp_path, gate=gate.port, site=site.port) as port:
+        for path in ("/", "/wall/"):
+            request(port, path, [("X-Request-Id", "chosen"), ("X-Request-Id", "again")])
+
+    assert [line.split()[1].partition("?")[0] for line, _ in gate.requests] == ["/wall/auth", "/wall/"]
+    for _, arrived in gate.requests:
+        (id_,) = arrived.get_all("X-Request-Id")
+        assert re.fullmatch("[0-9a-f]{32}", id_)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from gatewall.operations.launcher import free_port
-from tests.processes import BROWSER, api, nginx, request
+from tests.processes import BROWSER, PATIENCE, api, nginx, request
 
 REFUSED = {401, 403}
 
@@ -31,7 +31,7 @@ def ways_in(visitor):
 
 def raw(port, *lines):
     """Send the lines as they are; return the status."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         connection.sendall("".join(f"{line}\r\n" for line in (*lines, "")).encode("latin-1"))
         response = http.client.HTTPResponse(connection)
         response.begin()

@@ -2,11 +2,19 @@
 
 import pytest
 import pytest_socket
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.unit.publications import some_files
 
-settings.register_profile("unit", max_examples=30, deadline=None, derandomize=True, database=None)
+# Nothing about time: a slow machine is no finding.
+settings.register_profile(
+    "unit",
+    database=None,
+    deadline=None,
+    derandomize=True,
+    max_examples=30,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("unit")
 
 

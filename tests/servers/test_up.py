@@ -13,6 +13,7 @@ from tests.processes import (
     BASE,
     BROWSER,
     PASSWORD,
+    PATIENCE,
     environment,
     no_agent_leads,
     prepare,
@@ -38,6 +39,14 @@ def ports():
     return {name: str(free_port()) for name in ("GATEWALL_PORT", "GATEWALL_AUTH_PORT", "GATEWALL_DEMO_PORT")}
 
 
+@pytest.fixture
+def _heard_hang_ups():
+    """What is started hears SIGHUP, also when the tests run under nohup: who ignores a signal hands that on."""
+    before = signal.signal(signal.SIGHUP, lambda *_: None)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 def descendants(pid: int) -> list[psutil.Process]:
     """All processes below `pid`; psutil knows them again, also when a number is given out twice."""
     return psutil.Process(pid).children(recursive=True)
@@ -54,6 +63,7 @@ def is_ready(process, log):
     return any(line == "ready" for line in lines)
 
 
+@pytest.mark.usefixtures("_heard_hang_ups")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
 def test_up_serves_the_demo_and_a_signal_stops_all_of_it(home, ports, tmp_path, number):
     log, demo_port = tmp_path / "up.log", int(ports["GATEWALL_DEMO_PORT"])
@@ -64,7 +74,7 @@ def test_up_serves_the_demo_and_a_signal_stops_all_of_it(home, ports, tmp_path, 
         children = descendants(process.pid)
 
         process.send_signal(number)
-        code = process.wait(15)
+        code = process.wait(PATIENCE)
 
     assert code == 0, log.read_text()
     assert page.status == 200
@@ -88,7 +98,7 @@ def test_child_that_dies_ends_everything_with_a_line_that_names_it(home, ports, 
         (master,) = [child for child in masters if any(word.endswith(COMMAND_OF[name]) for word in child.cmdline())]
 
         master.kill()
-        code = process.wait(15)
+        code = process.wait(PATIENCE)
 
     assert code == 1
     assert f"{name} ended" in log.read_text()
@@ -116,7 +126,7 @@ def test_data_plane_answers_on_a_unix_socket_when_one_is_named(home, ports, tmp_
 
         assert page.status == 302
         assert unix.is_socket()
-        assert stop(process) == 0
+        assert stop(process, PATIENCE) == 0
 
 
 def test_taken_socket_ends_the_start_with_one_line_that_names_it(home, ports, tmp_path):
@@ -126,7 +136,7 @@ def test_taken_socket_ends_the_start_with_one_line_that_names_it(home, ports, tm
         other.listen()
         env = environment(home, **ports, GATEWALL_AUTH_SOCKET=str(unix))
 
-        run = subprocess.run(UP, cwd=BASE, env=env, capture_output=True, text=True, timeout=60, check=False)
+        run = subprocess.run(UP, cwd=BASE, env=env, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
     assert run.returncode == 2
     assert len(run.stderr.splitlines()) == 1
@@ -141,7 +151,7 @@ def test_taken_port_ends_the_start_with_one_line_that_names_it(home, ports, vari
         other.listen()
 
         run = subprocess.run(
-            UP, cwd=BASE, env=environment(home, **ports), capture_output=True, text=True, timeout=60, check=False
+            UP, cwd=BASE, env=environment(home, **ports), capture_output=True, text=True, timeout=PATIENCE, check=False
         )
 
     assert run.returncode == 2
@@ -154,6 +164,6 @@ def test_password_of_the_first_admin_is_not_in_the_output_when_it_was_given(home
     log = tmp_path / "up.log"
     with running(UP, log=log, env=environment(home, **ports, GATEWALL_DEMO="0")) as process:
         wait_until(lambda: is_ready(process, log), what="the line with ready")
-        assert stop(process) == 0
+        assert stop(process, PATIENCE) == 0
 
     assert PASSWORD not in log.read_text()

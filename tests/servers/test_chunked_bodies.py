@@ -4,13 +4,13 @@ import http.client
 import json
 
 from gatewall.operations.launcher import free_port
-from tests.processes import PASSWORD, control_plane, prepare, request
+from tests.processes import PASSWORD, PATIENCE, control_plane, prepare, request
 
 SIGN_IN = json.dumps({"username": "admin", "password": PASSWORD}).encode()
 
 
 def in_chunks(port, path, *parts):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         headers = {"Content-Type": "application/json"}
         connection.request("POST", path, body=iter(parts), headers=headers, encode_chunked=True)

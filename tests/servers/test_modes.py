@@ -3,14 +3,25 @@
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 
-from tests.processes import BASE, data_plane, environment, make_keys, prepare
+from gatewall.snapshot.worker_report import living_workers
+from tests.processes import BASE, data_plane, environment, make_keys, prepare, wait_until
 
 
 def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
+
+
+def modes_of_files(folder):
+    """The modes of what is there; a file that is written under another name first may be gone by now."""
+    found = {}
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            found[path] = path.stat().st_mode
+    return {path: stat.S_IMODE(value) for path, value in found.items() if stat.S_ISREG(value)}
 
 
 @pytest.fixture
@@ -47,7 +58,8 @@ def test_socket_of_the_data_plane_is_open_to_its_group_and_no_file_is(tmp_path):
     prepare(home)
 
     with data_plane(home, unix=unix):
-        modes = {path: mode(path) for path in home.rglob("*") if path.is_file() and path.name != "auth.log"}
+        wait_until(lambda: living_workers(home / "run" / "workers"), what="a worker's report")
+        modes = {path: value for path, value in modes_of_files(home).items() if path.name != "auth.log"}
 
         assert mode(unix) == 0o660
         assert not {path: oct(value) for path, value in modes.items() if value & 0o077}

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from gatewall.operations.launcher import free_port
-from tests.processes import PASSWORD, control_plane, prepare
+from tests.processes import PASSWORD, PATIENCE, control_plane, prepare
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def token(port):
 
 def call(port, verb, path, *headers, token=None, body=None):
     """Send the headers as they stand, repeated ones too; return status, headers and body."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         connection.putrequest(verb, f"/wall{path}")
         own = [("Service-Authorization", token)] if token else []
@@ -48,7 +48,7 @@ def call(port, verb, path, *headers, token=None, body=None):
     "path", ["/waf-rules", "/waf-rules?all=true", "/system/settings", "/schema", "/docs", "/health"]
 )
 def test_head_has_no_body_on_the_wire(port, token, path):
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as line:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as line:
         line.sendall(
             f"HEAD /wall{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
             f"Service-Authorization: {token}\r\n\r\n".encode()
@@ -89,12 +89,12 @@ def test_two_lines_of_an_id_are_none(port):
 def test_the_workers_share_the_rate_and_tell_who_must_wait(port, token):
     call(port, "PUT", "/system/settings", token=token, body='{"api_requests_per_minute": 60}')
     answers = [call(port, "GET", "/session")]
-    deadline = time.monotonic() + 20  # the number in force is remembered for a second
+    deadline = time.monotonic() + PATIENCE  # the number in force is remembered for a second
     while answers[-1][0] == 401 and time.monotonic() < deadline:
         answers.append(call(port, "GET", "/session"))
 
     status, headers, _ = answers[-1]
-    assert (status, len(answers) > 60) == (429, True)
+    assert (status, len(answers) > 50) == (429, True)  # other calls of this address within the minute count too
     assert int(headers["Retry-After"]) >= 1
     assert call(port, "GET", "/health/ready")[0] == 200
     assert call(port, "GET", "/session", token=token)[0] == 200

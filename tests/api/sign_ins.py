@@ -1,0 +1,20 @@
+"""Sign-in with two factors over JSON, step by step."""
+
+import pytest
+
+from tests.wall import PASSWORD, Api
+
+DOORS = ["/login", "/admin-login"]
+BOTH = pytest.mark.parametrize("door", DOORS)
+FLOWS = ["login", "admin-login", "guard", "admin-site"]
+
+
+def begin(door="/login", username="alice"):
+    """Give the right password; the challenge."""
+    response = Api().post(door, {"username": username, "password": PASSWORD})
+    assert response.status_code == 200
+    return response.json()["challenge_token"]
+
+
+def finish(challenge, code, door="/login", **headers):
+    return Api(**headers).post(f"{door}/2fa", {"challenge_token": challenge, "code": code})

@@ -1,0 +1,208 @@
+"""Every kind of change that takes something away or gives it, each with the question whose answer it changes."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from tests.planes import ATTACK, Admin, Headers, about
+from tests.token_forger import claims_of
+
+NEW_ZEALAND = "192.0.2.77"
+PASSWORD = "wrong donkey cell pin"
+
+
+class Change(NamedTuple):
+    """A write, a question whose answer it changes, and that answer before and after."""
+
+    write: Callable[[], Any]
+    question: Headers
+    before: int
+    after: int
+
+
+class Site(NamedTuple):
+    """A running installation with two workers in each plane."""
+
+    admin: Admin
+    control: int
+    auth: int
+    recovery_key: str
+    numbers: Iterator[int]
+
+    def new(self, name: str) -> str:
+        """A name that nothing has yet, for a change that may be made again."""
+        return f"n{next(self.numbers)}-{name}"
+
+    def new_client(self) -> str:
+        return f"203.0.113.{next(self.numbers)}"
+
+    def user(self, name: str = "", **values: Any) -> tuple[int, Headers]:
+        """Create a user and sign in: the id, and a question with the session's token."""
+        name = name or self.new("user")
+        user = self.admin.post("/users", username=name, password=PASSWORD, **values)
+        return user["id"], about(Service_Authorization=Admin(self.control, name, PASSWORD).token)
+
+    def mine(self, **where: str) -> Headers:
+        """A question with the admin's token."""
+        return about(**where, Service_Authorization=self.admin.token)
+
+
+def blocklist_add(site):
+    client = site.new_client()
+    return Change(lambda: site.admin.post("/ip-black-list", ip=client), site.mine(client=client), 200, 403)
+
+
+def blocklist_remove(site):
+    client = site.new_client()
+    entry = site.admin.post("/ip-black-list", ip=client)
+    return Change(lambda: site.admin.delete(f"/ip-black-list/{entry['id']}"), site.mine(client=client), 403, 200)
+
+
+def allowlist_add(site):
+    client = site.new_client()
+    return Change(lambda: site.admin.post("/ip-white-list", ip=client), about(client=client), 401, 200)
+
+
+def allowlist_remove(site):
+    client = site.new_client()
+    entry = site.admin.post("/ip-white-list", ip=client)
+    return Change(lambda: site.admin.delete(f"/ip-white-list/{entry['id']}"), about(client=client), 200, 401)
+
+
+def domain_add(site):
+    name = site.new("added.example")
+    return Change(lambda: site.admin.post("/authorized-domains", name=name), site.mine(host=name), 403, 200)
+
+
+def domain_denied(site):
+    name = site.new("shut.example")
+    domain = site.admin.post("/authorized-domains", name=name)
+    write = lambda: site.admin.put(f"/authorized-domains/{domain['id']}", access="denied")  # noqa: E731
+    return Change(write, site.mine(host=name), 200, 403)
+
+
+def domain_remove(site):
+    name = site.new("gone.example")
+    domain = site.admin.post("/authorized-domains", name=name)
+    return Change(lambda: site.admin.delete(f"/authorized-domains/{domain['id']}"), site.mine(host=name), 200, 403)
+
+
+def geo_rule(site):
+    for rule in site.admin.get("/geo-block-rules")["results"]:
+        site.admin.delete(f"/geo-block-rules/{rule['id']}")
+    write = lambda: site.admin.post("/geo-block-rules", country_code="NZ")  # noqa: E731
+    return Change(write, site.mine(client=NEW_ZEALAND), 200, 403)
+
+
+def waf_rule(site):
+    name = site.new("canary")
+    write = lambda: site.admin.post("/waf-rules", name=name, pattern=f"{name}-[0-9]+")  # noqa: E731
+    return Change(write, site.mine(uri=f"/{name}-7"), 200, 403)
+
+
+def settings(site):
+    return Change(lambda: site.admin.put("/system/settings", waf_mode="off"), site.mine(uri=ATTACK), 403, 200)
+
+
+def user_disabled(site):
+    user, question = site.user()
+    return Change(lambda: site.admin.put(f"/users/{user}", is_active=False), question, 200, 401)
+
+
+def user_deleted(site):
+    user, question = site.user()
+    return Change(lambda: site.admin.delete(f"/users/{user}"), question, 200, 401)
+
+
+def user_demoted(site):
+    user, question = site.user(is_admin=True)
+    return Change(lambda: site.admin.put(f"/users/{user}", is_admin=False), question, 200, 401)
+
+
+def user_password(site):
+    user, question = site.user()
+    return Change(lambda: site.admin.put(f"/users/{user}", password="a new one, no less"), question, 200, 401)
+
+
+def own_password(site):
+    name = site.new("own-password")
+    user, question = site.user(name)
+    mine = Admin(site.control, name, PASSWORD)
+    change = {"current_password": PASSWORD, "new_password": "a new one, no less"}
+    return Change(lambda: mine.put(f"/users/{user}/password", **change), question, 200, 401)
+
+
+def second_factor_recovered(site):
+    name = site.new("recovered")
+    _, question = site.user(name, is_admin=True)
+    call = {"username": name, "password": PASSWORD, "recovery_key": site.recovery_key}
+    return Change(lambda: site.admin.post("/admin-recover-2fa", **call), question, 200, 401)
+
+
+def session_delete(site):
+    user, question = site.user()
+    jti = claims_of(question["Service-Authorization"])["jti"]
+    return Change(lambda: site.admin.delete(f"/users/{user}/sessions/{jti}"), question, 200, 401)
+
+
+def user_scope(site):
+    user, question = site.user()
+    return Change(lambda: site.admin.put(f"/users/{user}", all_domains=False), question, 200, 403)
+
+
+def logout(site):
+    guest = Admin(site.control)
+    return Change(lambda: guest.post("/logout"), about(Service_Authorization=guest.token), 200, 401)
+
+
+def license_delete(site):
+    row = site.admin.post("/licenses", name=site.new("farm"))
+    return Change(lambda: site.admin.delete(f"/licenses/{row['id']}"), about(Service_License=row["token"]), 200, 401)
+
+
+def license_disabled(site):
+    row = site.admin.post("/licenses", name=site.new("barn"))
+    write = lambda: site.admin.put(f"/licenses/{row['id']}", is_active=False)  # noqa: E731
+    return Change(write, about(Service_License=row["token"]), 200, 401)
+
+
+def git_token_of_disabled(site):
+    name = site.new("git")
+    user, _ = site.user(name)
+    row = site.admin.post(f"/users/{user}/git-tokens", name="laptop")
+    question = about(Service_Git_Token=f"{name}:{row['token']}")
+    return Change(lambda: site.admin.put(f"/users/{user}", is_active=False), question, 200, 401)
+
+
+def git_token_delete(site):
+    row = site.admin.post("/users/1/git-tokens", name=site.new("laptop"))
+    question = about(Service_Git_Token=f"admin:{row['token']}")
+    return Change(lambda: site.admin.delete(f"/users/1/git-tokens/{row['id']}"), question, 200, 401)
+
+
+POLICY = [
+    blocklist_add,
+    blocklist_remove,
+    allowlist_add,
+    allowlist_remove,
+    domain_add,
+    domain_denied,
+    domain_remove,
+    geo_rule,
+    waf_rule,
+    settings,
+    user_scope,
+]
+REVOCATIONS = [
+    logout,
+    session_delete,
+    own_password,
+    user_password,
+    user_demoted,
+    user_disabled,
+    user_deleted,
+    second_factor_recovered,
+    git_token_delete,
+    git_token_of_disabled,
+    license_delete,
+    license_disabled,
+]
