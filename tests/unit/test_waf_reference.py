@@ -11,7 +11,7 @@ from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.patterns import compile_pattern
 from gatewall.engine.waf.prefilter import expression_of
-from gatewall.engine.waf.reading import values_of
+from gatewall.engine.waf.reading import raw_uri, values_of
 from gatewall.engine.waf.rules import Exclusion, Operator, Target, Transform, WafRule
 from gatewall.engine.waf.scanning import CANARIES, OneByOne, agrees
 from gatewall.engine.waf.transforms import apply
@@ -56,9 +56,14 @@ def plainly_matches(rule, request, domain):
     )
 
 
+def everything(request):
+    uri = raw_uri(request)
+    return values_of(request) + ([(Target.URI, None, uri)] if uri else [])
+
+
 def values_for(rule, request):
     if rule.builtin:
-        return [(name, text.encode("latin-1")) for target, name, text in values_of(request) if target in rule.targets]
+        return [(name, text.encode("latin-1")) for target, name, text in everything(request) if target in rule.targets]
     return [pair for target in rule.targets for pair in Views(request).of(target)]
 
 

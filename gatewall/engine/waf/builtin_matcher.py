@@ -13,8 +13,8 @@ from gatewall.engine.waf import transforms
 from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.lines import on_one_line
 from gatewall.engine.waf.placed import Placed
-from gatewall.engine.waf.reading import Value, values_of
-from gatewall.engine.waf.rules import Operator, WafRule
+from gatewall.engine.waf.reading import Value, raw_uri, values_of
+from gatewall.engine.waf.rules import Operator, Target, WafRule
 from gatewall.engine.waf.scanning import OneByOne, Scanner, Scanners
 from gatewall.engine.waf.scope import Scope
 
@@ -26,19 +26,22 @@ _NUMBERS = {rule.pattern: number for number, rule in enumerate(BUILTIN_RULES)}
 class BuiltinMatcher:
     """The built-in rules of one policy."""
 
-    __slots__ = ("_by_number", "_others", "scanner")
+    __slots__ = ("_by_number", "_of_uri", "_others", "scanner")
 
     def __init__(self, rules: Iterable[tuple[int, WafRule]], scanners: Scanners | None) -> None:
         """Take the rules with their places in the order. Raises PatternRefused."""
         self.scanner: Scanner = OneByOne(PATTERNS)
         self._by_number: dict[int, list[Placed]] = {}
         self._others: list[Placed] = []
+        self._of_uri: list[Placed] = []
         for position, rule in rules:
             number = _NUMBERS.get(rule.pattern)
             if number is None or rule.transforms or rule.operator is not Operator.REGEX:
                 self._others.append(Placed.of(position, rule))  # changed by hand, or of another version
             else:
                 self._by_number.setdefault(number, []).append(Placed.of(position, rule))
+            if Target.URI in rule.targets:
+                self._of_uri.append(Placed.of(position, rule))
         if scanners is not None:
             scanners.want(PATTERNS, self._use)
 
@@ -50,18 +53,26 @@ class BuiltinMatcher:
         values = values_of(request)
         text = "\n".join([value for _, _, value in values]).encode("latin-1")
         hits = self.scanner.scan(text)
-        if not hits and not self._others:
-            return []
         scope = Scope(request, domain)
+        uri = raw_uri(request)
+        found = [each for each in self._of_uri if uri and _holds_of_uri(each, uri, scope)]
+        if not hits and not self._others:
+            return found
         ends = list(accumulate([len(value) + 1 for _, _, value in values], initial=-1))[1:]
-        found = [
+        found += [
             placed
             for number, end in hits
             for placed in self._by_number.get(number, ())
             if scope.covers(placed.rule) and _holds(placed, values, bisect_left(ends, end), scope)
         ]
         found += [each for each in self._others if scope.covers(each.rule) and _holds(each, values, None, scope)]
-        return found
+        return list({each.position: each for each in found}.values())
+
+
+def _holds_of_uri(placed: Placed, uri: str, scope: Scope) -> bool:
+    if not scope.covers(placed.rule) or scope.spares(placed.rule, None):
+        return False
+    return placed.test(transforms.apply(placed.rule.transforms, uri.encode("latin-1")))
 
 
 def _holds(placed: Placed, values: list[Value], hit: int | None, scope: Scope) -> bool:

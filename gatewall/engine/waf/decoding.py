@@ -7,6 +7,7 @@ encoding can shrink a request and never grow it.
 import base64
 import binascii
 import html
+from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 ROUNDS = 3
@@ -17,6 +18,7 @@ _IS_BASE64 = {ord(each): None for each in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijk
 _UNSEEN = dict.fromkeys([*range(9), 11, *range(14, 32), *range(127, 161)])
 _SHELL_QUOTES = {ord(each): None for each in "'\"\\^`"}
 _MIN_BASE64 = 12
+_SHORT = 256
 _MAX_UNREADABLE = 33  # one character in this many may be unreadable in what base64 text says
 
 
@@ -69,7 +71,7 @@ def loosened(text: str) -> str:
 
 def _unescaped(text: str) -> str:
     r"""Decode ``\xHH``, ``\uHHHH``, ``\u{H}`` and ``\ooo``; other backslashes stay."""
-    first, *parts = text.split("\\")
+    first, *parts = text.replace("\\\\", "\\").split("\\")
     found = [first]
     for part in parts:
         code, length = _escape(part)
@@ -124,8 +126,17 @@ def unquoted(text: str) -> str:
     return text.translate(_SHELL_QUOTES)
 
 
+@lru_cache(maxsize=2048)  # cookies and headers come again with every request
+def _short_base64_decoded(text: str) -> str | None:
+    return _base64_decoded(text)
+
+
 def base64_decoded(text: str) -> str | None:
     """Return the readable text that this one is base64 of, or None."""
+    return _short_base64_decoded(text) if len(text) <= _SHORT else _base64_decoded(text)
+
+
+def _base64_decoded(text: str) -> str | None:
     if len(text) < _MIN_BASE64 or text.translate(_IS_BASE64):
         return None
     body = text.rstrip("=")

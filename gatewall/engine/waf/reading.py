@@ -31,29 +31,27 @@ FROM_ELSEWHERE = "\x01from elsewhere "
 _PLAIN_HEADERS = frozenset(
     {
         "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "connection",
-        "content-length", "cookie", "dnt", "date", "forwarded", "host", "if-match", "if-modified-since",
+        "content-length", "dnt", "date", "forwarded", "host", "if-match", "if-modified-since",
         "if-none-match", "if-range", "if-unmodified-since", "keep-alive", "origin", "pragma", "priority", "purpose",
-        "range", "referer",
+        "range",
         "sec-ch-ua", "sec-ch-ua-arch", "sec-ch-ua-bitness", "sec-ch-ua-full-version-list", "sec-ch-ua-mobile",
         "sec-ch-ua-model", "sec-ch-ua-platform", "sec-ch-ua-platform-version", "sec-fetch-dest", "sec-fetch-mode",
         "sec-fetch-site", "sec-fetch-user", "sec-gpc", "sec-websocket-extensions", "sec-websocket-key",
         "sec-websocket-version", "te", "trailer", "transfer-encoding", "upgrade", "upgrade-insecure-requests",
-        "user-agent", "via", "x-real-ip", "x-request-id", "x-requested-with",
+        "via", "x-real-ip", "x-request-id", "x-requested-with",
     }
 )  # fmt: skip
 _TRIGGERS = ("'", '"', "\\", "&", "/*", "$", "`", "^", "\x00", "\xef")
 
 
 def values_of(request: AccessRequest) -> list[Value]:
-    """Return everything that is looked at, in the order in which it is scanned."""
+    """Return everything that is looked at but the raw URI, in the order in which it is scanned."""
     uri = request.uri
     values: list[Value] = []
     if len(uri) > MAX_URI:
         values.append((Target.URI, None, UNINSPECTED + "uri"))
         uri = uri[:MAX_URI]
     path, _, query = uri.partition("?")
-    if "%" in uri or "\\" in uri:
-        values.append((Target.URI, None, uri.replace("\n", "\r")))
     _path(values, path)
     if query:
         _arguments(values, Target.ARGS, query)
@@ -62,6 +60,12 @@ def values_of(request: AccessRequest) -> list[Value]:
     if request.body:
         _body(values, request)
     return values
+
+
+def raw_uri(request: AccessRequest) -> str:
+    """Return the URI as sent if something in it is encoded, else nothing: it is for tricks of encoding alone."""
+    uri = request.uri
+    return uri[:MAX_URI].replace("\n", "\r") if "%" in uri or "\\" in uri else ""
 
 
 def _cookies(values: list[Value], request: AccessRequest) -> None:
@@ -107,6 +111,8 @@ def _arguments(values: list[Value], target: Target, query: str) -> None:
 def _headers(values: list[Value], request: AccessRequest) -> None:
     left = MAX_HEADERS
     for name, value in request.headers:
+        if name in _PLAIN_HEADERS and "../" not in value and "${" not in value:
+            continue
         left -= len(value)
         if len(value) > MAX_HEADER or left < 0:
             values.append((Target.HEADERS, name, UNINSPECTED + "header"))
@@ -118,7 +124,7 @@ def _headers(values: list[Value], request: AccessRequest) -> None:
                 _add(values, Target.USER_AGENT, None, percent_decoded(value))
         elif name == "referer":
             _referer(values, request, value)
-        elif name not in _PLAIN_HEADERS or "../" in value or "${" in value:
+        elif name != "cookie":
             _header(values, name, value)
 
 
