@@ -6,7 +6,10 @@ from gatewall.engine.waf.rules import Category, Severity, Target
 OTHER_RULES = (
     BuiltinRule(
         "ssrf-metadata-service",
-        r"(?i)\b169\.254\.169\.254\b|\bmetadata\.google\.internal\b|\b100\.100\.100\.200\b|\[?fd00:ec2::254|\b192\.0\.0\.192\b|\b2852039166\b|\b0xa9fea9fe\b|\b169\.254\.170\.2\b|\blatest/(?:meta-data|user-data|dynamic)\b|\bcomputemetadata/v1\b|\bmetadata/instance\b|\bopc/v[12]/|\b0251\.0376\.|\b(?:rancher-metadata|kubernetes\.default\.svc)\b",
+        r"(?i)\b169\.254\.169\.254\b|\bmetadata\.google\.internal\b|\b100\.100\.100\.200\b|\[?fd00:ec2::254"
+        r"|\b192\.0\.0\.192\b|\b2852039166\b|\b0xa9fea9fe\b|\b169\.254\.170\.2\b|\blatest/(?:meta-data|user-data"
+        r"|dynamic)\b|\bcomputemetadata/v1\b|\bmetadata/instance\b|\bopc/v[12]/|\b0251\.0376\.|\b(?:rancher-metadata"
+        r"|kubernetes\.default\.svc)\b",
         Category.SSRF,
         Severity.CRITICAL,
         (*VALUES, Target.PATH, Target.HEADERS),
@@ -14,7 +17,9 @@ OTHER_RULES = (
     ),
     BuiltinRule(
         "ssrf-scheme",
-        r"(?i)(?:^|[\s'\"=(:@])(?:gopher|dict|ldaps?|ldapi|tftp|sftp|netdoc|jar|jndi|rmi|imaps?|pop3s?|smtps?|telnet|nfs|smb|svn(?:\+ssh)?|unc|mailto:\S+\?\w+=|afp|finger|rtsp|redis|mssql|mysql|postgres(?:ql)?|oracle|memcached|ssh2?|turn|stun|bzr|cvs|magnet|view-source|glob|local_file):(?://|\w+:)",
+        r"(?i)(?:^|[\s'\"=(:@])(?:gopher|dict|ldaps?|ldapi|tftp|sftp|netdoc|jar|jndi|rmi|imaps?|pop3s?|smtps?|telnet"
+        r"|nfs|smb|svn(?:\+ssh)?|unc|mailto:\S+\?\w+=|afp|finger|rtsp|redis|mssql|mysql|postgres(?:ql)?|oracle"
+        r"|memcached|ssh2?|turn|stun|bzr|cvs|magnet|view-source|glob|local_file):(?://|\w+:)",
         Category.SSRF,
         Severity.HIGH,
         (*VALUES, Target.HEADERS),
@@ -22,7 +27,13 @@ OTHER_RULES = (
     ),
     BuiltinRule(
         "ssrf-local-address",
-        r"(?i)\b(?:https?|ftp)\s*:\s*[/\\]{1,4}(?:[^/?#@]*@)?(?:127\.\d|0\.0\.0\.0|0x[0-9a-f]{2,8}\b|0\d+\.|\d{8,10}\b|\[(?:::|0:)|\[::ffff:|localhost|10\.\d+\.\d+\.\d+|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.|127\.1\b|0/|[\w.\-]*\.(?:nip|sslip|xip)\.io|[\w.\-]*\.(?:internal|local|localdomain|burpcollaborator\.net|oastify\.com|oast\.\w+|interact\.sh|dnslog\.cn|ceye\.io|requestbin\.net|webhook\.site|ngrok(?:-free)?\.(?:io|app|dev)|localtest\.me|lvh\.me|vcap\.me))|(?:^|//|@)(?:localhost|ip6-(?:localhost|loopback)|ipv6-localhost|host\.(?:docker|containers)\.internal|kubernetes\.docker\.internal|localhost\.localdomain|0\.0\.0\.0|\[::1?\])(?:[:/]|$)",
+        r"(?i)\b(?:https?|ftp)\s*:\s*[/\\]{1,4}(?:[^/?#@]*@)?(?:127\.\d|0\.0\.0\.0|0x[0-9a-f]{2,8}\b|0\d+\."
+        r"|\d{8,10}\b|\[(?:::|0:)|\[::ffff:|localhost|10\.\d+\.\d+\.\d+|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\."
+        r"|169\.254\.|127\.1\b|0/|[\w.\-]*\.(?:nip|sslip|xip)\.io|[\w.\-]*\.(?:internal|local|localdomain"
+        r"|burpcollaborator\.net|oastify\.com|oast\.\w+|interact\.sh|dnslog\.cn|ceye\.io|requestbin\.net"
+        r"|webhook\.site|ngrok(?:-free)?\.(?:io|app|dev)|localtest\.me|lvh\.me|vcap\.me))|(?:^|//|@)(?:localhost"
+        r"|ip6-(?:localhost|loopback)|ipv6-localhost|host\.(?:docker|containers)\.internal"
+        r"|kubernetes\.docker\.internal|localhost\.localdomain|0\.0\.0\.0|\[::1?\])(?:[:/]|$)",
         Category.SSRF,
         Severity.MEDIUM,
         (Target.ARGS, Target.BODY, Target.COOKIES),
@@ -30,7 +41,10 @@ OTHER_RULES = (
     ),
     BuiltinRule(
         "ssrf-remote-file",
-        r"(?i)^(?:https?|ftps?|sftp)://(?:\d{1,3}\.){3}\d{1,3}(?:[:/]|$)|^(?:https?|ftps?)://[^?\s]*\?{1,2}$|^(?:https?|ftps?)\?$|^(?:https?|ftps?)://[^\s?]*(?:\.(?:txt|php\d?|phtml|inc|sh|pl|py|jsp|aspx?|cgi|dat|gif|jpe?g)\?+$|\.(?:sh|pl|inc|phtml|elf|exe|dll|ps1|bat)$)|^(?:file|ftp|sftp|smb)://|^\\\\\w+[\\.]|^https?://(?:[0-9a-f]{1,4}:){2,}",
+        r"(?i)^(?:https?|ftps?|sftp)://(?:\d{1,3}\.){3}\d{1,3}(?:[:/]|$)|^(?:https?|ftps?)://[^?\s]*\?{1,2}$"
+        r"|^(?:https?|ftps?)\?$|^(?:https?|ftps?)://[^\s?]*(?:\.(?:txt|php\d?|phtml|inc|sh|pl|py|jsp|aspx?|cgi|dat"
+        r"|gif|jpe?g)\?+$|\.(?:sh|pl|inc|phtml|elf|exe|dll|ps1|bat)$)|^(?:file|ftp|sftp|smb)://|^\\\\\w+[\\.]"
+        r"|^https?://(?:[0-9a-f]{1,4}:){2,}",
         Category.SSRF,
         Severity.HIGH,
         (Target.ARGS, Target.BODY),
@@ -38,7 +52,18 @@ OTHER_RULES = (
     ),
     BuiltinRule(
         "scanner-user-agent",
-        r"(?i)\b(?:sqlmap|nikto|nessus|acunetix|netsparker|invicti|dirbuster|dirb|gobuster|feroxbuster|ffuf|wfuzz|wpscan|joomscan|droopescan|nuclei|masscan|zgrab|zmap|nmap|havij|openvas|w3af|arachni|skipfish|whatweb|wapiti|paros|webinspect|appscan|qualys|burp(?:suite|collaborator)?|jaeles|dalfox|xsser|commix|fimap|bsqlbf|sqlninja|sqlpowerinjector|absinthe|brutus|hydra|medusa|metis|morfeus|muieblackcat|n-stealth|jbrofuzz|grabber|grendel-scan|dominator|cgichk|blackwidow|bilbo|datacha0s|dotbot|fhscan|jorgee|libwhisker|mysqloit|netlab360|pangolin|pmafind|prog\.customcrawler|rapid7|s\.t\.a\.l\.k\.e\.r|springenwerk|sysscan|t(?:he)?mole|toata|uil2pn|vega/|voideye|webbandit|webshag|websurgery|webtrends\s+security|whatsweb|whcc|zap|zaproxy|zmeu|crimscanner|detectify|intruder|tsunami|masspwn|xray|yakit|fuzz\s+faster|hello,?\s*world|shodan|censysinspect|internetmeasurement|leakix|projectdiscovery|interactsh|gotestwaf|wafw00f|ghauri|tplmap|nosqlmap|kadimus|lfisuite|katana|subfinder|amass|aquatone|eyewitness|dirsearch|cmsmap|vulscan|retire\.js|sitelockspider|struts-pwn|jndiexploit|log4j-scan|bbqsql|revolt|safexsecurity|attack)(?:[^a-z]|$)",
+        r"(?i)\b(?:sqlmap|nikto|nessus|acunetix|netsparker|invicti|dirbuster|dirb|gobuster|feroxbuster|ffuf|wfuzz"
+        r"|wpscan|joomscan|droopescan|nuclei|masscan|zgrab|zmap|nmap|havij|openvas|w3af|arachni|skipfish|whatweb"
+        r"|wapiti|paros|webinspect|appscan|qualys|burp(?:suite|collaborator)?|jaeles|dalfox|xsser|commix|fimap"
+        r"|bsqlbf|sqlninja|sqlpowerinjector|absinthe|brutus|hydra|medusa|metis|morfeus|muieblackcat|n-stealth"
+        r"|jbrofuzz|grabber|grendel-scan|dominator|cgichk|blackwidow|bilbo|datacha0s|dotbot|fhscan|jorgee|libwhisker"
+        r"|mysqloit|netlab360|pangolin|pmafind|prog\.customcrawler|rapid7|s\.t\.a\.l\.k\.e\.r|springenwerk|sysscan"
+        r"|t(?:he)?mole|toata|uil2pn|vega/|voideye|webbandit|webshag|websurgery|webtrends\s+security|whatsweb|whcc"
+        r"|zap|zaproxy|zmeu|crimscanner|detectify|intruder|tsunami|masspwn|xray|yakit|fuzz\s+faster|hello,?\s*world"
+        r"|shodan|censysinspect|internetmeasurement|leakix|projectdiscovery|interactsh|gotestwaf|wafw00f|ghauri"
+        r"|tplmap|nosqlmap|kadimus|lfisuite|katana|subfinder|amass|aquatone|eyewitness|dirsearch|cmsmap|vulscan"
+        r"|retire\.js|sitelockspider|struts-pwn|jndiexploit|log4j-scan|bbqsql|revolt|safexsecurity|attack)(?:[^a-z]"
+        r"|$)",
         Category.SCANNER,
         Severity.MEDIUM,
         (Target.USER_AGENT,),
@@ -46,7 +71,17 @@ OTHER_RULES = (
     ),
     BuiltinRule(
         "scanner-secret-file",
-        r"(?i)/\.(?:git(?:/|$)|svn(?:/|$)|hg(?:/|$)|env(?:\.[\w\-]+)?$|aws/|ssh/|ht(?:passwd|access)|ds_store|vscode/|idea/|docker|npmrc|bash_history|config/|kube/)|/(?:wp-config|configuration|localsettings|config\.inc|phpinfo|info|adminer|phpmyadmin|pma|shell|c99|r57|webshell|cmd|eval-stdin|wso|alfa|b374k|backdoor)\.(?:php|asp|aspx|jsp|txt|bak)(?:$|/|\.|~)|/(?:server-status|server-info|actuator/(?:env|heapdump|gateway|jolokia|mappings|trace|configprops|logfile)|jolokia/|druid/index|solr/admin|console/(?:css|login|images)|invoker/jmx|jmx-console|web-console|manager/(?:html|text|status)|host-manager|_ignition/|telescope/requests|hnap1|boaform|gponform|setup\.cgi|cgi-bin/(?:luci|nobody|\.|%|test-cgi|php|bash|sh|status|env)|vendor/phpunit|_profiler/|debug/default|elmah\.axd|trace\.axd|\.well-known/acme-challenge/\.\.|_all_dbs|_cat/|_search\?|api/v1/(?:pods|namespaces)|portal/redlion|owa/auth/x\.js|autodiscover/autodiscover\.json\?|remote/fgt_lang|tmui/login|mgmt/tm/|nifi-api|wls-wsat|_async/asyncresponse|bea_wls|ws_utc|uddiexplorer|axis2/|cacti/|nagios/|zabbix/jsrpc)",
+        r"(?i)/\.(?:git(?:/|$)|svn(?:/|$)|hg(?:/|$)|env(?:\.[\w\-]+)?$|aws/|ssh/|ht(?:passwd|access)|ds_store"
+        r"|vscode/|idea/|docker|npmrc|bash_history|config/|kube/)|/(?:wp-config|configuration|localsettings"
+        r"|config\.inc|phpinfo|info|adminer|phpmyadmin|pma|shell|c99|r57|webshell|cmd|eval-stdin|wso|alfa|b374k"
+        r"|backdoor)\.(?:php|asp|aspx|jsp|txt|bak)(?:$|/|\.|~)|/(?:server-status|server-info|actuator/(?:env"
+        r"|heapdump|gateway|jolokia|mappings|trace|configprops|logfile)|jolokia/|druid/index|solr/admin"
+        r"|console/(?:css|login|images)|invoker/jmx|jmx-console|web-console|manager/(?:html|text|status)"
+        r"|host-manager|_ignition/|telescope/requests|hnap1|boaform|gponform|setup\.cgi|cgi-bin/(?:luci|nobody|\.|%"
+        r"|test-cgi|php|bash|sh|status|env)|vendor/phpunit|_profiler/|debug/default|elmah\.axd|trace\.axd"
+        r"|\.well-known/acme-challenge/\.\.|_all_dbs|_cat/|_search\?|api/v1/(?:pods|namespaces)|portal/redlion"
+        r"|owa/auth/x\.js|autodiscover/autodiscover\.json\?|remote/fgt_lang|tmui/login|mgmt/tm/|nifi-api|wls-wsat"
+        r"|_async/asyncresponse|bea_wls|ws_utc|uddiexplorer|axis2/|cacti/|nagios/|zabbix/jsrpc)",
         Category.SCANNER,
         Severity.MEDIUM,
         (Target.PATH,),
@@ -54,7 +89,13 @@ OTHER_RULES = (
     ),
     BuiltinRule(
         "protocol-header-injection",
-        r"(?i)[\r]\s*(?:set-cookie|location|content-(?:type|length|disposition|security-policy|encoding)|transfer-encoding|refresh|link|x-[a-z\-]+|host|status|access-control-[a-z\-]+|cache-control|connection)\s*:|[\r]\s*http/\d|\bhttp/[01]\.[019]\s*[\r]|[\r]\s*(?:get|post|head|put|options|delete|trace|connect|patch)\s+[/h*]\S*\s+http/|[\r]\s*<|[\r]\s*(?:(?:x-)?(?:forwarded-(?:for|host|server)|host|via|remote-ip|remote-addr|originating-ip)|refresh|cookie)\s*:|\b(?:get|post|head|put|options|delete|trace|connect|patch)\s+\S+\s+http/\d|^content-type: [^;]*;[^\r]*\b(?:boundary|charset)\s*=\s*['\"]?(?:application|text|multipart)/|^(?:request-range)\s*:",
+        r"(?i)[\r]\s*(?:set-cookie|location|content-(?:type|length|disposition|security-policy|encoding)"
+        r"|transfer-encoding|refresh|link|x-[a-z\-]+|host|status|access-control-[a-z\-]+|cache-control"
+        r"|connection)\s*:|[\r]\s*http/\d|\bhttp/[01]\.[019]\s*[\r]|[\r]\s*(?:get|post|head|put|options|delete|trace"
+        r"|connect|patch)\s+[/h*]\S*\s+http/|[\r]\s*<|[\r]\s*(?:(?:x-)?(?:forwarded-(?:for|host|server)|host|via"
+        r"|remote-ip|remote-addr|originating-ip)|refresh|cookie)\s*:|\b(?:get|post|head|put|options|delete|trace"
+        r"|connect|patch)\s+\S+\s+http/\d|^content-type: [^;]*;[^\r]*\b(?:boundary"
+        r"|charset)\s*=\s*['\"]?(?:application|text|multipart)/|^(?:request-range)\s*:",
         Category.PROTOCOL,
         Severity.HIGH,
         (*PATH_AND_ARGUMENTS, Target.COOKIES, Target.HEADERS),
@@ -62,7 +103,8 @@ OTHER_RULES = (
     ),
     BuiltinRule(
         "protocol-line-break",
-        r"(?i)%(?:0d%0a|0d|0a)(?:%20|%09|\s)*(?:set-cookie|location|content-|http/)|%(?:e5%98%8d%e5%98%8a)|%u0?0?0d%u0?0?0a|%25250a|%250d%250a",
+        r"(?i)%(?:0d%0a|0d|0a)(?:%20|%09|\s)*(?:set-cookie|location|content-|http/)|%(?:e5%98%8d%e5%98%8a)"
+        r"|%u0?0?0d%u0?0?0a|%25250a|%250d%250a",
         Category.PROTOCOL,
         Severity.HIGH,
         (Target.URI,),
@@ -78,7 +120,12 @@ OTHER_RULES = (
     ),
     BuiltinRule(
         "protocol-session-fixation",
-        r"(?i)^\x01from elsewhere (?:|[^\r]* )(?:jsessionid|jsession|jwsession|php_?sessid|phpsession|aspsession(?:id)?\w*|asp\.net_sessionid|cfid|cftoken|cfsid|connect\.sid|koa[.:]sess|laravel_session|laravel_token|ci_session|cakephp|play_session|rack\.session|_rails_session|_session_id|django_session|symfony|sails\.sid|next-auth\.session-token|__(?:host|secure)-[\w.\-]+|meteor_login_token|zend_session_id|shiny-token|session-token|sessid|sid_session|weblogicsession|jservsession|viewstate_session)(?: |$)|\.cookie\b[^\r]*;\W*(?:expires|domain)\W*=|\bhttp-equiv\W+set-cookie\b",
+        r"(?i)^\x01from elsewhere (?:|[^\r]* )(?:jsessionid|jsession|jwsession|php_?sessid|phpsession"
+        r"|aspsession(?:id)?\w*|asp\.net_sessionid|cfid|cftoken|cfsid|connect\.sid|koa[.:]sess|laravel_session"
+        r"|laravel_token|ci_session|cakephp|play_session|rack\.session|_rails_session|_session_id|django_session"
+        r"|symfony|sails\.sid|next-auth\.session-token|__(?:host|secure)-[\w.\-]+|meteor_login_token|zend_session_id"
+        r"|shiny-token|session-token|sessid|sid_session|weblogicsession|jservsession|viewstate_session)(?: |$)"
+        r"|\.cookie\b[^\r]*;\W*(?:expires|domain)\W*=|\bhttp-equiv\W+set-cookie\b",
         Category.PROTOCOL,
         Severity.MEDIUM,
         (Target.ARG_NAMES, Target.ARGS),
