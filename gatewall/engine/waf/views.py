@@ -8,6 +8,7 @@ from gatewall.engine.waf.rules import Target
 
 _DECODING_ROUNDS = 3
 """How often a value is percent-decoded, so that double encoding does not hide anything."""
+MAX_BODY = 65_536
 MAX_SEPARATE = 64
 """How many arguments, cookies and headers are matched one by one; those behind are one value together."""
 _JOINT = "\f"  # white space to every pattern, and neither an entity nor in any text
@@ -117,7 +118,7 @@ class Views:
             case Target.HOST:
                 return ((None, request.host.name.encode("latin-1")),) if request.host else ()
             case Target.BODY:  # pragma: no branch - the last target; mypy sees that every one is here
-                return ()  # a subrequest carries no body
+                return ((None, request.body[:MAX_BODY]),) if request.body else ()
 
     def _args(self) -> list[tuple[str | None, bytes, bytes]]:
         """Return the name as text, the name and the value of each argument."""

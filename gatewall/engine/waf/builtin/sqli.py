@@ -20,7 +20,8 @@ def _rule(
 SQLI_RULES = (
     _rule(
         "union-select",
-        r"(?i)\bunion\b[^a-z]*(?:(?:all|distinct|distinctrow)\b[^a-z]*)?select\b(?:[\s(+/*\-!]*(?:[\d'\"@`(*#;]|\x00"
+        r"(?i)['\")\d]\s*\)*\s*\bunion\b[^a-z]*(?:(?:all|distinct|distinctrow)\b[^a-z]*)?select\b|"
+        r"\bunion\b[^a-z]*(?:(?:all|distinct|distinctrow)\b[^a-z]*)?select\b(?:[\s(+/*\-!]*(?:[\d'\"@`(*#;]|\x00"
         r"|null\b|all\b|distinct\b|char\b|n?chr\b|concat|group_|load_|user\b|version|database|password|pass\b|unhex"
         r"|hex\b|cast\b|convert\b|top\b|case\b|if\b|sleep|benchmark|table_|column_|schema|name\b|[a-z_]\w*\s*(?:,|\("
         r"|\.|--|#|;|from\b))|[\s+]*$|--|#|/\*)",
