@@ -125,6 +125,24 @@ def test_argument_is_seen_through_base64_and_json_and_both():
     assert "<script>alert(1)</script>" in seen(Target.PATH, uri=f"/x/{inner}")
 
 
+def test_looking_through_has_an_end():
+    text = "<script>alert(1)</script>"
+    for _ in range(3):
+        text = b64encode(text.encode()).decode()
+    assert "<script>alert(1)</script>" in seen(Target.ARGS, uri=f"/?a={text}")
+
+    text = b64encode(text.encode()).decode()
+    assert "<script>alert(1)</script>" not in seen(Target.ARGS, uri=f"/?a={text}")
+
+
+def test_json_of_numbers_has_nothing_to_look_at():
+    assert seen(Target.ARGS, uri='/?a=[1,2,null,{"b":true}]') == ['[1,2,null,{"b":true}]', "[1,2,null,{b:true}]", "b"]
+
+
+def test_cookies_are_not_looked_at_as_a_header():
+    assert seen(Target.HEADERS, headers={"cookie": "a=<b>"}, cookies={"a": "<b>"}) == []
+
+
 @pytest.mark.parametrize("text", ["{", "[" * 5000, '{"a":', "[1,2", "{}"])
 def test_what_is_no_json_is_seen_as_it_is(text):
     assert text in seen(Target.ARGS, uri=f"/?a={text}")

@@ -10,7 +10,7 @@ from gatewall.engine.waf.scanning import Hit, Scanner
 hyperscan: Any  # its stubs know neither flags nor errors
 try:
     import hyperscan
-except ImportError:  # no wheel for this machine
+except ImportError:  # pragma: no cover - a machine for which there is no wheel
     hyperscan = None
 
 AVAILABLE = hyperscan is not None

@@ -70,14 +70,13 @@ def _resolved(path: bytes) -> bytes:
 class Views:
     """The parts of one request, by target."""
 
-    __slots__ = ("_arguments", "_path", "_query", "_readings", "_request", "_values")
+    __slots__ = ("_arguments", "_path", "_query", "_request", "_values")
 
     def __init__(self, request: AccessRequest) -> None:
         self._request = request
         self._path, _, self._query = request.uri.encode("latin-1").partition(b"?")
         self._values: dict[Target, tuple[Value, ...]] = {}
         self._arguments: list[tuple[str | None, bytes, bytes]] | None = None
-        self._readings: tuple[bytes, ...] | None = None
 
     def of(self, target: Target) -> tuple[Value, ...]:
         """Return the values that a rule with this target looks at."""
@@ -85,13 +84,6 @@ class Views:
         if values is None:
             values = self._values[target] = self._look(target)
         return values
-
-    @property
-    def readings(self) -> tuple[bytes, ...]:
-        """The paths that path prefixes are held against."""
-        if self._readings is None:
-            self._readings = readings(self._path)
-        return self._readings
 
     def _look(self, target: Target) -> tuple[Value, ...]:  # noqa: C901 - a table, one case a target
         request = self._request
