@@ -6,6 +6,7 @@ from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.judge import Judge, request_of
 from gatewall.engine.waf.lines import on_one_line
 from gatewall.engine.waf.prefilter import expression_of
+from gatewall.engine.waf.rules import Operator
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow, DatabaseRefused, VectorScanner
 from tests.cast import a_rule
 
@@ -74,3 +75,17 @@ def test_judge_takes_raw_requests():
     assert not judge(b"GET", b"/", [(b"Host", b"office.example"), (b"Cookie", b"b; a=c")])
     assert not judge(b"GET", b"/?a=%3Cb%3E", [])  # one element scores less than the threshold
     assert request_of(b"GET", b"/", headers).cookies == (("a", "<script>alert(1)</script>"), ("", "b"))
+
+
+@pytest.mark.parametrize(
+    ("operator", "expression"),
+    [
+        (Operator.CONTAINS, rb"a\x2e\x20\xc3\xbc"),
+        (Operator.EQUALS, rb"^a\x2e\x20\xc3\xbc$"),
+        (Operator.STARTS_WITH, rb"^a\x2e\x20\xc3\xbc"),
+        (Operator.ENDS_WITH, rb"a\x2e\x20\xc3\xbc$"),
+        (Operator.REGEX, None),
+    ],
+)
+def test_operator_has_its_expression(operator, expression):
+    assert expression_of(a_rule("a. ü", operator=operator)) == expression
