@@ -135,6 +135,10 @@ def test_looking_through_has_an_end():
     assert "<script>alert(1)</script>" not in seen(Target.ARGS, uri=f"/?a={text}")
 
 
+def test_name_of_an_argument_is_looked_at_unless_it_is_a_word():
+    assert seen(Target.ARG_NAMES, uri="/?page=1&user_id=2&__proto__=3&a[$ne]=4") == ["__proto__", "a[$ne]"]
+
+
 def test_json_of_numbers_has_nothing_to_look_at():
     assert seen(Target.ARGS, uri='/?a=[1,2,null,{"b":true}]') == ['[1,2,null,{"b":true}]', "[1,2,null,{b:true}]", "b"]
 

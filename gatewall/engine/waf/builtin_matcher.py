@@ -89,4 +89,4 @@ def _holds(placed: Placed, values: list[Value], hit: int | None, scope: Scope) -
 
 def _looks_at(placed: Placed, value: Value, scope: Scope) -> bool:
     target, name, _ = value
-    return target in placed.targets and not scope.spares(placed.rule, name)
+    return target in placed.targets and not (placed.rule.exclusions and scope.spares(placed.rule, name))

@@ -6,6 +6,7 @@ no value: values are joined by it.
 """
 
 import json
+from functools import lru_cache
 
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.decoding import base64_decoded, loosened, percent_decoded, unquoted
@@ -22,6 +23,7 @@ MAX_SEPARATE = 256
 """How many arguments and cookies are matched one by one; those behind are one value together."""
 _MAX_INSIDE = 64  # values taken out of one JSON text
 _LONG_NAME = 16  # a longer one may be base64 of something
+_SHORT = 256
 _MAX_DEPTH = 3  # base64 in JSON in base64
 UNINSPECTED = "\x01uninspected "
 """Begins the value that says which part was too long to be looked at; the name of the part follows."""
@@ -70,7 +72,7 @@ def raw_uri(request: AccessRequest) -> str:
 
 def _cookies(values: list[Value], request: AccessRequest) -> None:
     for name, value in request.cookies[:MAX_SEPARATE]:
-        if not _is_token(name):
+        if not (name.isidentifier() or _is_token(name)):
             _add(values, Target.COOKIES, name, percent_decoded(name[:MAX_HEADER]), base64=False)
         if not _is_token(value):
             _add(values, Target.COOKIES, name, percent_decoded(value[:MAX_HEADER]))
@@ -100,7 +102,7 @@ def _arguments(values: list[Value], target: Target, query: str) -> None:
         name, _, value = part.partition("=")
         if "%" in name:
             name = percent_decoded(name)
-        if not name.isalnum() or len(name) >= _LONG_NAME:
+        if not name.isidentifier() or "__" in name or len(name) >= _LONG_NAME:
             _add(values, names, name, name)
         if value and not (value.isalnum() and len(value) < 12):
             _add(values, target, name, percent_decoded(value) if "%" in value else value)
@@ -136,17 +138,28 @@ def _header(values: list[Value], name: str, value: str) -> None:
 
 
 def _referer(values: list[Value], request: AccessRequest, value: str) -> None:
+    host, found = _short_referer_values(value) if len(value) <= _SHORT else _referer_values(value)
+    values.extend(found)
+    if host and request.host is not None and host != request.host.name and "?" in request.uri:
+        names = [part.partition("=")[0] for part in request.uri.partition("?")[2].split("&", MAX_SEPARATE)]
+        values.append((Target.ARG_NAMES, None, FROM_ELSEWHERE + " ".join(names).replace("\n", "\r")))
+
+
+def _referer_values(value: str) -> tuple[str, tuple[Value, ...]]:
+    """Return the host of a referer, and what is looked at of it."""
     address, _, query = value.partition("?")
+    values: list[Value] = []
     if query:
         _arguments(values, Target.REFERER, query)
     if not _is_address(address):
         _add(values, Target.REFERER, None, percent_decoded(address))
-    host = request.host
-    if host is not None and "?" in request.uri and address[:4] == "http":
-        elsewhere = address.partition("//")[2].partition("/")[0].partition(":")[0]
-        if elsewhere != host.name:
-            names = [part.partition("=")[0] for part in request.uri.partition("?")[2].split("&", MAX_SEPARATE)]
-            values.append((Target.ARG_NAMES, None, FROM_ELSEWHERE + " ".join(names).replace("\n", "\r")))
+    host = address.partition("//")[2].partition("/")[0].partition(":")[0] if address[:4] == "http" else ""
+    return host, tuple(values)
+
+
+@lru_cache(maxsize=2048)  # a page is the referer of all its parts
+def _short_referer_values(value: str) -> tuple[str, tuple[Value, ...]]:
+    return _referer_values(value)
 
 
 def _is_address(text: str) -> bool:
