@@ -34,8 +34,6 @@ def _regex(pattern: bytes) -> bytes | None:
         return None
     if b"[^" in pattern and rb"\s" in pattern:  # a vertical tab is white space to the one alone
         return None
-    if b"[^" in pattern and rb"\s" in pattern:  # a vertical tab is white space to the one alone
-        return None
     if b"(?" in pattern and b"\\x" in pattern:  # bytes beyond ASCII have two cases to RE2 and one to the other
         return None
     return pattern
