@@ -11,7 +11,9 @@ from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.vector import AVAILABLE, DatabaseRefused, VectorScanner
 from gatewall.snapshot import pattern_cache
 from gatewall.snapshot.pattern_cache import PatternCache, name_of
+from gatewall.snapshot.published import PublishedPolicies
 from tests.cast import a_request, a_rule
+from tests.unit.publications import publish, some_files
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="there is no hyperscan for this machine")
 PATTERNS = (rb"(?i)union\s+all", b"etc/passwd")
@@ -149,3 +151,18 @@ def test_rules_are_matched_before_and_after_their_scanner_is_there():
 def test_set_says_what_scans_for_the_built_in_rules():
     assert RuleSet(builtin_rules()).engine == "re2"
     assert RuleSet([]).engine == ""
+
+
+def test_published_policy_takes_its_scanner_when_there_is_one(tmp_path):
+    files = some_files(tmp_path)
+    publish(files, 1, rules=[a_rule(f"attack{number}", id=number) for number in range(20)])
+    policies = PublishedPolicies(files)
+    policies.refresh()
+    matcher = policies.current().waf._custom
+
+    assert policies.current().waf.inspect(a_request(uri="/attack3"), None)
+    for thread in threading.enumerate():
+        if thread.name == "patterns":
+            thread.join(60)
+    assert matcher.scanner.name == "hyperscan"
+    assert [rule.id for rule in policies.current().waf.inspect(a_request(uri="/attack3"), None)] == [3]
