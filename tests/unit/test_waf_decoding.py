@@ -2,13 +2,13 @@
 
 import time
 from base64 import b64encode
-from urllib.parse import quote
+from urllib.parse import quote, unquote_to_bytes
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gatewall.engine.waf.decoding import ROUNDS, base64_decoded, loosened, percent_decoded, unquoted
+from gatewall.engine.waf.decoding import ROUNDS, _bytes_decoded, base64_decoded, loosened, percent_decoded, unquoted
 from gatewall.engine.waf.judge import builtin_rules, request_of
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.reading import MAX_SEPARATE, values_of
@@ -24,6 +24,12 @@ WRAPPED = st.text("ab%25uU0cfFe&;#x\\/*!'\"$ {}<\0\n\xc0\xef\xbc", max_size=40)
 def test_nothing_grows(text):
     for undo in (percent_decoded, loosened, unquoted):
         assert len(undo(text)) <= len(text)
+
+
+@given(st.binary(max_size=40) | st.text("%2f\\\nx0", max_size=30).map(str.encode))
+@example(b"%5c%0a\\\n%")
+def test_decoding_in_c_is_that_of_the_library(data):
+    assert _bytes_decoded(data) == unquote_to_bytes(data)
 
 
 @given(st.text("ab <'\xe9", max_size=20), st.integers(0, ROUNDS))

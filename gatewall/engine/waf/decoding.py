@@ -7,6 +7,7 @@ encoding can shrink a request and never grow it.
 import base64
 import binascii
 import html
+from codecs import escape_decode
 from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
@@ -14,9 +15,10 @@ ROUNDS = 3
 """How often a value is percent-decoded, so that double encoding does not hide anything."""
 _HEX = frozenset("0123456789abcdefABCDEF")
 _OCTAL = frozenset("01234567")
-_IS_BASE64 = {ord(each): None for each in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_="}
-_UNSEEN = dict.fromkeys([*range(9), 11, *range(14, 32), *range(127, 161)])
-_SHELL_QUOTES = {ord(each): None for each in "'\"\\^`"}
+_IN_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_="
+_UNSEEN = bytes([*range(9), 11, *range(14, 32), *range(127, 161)])
+_UNREADABLE = bytes([*range(9), 11, 12, *range(14, 32), *range(127, 256)])
+_SHELL_QUOTES = b"'\"\\^`"
 _MIN_BASE64 = 12
 _SHORT = 256
 _MAX_UNREADABLE = 33  # one character in this many may be unreadable in what base64 text says
@@ -27,11 +29,22 @@ def percent_decoded(text: str) -> str:
     for _ in range(ROUNDS):
         if "%" not in text:
             break
-        decoded = unquote_to_bytes(_wide_decoded(text).encode("latin-1")).decode("latin-1")
+        decoded = _bytes_decoded(_wide_decoded(text).encode("latin-1")).decode("latin-1")
         if decoded == text:
             break
         text = decoded
     return text
+
+
+def _bytes_decoded(data: bytes) -> bytes:
+    try:  # the same in C, ten times as fast; it refuses what is no pair of digits
+        return escape_decode(data.replace(b"\\", b"\\\\").replace(b"%", b"\\x"))[0]
+    except ValueError:
+        return unquote_to_bytes(data)
+
+
+def _without(text: str, unwanted: bytes) -> str:
+    return text.encode("latin-1").translate(None, unwanted).decode("latin-1")
 
 
 def _wide_decoded(text: str) -> str:
@@ -66,7 +79,7 @@ def loosened(text: str) -> str:
         text = _narrowed(text)
     if "/*" in text:
         text = _without_comments(text)
-    return text.translate(_UNSEEN) if not text.isprintable() else text
+    return text if text.isprintable() else _without(text, _UNSEEN)
 
 
 def _unescaped(text: str) -> str:
@@ -123,7 +136,7 @@ def unquoted(text: str) -> str:
             text = text.replace(nothing, "")
         for space in ("${IFS}", "$IFS$9", "$IFS"):
             text = text.replace(space, " ")
-    return text.translate(_SHELL_QUOTES)
+    return _without(text, _SHELL_QUOTES)
 
 
 @lru_cache(maxsize=2048)  # cookies and headers come again with every request
@@ -137,7 +150,7 @@ def base64_decoded(text: str) -> str | None:
 
 
 def _base64_decoded(text: str) -> str | None:
-    if len(text) < _MIN_BASE64 or text.translate(_IS_BASE64):
+    if len(text) < _MIN_BASE64 or text.encode("latin-1").translate(None, _IN_BASE64):
         return None
     body = text.rstrip("=")
     if len(body) % 4 == 1:
@@ -146,9 +159,5 @@ def _base64_decoded(text: str) -> str | None:
         data = base64.b64decode(body + "=" * (-len(body) % 4), b"-_" if "-" in body or "_" in body else None)
     except (binascii.Error, ValueError):
         return None
-    decoded = data.decode("latin-1")
-    unreadable = len(decoded) - len(decoded.translate(_UNREADABLE))
-    return decoded if unreadable * _MAX_UNREADABLE <= len(decoded) else None
-
-
-_UNREADABLE = dict.fromkeys([*range(9), 11, 12, *range(14, 32), *range(127, 256)])
+    unreadable = len(data) - len(data.translate(None, _UNREADABLE))
+    return data.decode("latin-1") if unreadable * _MAX_UNREADABLE <= len(data) else None

@@ -70,7 +70,7 @@ class VectorScanner:
             pairs = self._local.pairs = [(each.scan, hyperscan.Scratch(each)) for each in self._databases]
         hits: list[Hit] = []
         for scan, scratch in pairs:
-            scan(text, _note, context=hits, scratch=scratch)
+            scan(text, _note, 0, hits, scratch)  # by position: names cost a tenth of a short scan
         return hits
 
 
