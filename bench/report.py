@@ -1,12 +1,11 @@
 """Turns rounds into medians, spreads and ratios, as text, JSON and docs/performance.md."""
 
 import json
+import os
 import platform
 import statistics
 from pathlib import Path
 from typing import Any
-
-_START, _END = "<!-- bench.auth -->", "<!-- /bench.auth -->"
 
 
 def summary(rounds: list[dict[str, float]], limits: dict[str, str], requests: int) -> dict[str, Any]:
@@ -17,15 +16,16 @@ def summary(rounds: list[dict[str, float]], limits: dict[str, str], requests: in
     servers = []
     for name, limit in limits.items():
         costs = [costs[name] for costs in rounds]
-        row: dict[str, Any] = {"name": name, "cpu_us": _spread(costs)}
+        row: dict[str, Any] = {"name": name, "cpu_us": spread(costs)}
         if limit:
             row["limit"] = limit
-            row["ratio"] = _spread([costs[limit] / costs[name] for costs in rounds])
+            row["ratio"] = spread([costs[limit] / costs[name] for costs in rounds])
         servers.append(row)
-    return {"rounds": len(rounds), "requests": requests, "python": platform.python_version(), "servers": servers}
+    return {**circumstances(), "rounds": len(rounds), "requests": requests, "servers": servers}
 
 
-def _spread(values: list[float]) -> dict[str, float]:
+def spread(values: list[float]) -> dict[str, float]:
+    """Return the median, and the least and the most."""
     return {
         "median": round(statistics.median(values), 3),
         "least": round(min(values), 3),
@@ -36,7 +36,7 @@ def _spread(values: list[float]) -> dict[str, float]:
 def as_text(result: dict[str, Any]) -> str:
     """Return the result as a Markdown table."""
     lines = [
-        f"{result['rounds']} interleaved rounds of {result['requests']} requests, Python {result['python']}.",
+        f"{result['rounds']} interleaved rounds of {result['requests']} requests, {machine(result)}.",
         "",
         "| Server | CPU us a request (least to most) | Ratio to its limit (least to most) |",
         "|---|---|---|",
@@ -54,12 +54,26 @@ def as_text(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def write(result: dict[str, Any], base: Path) -> None:
+def circumstances() -> dict[str, Any]:
+    """Return what a figure was measured with; the load is that of the last five minutes, our own included."""
+    return {"python": platform.python_version(), "cores": os.cpu_count(), "load": round(os.getloadavg()[1], 1)}
+
+
+def machine(result: dict[str, Any]) -> str:
+    """Return the circumstances in words."""
+    load = f" under a load of {result['load']}" if "load" in result else ""
+    return f"Python {result['python']}, {result['cores']} cores{load}"
+
+
+def write(name: str, result: dict[str, Any], table: str, base: Path) -> None:
     """Write the JSON, and the table into docs/performance.md between its marks."""
     results = base / "bench" / "results"
     results.mkdir(exist_ok=True)
-    (results / "auth.json").write_text(json.dumps(result, indent=2) + "\n")
+    (results / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n")
     page = base / "docs" / "performance.md"
-    before, _, rest = page.read_text().partition(_START)
-    _, _, after = rest.partition(_END)
-    page.write_text(f"{before}{_START}\n{as_text(result)}\n{_END}{after}")
+    start, end = f"<!-- bench.{name} -->", f"<!-- /bench.{name} -->"
+    before, found, rest = page.read_text().partition(start)
+    _, _, after = rest.partition(end)
+    if not found:
+        raise SystemExit(f"{page.name} has no place for {name}")
+    page.write_text(f"{before}{start}\n{table}\n{end}{after}")

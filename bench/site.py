@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _BASE = Path(__file__).resolve().parent.parent
+_SETTINGS = ("GATEWALL_", "DATABASE_", "CACHE_", "GEOIP_", "ROOT_PATH", "DJANGO_")
 _PREPARE = """
+import sys
 import django; django.setup()
 from django.utils import timezone
 from accounts import login, services as accounts
@@ -20,28 +22,42 @@ for n in range(1, 200):
     policies.block_network(actor="bench", network=f"198.18.{n}.0/24")
 for code in ("KP", "IR", "SY"):
     policies.block_country(actor="bench", country_code=code)
+people = [admin]
+for n in range(1, int(sys.argv[1])):
+    people.append(accounts.create_user(actor="bench", username=f"person{n}", password="bench bench bench"))
 visitor = Visitor("192.0.2.7", "bench")
-print(login.start_session(admin, audiences=("gate",), amr=("pwd",), visitor=visitor, at=timezone.now()).text)
+for person in people:
+    print(login.start_session(person, audiences=("gate",), amr=("pwd",), visitor=visitor, at=timezone.now()).text)
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The environment of the installation, the proxy's question to it, and the visitor's own request."""
+    """The environment of the installation, the proxy's question to it, and the visitor's own request.
+
+    ``tokens`` are the sessions of its users, the admin first.
+    """
 
     environment: dict[str, str]
     subrequest: bytes
     request: bytes
+    tokens: tuple[str, ...]
 
 
-def prepared_site(home: Path) -> Site:
-    """Make an installation below this folder and return it."""
-    environment = {**os.environ, "GATEWALL_HOME": str(home), "DJANGO_SETTINGS_MODULE": "gatewall.settings"}
-    _run(environment, "-m", "gatewall.credentials.keyfiles")
-    _run(environment, "manage.py", "migrate", "--verbosity=0")
-    _run(environment, "manage.py", "seed_waf_rules")
-    token = _run(environment, "-c", _PREPARE).split()[-1]
-    browser = _browser_headers(token)
+def installation_environment(home: Path) -> dict[str, str]:
+    """Return the environment of an installation in this folder, with what is usual for all the rest."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(_SETTINGS)}
+    return ours | {"GATEWALL_HOME": str(home), "DJANGO_SETTINGS_MODULE": "gatewall.settings"}
+
+
+def prepared_site(home: Path, *, people: int = 1, **environ: str) -> Site:
+    """Make an installation below this folder with so many users and return it."""
+    environment = installation_environment(home) | environ
+    run_child(environment, "-m", "gatewall.credentials.keyfiles")
+    run_child(environment, "manage.py", "migrate", "--verbosity=0")
+    run_child(environment, "manage.py", "seed_waf_rules")
+    tokens = tuple(run_child(environment, "-c", _PREPARE, str(people)).split()[-people:])
+    browser = browser_headers(tokens[0])
     forwarded = [
         "X-Forwarded-For: 192.0.2.7",
         "X-Forwarded-Host: app7.example.com",
@@ -51,12 +67,13 @@ def prepared_site(home: Path) -> Site:
     ]
     return Site(
         environment,
-        _http("/wall/auth", "gatewall", [*browser, *forwarded]),
-        _http("/projects/42/board?tab=open&sort=-updated&q=weekly+report", "app7.example.com", browser),
+        http("/wall/auth", "gatewall", [*browser, *forwarded]),
+        http("/projects/42/board?tab=open&sort=-updated&q=weekly+report", "app7.example.com", browser),
+        tokens,
     )
 
 
-def _browser_headers(token: str) -> list[str]:
+def browser_headers(token: str) -> list[str]:
     """Return the headers of a page load in a current browser: with Host, 16."""
     return [
         "Connection: keep-alive",
@@ -77,11 +94,13 @@ def _browser_headers(token: str) -> list[str]:
     ]
 
 
-def _http(target: str, host: str, headers: list[str]) -> bytes:
+def http(target: str, host: str, headers: list[str]) -> bytes:
+    """Return a GET request as it is sent."""
     return "\r\n".join([f"GET {target} HTTP/1.1", f"Host: {host}", *headers, "", ""]).encode()
 
 
-def _run(environment: dict[str, str], *arguments: str) -> str:
+def run_child(environment: dict[str, str], *arguments: str) -> str:
+    """Run Python with these arguments and return what it printed; where it fails, the command ends."""
     done = subprocess.run(  # noqa: S603 - our own commands
         [sys.executable, *arguments], cwd=_BASE, env=environment, capture_output=True, text=True, check=False
     )

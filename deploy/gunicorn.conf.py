@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from pathlib import Path
 
 from gatewall import env
@@ -36,6 +37,11 @@ header_map = "drop"  # X_Forwarded_For is not X-Forwarded-For
 worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - gunicorn's heartbeat file
 control_socket_disable = True
 loglevel = environment.log_level.lower()
+
+
+def on_starting(server: object) -> None:
+    """Tell the workers since when the control plane runs (``gatewall/operations/uptime.py``)."""
+    os.environ["CONTROL_PLANE_STARTED_AT"] = str(time.time())
 
 
 def pre_request(worker: object, req: object) -> None:

@@ -33,6 +33,7 @@ _NAMES = frozenset(
         "GATEWALL_AUTH_SOCKET",
         "GATEWALL_BIND",
         "GATEWALL_WORKERS",
+        "GATEWALL_SPOOL_SYNC",
         "GATEWALL_LOG_LEVEL",
         "GATEWALL_DEMO",
         "GATEWALL_DEMO_PORT",
@@ -60,6 +61,7 @@ class Config:
     auth_port: int
     auth_socket: Path | None
     workers: int
+    spool_sync: bool
     log_level: str
     demo: bool
     demo_port: int
@@ -98,6 +100,7 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
         auth_port=reader.integer("GATEWALL_AUTH_PORT", default=9998, minimum=1, maximum=65535),
         auth_socket=base / environ["GATEWALL_AUTH_SOCKET"] if environ.get("GATEWALL_AUTH_SOCKET") else None,
         workers=reader.integer("GATEWALL_WORKERS", default=2, minimum=1, maximum=64),
+        spool_sync=reader.boolean("GATEWALL_SPOOL_SYNC", default=False),
         log_level=reader.choice("GATEWALL_LOG_LEVEL", default="INFO", choices=_LOG_LEVELS),
         demo=reader.boolean("GATEWALL_DEMO", default=True),
         demo_port=reader.integer("GATEWALL_DEMO_PORT", default=8080, minimum=1, maximum=65535),

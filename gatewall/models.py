@@ -6,7 +6,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils import timezone
 
-from gatewall.engine.snapshot import DomainsMode, EnforcementMode, UnknownCountry
+from gatewall.engine.snapshot import AuditMode, DomainsMode, EnforcementMode, QueryStrings, UnknownCountry
 
 
 def choices(enum: type) -> list[tuple[str, str]]:
@@ -77,7 +77,11 @@ class PolicyRevocation(models.Model):
 
 
 class Node(models.Model):
-    """A host and what its agent last said of it."""
+    """A host and what its agent last said of it.
+
+    Of its access log, what is older than ``log_lag_seconds`` is in the database or set aside; null while its
+    spool was not read to the end once.
+    """
 
     name = models.CharField(max_length=100, unique=True)
     seen_at = models.DateTimeField()
@@ -85,6 +89,8 @@ class Node(models.Model):
     published_at = models.DateTimeField(null=True)
     workers = models.JSONField(default=list)
     problem = models.CharField(max_length=500, blank=True)
+    log_lag_seconds = models.FloatField(null=True)
+    log_spooled_bytes = models.BigIntegerField(default=0)
 
     class Meta:
         ordering = ["name"]
@@ -128,6 +134,21 @@ class SystemSettings(models.Model):
     api_requests_per_minute = models.PositiveIntegerField(
         default=1200, validators=[MinValueValidator(60), MaxValueValidator(1_000_000)]
     )
+    access_log_retention_days = models.PositiveSmallIntegerField(
+        default=30, validators=[MinValueValidator(1), MaxValueValidator(3650)]
+    )
+    audit_mode = models.CharField(
+        max_length=16,
+        choices=choices(AuditMode),
+        default=AuditMode.BEST_EFFORT.value,
+        help_text="strict: nobody is let in while the access log cannot be written",
+    )
+    log_query_strings = models.CharField(
+        max_length=16,
+        choices=choices(QueryStrings),
+        default=QueryStrings.MASKED.value,
+        help_text="off: the access log keeps nothing of them",
+    )
     recovery_local_only = models.BooleanField(
         default=True, help_text="/admin-recover-2fa answers callers on this machine alone"
     )
@@ -151,6 +172,17 @@ class SystemSettings(models.Model):
             models.CheckConstraint(
                 condition=models.Q(unknown_country__in=[value.value for value in UnknownCountry]),
                 name="unknown_country_is_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(audit_mode__in=[mode.value for mode in AuditMode]), name="audit_mode_is_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(log_query_strings__in=[mode.value for mode in QueryStrings]),
+                name="log_query_strings_is_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(access_log_retention_days__gte=1, access_log_retention_days__lte=3650),
+                name="access_log_retention_in_range",
             ),
             models.CheckConstraint(
                 condition=models.Q(waf_threshold__gte=1, waf_threshold__lte=100), name="waf_threshold_in_range"

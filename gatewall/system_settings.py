@@ -5,7 +5,14 @@ from typing import Any
 from gatewall import revisions
 from gatewall.changes import Change, Resource, describe, difference
 from gatewall.engine.segments import Segment
-from gatewall.engine.snapshot import DomainsMode, EnforcementMode, PolicySettings, UnknownCountry
+from gatewall.engine.snapshot import (
+    AuditMode,
+    DomainsMode,
+    EnforcementMode,
+    PolicySettings,
+    QueryStrings,
+    UnknownCountry,
+)
 from gatewall.models import SystemSettings
 
 _ONLY = 1
@@ -53,4 +60,6 @@ def load() -> PolicySettings:
         geo_mode=EnforcementMode(row.geo_mode),
         unknown_country=UnknownCountry(row.unknown_country),
         request_rate_per_minute=row.request_rate_per_minute,
+        audit_mode=AuditMode(row.audit_mode),
+        log_query_strings=QueryStrings(row.log_query_strings),
     )

@@ -13,6 +13,7 @@ _PATHS = [
     path("", include("accounts.urls")),
     path("", include("policies.urls")),
     path("", include("licensing.urls")),
+    path("", include("audit.urls")),
     path("schema", Document.as_view(), name="schema"),
     path("docs", Docs.as_view(), name="docs"),
     path("admin/", admin.site.urls),

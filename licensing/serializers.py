@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from audit.used_resources import LastUsedOutput, UsesOutput
 from gatewall.api.serializers import FlagField, MomentField, StrictInput, TextField
 from licensing.models import GitToken, License
 from policies.serializers import RegisteredDomainsField
@@ -22,14 +23,14 @@ class LicenseInput(StrictInput):
     remark = TextField(max_length=500, allow_blank=True, required=False)
 
 
-class LicenseOutput(serializers.ModelSerializer[License]):
+class LicenseOutput(UsesOutput, serializers.ModelSerializer[License]):
     """A license as shown."""
 
     authorized_domains = serializers.SlugRelatedField[Any](slug_field="name", many=True, read_only=True)
 
     class Meta:
         model = License
-        fields = (*_SHOWN, "is_active", "all_domains", "authorized_domains", "remark")
+        fields = (*_SHOWN, "is_active", "all_domains", "authorized_domains", "remark", "last_used_at", "uses")
 
 
 class GitTokenInput(StrictInput):
@@ -39,9 +40,9 @@ class GitTokenInput(StrictInput):
     expires_at = MomentField(allow_null=True, required=False)
 
 
-class GitTokenOutput(serializers.ModelSerializer[GitToken]):
+class GitTokenOutput(LastUsedOutput, serializers.ModelSerializer[GitToken]):
     """A git token as shown."""
 
     class Meta:
         model = GitToken
-        fields = _SHOWN
+        fields = (*_SHOWN, "last_used_at")

@@ -5,20 +5,22 @@ from typing import Any
 from django.db.models import Model, QuerySet
 from django.http import Http404
 
+from audit.used_resources import UsedResource
 from gatewall.api.permissions import IsAdminOrSelf
-from gatewall.api.resources import Resource
 from gatewall.api.serializers import ShownOnce
+from gatewall.engine.model import SubjectKind
 from licensing import selectors, services
 from licensing.filters import GitTokenFilters, LicenseFilters
 from licensing.models import GitToken, License
 from licensing.serializers import GitTokenInput, GitTokenOutput, LicenseInput, LicenseOutput
 
 
-class Licenses(Resource):
+class Licenses(UsedResource):
     """Tokens that let machines in. The token is shown when it is created and never again."""
 
     input, output = LicenseInput, LicenseOutput
     output_on_create = ShownOnce
+    use_kind, volatile = SubjectKind.LICENSE.value, ("last_used_at", "uses")
     filterset_class = LicenseFilters
     ordering_fields = ("id", "created_at", "name", "expires_at")
     search_fields = ("name", "prefix", "remark")
@@ -40,11 +42,12 @@ class Licenses(Resource):
         services.revoke_license(row, actor=self.actor)
 
 
-class GitTokens(Resource):
+class GitTokens(UsedResource):
     """Tokens that stand for a user where git asks for a password."""
 
     input, output = GitTokenInput, GitTokenOutput
     output_on_create = ShownOnce
+    use_kind, volatile = SubjectKind.GIT_TOKEN.value, ("last_used_at",)
     filterset_class = GitTokenFilters
     permission_classes = [IsAdminOrSelf]
     http_method_names = ["get", "head", "options", "post", "delete"]

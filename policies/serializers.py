@@ -5,6 +5,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from rest_framework import serializers
 
+from audit.used_resources import HitsOutput, LastHitOutput
 from gatewall.api.serializers import FlagField, MomentField, ShapedField, StrictInput, TextField, WholeNumberField
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
@@ -80,14 +81,14 @@ class BlocklistEntryInput(StrictInput):
     force = FlagField(required=False)
 
 
-class BlocklistEntryOutput(serializers.ModelSerializer[BlocklistEntry]):
+class BlocklistEntryOutput(LastHitOutput, serializers.ModelSerializer[BlocklistEntry]):
     """A blocklist entry as shown."""
 
     ip = serializers.CharField(source="network")
 
     class Meta:
         model = BlocklistEntry
-        fields = (*_RECORD, "ip", "remark", "expires_at", "source")
+        fields = (*_RECORD, "ip", "remark", "expires_at", "source", "hits", "last_hit_at")
 
 
 class AllowlistEntryInput(StrictInput):
@@ -101,7 +102,7 @@ class AllowlistEntryInput(StrictInput):
     force = FlagField(required=False)
 
 
-class AllowlistEntryOutput(serializers.ModelSerializer[AllowlistEntry]):
+class AllowlistEntryOutput(LastHitOutput, serializers.ModelSerializer[AllowlistEntry]):
     """An allowlist entry as shown."""
 
     ip = serializers.CharField(source="network")
@@ -109,7 +110,7 @@ class AllowlistEntryOutput(serializers.ModelSerializer[AllowlistEntry]):
 
     class Meta:
         model = AllowlistEntry
-        fields = (*_RECORD, "ip", "domain", "inspect", "remark", "expires_at")
+        fields = (*_RECORD, "ip", "domain", "inspect", "remark", "expires_at", "hits", "last_hit_at")
 
 
 class AuthorizedDomainInput(StrictInput):
@@ -144,14 +145,14 @@ class GeoBlockRuleInput(StrictInput):
         return canonical_country(code)
 
 
-class GeoBlockRuleOutput(serializers.ModelSerializer[GeoBlockRule]):
+class GeoBlockRuleOutput(HitsOutput, serializers.ModelSerializer[GeoBlockRule]):
     """A blocked country as shown."""
 
     country_name = serializers.SerializerMethodField()
 
     class Meta:
         model = GeoBlockRule
-        fields = (*_RECORD, "country_code", "country_name", "remark")
+        fields = (*_RECORD, "country_code", "country_name", "remark", "hits")
 
     def get_country_name(self, rule: GeoBlockRule) -> str:
         """Return the English name of the country."""
@@ -194,7 +195,7 @@ class WafRuleInput(StrictInput):
         return value if value is None else _checked(validate_path_prefix, value)
 
 
-class WafRuleOutput(serializers.ModelSerializer[WafRule]):
+class WafRuleOutput(LastHitOutput, serializers.ModelSerializer[WafRule]):
     """A WAF rule as shown."""
 
     domain = serializers.CharField(source="domain.name", default=None, allow_null=True)
@@ -221,6 +222,8 @@ class WafRuleOutput(serializers.ModelSerializer[WafRule]):
             "exclusions",
             "description",
             "builtin",
+            "hits",
+            "last_hit_at",
         )
 
 

@@ -3,14 +3,16 @@
 from typing import Any
 
 from django.db.models import Case, F, IntegerField, Model, QuerySet, Value, When
+from django.utils import timezone
 
+from audit.used_resources import UsedResource
 from gatewall import system_settings
 from gatewall.api.resources import Resource
 from gatewall.api.serializers import Warned
 from gatewall.engine.hosts import Access
 from gatewall.engine.snapshot import DomainsMode
 from gatewall.engine.waf.rules import Severity
-from policies import geo, selectors, services
+from policies import geo, seen_hosts, selectors, services
 from policies.filters import (
     AllowlistFilters,
     AuthorizedDomainFilters,
@@ -36,10 +38,11 @@ _FORCE = {"force": {"type": "boolean", "default": False}}
 _SEVERITY_RANKS = [When(severity=each.value, then=Value(rank)) for rank, each in enumerate(Severity)]
 
 
-class Blocklist(Resource):
+class Blocklist(UsedResource):
     """Networks that are refused."""
 
     input, output = BlocklistEntryInput, BlocklistEntryOutput
+    use_kind, volatile = "ip-black-list", ("hits", "last_hit_at")
     filterset_class = BlocklistFilters
     ordering_fields = ("id", "created_at", "expires_at", "ip")
     order_by = {"ip": F("network")}
@@ -58,11 +61,12 @@ class Blocklist(Resource):
         services.unblock_network(row, actor=self.actor)
 
 
-class Allowlist(Resource):
+class Allowlist(UsedResource):
     """Networks that need no credential."""
 
     delete_parameters = _FORCE
     input, output = AllowlistEntryInput, AllowlistEntryOutput
+    use_kind, volatile = "ip-white-list", ("hits", "last_hit_at")
     filterset_class = AllowlistFilters
     ordering_fields = ("id", "created_at", "expires_at", "ip")
     order_by = {"ip": F("network")}
@@ -103,8 +107,10 @@ class AuthorizedDomains(Resource):
         mode = system_settings.current().authorized_domains_mode
         if mode == self._mode_before:
             return super().created(row)
-        warning = f"authorized_domains_mode is now {DomainsMode.REGISTERED.value}: other hosts are refused"
-        return {**super().created(row), "warnings": [warning]}
+        warnings = [f"authorized_domains_mode is now {DomainsMode.REGISTERED.value}: other hosts are refused"]
+        if refused := seen_hosts.warning(timezone.now()):
+            warnings.append(refused)
+        return {**super().created(row), "warnings": warnings}
 
     def change_row(self, row: AuthorizedDomain, **values: Any) -> AuthorizedDomain:
         return services.change_domain(row, actor=self.actor, caller=self.caller, **values)
@@ -113,11 +119,12 @@ class AuthorizedDomains(Resource):
         services.remove_domain(row, actor=self.actor, caller=self.caller, force=self.force)
 
 
-class GeoBlockRules(Resource):
+class GeoBlockRules(UsedResource):
     """Countries that are refused."""
 
     input, output = GeoBlockRuleInput, GeoBlockRuleOutput
     output_on_create = Warned
+    use_kind, volatile = "geo-block-rules", ("hits",)
     filterset_class = GeoBlockRuleFilters
     ordering_fields = ("id", "created_at", "country_code")
     search_fields = ("country_code", "remark")
@@ -138,10 +145,11 @@ class GeoBlockRules(Resource):
         services.unblock_country(row, actor=self.actor)
 
 
-class WafRules(Resource):
+class WafRules(UsedResource):
     """Patterns that are looked for in requests."""
 
     input, output = WafRuleInput, WafRuleOutput
+    use_kind, volatile = "waf-rules", ("hits", "last_hit_at")
     filterset_class = WafRuleFilters
     ordering_fields = ("id", "created_at", "priority", "name", "category", "severity", "score")
     order_by = {"severity": Case(*_SEVERITY_RANKS, output_field=IntegerField())}

@@ -6,7 +6,7 @@ show what matters to a test and hide the rest. Values only: nothing here needs D
 
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -35,13 +35,10 @@ from gatewall.engine.ports import Ports
 from gatewall.engine.segments import Segment, blocked_networks_of
 from gatewall.engine.snapshot import (
     BlockedCountry,
-    DomainsMode,
-    EnforcementMode,
     GitTokenState,
     LicenseState,
     PolicySettings,
     PolicySnapshot,
-    UnknownCountry,
     UserState,
     Version,
 )
@@ -192,13 +189,9 @@ def a_policy(*, version: int | Version = 1, **parts) -> PolicySnapshot:
 
 
 def some_settings(**values) -> PolicySettings:
-    kinds = {
-        "authorized_domains_mode": DomainsMode,
-        "waf_mode": EnforcementMode,
-        "geo_mode": EnforcementMode,
-        "unknown_country": UnknownCountry,
-    }
-    return PolicySettings(**{name: kinds.get(name, int)(value) for name, value in values.items()})
+    """The settings, with these values as an operator would write them."""
+    kinds = {each.name: each.type for each in fields(PolicySettings)}
+    return PolicySettings(**{name: kinds[name](value) for name, value in values.items()})
 
 
 @dataclass

@@ -2,15 +2,18 @@
 
 import http.client
 import json
+import sqlite3
 import threading
 import time
+import uuid
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from audit.spool import read_records, segment_files
+from audit.segments import segment_files
 from tests.processes import PASSWORD, PATIENCE, request
+from tests.records import read_records
 
 OFFICE = "office.example"
 CLIENT = "198.51.100.7"
@@ -180,9 +183,11 @@ def tell(config: Any, figure: str) -> None:
 
 
 def recorded_decisions(home: Path) -> set[str]:
-    """The ids of all decisions in the spool."""
+    """The ids of all decisions that are in the spool or, of an installation with SQLite, in its access log."""
     found: set[str] = set()
     for path in segment_files(home / "spool"):
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError):  # shipped in this moment: then it is in the database, which is read next
             found.update(record.decision_id for record in read_records(path))
+    with closing(sqlite3.connect(f"file:{home / 'gatewall.sqlite3'}?mode=ro", uri=True)) as database:
+        found.update(str(uuid.UUID(id_)) for (id_,) in database.execute("SELECT decision_id FROM audit_accesslog"))
     return found

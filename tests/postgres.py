@@ -16,10 +16,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from gatewall.operations.launcher import free_port
 
@@ -27,27 +29,71 @@ from gatewall.operations.launcher import free_port
 FAST = ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"]
 
 
+class Server:
+    """A PostgreSQL that can be taken away and given back; ``url`` is its DATABASE_URL."""
+
+    def __init__(self, folder: Path, binaries: Path, account: dict[str, Any], url: str, options: Sequence[str]) -> None:
+        self.url = url
+        self._folder = folder
+        self._control = [binaries / "pg_ctl", "-D", folder / "data", "-w"]
+        self._arguments = " ".join(f"'{option}'" for option in options)
+        self._account = account
+
+    def start(self) -> None:
+        """Return when it answers."""
+        log = self._folder / "log"
+        run([*self._control, "-l", log, "-o", self._arguments, "start"], cwd=self._folder, **self._account)
+
+    def stop(self) -> None:
+        """End it as a power failure would: who is connected is cut off."""
+        run([*self._control, "-m", "immediate", "stop"], cwd=self._folder, **self._account)
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Have every process of it stand still until the end of the block."""
+        master = psutil.Process(int((self._folder / "data" / "postmaster.pid").read_text().split()[0]))
+        family = [master, *master.children(recursive=True)]
+        for process in family:
+            with suppress(psutil.NoSuchProcess):  # it has just ended
+                process.suspend()
+        try:
+            yield
+        finally:
+            for process in family:
+                with suppress(psutil.NoSuchProcess):
+                    process.resume()
+
+
 @contextmanager
-def postgres() -> Iterator[str]:
-    """Yield the DATABASE_URL of a fresh server on a loopback port."""
+def postgres(options: Sequence[str] = FAST) -> Iterator[str]:
+    """Yield the DATABASE_URL of a fresh server on a loopback port, started with these options."""
+    with server(options) as running:
+        yield running.url
+
+
+@contextmanager
+def server(options: Sequence[str] = FAST) -> Iterator[Server]:
+    """Yield a fresh server on a loopback port, started with these options."""
     with tempfile.TemporaryDirectory(prefix="gatewall-pg-") as name:
         folder = Path(name)
         binaries, account = prepare(folder)
-        data, log, port, password = folder / "data", folder / "log", free_port(), secrets.token_urlsafe(16)
+        data, port, password = folder / "data", free_port(), secrets.token_urlsafe(16)
         (folder / "password").write_text(password)
-        options = ["--auth=scram-sha-256", "--encoding=UTF8", "--username=postgres", "--no-sync"]
+        if account:
+            os.chown(folder / "password", account["user"], account["group"])  # whatever our umask is
+        how = ["--auth=scram-sha-256", "--encoding=UTF8", "--username=postgres", "--no-sync"]
         run(
-            [binaries / "initdb", "-D", data, f"--pwfile={folder / 'password'}", "--locale=C", *options],
+            [binaries / "initdb", "-D", data, f"--pwfile={folder / 'password'}", "--locale=C", *how],
             cwd=folder,
             **account,
         )
-        server = ["-h", "127.0.0.1", "-p", str(port), "-k", "", *FAST]
-        arguments = " ".join(f"'{option}'" for option in server)
-        run([binaries / "pg_ctl", "-D", data, "-l", log, "-w", "-o", arguments, "start"], cwd=folder, **account)
+        url = f"postgresql://postgres:{password}@127.0.0.1:{port}/postgres"
+        given = Server(folder, binaries, account, url, ["-h", "127.0.0.1", "-p", str(port), "-k", "", *options])
+        given.start()
         try:
-            yield f"postgresql://postgres:{password}@127.0.0.1:{port}/postgres"
+            yield given
         finally:
-            run([binaries / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop"], cwd=folder, **account)
+            given.stop()
 
 
 def prepare(folder: Path) -> tuple[Path, dict[str, Any]]:

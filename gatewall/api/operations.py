@@ -25,7 +25,8 @@ class Operation:
     """``body``: the input serializer. ``answers``: by status, a serializer, several of them, a JSON
     schema, or None for no body.
 
-    ``refuses``: the statuses of problems that the operation gives besides those that all give.
+    ``refuses``: the statuses of problems that the operation gives besides those that all give. ``verb``:
+    how its name ends, where that of its method does not tell it from another.
     """
 
     body: type[serializers.Serializer[Any]] | None = None
@@ -35,6 +36,7 @@ class Operation:
     media_type: str = "application/json"
     is_tagged: bool = False
     is_partial: bool = False
+    verb: str = ""
 
 
 def operation(

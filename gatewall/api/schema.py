@@ -49,7 +49,8 @@ class OperationSchema(AutoSchema):
     def get_operation_id(self) -> str:
         if self._operation is None:
             return str(super().get_operation_id())
-        verb = {"GET": ["show"], "PUT": ["change"], "DELETE": ["delete"]}.get(self.method, [])
+        usual = {"GET": ["show"], "PUT": ["change"], "DELETE": ["delete"]}.get(self.method, [])
+        verb = [self._operation.verb] if self._operation.verb else usual
         return "_".join([*(token.replace("-", "_") for token in self._tokenize_path()), *verb])
 
     def get_auth(self) -> list[Schema]:

@@ -13,7 +13,7 @@ from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX, diges
 from gatewall.credentials.sessions import SessionClaims, SessionVerifier
 from gatewall.engine.expiry import is_live
 from gatewall.engine.model import Credential, CredentialKind, Subject, SubjectKind
-from gatewall.engine.snapshot import LicenseState, PolicySnapshot, UserState
+from gatewall.engine.snapshot import GitTokenState, LicenseState, PolicySnapshot, UserState
 
 _MEMO_SIZE = 4096
 
@@ -82,16 +82,22 @@ def license_subject(state: LicenseState, at: float) -> Subject | None:
     return Subject(SubjectKind.LICENSE, state.id, all_domains=state.all_domains, domains=state.domains)
 
 
+def git_token_subject(state: GitTokenState, policy: PolicySnapshot, at: float) -> Subject | None:
+    """Return who this git token proves, None if it has expired or its user may not sign in."""
+    user = policy.users.get(state.user_id)
+    if user is None or not user.is_active or not is_live(state.expires_at, at):
+        return None
+    return _person(SubjectKind.GIT_TOKEN, state.id, user, ())
+
+
 def _git_token(credential: Credential, policy: PolicySnapshot, at: float) -> Subject | None:
     if not is_well_formed(credential.secret, GIT_TOKEN_PREFIX):
         return None
     token = policy.git_tokens.get(digest_of(credential.secret))
-    if token is None or not is_live(token.expires_at, at):
+    subject = git_token_subject(token, policy, at) if token is not None else None
+    if subject is None or subject.name.lower() != credential.username.lower():
         return None
-    user = policy.users.get(token.user_id)
-    if user is None or not user.is_active or user.username.lower() != credential.username.lower():
-        return None
-    return _person(SubjectKind.GIT_TOKEN, token.id, user, ())
+    return subject
 
 
 def _license(token: str, policy: PolicySnapshot, at: float) -> Subject | None:

@@ -1,5 +1,6 @@
 """What is known of one request under one policy, each fact looked up when a step first asks. No I/O."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from gatewall.engine.hosts import Domain
@@ -7,6 +8,7 @@ from gatewall.engine.lists import Standing
 from gatewall.engine.model import AccessRequest, Action, RuleMatch, Subject
 from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot
+from gatewall.engine.waf.rules import WafRule
 
 
 class Facts:
@@ -53,8 +55,12 @@ class Facts:
                 score=rule.score,
                 enforced=mode is EnforcementMode.BLOCK and rule.action is Action.BLOCK,
             )
-            for rule in self.policy.waf.inspect(self.request, self.domain_name)
+            for rule in self.matching_rules()
         )
+
+    def matching_rules(self) -> Sequence[WafRule]:
+        """Return the rules that match, whatever the mode of the WAF."""
+        return self.policy.waf.inspect(self.request, self.domain_name)
 
     @cached_property
     def seconds_over_rate(self) -> int:

@@ -33,9 +33,23 @@ class UnknownCountry(StrEnum):
     BLOCK = "block"
 
 
+class AuditMode(StrEnum):
+    """What is answered when its record cannot be kept: the decision, or that there is none."""
+
+    BEST_EFFORT = "best-effort"
+    STRICT = "strict"
+
+
+class QueryStrings(StrEnum):
+    """What the access log keeps of the query string of a target."""
+
+    MASKED = "masked"
+    OFF = "off"
+
+
 @dataclass(frozen=True, slots=True)
 class PolicySettings:
-    """The system settings that the decision reads."""
+    """The system settings that the gate reads."""
 
     authorized_domains_mode: DomainsMode = DomainsMode.ANY
     waf_mode: EnforcementMode = EnforcementMode.BLOCK
@@ -43,6 +57,8 @@ class PolicySettings:
     geo_mode: EnforcementMode = EnforcementMode.BLOCK
     unknown_country: UnknownCountry = UnknownCountry.ALLOW
     request_rate_per_minute: int = 0
+    audit_mode: AuditMode = AuditMode.BEST_EFFORT
+    log_query_strings: QueryStrings = QueryStrings.MASKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +129,10 @@ class Version:
 
 class WafInspector(Protocol):
     """The port of the WAF step."""
+
+    @property
+    def rules(self) -> Sequence[WafRule]:
+        """All rules, in the order in which they are reported."""
 
     def inspect(self, request: AccessRequest, domain: str | None) -> Sequence[WafRule]:
         """Return the rules that match the request."""

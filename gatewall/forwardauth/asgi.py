@@ -59,12 +59,18 @@ class AuthApplication:
         return self._gate.check(route.dialect, subrequest)
 
     def _health(self, path: str) -> Answer:
-        """A database outage must not drain the data plane: ready is whether there is a policy."""
+        """A database outage must not drain the data plane: ready is a policy, and a spool if records must be kept."""
         if path.removeprefix(self._root_path) not in _HEALTH or not path.startswith(self._root_path):
             return plain(404, str(uuid.uuid4()))
-        policy = self._policies.current()
         alive = path.endswith("/live")
-        found = "ok" if policy else "none published yet"
-        body = {"status": "ok" if policy or alive else "unavailable", "checks": {} if alive else {"policy": found}}
+        checks = {} if alive else self._checks()
+        ready = all(found == "ok" for found in checks.values())
+        body = {"status": "ok" if ready else "unavailable", "checks": checks}
         kind = ("Content-Type", "application/json")
-        return plain(200 if policy or alive else 503, str(uuid.uuid4()), kind, body=json.dumps(body).encode())
+        return plain(200 if ready else 503, str(uuid.uuid4()), kind, body=json.dumps(body).encode())
+
+    def _checks(self) -> dict[str, str]:
+        return {
+            "policy": "ok" if self._policies.current() else "none published yet",
+            "spool": "ok" if self._gate.can_record() else "cannot be written",
+        }

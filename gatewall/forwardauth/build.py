@@ -24,7 +24,7 @@ def build_gate(config: Config, policies: Policies, countries: Countries) -> Gate
         credentials=PolicyCredentials(VerifiedTokens(_verifier(config))),
         rates=SharedRequestRate(run_folder(config.home) / _RATES),
     )
-    spool = SpoolWriter(config.home / "spool", node_name())
+    spool = SpoolWriter(config.home / "spool", node_name(), sync=config.spool_sync)
     spool.sync_regularly()
     return Gate(
         policies,

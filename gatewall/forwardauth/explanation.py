@@ -87,9 +87,9 @@ class Explainer:
         record = record_of(
             request,
             decision,
+            policy,
             decision_id="",
             status=decision.effect.status,
-            revision=policy.version.revision if policy else 0,
             answered_at=at,
         )
         domain = policy.domains.match(request.host) if policy else None

@@ -10,7 +10,7 @@ from gatewall.clientip import TrustedProxies, peer_or_unknown
 from gatewall.engine.evaluate import CANNOT_DECIDE, evaluate
 from gatewall.engine.model import AccessRequest, Decision
 from gatewall.engine.ports import Ports
-from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.engine.snapshot import AuditMode, PolicySnapshot
 from gatewall.forwardauth.decision_id import new_decision_id
 from gatewall.forwardauth.record import record_of
 from gatewall.forwardauth.responses import Answer, GuardPage, answer, for_browser
@@ -37,8 +37,11 @@ class Policies(Protocol):
 class Records(Protocol):
     """Where the gate leaves what it answered."""
 
-    def write(self, record: AccessRecord) -> None:
-        """Keep the record; it is on its way to disk when this returns. Never raises."""
+    def write(self, record: AccessRecord) -> bool:
+        """Keep the record and return True; False if it is lost. It is on its way to disk then. Never raises."""
+
+    def is_usable(self) -> bool:
+        """True if records can be kept."""
 
     def close(self) -> None:
         """Bring everything to disk; nothing is written after this."""
@@ -67,7 +70,8 @@ class Gate:
     def check(self, dialect: Dialect, subrequest: Subrequest) -> Answer:
         """Return the answer to a subrequest of this dialect: 200, 401, 403, or 503 for "cannot decide".
 
-        Dialects that answer browsers also give 302 and 303. Every answer leaves its record first.
+        Dialects that answer browsers also give 302 and 303. Every answer leaves its record first; one whose
+        record is lost is 503 where the settings say that nobody comes in unseen.
         """
         at = self._clock()
         decision_id = new_decision_id(at)
@@ -78,7 +82,9 @@ class Gate:
             given = answer(decision, request, policy, self._guard, decision_id)
             if dialect.answers_browsers:
                 given = for_browser(given, request, decision_id)
-            self._record(request, decision, policy, decision_id, given.status)
+            kept = self._record(request, decision, policy, decision_id, given.status)
+            if not kept and _must_be_kept(policy):
+                given = answer(CANNOT_DECIDE, request, policy, self._guard, decision_id)
         except Exception:
             # The proxy acts on our status: a bug may refuse a request, never admit one.
             logger.exception("access evaluation failed", extra={"decision_id": decision_id})
@@ -87,19 +93,27 @@ class Gate:
             self._record(unread, CANNOT_DECIDE, None, decision_id, given.status)
         return given
 
+    def can_record(self) -> bool:
+        """True unless records must be kept and cannot be."""
+        return not _must_be_kept(self._policies.current()) or self._records.is_usable()
+
     def close(self) -> None:
         """Let go of the record file, with everything in it on disk."""
         self._records.close()
 
     def _record(
         self, request: AccessRequest, decision: Decision, policy: PolicySnapshot | None, decision_id: str, status: int
-    ) -> None:
+    ) -> bool:
         record = record_of(
             request,
             decision,
+            policy,
             decision_id=decision_id,
             status=status,
-            revision=policy.version.revision if policy else 0,
             answered_at=self._clock(),
         )
-        self._records.write(record)
+        return self._records.write(record)
+
+
+def _must_be_kept(policy: PolicySnapshot | None) -> bool:
+    return policy is not None and policy.settings.audit_mode is AuditMode.STRICT

@@ -2,14 +2,22 @@
 
 from collections.abc import Iterable
 
-from audit.records import MAX_PATH, MAX_TEXT, AccessRecord, masked_query
-from gatewall.engine.model import AccessRequest, Action, DecidedBy, Decision, RuleMatch, Subject
+from audit.masking import MASK, masked_host, masked_path, masked_query, masked_text
+from audit.records import MAX_PATH, MAX_QUERY, MAX_TEXT, AccessRecord
+from gatewall.engine.model import AccessRequest, Action, DecidedBy, Decision, Effect, Reason, RuleMatch, Subject
+from gatewall.engine.snapshot import PolicySnapshot, QueryStrings
 
 
 def record_of(
-    request: AccessRequest, decision: Decision, *, decision_id: str, status: int, revision: int, answered_at: float
+    request: AccessRequest,
+    decision: Decision,
+    policy: PolicySnapshot | None,
+    *,
+    decision_id: str,
+    status: int,
+    answered_at: float,
 ) -> AccessRecord:
-    """Return the record of a decision and the status that told it."""
+    """Return the record of a decision under this policy and the status that told it."""
     path, _, query = request.uri.partition("?")
     return AccessRecord(
         decision_id=decision_id,
@@ -18,21 +26,29 @@ def record_of(
         country_code=decision.country_code,
         method=request.method,
         scheme=request.scheme,
-        host=request.host.name if request.host else None,
-        path=path[:MAX_PATH],
-        query=masked_query(query),
-        user_agent=request.header("user-agent")[:MAX_TEXT],
+        host=masked_host(request.host.name) if request.host else None,
+        # Masked before it is cut: half a secret does not look like one.
+        path=masked_path(path)[:MAX_PATH],
+        query=_query(query, policy)[:MAX_QUERY],
+        user_agent=masked_text(request.header("user-agent"))[:MAX_TEXT],
         status=status,
         outcome=decision.effect.value,
         reason=decision.reason.value,
         decided_by=row_of(decision.verdict.decided_by),
         rules=rules_of(decision.rules),
-        credential=_credential(request, decision.subject),
+        credential=_credential(request, decision),
         visible=sorted(request.visible),
         subject=_subject(decision.subject),
         latency_us=max(0, round((answered_at - request.at) * 1_000_000)),
-        policy_revision=revision,
+        policy_revision=policy.version.revision if policy else 0,
     )
+
+
+def _query(query: str, policy: PolicySnapshot | None) -> str:
+    """Return what is kept of a query string: nothing but that there was one, unless a policy says masked."""
+    if policy is not None and policy.settings.log_query_strings is QueryStrings.MASKED:
+        return masked_query(query)
+    return MASK if query else ""
 
 
 def row_of(decided_by: DecidedBy | None) -> dict[str, object] | None:
@@ -52,11 +68,16 @@ def rules_of(matches: Iterable[RuleMatch]) -> list[dict[str, object]]:
     ]
 
 
-def _credential(request: AccessRequest, subject: Subject | None) -> dict[str, object] | None:
-    """Return the kind of the first credential and whether one of them was good; never a credential."""
+def _credential(request: AccessRequest, decision: Decision) -> dict[str, object] | None:
+    """Return the kind of the first credential and whether one of them was good; never a credential.
+
+    A refusal before the credentials' turn says nothing of them.
+    """
     if not request.credentials:
         return None
-    state = "valid" if subject else "not-valid"
+    subject = decision.subject
+    checked = decision.effect is Effect.ALLOW or decision.reason is Reason.CREDENTIAL_INVALID
+    state = "valid" if subject else "not-valid" if checked else "not-checked"
     return {"kind": request.credentials[0].kind.value, "amr": list(subject.amr) if subject else [], "state": state}
 
 

@@ -99,16 +99,18 @@ def _forwarded(request: AccessRequest, subrequest: Subrequest) -> AccessRequest:
     authority = _authority(host if host is not None else wire.one_value(headers, "host"))
     if sent and authority is None:
         raise ValueError("no host was sent")  # a denied domain must not be entered by leaving out its name
+    names_client = bool(headers.get("x-forwarded-for", "").strip(", \t\n"))
+    shown = sent if names_client else sent - {"x-forwarded-for"}
     return replace(
         request,
         # A proxy that forwards a host but no client address has lost the one thing that an allowlist
         # rests on: the peer is the client, and it is not let in for being the proxy.
-        allowlist_applies=bool(headers.get("x-forwarded-for", "").strip(", \t\n")) or not sent,
+        allowlist_applies=names_client or not sent,
         authority=authority,
         scheme=_scheme(proto) if proto is not None else request.scheme,
         method=_method(method) if method is not None else "GET",
         uri=_uri(uri) if uri is not None else "/",
-        visible=frozenset(name.removeprefix(_FORWARDED) for name in sent),
+        visible=frozenset(name.removeprefix(_FORWARDED) for name in shown),
     )
 
 

@@ -1,6 +1,6 @@
 """Is this process fit to serve? Says what is wrong in words, and nothing that helps an attacker."""
 
-import os
+import tempfile
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,9 +47,14 @@ def _policy() -> str:
 
 
 def _spool() -> str:
+    """Whether a page of a file can be written where records go: a disk may be full, or read-only."""
     folder = settings.CONFIG.home / "spool"
-    usable = os.access(folder if folder.exists() else settings.CONFIG.home, os.W_OK | os.X_OK)
-    return "ok" if usable else "cannot be written"
+    try:
+        with tempfile.TemporaryFile(dir=folder if folder.exists() else settings.CONFIG.home, buffering=0) as probe:
+            probe.write(bytes(4096))
+    except OSError:
+        return "cannot be written"
+    return "ok"
 
 
 def geo_state() -> str:

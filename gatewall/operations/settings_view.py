@@ -11,7 +11,7 @@ from gatewall.api import etags
 from gatewall.api.operations import operation
 from gatewall.api.serializers import FlagField, StrictInput, TextField, WholeNumberField
 from gatewall.api.views import ApiView
-from gatewall.engine.snapshot import DomainsMode, EnforcementMode, UnknownCountry
+from gatewall.engine.snapshot import AuditMode, DomainsMode, EnforcementMode, QueryStrings, UnknownCountry
 from gatewall.models import SystemSettings
 
 
@@ -35,6 +35,9 @@ class SettingsInput(StrictInput):
     login_failure_window_minutes = WholeNumberField(min_value=1, max_value=1440, required=False)
     login_delay_seconds = WholeNumberField(min_value=1, max_value=3600, required=False)
     api_requests_per_minute = WholeNumberField(min_value=60, max_value=1_000_000, required=False)
+    access_log_retention_days = WholeNumberField(min_value=1, max_value=3650, required=False)
+    audit_mode = _one_of(AuditMode)
+    log_query_strings = _one_of(QueryStrings)
     recovery_local_only = FlagField(required=False)
     guard_message = TextField(max_length=500, allow_blank=True, required=False)
     contact = TextField(max_length=200, allow_blank=True, required=False)

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from gatewall.operations import explain_view, health, reload_view, settings_view
+from gatewall.operations import access_log_view, dashboard_view, explain_view, health, reload_view, settings_view
 from gatewall.operations.revisions_view import PolicyRevisions
 
 _REVISION = rf"^policy/revisions/(?P<pk>{PolicyRevisions.lookup_value_regex})"
@@ -11,6 +11,8 @@ urlpatterns = [
     path("health", health.Ready.as_view(), name="health"),
     path("health/live", health.Live.as_view(), name="health-live"),
     path("health/ready", health.Ready.as_view(), name="health-ready"),
+    path("dashboard/stats", dashboard_view.DashboardStats.as_view(), name="dashboard-stats"),
+    path("access-logs/<uuid:decision_id>", access_log_view.AccessLogEntry.as_view(), name="access-log"),
     path("policy/explain", explain_view.Explain.as_view(), name="policy-explain"),
     path("system/settings", settings_view.Settings.as_view(), name="system-settings"),
     path("system/reload", reload_view.Reload.as_view(), name="system-reload"),

@@ -12,10 +12,11 @@ from django.utils import timezone
 from gatewall import revisions
 from gatewall.engine.snapshot import Version
 from gatewall.shipping import housekeeping
+from gatewall.shipping.log_shipper import LogShipper
 from gatewall.snapshot.files import PolicyFiles, Stamp
 from gatewall.snapshot.nodes import report_node
 from gatewall.snapshot.publisher import publish
-from gatewall.snapshot.wake import AgentLock, Bell
+from gatewall.snapshot.wake import AgentLock, Bell, Ear
 
 logger = logging.getLogger(__name__)
 
@@ -25,9 +26,13 @@ _NICENESS = 5
 
 
 class Agent:
-    """Publishes the policy of one host. The steps of a turn: publish, report, tidy up, sleep until rung or 500 ms."""
+    """Publishes the policy of one host. The steps of a turn: publish, report, tidy up, sleep until rung or 500 ms.
 
-    def __init__(self, files: PolicyFiles, run: Path, node: str) -> None:
+    Beside it, a thread ships the access log.
+    """
+
+    def __init__(self, files: PolicyFiles, run: Path, node: str, shipper: LogShipper) -> None:
+        self._shipper = shipper
         self._files = files
         self._run = run
         self._node = node
@@ -43,9 +48,14 @@ class Agent:
         with Bell(self._run).listening() as ear:
             while not should_stop():
                 with AgentLock(self._run).held() as leading:
-                    while leading and not should_stop():
-                        self.turn()
-                        ear.wait(_POLL_SECONDS)
+                    if leading:
+                        self._lead(should_stop, ear)
+                ear.wait(_POLL_SECONDS)
+
+    def _lead(self, should_stop: Callable[[], bool], ear: Ear) -> None:
+        with self._shipper.shipping():
+            while not should_stop():
+                self.turn()
                 ear.wait(_POLL_SECONDS)
 
     def turn(self) -> None:
@@ -53,7 +63,7 @@ class Agent:
         try:
             self._publish()
             if timezone.now() - self._reported_at >= _REPORT_EVERY:
-                report_node(self._node, self._files, self._run, self._problem)
+                self._report()
                 self._reported_at = timezone.now()
             self._tidy()
         except Error as error:
@@ -70,6 +80,11 @@ class Agent:
             self._say("")
         except (ValueError, OSError) as error:
             self._say(f"policy.rejected: {error}")
+
+    def _report(self) -> None:
+        self._shipper.keep_going()
+        problem = self._problem or self._shipper.problem
+        report_node(self._node, self._files, self._run, problem, self._shipper.state())
 
     def _tidy(self) -> None:
         """Delete a part of what is old; where there was something, the next turn goes on, for it publishes first."""

@@ -1,18 +1,48 @@
-"""Throws away what nobody reads any more: challenges, failure counts, sessions. A little at a time."""
+"""Throws away what nobody reads any more, a little at a time: rows of sign-in, uses of deleted rows."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from importlib import import_module
+from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db.models import QuerySet
 
 from accounts import challenges, services, throttling
+from audit import rollups
+from gatewall.engine.model import SubjectKind
+from licensing.models import GitToken, License
+from policies import selectors as policies
 
 EVERY = timedelta(minutes=10)
-_PRUNES: tuple[Callable[[datetime], int], ...] = (challenges.prune, throttling.prune, services.prune_sessions)
+_USES_KEPT = timedelta(days=30)  # who brings a deleted row back finds what was counted of it
+_USED: dict[str, Callable[[], QuerySet[Any]]] = {
+    "ip-black-list": policies.blocked_networks,
+    "ip-white-list": policies.allowed_networks,
+    "authorized-domains": policies.authorized_domains,
+    "geo-block-rules": policies.blocked_countries,
+    "waf-rules": policies.waf_rules,
+    SubjectKind.USER.value: get_user_model().objects.all,
+    SubjectKind.GIT_TOKEN.value: GitToken.objects.all,
+    SubjectKind.LICENSE.value: License.objects.all,
+}
+"""What the access log calls the rows that it counts the uses of, and those there are."""
+
+
+def _prune_uses(at: datetime) -> int:
+    return sum(rollups.prune_uses(kind, rows().values("pk"), at - _USES_KEPT) for kind, rows in _USED.items())
+
+
+_PRUNES: tuple[Callable[[datetime], int], ...] = (
+    challenges.prune,
+    throttling.prune,
+    services.prune_sessions,
+    _prune_uses,
+)
 
 
 def tidy(at: datetime) -> int:
-    """Delete old rows of sign-in, at most 1,000 of a kind; return how many. There is no more to do after 0."""
+    """Delete old rows, at most 1,000 of a kind; return how many. There is no more to do after 0."""
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()  # those of the Django admin
     return sum(prune(at) for prune in _PRUNES)

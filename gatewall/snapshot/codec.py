@@ -14,18 +14,20 @@ from gatewall.engine.lists import AllowedNetwork, BlockedNetwork
 from gatewall.engine.model import Action
 from gatewall.engine.segments import Segment, source_of
 from gatewall.engine.snapshot import (
+    AuditMode,
     BlockedCountry,
     DomainsMode,
     EnforcementMode,
     GitTokenState,
     LicenseState,
     PolicySettings,
+    QueryStrings,
     UnknownCountry,
     UserState,
 )
 from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Transform, WafRule
 
-SCHEMA = 3
+SCHEMA = 4
 _MAGIC = b"gatewall segment %d\n" % SCHEMA
 MAX_SEGMENT_BYTES = 256 * 1024 * 1024
 
@@ -68,6 +70,8 @@ def _encode_settings(settings: PolicySettings) -> Any:
         "geo_mode": settings.geo_mode.value,
         "unknown_country": settings.unknown_country.value,
         "request_rate_per_minute": settings.request_rate_per_minute,
+        "audit_mode": settings.audit_mode.value,
+        "log_query_strings": settings.log_query_strings.value,
     }
 
 
@@ -79,6 +83,8 @@ def _decode_settings(row: Any) -> PolicySettings:
         geo_mode=EnforcementMode(row["geo_mode"]),
         unknown_country=UnknownCountry(row["unknown_country"]),
         request_rate_per_minute=_int(row["request_rate_per_minute"]),
+        audit_mode=AuditMode(row["audit_mode"]),
+        log_query_strings=QueryStrings(row["log_query_strings"]),
     )
 
 

@@ -1,7 +1,7 @@
 """Reports what this host has published and its workers have loaded."""
 
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,8 +25,19 @@ def wait_for_workers(run: Path, reloads: int) -> None:
         time.sleep(_LOOK_SECONDS)
 
 
-def report_node(name: str, files: PolicyFiles, run: Path, problem: str = "") -> None:
-    """Write this host's row. Raises django.db.Error."""
+@dataclass(frozen=True, slots=True)
+class LogState:
+    """How far this host's access log is: what is older than ``lag_seconds`` is in the database, or set aside.
+
+    None while its spool was not read to the end once.
+    """
+
+    lag_seconds: float | None
+    spooled_bytes: int
+
+
+def report_node(name: str, files: PolicyFiles, run: Path, problem: str = "", log: LogState | None = None) -> None:
+    """Write this host's row; what is not known of its log stays what was last said. Raises django.db.Error."""
     try:
         manifest = files.manifest()
     except (OSError, ManifestRefused) as error:
@@ -39,5 +50,6 @@ def report_node(name: str, files: PolicyFiles, run: Path, problem: str = "") -> 
             "published_at": datetime.fromtimestamp(manifest.published_at, tz=UTC) if manifest else None,
             "workers": [asdict(state) for state in living_workers(run / "workers")],
             "problem": problem[:500],
+            **({"log_lag_seconds": log.lag_seconds, "log_spooled_bytes": log.spooled_bytes} if log else {}),
         },
     )

@@ -1,6 +1,7 @@
-"""Fixtures of sign-in; the clock stands still while they are used."""
+"""Fixtures of the tests of the API: sign-in with a clock that stands still, and records in the access log."""
 
 from datetime import timedelta
+from importlib import import_module
 
 import pytest
 
@@ -19,3 +20,29 @@ def app(clock, alice):
 def fresh(clock, wall, bob):
     """Return a client that is signed in as Bob, for a second less than too long."""
     return wall.Api(wall.a_token(bob, at=MOMENT - OLD + timedelta(seconds=1)))
+
+
+@pytest.fixture
+def log(tmp_path):
+    """Return a function that brings records to the database by way of a spool."""
+
+    def write(*records):
+        writer = import_module("audit.spool").SpoolWriter(tmp_path / "log", "node-1")
+        for record in records:
+            writer.write(record)
+        writer.close()
+        import_module("audit.ingest").ship(tmp_path / "log")
+
+    return write
+
+
+@pytest.fixture
+def visits(auth, settings):
+    """Return a function that asks the gate and returns the decision id; the answers are in the log then."""
+
+    def visit(**headers):
+        answer = auth(**headers)
+        import_module("audit.ingest").ship(settings.GATEWALL_HOME / "spool")
+        return answer.headers["X-Gatewall-Decision-Id"]
+
+    return visit

@@ -30,7 +30,6 @@ KINDS = (
         {"email": "new@office.example"},
         orderings=("id", "created_at", "username", "last_login_at"),
         read_only={"id": 1, "created_by": "somebody"},
-        queries=4,
     ),
     Kind(
         "/ip-black-list",
@@ -58,6 +57,7 @@ KINDS = (
         lambda n: {"name": f"site{n}.example", "remark": f"text{n}."},
         {"access": "public"},
         orderings=("id", "created_at", "name"),
+        queries=3,
     ),
     Kind(
         "/geo-block-rules",
@@ -70,6 +70,7 @@ KINDS = (
         {"is_active": False},
         orderings=("id", "created_at", "name", "expires_at"),
         read_only={"id": 1, "prefix": "gwl_000000"},
+        queries=5,
     ),
 )
 CHANGEABLE = tuple(kind for kind in KINDS if kind.change)

@@ -146,7 +146,7 @@ def test_the_list_of_git_tokens_takes_a_fixed_number_of_statements(user, bob, to
     for number in range(5):
         a_git_token(bob, f"machine {number}")
 
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         assert user.get(tokens_of_bob).json()["count"] == 5
 
 

@@ -164,12 +164,16 @@ def test_problems_have_a_code_of_the_closed_list():
     assert set(document()["components"]["schemas"]["Problem"]["properties"]["code"]["enum"]) == PROBLEM_CODES
 
 
-def test_ids_in_paths_are_integers():
+UUIDS = {"jti", "decision_id"}
+
+
+def test_ids_in_paths_are_integers_or_uuids():
     for path, _, each in operations():
         named = {parameter["name"]: parameter for parameter in each.get("parameters", ()) if parameter["in"] == "path"}
         assert all(f"{{{name}}}" in path for name in named)
         assert path.count("{") == len(named)
-        assert {each["schema"]["type"] for name, each in named.items() if name != "jti"} <= {"integer"}
+        assert all(named[name]["schema"].get("format") == "uuid" for name in UUIDS & set(named))
+        assert {each["schema"]["type"] for name, each in named.items() if name not in UUIDS} <= {"integer"}
 
 
 def test_bodies_have_no_field_that_is_not_named():

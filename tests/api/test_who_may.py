@@ -27,7 +27,11 @@ WHO = {
     },
     ("session", "GET"): SIGNED_IN,
     ("logout", "POST"): SIGNED_IN,
+    ("access-logs", "GET"): ADMIN,
+    ("access-log", "GET"): ADMIN,
     ("policy-explain", "POST"): ADMIN,
+    ("dashboard-stats", "GET"): ADMIN,
+    ("access-log-stats", "GET"): ADMIN,
     ("system-settings", "GET"): ADMIN,
     ("system-settings", "PUT"): ADMIN,
     ("system-reload", "POST"): ADMIN,
@@ -89,6 +93,7 @@ def path_of(name, user_id):
         "users-detail": {"pk": user_id},
         "git-tokens-detail": {**of_a_user, "pk": 999_999},
         "sessions-detail": {**of_a_user, "jti": "00000000-0000-4000-8000-000000000000"},
+        "access-log": {"decision_id": "019cebab-8748-7000-8000-000000000000"},
         **dict.fromkeys(("git-tokens-list", "sessions-list", "password", "totp", *TOTP), of_a_user),
     }
     usual = {"pk": 999_999} if name.endswith(("-detail", "-restore")) else {}

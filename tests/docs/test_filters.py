@@ -2,6 +2,8 @@
 
 import pytest
 
+from audit.log_filters import FILTERS
+from audit.masking import _SECRET_NAMES
 from gatewall.api.filters import ListFilters
 from gatewall.api.resources import Resource
 from tests.api.test_who_may import patterns
@@ -28,3 +30,19 @@ def test_every_list_has_a_row():
     paths = {path for row in rows("api.md", "### Filters") for path in words(row[0])}
 
     assert paths == set(LISTS)
+
+
+def test_every_filter_of_the_access_log_is_documented_and_no_other():
+    named = {name for row in rows("api.md", "## Access log") for name in words(row[0])}
+
+    beside = {f"{name}_{part}" for name in ("decided_by", "subject") for part in ("kind", "id")}
+
+    assert named | beside == {*FILTERS, "start_time", "end_time"}
+    assert beside <= {word for row in rows("api.md", "## Access log") for word in words(row[1])}
+
+
+def test_every_name_whose_value_is_masked_is_documented_and_no_other():
+    named = [name for row in rows("security.md", "## What the access log keeps") for name in words(row[1])]
+
+    assert len(named) == len(set(named))
+    assert set(named) == _SECRET_NAMES

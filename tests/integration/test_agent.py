@@ -7,6 +7,7 @@ from django.conf import settings
 
 from gatewall.models import Node
 from gatewall.shipping.agent import Agent
+from gatewall.shipping.log_shipper import LogShipper
 from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.wake import AgentLock
 from policies import services
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def agent():
     files, run = policy_files(settings.CONFIG), run_folder(settings.CONFIG.home)
     with AgentLock(run).held():  # so that no writer publishes himself
-        yield Agent(files, run, "here")
+        yield Agent(files, run, "here", LogShipper(settings.CONFIG.home / "spool"))
 
 
 def published_revision():

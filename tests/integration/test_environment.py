@@ -60,6 +60,7 @@ GOOD = [
     ("GATEWALL_WORKERS", "64", "workers", 64),
     ("GATEWALL_LOG_LEVEL", "debug", "log_level", "DEBUG"),
     ("GATEWALL_DEMO", "0", "demo", False),
+    ("GATEWALL_SPOOL_SYNC", "1", "spool_sync", True),
     ("GATEWALL_DEMO_PORT", "8081", "demo_port", 8081),
     ("GATEWALL_TRUSTED_PROXIES", "", "trusted_proxies", TrustedProxies(())),
     (
@@ -106,6 +107,7 @@ BAD = [
     ("GATEWALL_WORKERS", "65"),
     ("GATEWALL_LOG_LEVEL", "LOUD"),
     ("GATEWALL_DEMO", "yes"),
+    ("GATEWALL_SPOOL_SYNC", "2"),
     ("GATEWALL_DEMO", ""),
     ("GATEWALL_DEMO_PORT", "-1"),
     ("GATEWALL_TRUSTED_PROXIES", "0.0.0.0/0"),

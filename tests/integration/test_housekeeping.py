@@ -12,6 +12,7 @@ from accounts import challenges, services, throttling
 from accounts.models import Challenge, FailureCount, Session
 from gatewall.shipping import housekeeping
 from gatewall.shipping.agent import Agent
+from gatewall.shipping.log_shipper import LogShipper
 from gatewall.snapshot.places import policy_files, run_folder
 from tests.wall import a_token
 
@@ -100,11 +101,16 @@ def test_many_rows_go_a_part_at_a_time(db, monkeypatch):
     assert failures() == set()
 
 
+def an_agent():
+    shipper = LogShipper(settings.CONFIG.home / "spool")
+    return Agent(policy_files(settings.CONFIG), run_folder(settings.CONFIG.home), "here", shipper)
+
+
 @pytest.mark.django_db(transaction=True)
 def test_the_agent_tidies_up_when_it_starts_and_every_ten_minutes(monkeypatch):
     moments = []
     monkeypatch.setattr(housekeeping, "tidy", lambda at: moments.append(at) or 0)
-    agent = Agent(policy_files(settings.CONFIG), run_folder(settings.CONFIG.home), "here")
+    agent = an_agent()
 
     with time_machine.travel(timezone.now(), tick=False) as clock:
         for _ in range(42):
@@ -117,7 +123,7 @@ def test_the_agent_tidies_up_when_it_starts_and_every_ten_minutes(monkeypatch):
 @pytest.mark.django_db(transaction=True)
 def test_the_agent_publishes_between_the_parts(bob, monkeypatch):
     monkeypatch.setattr(throttling, "_PRUNED_AT_ONCE", 2)
-    agent = Agent(policy_files(settings.CONFIG), run_folder(settings.CONFIG.home), "here")
+    agent = an_agent()
     throttling.attempt("bob", "203.0.113.7", timezone.now() - DAY)
     left = []
 

@@ -7,19 +7,19 @@ import pytest
 from gatewall.engine.evaluate import CANNOT_DECIDE
 from gatewall.engine.model import CredentialKind, DecidedBy, Effect, Reason, RuleMatch, Verdict
 from gatewall.forwardauth.record import record_of
-from tests.cast import BOB_SUBJECT, LICENSE_SUBJECT, NOW, a_credential, a_decision, a_request
+from tests.cast import BOB_SUBJECT, BOBS_GIT_TOKEN, LICENSE_SUBJECT, NOW, a_credential, a_decision, a_policy, a_request
 from tests.unit.dialects import TONGUES
 
 CANARY = "canary-secret"
 
 
-def recorded(decision=None, request=None, *, answered_at=NOW, revision=5, status=200):
+def recorded(decision=None, request=None, *, answered_at=NOW, revision=5, status=200, **policy):
     return record_of(
         request or a_request(),
         decision or a_decision(),
+        a_policy(version=revision, **policy),
         decision_id="the-id",
         status=status,
-        revision=revision,
         answered_at=answered_at,
     )
 
@@ -83,6 +83,56 @@ def test_a_record_says_which_credential_was_sent_and_what_it_was_worth(subject, 
     record = recorded(a_decision(subject=subject), request)
 
     assert record.credential == {"kind": "session-cookie", "amr": amr, "state": state}
+
+
+@pytest.mark.parametrize(
+    ("reason", "effect", "state"),
+    [
+        (Reason.CREDENTIAL_INVALID, Effect.CHALLENGE, "not-valid"),
+        (Reason.HOST_PUBLIC, Effect.ALLOW, "not-valid"),
+        (Reason.CLIENT_BLOCKED, Effect.DENY, "not-checked"),
+        (Reason.WAF_RULE, Effect.DENY, "not-checked"),
+        (Reason.CANNOT_DECIDE, Effect.ERROR, "not-checked"),
+    ],
+)
+def test_a_record_says_whether_a_credential_was_looked_at_at_all(reason, effect, state):
+    record = recorded(a_decision(reason, effect=effect), a_request(credentials=["x"]))
+
+    assert record.credential["state"] == state
+
+
+@pytest.mark.parametrize("uri", ["/a/{}", "/?a={}", "/?{}", "/x;y={}"])
+def test_a_token_in_the_target_the_user_agent_or_the_host_reaches_no_record(uri):
+    token = BOBS_GIT_TOKEN
+    request = a_request(uri=uri.format(token), host=f"{token}.example", headers={"user-agent": f"git {token}"})
+
+    data = recorded(request=request).to_bytes().lower()
+
+    assert token.lower().encode() not in data
+    assert data.count(b"***") == 3
+
+
+def test_a_secret_is_masked_before_a_text_is_cut():
+    request = a_request(uri=f"/{'p' * 2040}/{BOBS_GIT_TOKEN}?{'q' * 2040}&token={CANARY}")
+
+    record = recorded(request=request)
+
+    assert (record.path[-7:], record.query[-7:]) == ("ppp/***", "token=*")
+
+
+@pytest.mark.parametrize(("query", "kept"), [("a=1&b", "***"), ("", ""), ("?", "***")])
+def test_with_query_strings_off_nothing_of_one_reaches_a_record(query, kept):
+    record = recorded(request=a_request(uri=f"/wiki?{query}"), log_query_strings="off")
+
+    assert (record.path, record.query) == ("/wiki", kept)
+
+
+def test_where_no_policy_says_what_to_keep_nothing_of_a_query_string_is_kept():
+    request = a_request(uri=f"/?{CANARY}")
+
+    record = record_of(request, CANNOT_DECIDE, None, decision_id="", status=503, answered_at=NOW)
+
+    assert (record.query, record.policy_revision) == ("***", 0)
 
 
 def test_without_a_credential_there_is_none_in_the_record():

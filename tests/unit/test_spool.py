@@ -1,14 +1,14 @@
 """The spool: what ``write`` has returned for is there, whatever becomes of the process."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from audit.spool import SpoolWriter, is_being_written, read_records, segment_files
+from audit.segments import is_being_written, segment_files
+from audit.spool import SpoolWriter
 from tests.records import a_record
+from tests.spools import in_a_process, read, records
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,26 +25,9 @@ def writer(spool):
     writer.close()
 
 
-def records(count, **parts):
-    return [a_record(number, **parts) for number in range(count)]
-
-
-def read(spool):
-    return [record for path in segment_files(spool) for record in read_records(path)]
-
-
 def the_segment(spool):
     (path,) = segment_files(spool)
     return path
-
-
-def in_a_process(code, *arguments):
-    """A process that runs these lines with a writer of its own."""
-    begin = (
-        "import os, sys, itertools\nfrom pathlib import Path\nfrom audit.spool import *\n"
-        "from tests.records import a_record\nwriter = SpoolWriter(Path(sys.argv[1]), 'node-1')\n"
-    )
-    return subprocess.Popen([sys.executable, "-c", begin + code, *arguments], cwd=ROOT, stdout=subprocess.PIPE)
 
 
 # Writing and reading.
@@ -71,7 +54,7 @@ def test_a_segment_names_its_node_and_itself(writer, spool):
     writer.write(a_record())
 
     path = the_segment(spool)
-    assert path.read_bytes().partition(b"\n")[0] == b'{"spool": 1, "segment": "%s", "node": "node-1"}' % (
+    assert path.read_bytes().partition(b"\n")[0] == b'{"spool": 2, "segment": "%s", "node": "node-1"}' % (
         path.stem.encode()
     )
 
@@ -171,7 +154,7 @@ def test_a_segment_is_not_seen_before_it_is_locked(spool):
         "writer.write(a_record()); print(seen, flush=True)"
     )
 
-    assert in_a_process(code, spool).communicate()[0] == b"[[]]\n"
+    assert in_a_process(code, spool).communicate()[0] == b"[[], []]\n"  # the file of losses, the segment
 
 
 def test_closing_lets_go_of_the_segment(writer, spool):
@@ -197,8 +180,15 @@ def test_beyond_the_cap_of_the_folder_records_are_counted_as_lost(spool, caplog)
     assert len(caplog.records) == 1
 
 
+@pytest.fixture
+def impatient(monkeypatch):
+    """A writer that tries again at once what failed."""
+    monkeypatch.setattr("audit.spool._RETRY_SECONDS", 0)
+
+
+@pytest.mark.usefixtures("impatient")
 def test_with_room_in_the_folder_again_records_are_written_again(spool):
-    writer = SpoolWriter(spool, "node-1", segment_bytes=1, folder_bytes=1)
+    writer = SpoolWriter(spool, "node-1", segment_bytes=1, folder_bytes=600)
     for record in records(3):
         writer.write(record)
     the_segment(spool).unlink()
@@ -208,6 +198,7 @@ def test_with_room_in_the_folder_again_records_are_written_again(spool):
     assert (read(spool), writer.lost) == ([a_record(9)], 2)
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_folder_that_cannot_be_written_loses_records_until_it_can(spool, caplog):
     spool.write_text("a file where the folder should be")
     writer = SpoolWriter(spool, "node-1")
@@ -267,7 +258,7 @@ def test_a_full_disk_loses_records_and_neither_descriptors_nor_names(spool, room
     assert lost == b"42"
     assert int(descriptors) <= 0
     assert read(spool) == []
-    assert [path for path in spool.iterdir() if path.suffix != ".spool"] == []
+    assert list(spool.iterdir()) == []
 
 
 def test_the_thread_brings_to_disk_what_was_written(writer, spool):
@@ -276,3 +267,13 @@ def test_the_thread_brings_to_disk_what_was_written(writer, spool):
     writer._sync_outside_lock()
 
     assert not writer._unsynced
+
+
+def test_a_folder_that_was_not_writable_is_asked_again_after_a_moment(spool, monkeypatch):
+    spool.write_text("a file where the folder should be")
+    writer, tries = SpoolWriter(spool, "node-1"), []
+    monkeypatch.setattr(writer, "_start_segment", lambda: tries.append(1) or spool.mkdir())
+    for record in records(50):
+        writer.write(record)
+
+    assert (len(tries), writer.lost) == (1, 50)

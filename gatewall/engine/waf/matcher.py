@@ -13,14 +13,15 @@ from gatewall.engine.waf.scanning import Scanners
 class RuleSet:
     """Compiled rules; the ``waf`` of a policy snapshot."""
 
-    __slots__ = ("_builtin", "_custom")
+    __slots__ = ("_builtin", "_custom", "rules")
 
     def __init__(self, rules: Iterable[WafRule], scanners: Scanners | None = None) -> None:
         """Compile the rules in the order in which they are reported.
 
         RE2 matches them until ``scanners`` gives something faster. Raises PatternRefused.
         """
-        placed = list(enumerate(rules))
+        self.rules = tuple(rules)
+        placed = list(enumerate(self.rules))
         builtin = [each for each in placed if each[1].builtin]
         custom = [each for each in placed if not each[1].builtin]
         self._builtin = BuiltinMatcher(builtin, scanners) if builtin else None

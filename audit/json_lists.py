@@ -1,0 +1,40 @@
+"""Does a list in a JSON column hold a value? A condition that both databases answer with true or false, never NULL."""
+
+import json
+from typing import Any
+
+from django.db.models import BooleanField, F, Func
+
+
+class ListHolds(Func):
+    """``ListHolds("rules", "attack", part="name")``: an item of the list has this value, or this part with it.
+
+    ``key`` names the list where the column holds an object. A column without a value holds nothing.
+    """
+
+    def __init__(self, column: str, value: str, *, key: str = "", part: str = "") -> None:
+        super().__init__(F(column), output_field=BooleanField())
+        self._value, self._key, self._part = value, key, part
+
+    def __repr__(self) -> str:
+        return f"ListHolds({self._key!r}, {self._value!r}, part={self._part!r})"
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """Return what makes two conditions the same."""
+        return (*super().identity, self._value, self._key, self._part)
+
+    def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, list[Any]]:
+        column, parameters = compiler.compile(self.source_expressions[0])
+        item = "json_extract(value, %s)" if self._part else "value"
+        sought = [f"$.{self._part}"] if self._part else []
+        path = f"$.{self._key}" if self._key else "$"
+        sql = f"EXISTS (SELECT 1 FROM json_each({column}, %s) WHERE {item} = %s)"  # noqa: S608 - names of ours
+        return sql, [*parameters, path, *sought, self._value]
+
+    def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, list[Any]]:
+        column, parameters = compiler.compile(self.source_expressions[0])
+        held: Any = [{self._part: self._value} if self._part else self._value]
+        if self._key:
+            held = {self._key: held}
+        return f"COALESCE({column} @> %s::jsonb, FALSE)", [*parameters, json.dumps(held)]

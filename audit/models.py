@@ -1,0 +1,114 @@
+"""The access log, what was counted of it, and how far each host's spool was read."""
+
+from django.db import models
+
+from audit import wildcards  # noqa: F401 - registers the lookup of the columns below
+
+
+class AccessLog(models.Model):
+    """One answer of the gate. On PostgreSQL the table is partitioned by day.
+
+    ``client_key`` is the address as text that sorts like the address (``4`` and 8 hex digits, ``6`` and
+    32), so that a network is a range of it.
+    """
+
+    decision_id = models.UUIDField(primary_key=True)
+    at = models.DateTimeField()
+    node = models.CharField(max_length=100)
+    client_ip = models.CharField(max_length=45)
+    client_key = models.CharField(max_length=33)
+    country_code = models.CharField(max_length=2, null=True)
+    method = models.CharField(max_length=32)
+    scheme = models.CharField(max_length=16)
+    host = models.CharField(max_length=255, null=True)
+    path = models.CharField(max_length=2048)
+    query = models.CharField(max_length=2048)
+    user_agent = models.CharField(max_length=512)
+    status = models.PositiveSmallIntegerField()
+    outcome = models.CharField(max_length=16)
+    reason = models.CharField(max_length=64)
+    decided_by_kind = models.CharField(max_length=64, null=True)
+    decided_by_id = models.BigIntegerField(null=True)
+    rules = models.JSONField()
+    credential = models.JSONField(null=True)
+    visible = models.JSONField()
+    subject_kind = models.CharField(max_length=16, null=True)
+    subject_id = models.BigIntegerField(null=True)
+    subject_name = models.CharField(max_length=100, null=True)
+    latency_us = models.BigIntegerField()
+    policy_revision = models.BigIntegerField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["at", "decision_id"], name="access_log_by_time"),
+            models.Index(fields=["client_key", "at"], name="access_log_by_client"),
+            models.Index(fields=["host", "at"], name="access_log_by_host"),
+            models.Index(fields=["subject_id", "at"], name="access_log_by_subject"),
+            models.Index(fields=["reason", "at"], name="access_log_by_reason"),
+        ]
+
+
+class AccessLogRule(models.Model):
+    """A WAF rule that contributed to an answer, so that the answers of a rule are found."""
+
+    rule_id = models.BigIntegerField()
+    at = models.DateTimeField()
+    decision_id = models.UUIDField()
+
+    class Meta:
+        indexes = [models.Index(fields=["rule_id", "at", "decision_id"], name="access_log_by_rule")]
+
+
+class SpoolSegment(models.Model):
+    """How much of a segment of a host's spool is in the database, in bytes. Written with the rows it counts."""
+
+    id = models.UUIDField(primary_key=True)
+    node = models.CharField(max_length=100)
+    position = models.BigIntegerField()
+    shipped_at = models.DateTimeField()
+
+
+class SpanCount(models.Model):
+    """How many answers of one span (audit/counts.py) had each key of one kind: a reason, status, host, client, ...
+
+    ``counts`` is a summary (``audit/summaries.py``) as JSON text that no statement looks into, ``error``
+    how much any count in it may be too low.
+    """
+
+    kind = models.CharField(max_length=16)
+    width = models.PositiveIntegerField(help_text="in seconds")
+    start = models.DateTimeField()
+    counts = models.TextField()
+    error = models.BigIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["kind", "width", "start"], name="span_is_counted_once")]
+
+
+class UseCount(models.Model):
+    """How often a row of policy decided, or a credential was used, and when last. Never a column of that row."""
+
+    kind = models.CharField(max_length=64)
+    row_id = models.BigIntegerField()
+    count = models.BigIntegerField()
+    last_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["kind", "row_id"], name="used_row_is_counted_once")]
+
+
+class GapKind(models.TextChoices):
+    """Why records are missing."""
+
+    DROPPED = "dropped", "could not be spooled"
+    DAMAGED = "damaged", "could not be read back, and are set aside"
+    TORN = "torn", "the piece of one at the end of a segment"
+
+
+class LogGap(models.Model):
+    """Records that are missing, so many of them."""
+
+    node = models.CharField(max_length=100)
+    at = models.DateTimeField()
+    kind = models.CharField(max_length=16)
+    count = models.BigIntegerField()

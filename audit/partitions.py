@@ -1,0 +1,68 @@
+"""The access log on PostgreSQL: one partition a day, made ahead and dropped whole. Elsewhere there are none."""
+
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, time, timedelta
+
+from django.db import Error, connection, transaction
+
+TABLE = "audit_accesslog"
+AHEAD = timedelta(days=2)
+"""How far ahead of time a partition is there, and how far from now a record may be to get one."""
+
+
+def prepare(days: Iterable[date], today: date) -> None:
+    """Make the partitions of these days, if they are near. Other records go to the default partition."""
+    if connection.vendor != "postgresql":
+        return
+    there = _names()
+    for day in sorted(set(days)):
+        if _name(day) not in there and abs(day - today) <= AHEAD:
+            _make(day)
+
+
+def drop_before(day: date) -> list[str]:
+    """Drop the partitions that end before this day; return their names. Raises django.db.Error if one is read."""
+    old = [name for name in sorted(_names()) if name < _name(day)] if connection.vendor == "postgresql" else []
+    for name in old:
+        _execute_unless_it_waits(f"DROP TABLE {name}")
+    return old
+
+
+def day_of(moment: datetime) -> date:
+    """Return the day in UTC whose partition a moment belongs to."""
+    return moment.astimezone(UTC).date()
+
+
+def _make(day: date) -> None:
+    first, last = (datetime.combine(each, time(), UTC).isoformat() for each in (day, day + timedelta(days=1)))
+    statement = (
+        f"CREATE TABLE IF NOT EXISTS {_name(day)} PARTITION OF {TABLE} FOR VALUES FROM ('{first}') TO ('{last}')"
+    )
+    try:
+        _execute_unless_it_waits(statement)
+    except Error:
+        # Somebody reads for long, and it is tried again; or the default partition has records of that day
+        # already, of a clock that was wrong: there they stay.
+        return
+
+
+def _execute_unless_it_waits(statement: str) -> None:
+    """Execute what needs the table alone, for a moment. Whoever reads it is not kept waiting for others who do."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL lock_timeout TO '1s'")
+        cursor.execute(statement)
+        cursor.execute("SET LOCAL lock_timeout TO DEFAULT")
+
+
+def _names() -> set[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT child.relname FROM pg_inherits JOIN pg_class child ON child.oid = inhrelid "
+            "WHERE inhparent = %s::regclass AND child.relname ~ %s",
+            [TABLE, rf"^{TABLE}_\d{{8}}$"],
+        )
+        return {name for (name,) in cursor.fetchall()}
+
+
+def _name(day: date) -> str:
+    return f"{TABLE}_{day:%Y%m%d}"

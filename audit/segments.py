@@ -1,0 +1,58 @@
+"""Segments of the spool, as who ships them reads them. Pure."""
+
+import fcntl
+import json
+import os
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+SUFFIX = ".spool"
+SEGMENT_BYTES = 8 * 1024 * 1024
+
+
+def segment_files(folder: Path) -> list[Path]:
+    """Return the segments in the spool, the oldest first."""
+    if not folder.is_dir():
+        return []
+    return sorted(folder.glob(f"*{SUFFIX}"), key=lambda path: path.stat().st_mtime_ns)
+
+
+def is_being_written(path: Path) -> bool:
+    """True while the process that writes the segment lives."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Which segment a file holds, who wrote it, and where its first frame begins."""
+
+    id: uuid.UUID
+    node: str
+    first: int
+
+
+def segment_of(path: Path) -> Segment | None:
+    """Return the segment of a file, or None if its head cannot be read. Raises OSError."""
+    with path.open("rb") as file:
+        line = file.readline(4096)
+    try:
+        head = json.loads(line)
+        return Segment(uuid.UUID(head["segment"]), str(head["node"])[:100], len(line))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+def read_from(path: Path, position: int, limit: int) -> bytes:
+    """Return what a segment holds from a position on, at most ``limit`` bytes. Raises OSError."""
+    with path.open("rb") as file:
+        file.seek(position)
+        return file.read(limit)

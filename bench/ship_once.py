@@ -1,0 +1,30 @@
+"""Ships a spool to the database of DATABASE_URL as the agent does, and times it: a child of bench.shipping.
+
+python -m bench.ship_once FOLDER
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import django
+
+django.setup()
+
+from django.db import connection  # noqa: E402 - needs Django
+
+from audit import ingest  # noqa: E402
+
+
+def main(folder: Path) -> None:
+    """Ship what is in the folder; print records, seconds and CPU seconds as JSON."""
+    connection.ensure_connection()
+    began, cpu = time.perf_counter(), time.process_time()
+    shipped = ingest.ship(folder).records
+    result = {"records": shipped, "seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu}
+    print(json.dumps(result))  # noqa: T201 - a command
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,96 @@
+"""One answer of the gate over HTTP: how it came about and, if asked, what it would be today."""
+
+import uuid
+from typing import Any
+
+from django.http import Http404
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from audit import selectors
+from audit.models import AccessLog
+from audit.serializers import RULES, AccessLogOutput
+from gatewall.api import etags
+from gatewall.api.operations import operation
+from gatewall.api.queries import refuse_unknown_parameters
+from gatewall.api.serializers import ShapedField
+from gatewall.api.views import ApiView
+from gatewall.forwardauth.redecision import Assumed, Missing
+from gatewall.operations.redecision import decide_again, trace
+
+_TEXT = {"type": "string"}
+_ROW_PARTS = {"kind": _TEXT, "id": {"type": "integer"}, "path": _TEXT}
+_ROW = {"type": ["object", "null"], "properties": _ROW_PARTS, "required": ["kind", "id"]}
+_DECISION_PARTS = {"status": {"type": "integer"}, "outcome": _TEXT, "reason": _TEXT, "decided_by": _ROW}
+_DECISION = {"type": ["object", "null"], "properties": _DECISION_PARTS, "required": [*_DECISION_PARTS]}
+_MISSING = {"type": ["string", "null"], "enum": [*Missing, None]}
+_ASSUMED = {"type": "array", "items": {"type": "string", "enum": [*Assumed]}}
+
+
+class RecordedStep(serializers.Serializer[Any]):
+    """A step of the decision: its outcome, ``not matched``, or null where it was not reached."""
+
+    step = serializers.CharField()
+    reached = serializers.BooleanField()
+    decided = serializers.BooleanField()
+    outcome = serializers.CharField(allow_null=True)
+    reason = serializers.CharField(allow_null=True)
+    decided_by = ShapedField(_ROW, allow_null=True)
+    rules = ShapedField(RULES)
+
+
+class StepAgain(RecordedStep):
+    """What a step says today; ``undecidable``: what it asks for and the log does not have."""
+
+    undecidable = ShapedField(_MISSING, allow_null=True)
+
+
+class DecidedAgain(serializers.Serializer[Any]):
+    """The decision today, or null and what the log would have to have."""
+
+    decision = ShapedField(_DECISION, allow_null=True)
+    same = serializers.BooleanField(allow_null=True)
+    undecidable = ShapedField(_MISSING, allow_null=True)
+    assumed = ShapedField(_ASSUMED)
+    trace = StepAgain(many=True)
+    policy_revision = serializers.IntegerField()
+
+
+class AccessLogEntryOutput(AccessLogOutput):
+    """One answer of the gate with every step that led to it; ``again`` only with ``again=true``."""
+
+    trace = RecordedStep(many=True, read_only=True)
+    again = DecidedAgain(required=False, read_only=True)
+
+    class Meta(AccessLogOutput.Meta):
+        fields = (*AccessLogOutput.Meta.fields, "trace", "again")
+
+
+class AccessLogEntry(ApiView):
+    """One answer of the gate, and how it came about."""
+
+    @operation(
+        answer=AccessLogEntryOutput,
+        refuses={404},
+        is_tagged=True,
+        parameters={"again": {"type": "boolean", "default": False}},
+    )
+    def get(self, request: Request, decision_id: uuid.UUID) -> Response:
+        """Show an answer, its trace and, with ``again=true``, what it would be today."""
+        refuse_unknown_parameters(request, {"again"})
+        again = request.query_params.get("again", "false")
+        if again not in {"true", "false"}:
+            raise ValidationError({"again": [ErrorDetail("true or false", code="invalid")]})
+        row = selectors.answer(decision_id)
+        if row is None:
+            raise Http404
+        shown = _shown(row, again=again == "true")
+        return etags.shown_if_changed(request, shown, etags.tag_of(shown))
+
+
+def _shown(row: AccessLog, *, again: bool) -> dict[str, Any]:
+    record = selectors.record_of(row)
+    shown = {**AccessLogOutput(row).data, "trace": trace(record)}
+    return {**shown, "again": decide_again(record)} if again else shown

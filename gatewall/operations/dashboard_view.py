@@ -1,0 +1,97 @@
+"""The dashboard over HTTP."""
+
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from audit.statistics_views import (
+    BarOutput,
+    ClientCount,
+    OutcomesOutput,
+    ReasonCount,
+    as_items,
+    outcomes_of,
+    timeline_of,
+)
+from gatewall.api.operations import operation
+from gatewall.api.queries import refuse_unknown_parameters
+from gatewall.api.views import ApiView
+from gatewall.operations import dashboard
+from gatewall.operations.reload_view import NodeOutput
+
+
+class _Requests(OutcomesOutput):
+    rate_per_second = serializers.FloatField()
+
+
+class _Latency(serializers.Serializer[Any]):
+    p50 = serializers.IntegerField(allow_null=True)
+    p95 = serializers.IntegerField(allow_null=True)
+    p99 = serializers.IntegerField(allow_null=True)
+
+
+class _Counts(serializers.Serializer[Any]):
+    users = serializers.IntegerField()
+    admins = serializers.IntegerField()
+    blacklist = serializers.IntegerField()
+    whitelist = serializers.IntegerField()
+    waf_rules = serializers.IntegerField()
+    domains = serializers.IntegerField()
+    licenses = serializers.IntegerField()
+    active_sessions = serializers.IntegerField()
+
+
+class _Policy(serializers.Serializer[Any]):
+    revision = serializers.IntegerField()
+    published_at = serializers.DateTimeField(allow_null=True)
+    nodes = NodeOutput(many=True)
+
+
+class _Log(serializers.Serializer[Any]):
+    lag_seconds = serializers.FloatField(allow_null=True)
+    spooled = serializers.IntegerField(help_text="bytes")
+    dropped = serializers.IntegerField(help_text="records")
+
+
+class _Geo(serializers.Serializer[Any]):
+    database = serializers.CharField(allow_null=True)
+    built_at = serializers.DateTimeField(allow_null=True)
+
+
+class DashboardOutput(serializers.Serializer[Any]):
+    """The control plane, the last 24 hours of answers, and the rows there are."""
+
+    started_at = serializers.DateTimeField()
+    uptime_seconds = serializers.IntegerField()
+    requests = _Requests()
+    block_rate = serializers.FloatField()
+    timeline = BarOutput(many=True)
+    top_blocked_clients = ClientCount(many=True)
+    block_reasons = ReasonCount(many=True)
+    latency_us = _Latency()
+    counts = _Counts()
+    policy = _Policy()
+    log = _Log()
+    geo = _Geo()
+
+
+class DashboardStats(ApiView):
+    """How the installation is doing."""
+
+    @operation(answer=DashboardOutput)
+    def get(self, request: Request) -> Response:
+        """Show the figures of the dashboard."""
+        refuse_unknown_parameters(request, ())
+        found = dashboard.figures(timezone.now())
+        requests = {**outcomes_of(found["outcomes"]), "rate_per_second": found["rate_per_second"]}
+        shown = {
+            **found,
+            "requests": requests,
+            "timeline": timeline_of(found["bars"]),
+            "top_blocked_clients": as_items("client_ip", found["denied_clients"]),
+            "block_reasons": as_items("reason", found["deny_reasons"]),
+        }
+        return Response(DashboardOutput(shown).data)

@@ -1,0 +1,120 @@
+"""A recorded answer in the light of the policy: how it came about, and what it would be today."""
+
+import time
+from typing import Any
+
+from django.conf import settings
+from django.urls import reverse
+
+from audit.log_filters import DECIDED_BY
+from audit.records import AccessRecord
+from gatewall.engine.evaluate import CANNOT_DECIDE
+from gatewall.engine.model import Reason, Verdict
+from gatewall.forwardauth.change_history import ChangeHistory
+from gatewall.forwardauth.record import row_of, rules_of
+from gatewall.forwardauth.recorded_waf import DECIDING_STEP
+from gatewall.forwardauth.redecision import Redecided, RedecidedStep, Redecider
+from gatewall.forwardauth.trace import TraceStep, trace_of
+from gatewall.models import PolicyRevision
+from gatewall.operations.control_plane import sources_of
+from gatewall.operations.explanation import NOT_MATCHED
+from policies import selectors
+
+MAX_REVISIONS = 500
+"""Behind more changes of policy than these, everything counts as changed."""
+
+
+def trace(record: AccessRecord) -> list[dict[str, Any]]:
+    """Return every step of the decision in its order, and the row that decided with its path in the API."""
+    return [_past(record, each) for each in trace_of(record, inspected=_inspected(record))]
+
+
+def decide_again(record: AccessRecord) -> dict[str, Any]:
+    """Return what the answer would be under the policy and at the moment that it is now, or why nobody can say."""
+    policies, countries = sources_of(settings.CONFIG)
+    policy = policies.current()
+    if policy is None:
+        return _shown(record, Redecided(CANNOT_DECIDE.verdict, None, frozenset()), [], 0)
+    revision = policy.version.revision
+    history = history_since(record.policy_revision, revision)
+    redecider = Redecider(policy, countries=countries, history=history, at=time.time())
+    return _shown(record, redecider.redecide(record), [_step(each) for each in redecider.steps(record)], revision)
+
+
+def history_since(revision: int, newest: int) -> ChangeHistory:
+    """Return what has changed behind this revision. One that is not known whole says that everything has."""
+    nothing_known = ChangeHistory(known_from=newest, newest=newest)
+    if not 0 <= newest - revision <= MAX_REVISIONS:
+        return nothing_known
+    history = ChangeHistory(known_from=revision, newest=newest)
+    rows = PolicyRevision.objects.filter(number__gt=revision, number__lte=newest).order_by("number")
+    found = 0
+    for number, changes, counts in rows.values_list("number", "changes", "counts").iterator(chunk_size=20):
+        history.add(number, changes, counts)
+        found += 1
+    return history if found == newest - revision else nothing_known
+
+
+def _inspected(record: AccessRecord) -> bool:
+    """True if the entry that let a client in asks for inspection today: the log does not say what it did then."""
+    if record.reason != Reason.CLIENT_ALLOWED or record.decided_by is None:
+        return False
+    entry = selectors.allowed_networks().filter(pk=record.decided_by["id"]).first()
+    return entry is not None and entry.inspect
+
+
+def _past(record: AccessRecord, step: TraceStep) -> dict[str, Any]:
+    silent = NOT_MATCHED if step.reached else None
+    return {
+        "step": step.step,
+        "reached": step.reached,
+        "decided": step.decided,
+        "outcome": record.outcome if step.decided else silent,
+        "reason": record.reason if step.decided else None,
+        "decided_by": _with_path(record.decided_by) if step.decided else None,
+        "rules": record.rules if step.reached and step.step == DECIDING_STEP[Reason.WAF_RULE] else [],
+    }
+
+
+def _shown(record: AccessRecord, again: Redecided, steps: list[dict[str, Any]], revision: int) -> dict[str, Any]:
+    verdict = again.verdict
+    is_same = (verdict.effect, verdict.reason) == (record.outcome, record.reason) if verdict else None
+    return {
+        "decision": _decision(verdict) if verdict else None,
+        "same": is_same,
+        "undecidable": again.missing.value if again.missing else None,
+        "assumed": sorted(again.assumed),
+        "trace": steps,
+        "policy_revision": revision,
+    }
+
+
+def _decision(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "status": verdict.effect.status,
+        "outcome": verdict.effect.value,
+        "reason": verdict.reason.value,
+        "decided_by": _with_path(row_of(verdict.decided_by)),
+    }
+
+
+def _step(result: RedecidedStep) -> dict[str, Any]:
+    verdict = result.verdict
+    silent = None if result.missing else NOT_MATCHED
+    return {
+        "step": result.step,
+        "reached": result.reached,
+        "decided": result.decided,
+        "outcome": verdict.effect.value if verdict else silent,
+        "reason": verdict.reason.value if verdict else None,
+        "decided_by": _with_path(row_of(verdict.decided_by)) if verdict else None,
+        "rules": rules_of(result.rules),
+        "undecidable": result.missing.value if result.missing else None,
+    }
+
+
+def _with_path(row: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return a row with its path in the API, where it may have been deleted."""
+    if row is None or row["kind"] not in DECIDED_BY:
+        return row
+    return {**row, "path": reverse(f"{row['kind']}-detail", kwargs={"pk": row["id"]})}

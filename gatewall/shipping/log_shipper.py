@@ -1,0 +1,118 @@
+"""Brings the spool of this host to the database, beside the publishing of policy and never in its way."""
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from threading import Event, Thread
+
+from django.db import Error, close_old_connections, connection
+from django.utils import timezone
+
+from audit import ingest, partitions, retention
+from gatewall import system_settings
+from gatewall.snapshot.nodes import LogState
+from gatewall.snapshot.places import node_name
+
+logger = logging.getLogger(__name__)
+
+_EVERY_SECONDS = 0.25
+_RETRY_SECONDS = 2.0
+_HOUSEKEEPING = timedelta(hours=1)
+_PRUNED_AT_ONCE = 20_000
+_POSITIONS = timedelta(days=30)
+"""For so long after its last record it is known how far a file was read that is gone."""
+
+
+class LogShipper:
+    """A thread that ships while this host's agent leads."""
+
+    def __init__(self, spool: Path) -> None:
+        self._spool = spool
+        self._stop = Event()
+        self._stop.set()
+        self._thread = Thread()
+        self._tidied_at: datetime | None = None
+        self._complete_until: float | None = None
+        self._looked: ingest.Looked = {}
+        self._waiting_bytes = 0
+        self.problem = ""
+        """Why nothing is shipped at the moment, or nothing."""
+
+    @contextmanager
+    def shipping(self) -> Iterator[None]:
+        """Ship until the end of the block, which waits for the batch at hand."""
+        self._stop.clear()
+        self._start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            self._thread.join()
+
+    def keep_going(self) -> None:
+        """Start again if the thread ended by a bug, which Python has written to stderr."""
+        if not self._thread.is_alive() and not self._stop.is_set():
+            self._say("the access log is not shipped (a bug)")
+            self._start()
+
+    def _start(self) -> None:
+        self._thread = Thread(target=self._run, name="log-shipper")
+        self._thread.start()
+
+    def state(self) -> LogState:
+        """Return how far the last pass came."""
+        lag = None if self._complete_until is None else time.monotonic() - self._complete_until
+        return LogState(lag, self._waiting_bytes)
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.is_set():
+                self.turn()
+                self._stop.wait(_RETRY_SECONDS if self.problem else _EVERY_SECONDS)
+        finally:
+            connection.close()
+
+    def turn(self) -> None:
+        """Ship what is there; once an hour, delete what is too old, a part in each turn until it is done."""
+        began = time.monotonic()
+        doing = "shipped"
+        try:
+            self._waiting_bytes = ingest.ship(self._spool, self._looked).waiting_bytes
+            self._complete_until = began
+            doing = "tidied up"
+            self._tidy(timezone.now())
+            _checkpoint()
+            self._say("")
+        except (Error, OSError) as error:
+            self._say(f"the access log is not {doing} ({type(error).__name__})")
+            with suppress(Error):
+                close_old_connections()
+
+    def _tidy(self, at: datetime) -> None:
+        if self._tidied_at is not None and at - self._tidied_at < _HOUSEKEEPING:
+            return
+        today = partitions.day_of(at)
+        partitions.prepare([today + timedelta(days=number) for number in range(3)], today)
+        days = system_settings.current().access_log_retention_days
+        ingest.forget(self._spool, node_name(), at - _POSITIONS)
+        if retention.prune(at, days=days, at_most=_PRUNED_AT_ONCE).is_all:
+            self._tidied_at = at
+
+    def _say(self, problem: str) -> None:
+        """Log a problem once, and its end."""
+        if problem != self.problem:
+            logger.log(logging.ERROR if problem else logging.INFO, "agent: %s", problem or "shipping again")
+        self.problem = problem
+
+
+def _checkpoint() -> None:
+    """On SQLite, move what was committed into the database file: nobody else does.
+
+    With several processes that do, SQLite up to 3.51 can lose a commit (sqlite.org/wal.html#walresetbug).
+    """
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")

@@ -1,0 +1,30 @@
+"""Hosts that visitors asked for lately, held against the registered domains."""
+
+from datetime import datetime, timedelta
+
+from audit import statistics
+from audit.statistics import Window
+from gatewall.engine.hosts import DomainTable, Host
+from policies import policy_source
+
+LATELY = timedelta(hours=1)
+_NAMED = 20
+
+
+def warning(at: datetime) -> str | None:
+    """Return a sentence that names the hosts of the last hour that belong to no domain, or None if there are none."""
+    hosts = unregistered(at)
+    if not hosts:
+        return None
+    others = f" and {len(hosts) - _NAMED} others" if len(hosts) > _NAMED else ""
+    return f"hosts that were asked for in the last hour and are refused now: {', '.join(hosts[:_NAMED])}{others}"
+
+
+def unregistered(at: datetime) -> list[str]:
+    """Return the hosts of the last hour that belong to no registered domain, the most frequent first.
+
+    A host that hardly anybody asked for may be missing where there are very many of them.
+    """
+    domains = DomainTable(policy_source.domains())
+    seen = statistics.summaries(Window.until(at, LATELY), ["host"])["host"]
+    return [name for name, _number in seen.top() if domains.match(Host(name)) is None]

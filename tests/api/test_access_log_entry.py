@@ -1,0 +1,209 @@
+"""``GET /access-logs/:decision_id``: how an answer came about, and what it would be today."""
+
+import pytest
+
+from audit import ingest
+from audit.models import AccessLog
+from gatewall import system_settings
+from gatewall.engine.evaluate import STEPS
+from policies import services
+from tests.cast import CLIENT
+from tests.records import a_record
+from tests.wall import a_token
+
+pytestmark = pytest.mark.django_db
+
+
+def entry(admin, decision_id, **parameters):
+    response = admin.get(f"/access-logs/{decision_id}", parameters)
+    assert response.status_code == 200, response.json()
+    return response.json()
+
+
+def steps_of(trace):
+    return [step["step"] for step in trace]
+
+
+def a_rule_row(name, pattern, target, **values):
+    return services.create_waf_rule(actor="", name=name, pattern=pattern, targets=[target], **values)
+
+
+NAMES = [step.__name__.replace("_", "-") for step in STEPS]
+
+
+def test_an_answer_shows_the_steps_that_led_to_it(admin, visits):
+    blocked = services.block_network(actor="", network="203.0.113.0/24")
+    decision_id = visits(x_forwarded_for="203.0.113.9")
+
+    shown = entry(admin, decision_id)
+
+    assert "again" not in shown
+    assert shown["decided_by"] == {"kind": "ip-black-list", "id": blocked.pk}
+    assert steps_of(shown["trace"]) == NAMES
+    first, second, *later = shown["trace"]
+    assert (first["reached"], first["outcome"], first["decided"]) == (True, "not matched", False)
+    path = f"/wall/ip-black-list/{blocked.pk}"
+    assert second == {
+        "step": "client-is-blocked",
+        "reached": True,
+        "decided": True,
+        "outcome": "deny",
+        "reason": "client-blocked",
+        "decided_by": {"kind": "ip-black-list", "id": blocked.pk, "path": path},
+        "rules": [],
+    }
+    assert all((step["reached"], step["outcome"]) == (False, None) for step in later)
+    assert admin.get(path.removeprefix("/wall")).status_code == 200
+
+
+def test_rules_stand_at_their_step(admin, visits):
+    rule = a_rule_row("watch", "attack", "query", action="monitor")
+    decision_id = visits(x_forwarded_uri="/?q=attack")
+
+    (step,) = (step for step in entry(admin, decision_id)["trace"] if step["rules"])
+
+    assert (step["step"], step["decided"], step["outcome"]) == ("waf-rules-match", False, "not matched")
+    assert step["rules"] == [{"id": rule.pk, "name": "watch", "action": "monitor"}]
+
+
+@pytest.mark.parametrize(("inspect", "step"), [(False, "client-is-allowed"), (True, "inspected-client-is-allowed")])
+def test_an_allowed_client_was_allowed_at_the_step_of_its_entry(admin, visits, inspect, step):
+    services.allow_network(actor="", network=CLIENT, inspect=inspect)
+
+    shown = entry(admin, visits(), again="true")
+
+    assert [each["step"] for each in shown["trace"] if each["decided"]] == [step]
+    assert [each["step"] for each in shown["again"]["trace"] if each["decided"]] == [step]
+
+
+def test_where_the_gate_could_not_decide_no_step_was_reached(admin, log):
+    log(a_record(1, reason="cannot-decide", outcome="error", status=503, decided_by=None, rules=[]))
+
+    shown = entry(admin, "019cebab-8748-7000-8000-000000000001", again="true")
+
+    assert not any(step["reached"] for step in shown["trace"])
+    assert (shown["again"]["decision"], shown["again"]["undecidable"]) == (None, "request")
+
+
+def test_decided_again_under_the_same_policy_the_answer_is_the_same(admin, visits, bob):
+    for headers in ({}, {"service_authorization": a_token(bob)}, {"x_forwarded_host": "a b"}, {"service_license": "x"}):
+        again = entry(admin, visits(**headers), again="true")["again"]
+
+        assert (again["same"], again["undecidable"]) == (True, None), headers
+        assert steps_of(again["trace"]) == NAMES
+
+
+def test_decided_again_after_a_change_the_answer_is_that_of_today(admin, visits, bob):
+    decision_id = visits(service_authorization=a_token(bob))
+    blocked = services.block_network(actor="", network=CLIENT)
+
+    again = entry(admin, decision_id, again="true")["again"]
+
+    assert again["decision"] == {
+        "status": 403,
+        "outcome": "deny",
+        "reason": "client-blocked",
+        "decided_by": {"kind": "ip-black-list", "id": blocked.pk, "path": f"/wall/ip-black-list/{blocked.pk}"},
+    }
+    assert (again["same"], again["assumed"]) == (False, [])
+
+
+def test_a_subject_that_cannot_sign_in_any_more_is_proven_no_more(admin, visits, bob):
+    decision_id = visits(service_authorization=a_token(bob))
+    assert entry(admin, decision_id, again="true")["again"]["assumed"] == ["credential"]
+
+    admin.put(f"/users/{bob.pk}", {"is_active": False})
+
+    again = entry(admin, decision_id, again="true")["again"]
+    assert (again["decision"]["reason"], again["assumed"]) == ("credential-invalid", ["credential"])
+
+
+def test_what_the_log_does_not_have_is_said(admin, visits, bob):
+    entry_row = services.block_network(actor="", network=CLIENT)
+    decision_id = visits(service_authorization=a_token(bob))
+    services.unblock_network(entry_row, actor="")
+
+    again = entry(admin, decision_id, again="true")["again"]
+
+    assert (again["decision"], again["same"], again["undecidable"]) == (None, None, "credential")
+    assert {step["step"]: step["undecidable"] for step in again["trace"]}["subject-is-valid"] == "credential"
+
+
+def test_a_builtin_rule_that_has_not_changed_matches_what_it_matched(admin, visits):
+    decision_id = visits(x_forwarded_uri="/?q=1", cookie="a=b")
+    a_rule_row("new", "nothing", "path")
+
+    again = entry(admin, decision_id, again="true")["again"]
+
+    assert (again["same"], again["undecidable"]) == (True, None)
+
+
+def test_a_new_rule_that_looks_at_cookies_makes_it_undecidable(admin, visits):
+    decision_id = visits(cookie="a=b")
+    a_rule_row("new", "nothing", "cookies")
+
+    assert entry(admin, decision_id, again="true")["again"]["undecidable"] == "waf-rules"
+
+
+def test_a_request_rate_of_today_says_nothing_of_yesterday(admin, visits):
+    decision_id = visits()
+    system_settings.change(actor="", request_rate_per_minute=10)
+
+    assert entry(admin, decision_id, again="true")["again"]["undecidable"] == "request-rate"
+
+
+def test_to_decide_again_leaves_nothing_behind(admin, visits, settings):
+    decision_id = visits()
+    before = AccessLog.objects.count()
+
+    entry(admin, decision_id, again="true")
+    ingest.ship(settings.GATEWALL_HOME / "spool")
+
+    assert AccessLog.objects.count() == before
+
+
+@pytest.mark.parametrize(
+    "decision_id",
+    [
+        "019cebab-8748-7000-8000-00000000ffff",
+        "ffffffff-ffff-7fff-bfff-ffffffffffff",
+        "00000000-0000-7000-8000-000000000000",
+        "00000000-0000-4000-8000-000000000000",
+        "1",
+        "019CEBAB-8748-7000-8000-000000000001",
+        "x",
+    ],
+)
+def test_an_answer_that_is_not_there_is_404(admin, log, decision_id):
+    log(a_record(1))
+
+    assert admin.get(f"/access-logs/{decision_id}").status_code == 404
+
+
+@pytest.mark.parametrize("query", ["again=yes", "again=", "again=true&again=true", "again=TRUE", "color=red"])
+def test_a_parameter_of_an_answer_that_means_nothing_is_refused(admin, log, query):
+    log(a_record(1))
+
+    response = admin.get(f"/access-logs/019cebab-8748-7000-8000-000000000001?{query}")
+
+    assert response.json()["errors"][0]["field"] == query.partition("=")[0]
+
+
+def test_an_answer_has_a_tag(admin, log):
+    log(a_record(1))
+    path = "/access-logs/019cebab-8748-7000-8000-000000000001"
+
+    tag = admin.get(path).headers["ETag"]
+
+    assert admin.get(path, headers={"If-None-Match": tag}).status_code == 304
+
+
+def test_the_history_of_too_many_changes_is_not_read(admin, visits, monkeypatch):
+    from gatewall.operations import redecision  # noqa: PLC0415
+
+    decision_id = visits(cookie="a=b")
+    a_rule_row("new", "nothing", "path")
+    monkeypatch.setattr(redecision, "MAX_REVISIONS", 0)
+
+    assert entry(admin, decision_id, again="true")["again"]["undecidable"] in {None, "waf-rules"}
+    assert not redecision.history_since(0, 1).row_is_as_of(0, "waf-rules", 1)

@@ -1,0 +1,154 @@
+"""The filters of ``GET /access-logs``."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from audit.log_filters import FILTERS, PARAMETERS
+from tests.cast import CLIENT, NOW, OFFICE
+from tests.logs import listed, numbers
+from tests.records import a_record
+
+pytestmark = pytest.mark.django_db
+
+HOUR_AGO = datetime.fromtimestamp(NOW - 3600, UTC).isoformat().replace("+00:00", "Z")
+
+WRONG = {
+    "status": ("4e2", "-1", "9" * 19, "99", "600", "", "\u0662\u0660\u0660", "200.0", " 200"),
+    "client_ip": ("10.0.0.1/8", "somewhere", "", "1.2.3.4/33", "::1/129", "fe80::1%eth0", "*"),
+    "decision_id": ("1", "", "x" * 36, "019cebab-8748-7000-8000-00000000000"),
+    "country_code": ("NZL", "N", "1", "N*", "\u0130Z"),
+    "method": ("get", "", "GET POST", "G" * 33),
+    "scheme": ("ftp", "HTTPS", ""),
+    "host": ("a b", "office.example:443", "http://office.example", "a/b", "-x"),
+    "outcome": ("denied", "", "DENY"),
+    "reason": ("because", "", "waf_rule"),
+    "decided_by": ("ip-black-list", "ip-black-list:", "ip-black-list:x", "users:1", ":1"),
+    "subject": ("bob", "user:", "user:-1", "admin:1"),
+    "subject_kind": ("admin", "User"),
+    "subject_id": ("x", str(2**63), "1.0"),
+    "rule_id": ("x", str(2**63), "-1"),
+    **dict.fromkeys(("credential_kind", "credential_state", "amr", "visible", "rule_action"), ("x", "\U0001f600")),
+    **dict.fromkeys(("latency_us", "latency_us_min", "latency_us_max"), ("", "x", "-1", "1.5")),
+    "policy_revision": ("", "x"),
+    **dict.fromkeys(("path", "query", "user_agent", "subject_name", "node"), ("x" * 2049, "*a" * 9)),
+    **dict.fromkeys(
+        ("start_time", "end_time"),
+        (
+            *("", "yesterday", "2026-01-01", "2026-01-01T00:00:00", "0001-01-01T00:00:00+14:00", "1773480413"),
+            *("9999-12-31T23:59:59-14:00", "2026-13-01T00:00:00Z"),
+        ),
+    ),
+    "cursor": ("", "x", "A" * 31, "A" * 33, "f" + "_" * 31, "\u00e9" * 32, "A" * 5000),
+    "page_size": ("0", "501", "-1", "x", "", "1e2", "9" * 30),
+    "count": ("", "yes", "TRUE", "1"),
+    "format": ("", "xml", "CSV", "api"),
+    **dict.fromkeys(("color", "exclude_color", "exclude_exclude_path", "exclude_latency_us_min", "search"), ("x",)),
+    **dict.fromkeys(("ordering", "page", "all", "exclude_start_time"), ("at", "1", "true", HOUR_AGO)),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_parameter_that_means_nothing_is_refused_by_its_name(admin, name):
+    for value in WRONG[name]:
+        for parameter in (name, *({f"exclude_{name}"} & set(PARAMETERS))):
+            response = admin.get("/access-logs", {parameter: value})
+
+            assert response.status_code == 400, value
+            assert [error["field"] for error in response.json()["errors"]] == [parameter]
+
+
+TWICE = ["path=a&path=b", "reason=waf-rule&reason=waf-rule", "cursor=x&cursor=y", "path=%00", "path=%ff"]
+
+
+@pytest.mark.parametrize("query", TWICE)
+def test_a_parameter_that_is_there_twice_or_is_no_text_is_refused(admin, query):
+    response = admin.get(f"/access-logs?{query}")
+
+    assert response.status_code == 400
+    assert response.json()["errors"][0]["field"] == query.partition("=")[0]
+
+
+def test_a_range_without_a_moment_in_it_is_refused(admin):
+    response = admin.get("/access-logs", {"start_time": HOUR_AGO, "end_time": HOUR_AGO})
+
+    assert response.json()["errors"][0]["field"] == "end_time"
+
+
+@pytest.mark.parametrize("name", sorted(FILTERS))
+def test_no_text_breaks_a_filter(admin, log, name):
+    log(a_record(1))
+
+    for value in ("%", "_", "\\", "a%'--", "\U0001f600", "*" * 2048, "{0}", "%s", "[a-z]", "!%"):
+        for parameter in {name, f"exclude_{name}"} & set(PARAMETERS):
+            response = admin.get("/access-logs", {parameter: value})
+            assert response.status_code in {200, 400}, response.json()
+
+
+def test_every_filter_with_an_exclusion_parts_the_rows_in_two(admin, log):
+    nothing = dict.fromkeys(("country_code", "host", "decided_by", "credential", "subject"))
+    other = {
+        "client_ip": "2001:db8::1",
+        "country_code": "DE",
+        "method": "POST",
+        "scheme": "http",
+        "host": "a.example",
+        "path": "/a",
+        "query": "b",
+        "user_agent": "c",
+        "status": 200,
+        "outcome": "allow",
+        "reason": "license-valid",
+        "decided_by": {"kind": "ip-white-list", "id": 1},
+        "rules": [{"id": 8, "name": "z", "action": "monitor"}],
+        "credential": {"kind": "license", "amr": [], "state": "not-valid"},
+        "subject": {"kind": "license", "id": 3, "name": ""},
+        "visible": ["uri"],
+        "latency_us": 1,
+        "policy_revision": 6,
+    }
+    log(
+        a_record(1, decided_by={"kind": "waf-rules", "id": 7}),
+        a_record(2, **nothing, rules=[], visible=[], query="", user_agent=""),
+        a_record(3, **other),
+    )
+    values = {
+        "decision_id": "019cebab-8748-7000-8000-000000000001",
+        "client_ip": CLIENT,
+        "country_code": "nz",
+        "method": "GET",
+        "scheme": "https",
+        "host": OFFICE,
+        "path": "/wiki",
+        "query": "page=1",
+        "user_agent": "curl/8",
+        "status": "403",
+        "outcome": "deny",
+        "reason": "waf-rule",
+        "decided_by": "waf-rules:7",
+        "decided_by_kind": "waf-rules",
+        "decided_by_id": "7",
+        "rule_id": "7",
+        "rule_name": "attack",
+        "rule_action": "block",
+        "credential_kind": "session-cookie",
+        "credential_state": "valid",
+        "amr": "pwd",
+        "visible": "host",
+        "subject": "user:2",
+        "subject_kind": "user",
+        "subject_id": "2",
+        "subject_name": "Bob",
+        "latency_us": "42",
+        "policy_revision": "5",
+        "node": "node-1",
+    }
+    assert {name for name, each in FILTERS.items() if each.excludes} == set(values)
+
+    for name, value in values.items():
+        chosen, others = numbers(listed(admin, **{name: value})), numbers(listed(admin, **{f"exclude_{name}": value}))
+        assert sorted(chosen + others) == [1, 2, 3], name
+        assert (1 in chosen, 3 in others) == (True, name != "node"), name
+        if FILTERS[name].empty is not None and name != "node":
+            assert numbers(listed(admin, **{name: ""})) == [2], name
+            assert sorted(numbers(listed(admin, **{f"exclude_{name}": ""}))) == [1, 3], name

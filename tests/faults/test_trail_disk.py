@@ -1,0 +1,80 @@
+"""The disk of the spool is full or read-only: every answer has a row, or is counted as one that has none."""
+
+import pytest
+
+from tests.faults.trail_scenes import a_disk, a_scene, wrong_after
+from tests.planes import Admin
+from tests.processes import wait_until
+from tests.trail import faults
+from tests.trail.account import account_of
+from tests.trail.visitors import Ledger, Visitors
+
+
+@pytest.fixture(scope="module")
+def scene(copied):
+    home, token = copied()
+    with a_disk(home / "spool") as disk, a_scene(home, token, disk=disk) as scene:
+        yield scene
+
+
+def figures(scene):
+    """Answers, rows, and losses told, until now; nobody visits."""
+    scene.trail.settle()
+    account = account_of(scene.visitors.ledger, scene.trail)
+    return account.answers, account.rows, account.told["dropped"]
+
+
+def test_on_a_full_disk_visitors_are_answered_and_what_is_missing_is_told_to_the_number(scene):
+    before = figures(scene)
+
+    wrong = wrong_after(scene, faults.disk_full)
+
+    answers, rows, dropped = (after - earlier for after, earlier in zip(figures(scene), before, strict=True))
+    assert wrong == []
+    assert dropped > 0
+    assert answers == rows + dropped
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        faults.disk_full_and_workers_killed,
+        faults.disk_read_only,
+        pytest.param(faults.disk_full_without_database, marks=pytest.mark.full),
+        pytest.param(faults.disk_full_and_everything_killed, marks=pytest.mark.full),
+    ],
+)
+def test_what_is_missing_is_told_to_the_number_whoever_is_killed_then(scene, fault):
+    assert wrong_after(scene, fault) == []
+
+
+def statuses(scene, answers=60):
+    """What visitors are answered, from now on."""
+    ledger = Ledger()
+    ports = [scene.stage.auth, scene.stage.control]
+    with Visitors(ledger, ports, scene.visitors.right[:1], rate=60) as visitors:
+        visitors.wait_for_more(answers)
+    scene.visitors.ledger.answers.update(ledger.answers)
+    return set(ledger.answers.values())
+
+
+def test_in_strict_mode_nobody_is_answered_on_a_full_disk_and_everybody_after_it(scene):
+    admin = Admin(scene.stage.control)
+    admin.put("/system/settings", audit_mode="strict")
+    try:
+        scene.disk.fill()
+        statuses(scene)  # what is left of the last block is used up
+        full = statuses(scene)
+        scene.disk.free()
+        wait_until(lambda: statuses(scene) == {200}, what="answers again")
+    finally:
+        scene.disk.free()
+        admin.put("/system/settings", audit_mode="best-effort")
+
+    assert full == {503}
+
+
+@pytest.mark.parametrize(("environment", "outcome"), [({"CI": "true"}, pytest.fail), ({}, pytest.skip)])
+def test_where_nothing_can_be_mounted_a_build_server_fails_and_others_say_not_run(tmp_path, environment, outcome):
+    with pytest.raises(outcome.Exception, match="NOT RUN"), a_disk(tmp_path / "spool", environment, size="much"):
+        pass

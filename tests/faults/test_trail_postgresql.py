@@ -1,0 +1,41 @@
+"""PostgreSQL is stopped or hangs under load, or everything is killed beside it: each answer has one row."""
+
+import shutil
+
+import pytest
+
+from tests.faults.trail_scenes import a_scene, wrong_after
+from tests.postgres import server
+from tests.processes import make_keys, manage
+from tests.trail import faults
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    home = tmp_path_factory.mktemp("home")
+    make_keys(home)
+    with server() as running:
+        for command in (["migrate", "--verbosity=0"], ["create_admin"], ["seed_waf_rules"], ["seed_domains"]):
+            manage(home, *command, DATABASE_URL=running.url)
+        with a_scene(home, server=running) as scene:
+            yield scene
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        faults.database_gone,
+        faults.database_hangs,
+        pytest.param(faults.everything, marks=pytest.mark.full),
+        pytest.param(faults.the_agent_after_its_commit, marks=pytest.mark.full),
+        pytest.param(faults.the_agent_between_commit_and_unlink, marks=pytest.mark.full),
+        pytest.param(faults.the_agent_between_aside_and_commit, marks=pytest.mark.full),
+    ],
+)
+def test_each_answer_has_one_row_whatever_happens_to_postgresql(scene, fault):
+    assert wrong_after(scene, fault) == []
+
+
+def test_each_answer_has_one_row_although_the_agent_died_before_its_commit(scene):
+    assert wrong_after(scene, faults.the_agent_before_its_commit) == []

@@ -1,0 +1,58 @@
+"""Hosts whose access log is held against what their visitors were answered, for the short form of tests.trail."""
+
+import os
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.planes import furnish, right_answers
+from tests.postgres import Server
+from tests.trail import nemesis, report
+from tests.trail.account import Trail, account_of
+from tests.trail.disk import NoMount, SmallDisk, small_disk
+from tests.trail.faults import Scene
+from tests.trail.stage import Stage
+from tests.trail.visitors import Ledger, Visitors
+
+_RATE = 60
+_NOT_RUN = "NOT RUN: faults of the disk, because nothing can be mounted here"
+
+
+@contextmanager
+def a_scene(
+    home: Path, token: str = "", *, disk: SmallDisk | None = None, server: Server | None = None, **changes: str
+) -> Iterator[Scene]:
+    """Both planes and the agent on a state folder, furnished unless there is a token, with nobody visiting yet."""
+    if server:
+        changes["DATABASE_URL"] = server.url
+    with Stage(home, inside=disk.inside if disk else (), **changes) as stage:
+        stage.start("auth", "control", "agent")
+        right = right_answers(token or furnish(stage.control))
+        trail = Trail(home, disk.seen if disk else home / "spool", server.url if server else "")
+        visitors = Visitors(Ledger(), [stage.auth] * 4 + [stage.control] * 2, right, rate=_RATE)
+        choice = random.Random(6)  # noqa: S311 - a seed
+        yield Scene(stage, trail, visitors, choice, disk, server, longest_outage=2)
+
+
+def wrong_after(scene: Scene, *faults: nemesis.Fault) -> list[str]:
+    """Do these faults while visitors come; what is wrong with the access log afterwards."""
+    with scene.visitors as visitors:
+        for fault in faults:
+            nemesis.do(scene, fault)
+    scene.trail.settle()
+    return report.failures(account_of(visitors.ledger, scene.trail), visitors.ledger)
+
+
+@contextmanager
+def a_disk(folder: Path, environment: Mapping[str, str] = os.environ, size: str = "8m") -> Iterator[SmallDisk]:
+    """A small disk on a folder. Where none can be mounted, the test is not run, or fails on a build server."""
+    try:
+        with small_disk(folder, size) as disk:
+            yield disk
+    except NoMount as why:
+        if environment.get("CI") == "true":
+            pytest.fail(f"{_NOT_RUN} ({why})")
+        pytest.skip(f"{_NOT_RUN} ({why})")

@@ -1,0 +1,152 @@
+"""From the spool to the database: every record once, whatever happens in between."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from audit import ingest
+from audit.models import AccessLog, AccessLogRule, SpanCount, SpoolSegment, UseCount
+from audit.segments import segment_files
+from tests.cast import NOW
+from tests.records import a_record
+from tests.spooling import answers_counted, spooled
+from tests.spools import records
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "spool"
+
+
+def ids():
+    return sorted(str(row) for row in AccessLog.objects.values_list("decision_id", flat=True))
+
+
+def test_every_record_is_a_row_and_the_file_is_gone(folder):
+    spooled(folder, records(300))
+
+    assert ingest.ship(folder).records == 300
+    assert ids() == [record.decision_id for record in records(300)]
+    assert segment_files(folder) == []
+
+
+def test_a_row_says_what_the_record_says(folder):
+    record = a_record(at=NOW + 0.25)
+    spooled(folder, [record])
+    ingest.ship(folder)
+
+    row = AccessLog.objects.get()
+
+    assert row.at == datetime.fromtimestamp(NOW + 0.25, UTC)
+    assert (row.node, row.client_ip, row.host, row.path) == ("node-1", record.client_ip, record.host, record.path)
+    assert (row.rules, row.credential, row.visible) == (record.rules, record.credential, record.visible)
+    assert {"kind": row.decided_by_kind, "id": row.decided_by_id} == record.decided_by
+    assert {"kind": row.subject_kind, "id": row.subject_id, "name": row.subject_name} == record.subject
+    assert AccessLogRule.objects.get().rule_id == 7
+
+
+def test_a_segment_that_is_being_written_is_shipped_as_far_as_it_goes(folder):
+    writer = spooled(folder, records(3), close=False)
+
+    assert ingest.ship(folder).records == 3
+    writer.write(a_record(3))
+    assert (ingest.ship(folder).records, ingest.ship(folder).records) == (1, 0)
+    assert len(segment_files(folder)) == 1
+
+    writer.close()
+    assert ingest.ship(folder).records == 0
+    assert segment_files(folder) == []
+    assert AccessLog.objects.count() == 4
+
+
+def test_dying_between_commit_and_unlink_doubles_nothing(folder, monkeypatch):
+    spooled(folder, records(5))
+    (path,) = segment_files(folder)
+    data = path.read_bytes()
+    ingest.ship(folder)
+    path.write_bytes(data)
+
+    assert ingest.ship(folder).records == 0
+    assert AccessLog.objects.count() == 5
+    assert segment_files(folder) == []
+
+
+@pytest.mark.parametrize("step", ["_insert", "add_counts", "_move"])
+def test_dying_within_the_transaction_loses_nothing(folder, monkeypatch, step):
+    spooled(folder, records(5))
+    with monkeypatch.context() as patch:
+        patch.setattr(ingest, step, lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            ingest.ship(folder)
+
+    assert (AccessLog.objects.count(), SpanCount.objects.count(), SpoolSegment.objects.count()) == (0, 0, 0)
+    assert ingest.ship(folder).records == 5
+    assert AccessLog.objects.count() == 5
+
+
+def test_who_is_overtaken_by_another_leaves_the_rest_to_the_next_pass(folder, monkeypatch):
+    spooled(folder, records(5))
+    insert, overtaken = ingest._insert_batch, []
+
+    def overtake(*batch):
+        if not overtaken:
+            overtaken.append(True)
+            ingest.ship(folder)
+        return insert(*batch)
+
+    monkeypatch.setattr(ingest, "_insert_batch", overtake)
+    ingest.ship(folder)
+
+    assert AccessLog.objects.count() == 5
+    assert answers_counted() == 5
+    assert segment_files(folder) == []
+
+
+def test_a_file_in_which_nothing_is_new_costs_no_query(folder, django_assert_num_queries):
+    spooled(folder, records(3), close=False)
+    looked = {}
+    ingest.ship(folder, looked)
+
+    with django_assert_num_queries(0):
+        ingest.ship(folder, looked)
+
+
+def test_a_record_that_is_there_already_is_not_there_twice(folder):
+    spooled(folder, records(3))
+    ingest.ship(folder)
+    spooled(folder, records(5))
+
+    assert ingest.ship(folder).records == 2
+    assert AccessLog.objects.count() == 5
+
+
+def test_half_a_character_is_no_obstacle(folder):
+    spooled(folder, [a_record(1, user_agent="\ud83d", path="/\0")])
+
+    assert ingest.ship(folder).records == 1
+    assert (AccessLog.objects.get().user_agent, AccessLog.objects.get().path) == ("?", "/\ufffd")
+
+
+def test_what_waits_in_the_spool_is_told(folder):
+    writer = spooled(folder, records(3), close=False)
+    ingest.ship(folder)
+    (path,) = segment_files(folder)
+    with path.open("ab") as file:
+        file.write(b"\xf1\x97")  # in the middle of a write
+
+    assert ingest.ship(folder).waiting_bytes == 2
+    writer.close()
+
+
+def test_rows_that_decide_are_counted_with_their_last_use(folder):
+    spooled(folder, [a_record(n, at=NOW + n) for n in range(4)])
+    ingest.ship(folder)
+    spooled(folder, [a_record(9, at=NOW - 50)])
+    ingest.ship(folder)
+
+    use = UseCount.objects.get(kind="waf-rules", row_id=7)
+
+    assert use.count == 5
+    assert use.last_at == datetime.fromtimestamp(NOW + 3, UTC)

@@ -1,0 +1,154 @@
+"""The thread of the agent that ships: what it does, what it says of itself, and that it goes on."""
+
+import logging
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import time_machine
+from django.conf import settings
+from django.db import OperationalError
+
+from audit import ingest, retention
+from audit.models import AccessLog
+from audit.spool import SpoolWriter
+from gatewall import system_settings
+from gatewall.models import Node
+from gatewall.shipping import log_shipper
+from gatewall.shipping.agent import Agent
+from gatewall.shipping.log_shipper import LogShipper
+from gatewall.snapshot.places import policy_files, run_folder
+from gatewall.snapshot.wake import AgentLock
+from tests.cast import NOW
+from tests.processes import wait_until
+from tests.records import a_record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def spool(tmp_path):
+    return tmp_path / "spool"
+
+
+@pytest.fixture
+def shipper(spool):
+    return LogShipper(spool)
+
+
+@pytest.fixture
+def writer(spool):
+    writer = SpoolWriter(spool, "node-1")
+    yield writer
+    writer.close()
+
+
+def test_a_turn_ships_what_is_there(shipper, writer):
+    writer.write(a_record(1, at=time.time()))
+
+    shipper.turn()
+
+    assert AccessLog.objects.count() == 1
+    assert shipper.problem == ""
+    assert shipper.state().spooled_bytes == 0
+
+
+def test_before_the_first_turn_nothing_is_known_of_the_log(shipper):
+    assert shipper.state().lag_seconds is None
+
+
+def test_a_database_that_fails_is_said_once_and_again_when_it_works(shipper, writer, monkeypatch, caplog):
+    writer.write(a_record(1, at=time.time()))
+    with monkeypatch.context() as patch, caplog.at_level(logging.INFO):
+        patch.setattr(ingest, "add_counts", lambda _: (_ for _ in ()).throw(OperationalError("gone")))
+        for _ in range(3):
+            shipper.turn()
+        assert "OperationalError" in shipper.problem
+        assert len(caplog.records) == 1
+    with caplog.at_level(logging.INFO):
+        shipper.turn()
+
+    assert [record.message for record in caplog.records][1:] == ["agent: shipping again"]
+    assert AccessLog.objects.count() == 1
+
+
+def test_a_file_that_cannot_be_read_is_said_and_holds_no_other_up(shipper, spool, writer):
+    (spool / "0.spool").mkdir(parents=True)
+    writer.write(a_record(1, at=time.time()))
+
+    shipper.turn()
+
+    assert "IsADirectoryError" in shipper.problem
+    assert AccessLog.objects.count() == 1
+
+
+def test_rows_older_than_the_setting_go_within_the_hour(shipper, writer):
+    system_settings.change(actor="alice", access_log_retention_days=2)
+    with time_machine.travel(datetime.fromtimestamp(NOW, UTC), tick=False) as clock:
+        for number, age in enumerate([timedelta(), timedelta(days=1), timedelta(days=3)]):
+            writer.write(a_record(number, at=NOW - age.total_seconds()))
+        shipper.turn()
+        assert AccessLog.objects.count() == 2
+        clock.shift(timedelta(days=1, seconds=1))
+        shipper.turn()
+        assert AccessLog.objects.count() == 1
+
+
+def test_what_is_too_old_goes_in_parts_and_then_once_an_hour(shipper, writer, monkeypatch):
+    monkeypatch.setattr(log_shipper, "_PRUNED_AT_ONCE", 2)
+    monkeypatch.setattr(retention, "_AT_ONCE", 2)
+    left = []
+    with time_machine.travel(datetime.fromtimestamp(NOW, UTC), tick=False) as clock:
+        for number in range(5):
+            writer.write(a_record(number, at=NOW - 40 * 86_400 + number, rules=[]))
+        for minutes in (0, 0, 0, 1, 59):
+            clock.shift(timedelta(minutes=minutes))
+            shipper.turn()
+            left.append(AccessLog.objects.count())
+            if len(left) == 3:
+                writer.write(a_record(9, at=NOW - 40 * 86_400, rules=[]))
+
+    assert left == [3, 1, 0, 1, 0]
+
+
+@pytest.fixture
+def agent(shipper):
+    run = run_folder(settings.CONFIG.home)
+    with AgentLock(run).held():
+        yield Agent(policy_files(settings.CONFIG), run, "here", shipper)
+
+
+def test_the_agent_says_how_far_the_log_is(agent, shipper, writer):
+    agent.turn()
+    assert Node.objects.get().log_lag_seconds is None
+
+    with time_machine.travel(datetime.now(UTC) + timedelta(seconds=2)):
+        shipper.turn()
+        agent.turn()
+
+    assert 0 <= Node.objects.get().log_lag_seconds < 60
+
+
+def test_the_agent_says_that_the_log_is_not_shipped(agent, shipper, writer, monkeypatch):
+    writer.write(a_record(1, at=time.time()))
+    monkeypatch.setattr(ingest, "add_counts", lambda _: (_ for _ in ()).throw(OperationalError("gone")))
+    shipper.turn()
+
+    agent.turn()
+
+    assert "access log is not shipped" in Node.objects.get().problem
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_bug_does_not_end_the_shipping(shipper, monkeypatch, caplog):
+    passes = []
+    monkeypatch.setattr(shipper, "_tidy", lambda _: None)
+    monkeypatch.setattr(log_shipper, "_checkpoint", lambda: None)
+    monkeypatch.setattr(ingest, "ship", lambda *_: 1 / 0)
+
+    with shipper.shipping():
+        wait_until(lambda: not shipper._thread.is_alive(), what="the bug")
+        monkeypatch.setattr(ingest, "ship", lambda *_: passes.append(1) or ingest.Shipped())
+        shipper.keep_going()
+        assert "a bug" in caplog.text
+        wait_until(lambda: passes and not shipper.problem, what="the next pass")

@@ -1,0 +1,24 @@
+"""Puts records into a spool and counts what was counted of them in the database."""
+
+from pathlib import Path
+
+from audit.models import SpanCount
+from audit.records import AccessRecord
+from audit.spool import SpoolWriter
+from audit.summaries import Summary
+
+
+def spooled(folder: Path, records: list[AccessRecord], *, close: bool = True, **options: int) -> SpoolWriter:
+    """A writer that has written these records, and has let go of its file unless it is to be kept open."""
+    writer = SpoolWriter(folder, "node-1", **options)
+    for record in records:
+        writer.write(record)
+    if close:
+        writer.close()
+    return writer
+
+
+def answers_counted() -> int:
+    """How many answers the counts per minute know."""
+    minutes = SpanCount.objects.filter(kind="outcome", width=60)
+    return sum(Summary.from_text(row.counts, 0).total for row in minutes)

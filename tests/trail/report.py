@@ -1,0 +1,96 @@
+"""The report of a run: a line of figures for each kind of fault, and the whole."""
+
+import platform
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+import psutil
+
+from tests.trail.account import Account, Trail, decided_at
+from tests.trail.nemesis import Event
+from tests.trail.visitors import Ledger
+
+_HEAD = (
+    "Fault | times | kills | answers | rows | missing | told: dropped, damaged, torn "
+    "| longest silence, s | caught up after, s"
+)
+
+
+def failures(account: Account, ledger: Ledger) -> list[str]:
+    """What must not be, in words; nothing if all is well."""
+    told = account.told
+    surplus = told["dropped"] + told["damaged"] - len(account.missing)
+    wrong = {
+        "answers without a row and without a word": account.lost,
+        "rows or decisions that are there twice": account.doubled,
+        "rows that say another status than the answer": account.different,
+        "counts per minute that differ from the rows": account.miscounted,
+        "answers of 5xx": ledger.errors(),
+        "answers that are not the right ones": ledger.wrong.total() - ledger.errors(),
+        "rows without an answer, beyond those in flight": max(0, account.unanswered - ledger.broken),
+        "losses told beyond those there were and those in flight": max(0, surplus - ledger.broken),
+    }
+    return [f"{number} {words}" for words, number in wrong.items() if number]
+
+
+def table(events: Sequence[Event], account: Account, ledger: Ledger, trail: Trail) -> str:
+    """The faults as a table of Markdown: what was answered from the beginning of each until the next one."""
+    starts = [event.since for event in events]
+    answers = _by_fault(events, starts, (decided_at(decision) for decision in ledger.answers))
+    rows = _by_fault(events, starts, (decided_at(decision) for decision, _status in trail.rows()))
+    missing = _by_fault(events, starts, (decided_at(decision) for decision in account.missing))
+    told = {kind: Counter[str]() for kind in ("dropped", "damaged", "torn")}
+    for kind, count, at in trail.gaps():
+        for fault in _by_fault(events, starts, [at]):
+            told[kind][fault] += count
+    lines = [f"| {_HEAD} |", "|---|" + "---:|" * 8]
+    for fault in sorted({event.fault for event in events}):
+        own = [event for event in events if event.fault == fault]
+        figures = [
+            len(own),
+            sum(event.kills for event in own),
+            answers[fault],
+            rows[fault],
+            missing[fault],
+            ", ".join(str(counts[fault]) for counts in told.values()),
+            f"{max(event.silent_seconds for event in own):.1f}",
+            f"{max(event.behind_seconds for event in own):.1f}",
+        ]
+        lines.append(f"| {' | '.join(map(str, [fault, *figures]))} |")
+    return "\n".join(lines)
+
+
+def summary(account: Account, ledger: Ledger, kills: int) -> str:
+    """The whole run in a few lines."""
+    told = ", ".join(f"{account.told[kind]} {kind}" for kind in ("dropped", "damaged", "torn"))
+    lines = (
+        f"{account.answers} answers, {account.rows} rows, {kills} kills, {ledger.broken} questions cut off.",
+        f"Lost without a word: **{account.lost}**. Doubled: **{account.doubled}**. 5xx: **{ledger.errors()}**.",
+        f"Answers without a row: {len(account.missing)}. Told: {told}.",
+        f"Rows without an answer (in flight at a kill): {account.unanswered}.",
+        f"Rows that differ from the answer: {account.different}.",
+        f"Answers that were not the right ones (status given, status right): {dict(ledger.wrong)}.",
+        f"Difference between the counts per minute and the rows: {account.miscounted}.",
+    )
+    return "\n".join(f"* {line}" for line in lines)
+
+
+def machine() -> str:
+    """What it ran on."""
+    cores, load = psutil.cpu_count(), psutil.getloadavg()[1]
+    memory = psutil.virtual_memory().total / 2**30
+    return (
+        f"{datetime.now(UTC):%Y-%m-%d}, Linux {platform.release()}, Python {platform.python_version()}, {cores} cores, "
+        f"{memory:.0f} GiB, load {load:.1f}"
+    )
+
+
+def _by_fault(events: Sequence[Event], starts: Sequence[float], moments: Iterable[float]) -> Counter[str]:
+    """How many of these moments lie between the beginning of a fault and that of the next one."""
+    found: Counter[str] = Counter()
+    for moment in moments:
+        if (number := bisect_right(starts, moment)) > 0:
+            found[events[number - 1].fault] += 1
+    return found

@@ -1,0 +1,188 @@
+"""Both planes and the agent on one state folder, each to be killed and started again."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Self
+
+import psutil
+
+from gatewall.operations.launcher import free_port
+from tests.processes import (
+    environment,
+    is_listening,
+    manager,
+    no_agent_leads,
+    running,
+    wait_for,
+    wait_until,
+)
+
+WORKERS = 2
+_ORPHANS_SECONDS = 15
+GRACE_SECONDS = 6.0
+"""granian ends when a worker dies within 5.5 s of taking the place of one that died; a supervisor starts it again."""
+_GUNICORN = [sys.executable, "-m", "gunicorn", "-c", "deploy/gunicorn.conf.py", "gatewall.wsgi:application"]
+# The steps between which an agent dies, by what it calls: nothing in the product knows of this.
+_DYING_AGENT = """
+import os, signal, sys, threading
+from pathlib import Path
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+def dying(owner, name, when, concerns):
+    before = getattr(owner, name)
+    def call(self, *arguments, **options):
+        if threading.current_thread().name != "log-shipper" or not concerns(self):
+            return before(self, *arguments, **options)
+        if when == "after":
+            before(self, *arguments, **options)
+        os.kill(os.getpid(), signal.SIGKILL)
+    setattr(owner, name, call)
+
+def inserts_a_batch(_connection):
+    frame = sys._getframe()
+    while frame is not None and frame.f_code.co_name != "_insert_batch":
+        frame = frame.f_back
+    return frame is not None
+
+def is_a(suffix):
+    return lambda path: path.suffix == suffix
+
+owner, name, when, concerns = {
+    "before-commit": (BaseDatabaseWrapper, "commit", "before", inserts_a_batch),
+    "after-commit": (BaseDatabaseWrapper, "commit", "after", inserts_a_batch),
+    "before-unlink": (Path, "unlink", "before", is_a(".spool")),
+    "after-unlink": (Path, "unlink", "after", is_a(".spool")),
+    "after-aside": (Path, "write_bytes", "after", is_a(".aside")),
+}[sys.argv.pop(1)]
+dying(owner, name, when, concerns)
+import manage
+manage.main()
+"""
+AGENT_STEPS = ("before-commit", "after-commit", "before-unlink", "after-unlink", "after-aside")
+
+
+class Stage:
+    """The processes of one host. ``inside`` stands before each command, as ``nsenter`` does."""
+
+    def __init__(self, home: Path, *, inside: Sequence[str] = (), **changes: str) -> None:
+        self.home = home
+        self.auth, self.control = free_port(), free_port()
+        self.kills = 0
+        self.stubborn = 0
+        self._inside = list(inside)
+        ports = {"GATEWALL_AUTH_PORT": str(self.auth), "GATEWALL_PORT": str(self.control)}
+        self._environment = environment(home, **{"GATEWALL_WORKERS": str(WORKERS), **ports, **changes})
+        self._processes: dict[str, subprocess.Popen] = {}
+        self._ends = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ends.close()
+
+    def start(self, *names: str) -> None:
+        """Start the planes ``auth`` and ``control`` and the ``agent``, those that do not run; return when they work."""
+        missing = [name for name in names if name not in self._processes]
+        for name in missing:
+            self._start(name, _GUNICORN if name == "control" else manager("data_plane" if name == "auth" else name))
+        for name in missing:
+            self._wait_for(name)
+
+    def kill(self, name: str) -> None:
+        """Kill -9 a master or the agent; return when its workers are gone, too."""
+        process = self._processes.pop(name)
+        family = self._family(process)
+        process.kill()
+        process.wait()
+        self.kills += 1
+        end = time.monotonic() + _ORPHANS_SECONDS
+        while any(_is_alive(child) for child in family):
+            if time.monotonic() > end:  # a control plane's worker that waits for the database looks at its parent later
+                self.stubborn += 1
+                for child in family:
+                    self.kill_process(child.pid)
+            time.sleep(0.05)
+
+    def kill_worker(self, name: str, choice: random.Random) -> bool:
+        """Kill -9 one worker of a plane; False if there is none that may be killed yet."""
+        if not (workers := self.workers(name, older_than=GRACE_SECONDS if name == "auth" else 0.0)):
+            return False
+        self.kill_process(choice.choice(workers))
+        return True
+
+    def kill_process(self, process: int) -> None:
+        """Kill -9 a process, unless it is gone already."""
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+            self.kills += 1
+
+    def wait_for_workers(self, name: str) -> None:
+        """Return when a plane has all its workers."""
+        wait_until(lambda: len(self.workers(name)) >= WORKERS, what=f"workers of {name}")
+
+    def stop(self, *names: str) -> None:
+        """Ask processes to end, and wait for it."""
+        for name in names:
+            self._processes[name].send_signal(signal.SIGTERM)
+        for name in names:
+            self._processes.pop(name).wait(30)
+
+    def agent_dies(self, step: str, seconds: float = 90) -> None:
+        """Run an agent that dies at one step of its shipping; return when it has."""
+        self._start("dying agent", [sys.executable, "-c", _DYING_AGENT, step, "agent"])
+        process = self._processes.pop("dying agent")
+        assert process.wait(seconds) == -signal.SIGKILL, (step, self.log("dying agent"))
+        self.kills += 1
+
+    def workers(self, name: str, older_than: float = 0.0) -> list[int]:
+        """The ids of a master's living workers."""
+        born_before = time.time() - older_than
+        return sorted(
+            child.pid
+            for child in self._family(self._processes[name])
+            if _is_alive(child) and child.create_time() <= born_before
+        )
+
+    def log(self, name: str) -> str:
+        """The end of what a process wrote."""
+        return (self.home / f"{name}.log").read_text(errors="replace")[-4000:]
+
+    def _start(self, name: str, command: Sequence[str]) -> None:
+        log = self.home / f"{name}.log"
+        self._processes[name] = self._ends.enter_context(
+            running([*self._inside, *command], log=log, env=self._environment)
+        )
+
+    def _wait_for(self, name: str) -> None:
+        process = self._processes[name]
+        if name == "agent":
+            wait_until(lambda: process.poll() is not None or not no_agent_leads(self.home), what="an agent that leads")
+            assert process.poll() is None, self.log(name)
+            return
+        port = self.auth if name == "auth" else self.control
+        wait_for(f"http://127.0.0.1:{port}/wall/health/live", process, self.home / f"{name}.log", 60)
+        self.wait_for_workers(name)
+
+    def _family(self, process: subprocess.Popen) -> list[psutil.Process]:
+        with suppress(psutil.NoSuchProcess):
+            return psutil.Process(process.pid).children()
+        return []
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def nobody_listens(port: int) -> bool:
+    """True if the port is free."""
+    return not is_listening(port)

@@ -1,0 +1,165 @@
+"""Visitors who ask at a fixed rate, whatever happens, and the ledger of every answer that they were given."""
+
+import itertools
+import re
+import socket
+import threading
+import time
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from typing import Self
+from uuid import UUID
+
+from tests.planes import RightAnswers
+
+_HEAD = re.compile(
+    rb"HTTP/1\.1 (?P<status>\d{3}) .*\r\nx-gatewall-decision-id: (?P<decision>[0-9a-f-]{36})\r\n",
+    re.DOTALL | re.IGNORECASE,
+)
+_LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
+_PATIENCE_SECONDS = 10
+
+
+class NoAnswer(OSError):
+    """The connection ended before the answer did."""
+
+
+class Ledger:
+    """What was answered: the status by decision, and when. Shared by all visitors."""
+
+    def __init__(self) -> None:
+        self.answers: dict[UUID, int] = {}
+        self.times: dict[int, array[float]] = {}
+        self.repeated = 0
+        self.broken = 0
+        self.refused = 0
+        self.wrong: Counter[tuple[int, int]] = Counter()
+        self.slowest = 0.0
+        self._lock = threading.Lock()
+
+    def add(self, port: int, decision: UUID, status: int, right: int, due: float) -> None:
+        """Write down an answer that was due to be asked for at a moment (monotonic)."""
+        now = time.monotonic()
+        with self._lock:
+            self.repeated += decision in self.answers
+            self.answers[decision] = status
+            self.times.setdefault(port, array("d")).append(now)
+            self.slowest = max(self.slowest, now - due)
+            if status != right:
+                self.wrong[status, right] += 1
+
+    def lose(self, *, asked: bool) -> None:
+        """Write down a connection that broke, with a question under way or before there was one."""
+        with self._lock:
+            self.broken += asked
+            self.refused += not asked
+
+    @property
+    def newest(self) -> UUID:
+        """The last decision that was answered."""
+        with self._lock:
+            return next(reversed(self.answers))
+
+    def errors(self) -> int:
+        """How many answers were a 5xx."""
+        return sum(number for (status, _), number in self.wrong.items() if status >= 500)
+
+    def silence(self, since: float, until: float) -> float:
+        """The longest time that one port gave no answer between two moments (monotonic)."""
+        return max(_longest_pause(moments, since, until) for moments in list(self.times.values()))
+
+
+def _longest_pause(moments: "array[float]", since: float, until: float) -> float:
+    inside = [since, *moments[bisect_left(moments, since) : bisect_right(moments, until)], until]
+    return max(after - before for before, after in itertools.pairwise(inside))
+
+
+class Visitors:
+    """Ask each of the ports over keep-alive connections, so many questions a second together.
+
+    A connection that is behind asks without a pause until it has caught up: what a fault holds back is asked
+    for afterwards, and the time is measured from when the question was due.
+    """
+
+    def __init__(self, ledger: Ledger, ports: Sequence[int], right: RightAnswers, *, rate: float) -> None:
+        self.ledger = ledger
+        self._stop = threading.Event()
+        self._questions = [(_wire(headers), verdict.status) for headers, verdict in right]
+        self._between = len(ports) / rate
+        self.right = right
+        self._ports = ports
+        self._rate = rate
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> Self:
+        self._stop.clear()
+        self._threads = [
+            threading.Thread(target=self._run, args=(port, number / self._rate), daemon=True)
+            for number, port in enumerate(self._ports)
+        ]
+        for thread in self._threads:
+            thread.start()
+        self.wait_for_more(len(self._threads))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def wait_for_more(self, answers: int = 100, seconds: float = 60) -> None:
+        """Return after so many answers more; fail when they do not come."""
+        goal, deadline = len(self.ledger.answers) + answers, time.monotonic() + seconds
+        while len(self.ledger.answers) < goal:
+            assert time.monotonic() < deadline, f"{goal - len(self.ledger.answers)} of {answers} answers did not come"
+            time.sleep(0.02)
+
+    def _run(self, port: int, offset: float) -> None:
+        due, asked = time.monotonic() + offset, 0
+        while not self._stop.is_set():
+            connected = False
+            try:
+                with socket.create_connection(("127.0.0.1", port), _PATIENCE_SECONDS) as connection:
+                    connected = True
+                    while not self._stop.is_set():
+                        self._stop.wait(max(0.0, due - time.monotonic()))
+                        self._ask(connection, port, asked, due)
+                        due, asked = due + self._between, asked + 1
+            except OSError:
+                self.ledger.lose(asked=connected)
+                due = max(due, time.monotonic() - _PATIENCE_SECONDS) + self._between
+                self._stop.wait(0.02)
+
+    def _ask(self, connection: socket.socket, port: int, number: int, due: float) -> None:
+        question, right = self._questions[number % len(self._questions)]
+        connection.sendall(question)
+        head = _read_answer(connection)
+        if (found := _HEAD.match(head)) is None:
+            raise NoAnswer("no decision in the answer")
+        self.ledger.add(port, UUID(found["decision"].decode()), int(found["status"]), right, due)
+
+
+def _wire(headers: dict[str, str]) -> bytes:
+    lines = ["GET /wall/auth HTTP/1.1", "Host: gate", *(f"{name}: {value}" for name, value in headers.items())]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def _read_answer(connection: socket.socket) -> bytes:
+    """Read one answer to its end; return its head."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += _receive(connection)
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = _LENGTH.search(head + b"\r\n")
+    missing = (int(length[1]) if length else 0) - len(body)
+    while missing > 0:
+        missing -= len(_receive(connection))
+    return head + b"\r\n"
+
+
+def _receive(connection: socket.socket) -> bytes:
+    if not (data := connection.recv(65536)):
+        raise NoAnswer("the connection was closed")
+    return data

@@ -1,0 +1,41 @@
+"""Which rows of the policy have changed since when."""
+
+import pytest
+
+from gatewall.changes import Resource
+from gatewall.forwardauth.change_history import ChangeHistory
+
+
+def test_of_revisions_before_and_behind_its_own_a_history_knows_nothing():
+    history = ChangeHistory(known_from=5, newest=9)
+
+    quiet = [history.row_is_as_of(revision, Resource.WAF_RULES, 1) for revision in (4, 5, 9, 10)]
+
+    assert quiet == [False, True, True, False]
+
+
+def test_a_change_counts_for_what_was_before_it():
+    history = ChangeHistory(known_from=0, newest=9)
+    history.add(5, [{"resource": "waf-rules", "id": 1, "before": {}, "after": {}}], [{"resource": "waf-rules"}])
+
+    assert [history.row_is_as_of(revision, Resource.WAF_RULES, 1) for revision in (4, 5)] == [False, True]
+    assert history.row_is_as_of(4, Resource.WAF_RULES, 2)
+    assert not history.resource_is_as_of(4, Resource.WAF_RULES)
+    assert history.resource_is_as_of(4, Resource.DOMAINS)
+
+
+@pytest.mark.parametrize("counts", [[{"resource": "waf-rules"}], None], ids=["too many", "not recorded"])
+def test_changes_that_are_not_listed_count_for_every_row(counts):
+    history = ChangeHistory(known_from=0, newest=9)
+    history.add(5, None, counts)
+
+    assert not history.row_is_as_of(4, Resource.WAF_RULES, 2)
+    assert history.setting_is_as_of(4, "waf_mode") is (counts is not None)
+
+
+def test_a_setting_changes_alone():
+    history = ChangeHistory(known_from=0, newest=9)
+    change = {"resource": "system/settings", "id": 1, "before": {"waf_mode": "off"}, "after": {"waf_mode": "block"}}
+    history.add(5, [change], [{"resource": "system/settings"}])
+
+    assert [history.setting_is_as_of(4, name) for name in ("waf_mode", "request_rate_per_minute")] == [False, True]

@@ -1,0 +1,185 @@
+"""No secret that can be told by its name, its looks or its place is left in a target, a header or a host."""
+
+import time
+from base64 import urlsafe_b64encode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.masking import masked_host, masked_path, masked_query, masked_text
+from tests.cast import BOBS_GIT_TOKEN, OPEN_LICENSE, a_session_token
+
+SECRET_NAMES = [
+    "access_token", "api_key", "apikey", "auth", "authorization", "client_secret", "code", "id_token", "jwt", "key",
+    "license", "otp", "pass", "passwd", "password", "private_token", "pwd", "refresh_token", "secret", "session",
+    "sessionid", "sig", "signature", "token", "totp", "X-Amz-Signature", "current_password", "recovery_key",
+    "challenge_token", "SAMLResponse", "accessToken", "service.token",
+]  # fmt: skip
+TOKENS = {"git token": BOBS_GIT_TOKEN, "license": OPEN_LICENSE, "session": a_session_token()}
+
+
+def encoded(text):
+    return "".join(f"%{ord(letter):02x}" for letter in text)
+
+
+SPELLINGS = {
+    "as it is": lambda name: name,
+    "capitals": str.upper,
+    "title case": str.title,
+    "encoded": encoded,
+    "encoded in capitals": lambda name: encoded(name).upper(),
+    "one letter encoded": lambda name: encoded(name[0]) + name[1:],
+    "encoded twice": lambda name: encoded(name).replace("%", "%25"),
+    "encoded three times": lambda name: encoded(name).replace("%", "%2525"),
+    "hyphen for underscore": lambda name: name.replace("_", "-"),
+    "encoded hyphen": lambda name: name.replace("_", "%2D"),
+    "no underscore": lambda name: name.replace("_", ""),
+    "space around": lambda name: f"+{name}%20",
+    "in a list": lambda name: f"user[{name}]",
+    "in an encoded list": lambda name: f"user%5B{name}%5D[]",
+    "of an object": lambda name: f"user.{name}",
+    "encoded of an object": lambda name: f"user%2E{name}.value",
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS)
+@pytest.mark.parametrize("name", SECRET_NAMES)
+def test_the_value_of_a_secret_name_is_masked(name, spelling):
+    sent = spelling(name)
+
+    assert masked_query(f"a=1&{sent}=canary&b=2") == f"a=1&{sent}=***&b=2"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "token=canary",
+        "a&token=canary",
+        "token=a=canary",
+        "token=canary&token=canary",
+        "a=1;token=canary",
+        "token=x;canary",
+        "token=x;y=canary",
+        "rd=https%3A%2F%2Foffice.example%2F%3Ftoken%3Dcanary",
+        "rd=https%253A%252F%252Foffice.example%252F%253Fa%253D1%2526token%253Dcanary",
+        "rd=/path?a=1%26password=canary",
+        "a%3D1%26token%3Dcanary",
+        "token%3Dcanary=1",
+        "next=https://bob:canary@office.example/",
+        "next=https%3A%2F%2Fbob%3Acanary%40office.example%2F",
+        "next=bob:canary@office.example",
+        "next=//:canary@office.example",
+        "a=password=canary",
+    ],
+)
+def test_a_secret_is_masked_wherever_it_stands(query):
+    assert "canary" not in masked_query(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("", "a", "token", "token=", "q=token", "tokens=1", "my_token=1", "a=%74oken&b", "&&", "=x", "a=1;b=2"),
+        *("mail=bob@office.example", "at=12:30", "a=b:c", "u=https://office.example/?q=1", "a=eyjafjallajokull.jpg"),
+        *("\xff%ff%zz=\x80", "a=%", "q=a+b", "x=https%3A%2F%2Foffice.example%2F"),
+    ],
+)
+def test_other_queries_stay_as_they_were_sent(query):
+    assert masked_query(query) == query
+
+
+@pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
+@pytest.mark.parametrize("spelling", [str, encoded, lambda text: encoded(text).replace("%", "%25")])
+@pytest.mark.parametrize(
+    ("mask", "text"),
+    [
+        (masked_query, "harmless={}"),
+        (masked_query, "{}"),
+        (masked_query, "a=1&b=x+{}&c"),
+        (masked_query, "{}=1"),
+        (masked_path, "/clone/{}/info/refs"),
+        (masked_path, "/{}"),
+        (masked_path, "/a;{}=x/b"),
+        (masked_path, "//bob:{}@office.example/repository.git"),
+        (masked_text, "git/2.43 {} (linux)"),
+        (masked_text, "git/2.43 (token={})"),
+    ],
+)
+def test_a_token_is_masked_under_any_name(token, spelling, mask, text):
+    sent = spelling(token)
+
+    shown = mask(text.format(sent))
+
+    assert "***" in shown
+    assert not any(part in shown for part in (token, sent, token[10:30]))
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("/proxy/https://bob:canary@office.example/x", "/proxy/https://***/x"),
+        ("/proxy/https:/bob:canary@office.example/x", "/proxy/https:/***/x"),
+        ("/bob%3Acanary%40office.example/x", "/***/x"),
+        ("/app;jsessionid=canary", "/app;***"),
+        ("/app;v=1;token=canary/x", "/app;***/x"),
+        ("/app%3Btoken%3Dcanary/x", "/***/x"),
+        ("/reset/token=canary", "/reset/***"),
+    ],
+)
+def test_a_secret_in_a_path_is_masked(path, shown):
+    assert masked_path(path) == shown
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "", "*", "/a/b%20c", "/@scope/name@1.2", "/a;v=1/b", "/v2/x/manifests/sha256:ab", "/a=1", "/~bob@work", "/%"],
+)
+def test_other_paths_stay_as_they_were_sent(path):
+    assert masked_path(path) == path
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("curl/8", "curl/8"),
+        ("bot (contact: bob@office.example; +https://office.example/)",) * 2,
+        ("fetch https://bob:canary@office.example/", "fetch https://***@office.example/"),
+        ("fetch https%3A//bob%3Acanary%40office.example/", "***"),
+    ],
+)
+def test_free_text_loses_its_secrets_alone(text, shown):
+    assert masked_text(text) == shown
+
+
+def test_a_token_in_a_host_name_is_masked():
+    assert masked_host(f"{BOBS_GIT_TOKEN.lower()}.office.example") == "***.office.example"
+    assert masked_host("gw.office.example") == "gw.office.example"
+
+
+HOSTILE = [
+    *("a:=" * 6000, ":" * 16_000, "eyJ" * 5000, "eyJ.eyJ" * 2000, "gwg_" * 4000, "a:b" * 5000 + " ", "%25" * 5000),
+    *("=&" * 8000, ";token" * 2500, "[" * 16_000, "a;" * 8000, "/a:b" * 4000, "@" * 16_000, "?a" * 8000, "-" * 16_000),
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize("mask", [masked_query, masked_path, masked_text, masked_host])
+def test_hostile_text_costs_no_more_than_its_length(mask, text):
+    began = time.process_time()
+
+    mask(text)
+    mask(f"a={text}")
+
+    assert time.process_time() - began < 0.5
+
+
+@given(st.text(st.characters(max_codepoint=255), max_size=40), st.sampled_from(list(TOKENS.values())))
+def test_a_token_is_masked_whatever_stands_before_it_in_its_argument(before, token):
+    text = "".join(letter for letter in before if letter.isascii() and not letter.isalnum() and letter not in "_-%")
+
+    assert token[10:30] not in masked_query(f"a={text}{token}")
+
+
+def test_base64_of_a_secret_under_a_secret_name_is_masked_too():
+    assert "Y2FuYXJ5" not in masked_query(f"auth={urlsafe_b64encode(b'canary').decode()}")
