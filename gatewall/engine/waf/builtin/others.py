@@ -128,7 +128,7 @@ OTHER_RULES = (
         r"|\.cookie\b[^\r]*;\W*(?:expires|domain)\W*=|\bhttp-equiv\W+set-cookie\b",
         Category.PROTOCOL,
         Severity.MEDIUM,
-        (Target.ARG_NAMES, Target.ARGS),
+        (Target.ARG_NAMES, Target.ARGS, Target.REFERER),
         "a link on another site that brings the name of a session along",
     ),
     BuiltinRule(
