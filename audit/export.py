@@ -3,12 +3,15 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 FORMATS = {"ndjson": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
 # The first four, their full-width forms, and white space that spreadsheets skip: OWASP, "CSV Injection".
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20\t\r\n")
+# Spreadsheets of many countries part cells at a semicolon, some are told to at others; quotes do not help then.
+_FORMULA_BEHIND = re.compile('([;|\t\r\n])(?=[ "]*[=+@\uff1d\uff0b\uff0d\uff20-])')
 
 
 def lines(rows: Iterable[Mapping[str, Any]], kind: str, names: Sequence[str]) -> Iterator[bytes]:
@@ -33,4 +36,5 @@ def _line(cells: Sequence[str]) -> bytes:
 def _cell(value: Any) -> str:
     """Return a value as a cell that no spreadsheet takes for a formula: what a visitor sent may look like one."""
     text = "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = _FORMULA_BEHIND.sub(r"\1'", text)
     return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text

@@ -7,7 +7,7 @@ it is missing. What cannot be a row is set aside as a file, and told as a gap.
 
 import logging
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -26,15 +26,14 @@ from audit.models import GapKind, LogGap, SpoolSegment
 from audit.records import AccessRecord, RecordRefused
 from audit.rollups import add_counts
 from audit.rows import COLUMNS, row_of
-from audit.segments import SEGMENT_BYTES, Segment, is_being_written, read_from, segment_files, segment_of
+from audit.segments import SEGMENT_BYTES, Looked, Segment, is_being_written, read_from, segment_files, segment_of
 
 logger = logging.getLogger(__name__)
 
 BATCH_BYTES = 1024 * 1024
 # Those of the database, and those of its driver for values that it cannot even send.
 _REFUSALS = (DataError, IntegrityError, ValueError, TypeError, OverflowError)
-# The names are ours, above.
-_LOG = f"INSERT INTO audit_accesslog ({', '.join(COLUMNS)}) VALUES ({', '.join(['%s'] * len(COLUMNS))})"  # noqa: S608
+_LOG = f"INSERT INTO audit_accesslog ({', '.join(COLUMNS)}) VALUES ({', '.join(['%s'] * len(COLUMNS))})"  # noqa: S608 - our own names
 _RULES = "INSERT INTO audit_accesslogrule (rule_id, at, decision_id) VALUES (%s, %s, %s)"
 
 
@@ -57,34 +56,27 @@ class Batch:
     bad: list[bytes] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Shipped:
-    """What one pass over the spool did: records brought to the database, and bytes that wait there still."""
-
-    records: int = 0
-    waiting_bytes: int = 0
+Stop = Callable[[], bool]
 
 
-Looked = dict[Path, tuple[int, int]]
-"""Of each file, how much there was when it was last read, and how many bytes of that were left."""
-
-
-def ship(folder: Path, looked: Looked | None = None) -> Shipped:
-    """Bring what is in the spool to the database. Raises django.db.Error.
+def ship(folder: Path, looked: Looked | None = None, should_stop: Stop = lambda: False) -> int:
+    """Bring what is in the spool to the database, until told to stop; return how many records. Raises django.db.Error.
 
     ``looked`` is what passes of one process remember, so that a file in which nothing is new costs no query.
     Raises OSError for the first file that cannot be read, when all others are shipped.
     """
     looked = {} if looked is None else looked
-    passes, failed = [], []
+    shipped, failed = 0, []
     for path in (*loss_files(folder), *segment_files(folder)):
+        if should_stop():
+            break
         try:
-            passes.append(_ship_file(path, looked))
+            shipped += _ship_file(path, looked, should_stop)
         except OSError as error:
             failed.append(error)
     if failed:
         raise failed[0]
-    return Shipped(sum(one.records for one in passes), sum(one.waiting_bytes for one in passes))
+    return shipped
 
 
 def forget(folder: Path, node: str, before: datetime) -> None:
@@ -100,55 +92,57 @@ def forget(folder: Path, node: str, before: datetime) -> None:
     SpoolSegment.objects.filter(node=node, shipped_at__lt=before).exclude(pk__in=there).delete()
 
 
-def _ship_file(path: Path, looked: Looked) -> Shipped:
+def _ship_file(path: Path, looked: Looked, should_stop: Stop) -> int:
     if path.suffix == LOSSES:
         return _book_losses(path, looked)
     finished = not is_being_written(path)  # asked first: after that, what is read is all there will ever be
-    shipped = _ship_segment(path, looked, finished=finished)
-    if finished:
+    shipped = _ship_segment(path, looked, should_stop, finished=finished)
+    if finished and not path.exists():
         looked.pop(path, None)
     return shipped
 
 
-def _book_losses(path: Path, looked: Looked) -> Shipped:
+def _book_losses(path: Path, looked: Looked) -> int:
     """Write down as a gap what a process of this host could not spool, each record once.
 
     The file stays: the next process that begins goes on with it.
     """
     losses = losses_of(path)
     if losses is None:
-        return _set_aside(path)
+        return 0 if is_being_written(path) else _set_aside(path)
     if looked.get(path) != (losses.count, 0):
         with transaction.atomic():
-            told = _position(losses.id) or 0
+            told = _claim(losses.id, losses.node, 0) if losses.count else 0
             if losses.count > told:
                 at = datetime.fromtimestamp(losses.at, UTC) if losses.at else timezone.now()
                 _tell(losses.node, GapKind.DROPPED, losses.count - told, at)
                 _move(losses.id, losses.node, losses.count)
         looked[path] = losses.count, 0
-    return Shipped()
+    return 0
 
 
-def _ship_segment(path: Path, looked: Looked, *, finished: bool) -> Shipped:
+def _ship_segment(path: Path, looked: Looked, should_stop: Stop, *, finished: bool) -> int:
     size = path.stat().st_size
     if not finished and path in looked and looked[path][0] == size:
-        return Shipped(0, looked[path][1])
+        return 0
     segment = segment_of(path)
     if segment is None:
-        return _set_aside(path) if finished else Shipped()
+        return _set_aside(path) if finished else 0
     shipped, position = 0, _position(segment.id) or segment.first
     while (batch := _next_batch(path, segment, position)).end > position:
         with write_lock.shared() if batch.end < size else nullcontext():
             inserted = _insert_batch(path, position, batch)
         if inserted is None:
-            return Shipped(shipped)  # the next pass begins where the other one is
+            return shipped  # the next pass begins where the other one is
         shipped, position = shipped + inserted, batch.end
+        looked[path] = position, 0
+        if should_stop():
+            return shipped
     waiting = max(0, path.stat().st_size - position)
     looked[path] = position + waiting, waiting
     if finished:
         _bury(path, segment, waiting)
-        waiting = 0
-    return Shipped(shipped, waiting)
+    return shipped
 
 
 def _next_batch(path: Path, segment: Segment, position: int) -> Batch:
@@ -164,7 +158,7 @@ def _insert_batch(path: Path, position: int, batch: Batch) -> int | None:
     counts = counted(row.record for row in batch.rows)  # the lock is held for as little as possible
     with transaction.atomic():
         _commit_for_sure()
-        if (_position(batch.segment.id) or batch.segment.first) != position:
+        if _claim(batch.segment.id, batch.segment.node, batch.segment.first) != position:
             return None
         partitions.prepare({partitions.day_of(row.columns[1]) for row in batch.rows}, timezone.now().date())
         kept = _insert(batch.rows, batch.bad)
@@ -186,10 +180,19 @@ def _commit_for_sure() -> None:
 
 
 def _position(id_: uuid.UUID) -> int | None:
-    """Return how far a file was read, or None. In a transaction, nobody else reads it until the end."""
-    rows = SpoolSegment.objects.filter(pk=id_)
-    row = (rows.select_for_update() if connection.in_atomic_block else rows).first()
-    return row.position if row else None
+    """Return how far a file was read, or None."""
+    return SpoolSegment.objects.filter(pk=id_).values_list("position", flat=True).first()
+
+
+def _claim(id_: uuid.UUID, node: str, first: int) -> int:
+    """Return how far a file was read, ``first`` if it was not yet. Nobody else reads it until the transaction ends."""
+    rows = SpoolSegment.objects.select_for_update().filter(pk=id_).values_list("position", flat=True)
+    if (position := rows.first()) is None:
+        # There is no row to lock: of two who make it, one waits for the other here.
+        made = SpoolSegment(id=id_, node=node, position=first, shipped_at=timezone.now())
+        SpoolSegment.objects.bulk_create([made], ignore_conflicts=True)
+        position = rows.get()
+    return position
 
 
 def _move(id_: uuid.UUID, node: str, position: int) -> None:
@@ -254,11 +257,11 @@ def _copy(table: str, columns: Iterable[str], rows: Iterable[tuple[Any, ...]]) -
             copy.write_row(row)
 
 
-def _set_aside(path: Path) -> Shipped:
+def _set_aside(path: Path) -> int:
     """Keep a file that does not say whose it is for a person to look at, where it blocks nothing."""
     aside.rename(path)
     _tell("", GapKind.DAMAGED, 1)
-    return Shipped()
+    return 0
 
 
 def _bury(path: Path, segment: Segment, torn_bytes: int) -> None:
@@ -270,7 +273,8 @@ def _bury(path: Path, segment: Segment, torn_bytes: int) -> None:
         size = path.stat().st_size
         with transaction.atomic():
             _commit_for_sure()
-            aside.keep(path, size - torn_bytes, 0, read_from(path, size - torn_bytes, torn_bytes))
-            _tell(segment.node, GapKind.TORN, 1)
-            _move(segment.id, segment.node, size)
+            if _claim(segment.id, segment.node, segment.first) < size:
+                aside.keep(path, size - torn_bytes, 0, read_from(path, size - torn_bytes, torn_bytes))
+                _tell(segment.node, GapKind.TORN, 1)
+                _move(segment.id, segment.node, size)
     path.unlink()

@@ -7,7 +7,7 @@ value keeps the rows that have none.
 import re
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -50,8 +50,15 @@ class Filter:
 
     condition: Condition
     empty: Q | None = None
-    schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string", "maxLength": MAX_TEXT})
+    schema: Mapping[str, Any] | None = None
     excludes: bool = True
+
+    @property
+    def shape(self) -> Mapping[str, Any]:
+        """The JSON schema: of any text, unless there is one of its own."""
+        if self.schema is not None:
+            return self.schema
+        return {"type": "string", "minLength": 0 if self.empty is not None else 1, "maxLength": MAX_TEXT}
 
 
 def _text(column: str, *, empty: Q | None = None) -> Filter:
@@ -80,7 +87,11 @@ def _like(pattern: re.Pattern[str], words: str, condition: Condition, *, empty: 
             raise ValueError(words)
         return condition(value)
 
-    return Filter(fitting, empty)
+    return Filter(fitting, empty, _pattern(pattern.pattern, empty))
+
+
+def _pattern(pattern: str, empty: Q | None) -> dict[str, Any]:
+    return {"type": "string", "pattern": f"^({pattern}){'?' if empty is not None else ''}$"}
 
 
 def _number(
@@ -107,7 +118,9 @@ def _row(name: str, kinds: Collection[str]) -> Filter:
             raise ValueError(f"kind:id, the kind one of {', '.join(kinds)}")
         return Q((f"{name}_kind", kind), (f"{name}_id", whole(number)))
 
-    return Filter(condition, Q((f"{name}_kind__isnull", True)))
+    # Who has no kind has no id, which there may be an index of.
+    empty = Q((f"{name}_id__isnull", True), (f"{name}_kind__isnull", True))
+    return Filter(condition, empty, _pattern(f"({'|'.join(kinds)}):[0-9]{{1,18}}", empty))
 
 
 def _client(value: str) -> Q:
@@ -144,7 +157,7 @@ def _none(column: str) -> Q:
 
 
 FILTERS: Mapping[str, Filter] = {
-    "decision_id": Filter(_decision),
+    "decision_id": Filter(_decision, None, {"type": "string", "format": "uuid"}),
     "client_ip": Filter(_client),
     "country_code": _like(
         _COUNTRY, "two letters", lambda value: Q(country_code=value.upper()), empty=_none("country_code")
@@ -161,7 +174,7 @@ FILTERS: Mapping[str, Filter] = {
     "decided_by": _row("decided_by", DECIDED_BY),
     "decided_by_kind": _one_of(DECIDED_BY, lambda value: Q(decided_by_kind=value), empty=_none("decided_by_kind")),
     "decided_by_id": _number("decided_by_id", empty=_none("decided_by_id")),
-    "rule_id": Filter(_rule, Q(rules=[]), {"oneOf": [{"type": "integer"}, {"type": "string", "maxLength": 0}]}),
+    "rule_id": Filter(_rule, Q(rules=[]), _number("", empty=Q()).schema),
     "rule_name": Filter(lambda value: Q(ListHolds("rules", value, part="name")), Q(rules=[])),
     "rule_action": _one_of(tuple(Action), lambda value: Q(ListHolds("rules", value, part="action")), empty=Q(rules=[])),
     "credential_kind": _one_of(
@@ -183,7 +196,7 @@ FILTERS: Mapping[str, Filter] = {
 """What may be asked of each field, by the name of its parameter."""
 
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {
-    name: each.schema
+    name: each.shape
     for field_name, each in FILTERS.items()
     for name in (field_name, *([f"{EXCLUDE}{field_name}"] if each.excludes else []))
 }

@@ -12,11 +12,14 @@ import time
 import uuid
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 SUFFIX = ".losses"
 _HEAD_BYTES = 512
 _COUNTS = struct.Struct("<Qd")  # how many, and when the last one was
+_MOST = 2**63  # no database has room for it
+_LAST_MOMENT = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 
 class LossCounter:
@@ -27,19 +30,22 @@ class LossCounter:
         self._node = node
         self._descriptor = -1
         self._before = 0
+        self._gone = 0
         self.count = 0
 
     def open(self) -> None:
-        """Take the file of a process that is gone, or make one, unless there is one already. Raises OSError."""
+        """Take the file of a process that is gone, or make one, unless ours is there still. Raises OSError."""
+        self._leave_if_removed()
         if self._descriptor >= 0:
             return
         if not any(self._adopt(path) for path in loss_files(self._folder)):
             self._create()
-        if self.count:
+        if self.count > self._gone:
             self._write(time.time())
 
     def add(self, at: float) -> None:
         """Count one record, lost at this moment (seconds since the epoch)."""
+        self._leave_if_removed()
         self.count += 1
         with suppress(OSError):  # it is in the number that the next one writes
             self._write(at)
@@ -49,6 +55,12 @@ class LossCounter:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+    def _leave_if_removed(self) -> None:
+        """Let go of a file that somebody removed: what was counted in it is gone with it."""
+        if self._descriptor >= 0 and not os.fstat(self._descriptor).st_nlink:
+            self.close()
+            self._before, self._gone = 0, self.count
 
     def _adopt(self, path: Path) -> bool:
         """Go on counting in a file that nobody holds: on a full disk there is no room for another."""
@@ -85,7 +97,7 @@ class LossCounter:
 
     def _write(self, at: float) -> None:
         if self._descriptor >= 0:
-            os.pwrite(self._descriptor, _COUNTS.pack(self._before + self.count, at), _HEAD_BYTES)
+            os.pwrite(self._descriptor, _COUNTS.pack(self._before + self.count - self._gone, at), _HEAD_BYTES)
 
 
 def _write_whole(descriptor: int, data: bytes) -> None:
@@ -108,9 +120,10 @@ def losses_of(path: Path) -> Losses | None:
     data = path.read_bytes()
     try:
         head = json.loads(data[:_HEAD_BYTES])
-        return Losses(uuid.UUID(head["id"]), str(head["node"])[:100], *_COUNTS.unpack_from(data, _HEAD_BYTES))
+        losses = Losses(uuid.UUID(head["id"]), str(head["node"])[:100], *_COUNTS.unpack_from(data, _HEAD_BYTES))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, struct.error):
         return None
+    return losses if losses.count < _MOST and 0 <= losses.at < _LAST_MOMENT else None
 
 
 def loss_files(folder: Path) -> list[Path]:

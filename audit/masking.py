@@ -56,7 +56,7 @@ def masked_path(path: str) -> str:
 
 def masked_text(text: str) -> str:
     """Return free text, such as a user agent, in which what looks like a secret is masked."""
-    if not _may_have_secret(text):
+    if "=" not in text and not _may_have_secret(text):
         return text
     masked = _without(_user_infos, _without(_tokens, text))
     # What shows only once it is decoded has no place in the text as it stands.

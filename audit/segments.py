@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,28 @@ def segment_files(folder: Path) -> list[Path]:
     """Return the segments in the spool, the oldest first."""
     if not folder.is_dir():
         return []
-    return sorted(folder.glob(f"*{SUFFIX}"), key=lambda path: path.stat().st_mtime_ns)
+    return sorted(folder.glob(f"*{SUFFIX}"), key=_written_at)
+
+
+Looked = dict[Path, tuple[int, int]]
+"""Of each file, how much there was when it was last read, and how many bytes of that were left."""
+
+
+def waiting_bytes(folder: Path, looked: Looked) -> int:
+    """Return how much lies in the segments that was not read yet; of one that was not looked at, all of it."""
+    total = 0
+    for path in segment_files(folder):
+        with suppress(FileNotFoundError):  # shipped in this moment
+            size, left = looked.get(path, (0, 0))
+            total += max(0, path.stat().st_size - size + left)
+    return total
+
+
+def _written_at(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:  # shipped in this moment
+        return 0
 
 
 def is_being_written(path: Path) -> bool:

@@ -152,13 +152,29 @@ class SpoolWriter:
         logger.error("access log: not synced: %s", error)
         self._give_up_segment()
 
+    def _leave_removed(self) -> None:
+        """Begin anew: nobody ships what stands in a file that somebody removed."""
+        logger.error("access log: the spool was removed, with what was in it")
+        self._give_up_segment()
+
     def _sync_until_closed(self) -> None:
+        self._keep_losses()
         while not self._stop.wait(_SYNC_SECONDS):
             self._sync_outside_lock()
+            self._keep_losses()
+
+    def _keep_losses(self) -> None:
+        """Have a place to count in before the disk is full, and tell what was lost although nobody asks any more."""
+        with self._lock, suppress(OSError):
+            if not self._stop.is_set():
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._losses.open()
 
     def _sync_outside_lock(self) -> None:
         """Sync a duplicate of the descriptor, so that no answer waits for the disk."""
         with self._lock:
+            if self._descriptor >= 0 and not os.fstat(self._descriptor).st_nlink:
+                self._leave_removed()
             if self._descriptor < 0 or not self._unsynced:
                 return
             self._unsynced = False

@@ -1,12 +1,11 @@
 """The statistics of the access log over HTTP."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
 from rest_framework import serializers
-from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -15,8 +14,7 @@ from audit.counts import DAY, HOUR, MINUTE, rule_of
 from audit.statistics import Bar, Window, WindowRefused
 from audit.summaries import Summary
 from gatewall.api.operations import operation
-from gatewall.api.queries import refuse_unknown_parameters
-from gatewall.api.serializers import MomentField
+from gatewall.api.queries import moment_in, refuse_unknown_parameters, refused_parameter, whole_number_in
 from gatewall.api.views import ApiView
 
 USUAL_WINDOW = timedelta(hours=24)
@@ -119,7 +117,7 @@ class AccessLogStats(ApiView):
             interval = _interval(request) or _usual_interval(window)
             bars = statistics.timeline(window, interval)
         except WindowRefused as refused:
-            raise _invalid(refused.field, str(refused)) from None
+            raise refused_parameter(refused.field, str(refused)) from None
         found = statistics.summaries(window, _KINDS)
         return Response(
             {
@@ -167,30 +165,16 @@ def _rules(counted: Summary) -> list[dict[str, object]]:
 
 def _window(request: Request) -> Window:
     """Return the window asked for. Raises WindowRefused, ValidationError."""
-    end = _moment(request, "end_time")
-    if (start := _moment(request, "start_time")) is not None:
+    end = moment_in(request, "end_time")
+    if (start := moment_in(request, "start_time")) is not None:
         return Window.of(start, end or timezone.now())
     window = Window.of((end or timezone.now()) - USUAL_WINDOW, end or timezone.now())
     return Window.until(window.end, USUAL_WINDOW)
 
 
-def _moment(request: Request, name: str) -> datetime | None:
-    if name not in request.query_params:
-        return None
-    try:
-        moment: datetime = MomentField().run_validation(request.query_params[name])
-    except serializers.ValidationError as error:
-        raise ValidationError({name: error.detail}) from None
-    return moment
-
-
 def _interval(request: Request) -> timedelta | None:
-    text = request.query_params.get("interval")
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and MINUTE <= int(text) <= _MAX_INTERVAL):
-        raise _invalid("interval", f"a whole number of seconds from {MINUTE} to {_MAX_INTERVAL}")
-    return timedelta(seconds=int(text))
+    seconds = whole_number_in(request, "interval", MINUTE, _MAX_INTERVAL, words="a whole number of seconds")
+    return None if seconds is None else timedelta(seconds=seconds)
 
 
 def _usual_interval(window: Window) -> timedelta:
@@ -199,7 +183,3 @@ def _usual_interval(window: Window) -> timedelta:
     if length <= timedelta(hours=3):
         return timedelta(seconds=MINUTE)
     return timedelta(seconds=HOUR if length <= timedelta(days=62) else DAY)
-
-
-def _invalid(field: str, words: str) -> ValidationError:
-    return ValidationError({field: [ErrorDetail(words, code="invalid")]})

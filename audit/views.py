@@ -1,11 +1,8 @@
 """The access log over HTTP."""
 
-from datetime import datetime
 from typing import Any
 
 from django.http import StreamingHttpResponse
-from rest_framework import serializers
-from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -15,8 +12,13 @@ from audit.log_query import Cursor, CursorRefused, Filters
 from audit.serializers import AccessLogOutput, AccessLogPage, shown
 from gatewall.api.operations import operation
 from gatewall.api.pagination import MAX_PAGE_SIZE, PAGE_SIZE
-from gatewall.api.queries import refuse_unknown_parameters
-from gatewall.api.serializers import MomentField
+from gatewall.api.queries import (
+    choice_in,
+    moment_in,
+    refuse_unknown_parameters,
+    refused_parameter,
+    whole_number_in,
+)
 from gatewall.api.views import ApiView
 
 _FLAG, _MOMENT = {"type": "boolean", "default": False}, {"type": "string", "format": "date-time"}
@@ -43,9 +45,10 @@ class AccessLogs(ApiView):
     def get(self, request: Request) -> Response | StreamingHttpResponse:
         """List the access log."""
         refuse_unknown_parameters(request, _ALL)
-        filters, after, size = _filters(request), _cursor(request), _page_size(request)
-        kind = _one_of(request, "format", ("json", *export.FORMATS))
-        wants_count = _one_of(request, "count", ("false", "true")) == "true"
+        filters, after = _filters(request), _cursor(request)
+        size = whole_number_in(request, "page_size", 1, MAX_PAGE_SIZE) or PAGE_SIZE
+        kind = choice_in(request, "format", ("json", *export.FORMATS))
+        wants_count = choice_in(request, "count", ("false", "true")) == "true"
         if kind != "json":
             return _download(request, filters, after, kind)
         page = log_query.page_of(filters, after, size)
@@ -62,44 +65,16 @@ class AccessLogs(ApiView):
 def _filters(request: Request) -> Filters:
     named = [(name, value) for name, value in request.query_params.items() if name in PARAMETERS]
     try:
-        return filters_of(named, start=_moment(request, "start_time"), end=_moment(request, "end_time"))
+        return filters_of(named, start=moment_in(request, "start_time"), end=moment_in(request, "end_time"))
     except FilterRefused as refused:
-        raise _invalid(refused.field, str(refused)) from None
-
-
-def _moment(request: Request, name: str) -> datetime | None:
-    if name not in request.query_params:
-        return None
-    try:
-        moment: datetime = MomentField().run_validation(request.query_params[name])
-    except serializers.ValidationError as error:
-        raise ValidationError({name: error.detail}) from None
-    return moment
+        raise refused_parameter(refused.field, str(refused)) from None
 
 
 def _cursor(request: Request) -> Cursor | None:
     try:
         return Cursor.parse(request.query_params["cursor"]) if "cursor" in request.query_params else None
     except CursorRefused as refused:
-        raise _invalid("cursor", str(refused)) from None
-
-
-def _page_size(request: Request) -> int:
-    text = request.query_params.get("page_size", str(PAGE_SIZE))
-    if not (text.isascii() and text.isdigit() and len(text) < 9 and 0 < int(text) <= MAX_PAGE_SIZE):
-        raise _invalid("page_size", f"a whole number from 1 to {MAX_PAGE_SIZE}")
-    return int(text)
-
-
-def _one_of(request: Request, name: str, choices: tuple[str, ...]) -> str:
-    value: str = request.query_params.get(name, choices[0])
-    if value not in choices:
-        raise _invalid(name, f"one of {', '.join(choices)}")
-    return value
-
-
-def _invalid(field: str, words: str) -> ValidationError:
-    return ValidationError({field: [ErrorDetail(words, code="invalid")]})
+        raise refused_parameter("cursor", str(refused)) from None
 
 
 def _url_of(request: Request, cursor: Cursor) -> str:

@@ -19,16 +19,16 @@ import django
 django.setup()
 
 from django.conf import settings  # noqa: E402 - needs Django
-from django.db import connection  # noqa: E402
-from django.test import Client  # noqa: E402
-from django.test.utils import setup_test_environment  # noqa: E402
-from django.utils import timezone  # noqa: E402
+from django.db import connection  # noqa: E402 - needs Django
+from django.test import Client  # noqa: E402 - needs Django
+from django.test.utils import setup_test_environment  # noqa: E402 - needs Django
+from django.utils import timezone  # noqa: E402 - needs Django
 
-from accounts import login, services, tokens  # noqa: E402
-from accounts.login import Visitor  # noqa: E402
-from audit import retention  # noqa: E402
-from audit.log_query import Cursor  # noqa: E402
-from gatewall import system_settings  # noqa: E402
+from accounts import login, services, tokens  # noqa: E402 - needs Django
+from accounts.login import Visitor  # noqa: E402 - needs Django
+from audit import retention  # noqa: E402 - needs Django
+from audit.log_query import Cursor  # noqa: E402 - needs Django
+from gatewall import system_settings  # noqa: E402 - needs Django
 
 _FIGURES_MS, _PAGE_MS = 50, 100
 _BEHIND = timedelta(days=15)

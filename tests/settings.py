@@ -22,7 +22,7 @@ for _name in ("GATEWALL_JWT_KEYS", "GATEWALL_DATA_KEYS"):
 os.environ["GATEWALL_LOG_LEVEL"] = "WARNING"
 
 from gatewall.settings import *  # noqa: E402, F403 - the environment first
-from gatewall.settings import CACHES, DATABASES  # noqa: E402
+from gatewall.settings import CACHES, DATABASES  # noqa: E402 - needs Django
 
 # A name is no Argon2id: the tests of the hasher itself ask for the real one.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -1,7 +1,9 @@
 """Puts records into a spool and counts what was counted of them in the database."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
+from audit.ingest import ship
 from audit.models import SpanCount
 from audit.records import AccessRecord
 from audit.spool import SpoolWriter
@@ -16,6 +18,12 @@ def spooled(folder: Path, records: list[AccessRecord], *, close: bool = True, **
     if close:
         writer.close()
     return writer
+
+
+def shipped(folder: Path, records: Iterable[AccessRecord]) -> None:
+    """Have these records in the database, by way of a spool."""
+    spooled(folder, list(records))
+    ship(folder)
 
 
 def answers_counted() -> int:

@@ -4,7 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from audit.segments import segment_files
+from audit.spool import SpoolWriter
+from tests.cast import NOW
 from tests.records import a_record, read_records
 
 ROOT = Path(__file__).parents[1]
@@ -16,6 +20,14 @@ def records(count, **parts):
 
 def read(spool):
     return [record for path in segment_files(spool) for record in read_records(path)]
+
+
+def losing(writer: SpoolWriter, count: int, at: float = NOW) -> None:
+    """Have a writer lose so many records, as on a full disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writer, "_append", lambda _frame: (_ for _ in ()).throw(OSError("disk full")))
+        for number in range(count):
+            writer.write(a_record(100 + number, at=at))
 
 
 def in_a_process(code, *arguments):

@@ -1,12 +1,16 @@
 """Query strings of one meaning: every parameter once, in UTF-8."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from urllib.parse import unquote_to_bytes
 
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 
+from gatewall.api.serializers import MomentField
+
 MAX_SEARCH = 200
+_MOST_DIGITS = 18
 
 
 def refuse_ambiguous_query(request: Request) -> None:
@@ -32,6 +36,40 @@ def refuse_unknown_parameters(request: Request, known: Iterable[str]) -> None:
         raise ValidationError(
             {name: [ErrorDetail("there is no such parameter", code="unknown-parameter")] for name in unknown}
         )
+
+
+def refused_parameter(name: str, words: str) -> ValidationError:
+    """Return the error that says what the parameter would have to be."""
+    return ValidationError({name: [ErrorDetail(words, code="invalid")]})
+
+
+def moment_in(request: Request, name: str) -> datetime | None:
+    """Return the moment that a parameter names, None without it. Raises ValidationError."""
+    if name not in request.query_params:
+        return None
+    try:
+        moment: datetime = MomentField().run_validation(request.query_params[name])
+    except ValidationError as error:
+        raise ValidationError({name: error.detail}) from None
+    return moment
+
+
+def whole_number_in(request: Request, name: str, low: int, high: int, *, words: str = "a whole number") -> int | None:
+    """Return the whole number in these bounds that a parameter names, None without it. Raises ValidationError."""
+    text: str | None = request.query_params.get(name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and low <= int(text) <= high):
+        raise refused_parameter(name, f"{words} from {low} to {high}")
+    return int(text)
+
+
+def choice_in(request: Request, name: str, choices: Sequence[str]) -> str:
+    """Return which of these a parameter names, the first without it. Raises ValidationError."""
+    value: str = request.query_params.get(name, choices[0])
+    if value not in choices:
+        raise refused_parameter(name, f"one of {', '.join(choices)}")
+    return value
 
 
 def search_text(request: Request) -> str:

@@ -106,7 +106,7 @@ class ServiceAdmin(admin.ModelAdmin):
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001 - signature of Django
         """Write nothing: the services set what is related, and inlines are for reading."""
 
-    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:  # noqa: FBT001, FBT002
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:  # noqa: FBT001, FBT002 - signature of Django
         return super().construct_change_message(request, form, [], add)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
@@ -126,7 +126,7 @@ class ServiceAdmin(admin.ModelAdmin):
             raise ValidationError(f"at most {MAX_CHOSEN} rows at once")
         return super().response_action(request, queryset)
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002 - signature of Django
         form = super().get_form(request, obj, change, **options)
         return type(form.__name__, (form,), {"refusal": getattr(request, "refusal", None)})
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from django.http import Http404
 from rest_framework import serializers
-from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -14,7 +13,7 @@ from audit.models import AccessLog
 from audit.serializers import RULES, AccessLogOutput
 from gatewall.api import etags
 from gatewall.api.operations import operation
-from gatewall.api.queries import refuse_unknown_parameters
+from gatewall.api.queries import choice_in, refuse_unknown_parameters
 from gatewall.api.serializers import ShapedField
 from gatewall.api.views import ApiView
 from gatewall.forwardauth.redecision import Assumed, Missing
@@ -59,10 +58,10 @@ class DecidedAgain(serializers.Serializer[Any]):
 
 
 class AccessLogEntryOutput(AccessLogOutput):
-    """One answer of the gate with every step that led to it; ``again`` only with ``again=true``."""
+    """One answer of the gate with every step that led to it; ``again`` is null without ``again=true``."""
 
     trace = RecordedStep(many=True, read_only=True)
-    again = DecidedAgain(required=False, read_only=True)
+    again = DecidedAgain(allow_null=True, read_only=True)
 
     class Meta(AccessLogOutput.Meta):
         fields = (*AccessLogOutput.Meta.fields, "trace", "again")
@@ -80,9 +79,7 @@ class AccessLogEntry(ApiView):
     def get(self, request: Request, decision_id: uuid.UUID) -> Response:
         """Show an answer, its trace and, with ``again=true``, what it would be today."""
         refuse_unknown_parameters(request, {"again"})
-        again = request.query_params.get("again", "false")
-        if again not in {"true", "false"}:
-            raise ValidationError({"again": [ErrorDetail("true or false", code="invalid")]})
+        again = choice_in(request, "again", ("false", "true"))
         row = selectors.answer(decision_id)
         if row is None:
             raise Http404
@@ -92,5 +89,5 @@ class AccessLogEntry(ApiView):
 
 def _shown(row: AccessLog, *, again: bool) -> dict[str, Any]:
     record = selectors.record_of(row)
-    shown = {**AccessLogOutput(row).data, "trace": trace(record)}
-    return {**shown, "again": decide_again(record)} if again else shown
+    again_today = decide_again(record) if again else None
+    return {**AccessLogOutput(row).data, "trace": trace(record), "again": again_today}

@@ -62,7 +62,7 @@ class Agent:
         """Publish if something was committed, report once a second, and tidy up every ten minutes."""
         try:
             self._publish()
-            if timezone.now() - self._reported_at >= _REPORT_EVERY:
+            if abs(timezone.now() - self._reported_at) >= _REPORT_EVERY:  # a clock is set back, too
                 self._report()
                 self._reported_at = timezone.now()
             self._tidy()
@@ -89,7 +89,7 @@ class Agent:
     def _tidy(self) -> None:
         """Delete a part of what is old; where there was something, the next turn goes on, for it publishes first."""
         now = timezone.now()
-        if now - self._tidied_at < housekeeping.EVERY:
+        if abs(now - self._tidied_at) < housekeeping.EVERY:
             return
         more_since, self._tidied_at = self._tidied_at, now  # what fails is tried again in ten minutes
         if housekeeping.tidy(now):

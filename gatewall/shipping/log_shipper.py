@@ -12,6 +12,7 @@ from django.db import Error, close_old_connections, connection
 from django.utils import timezone
 
 from audit import ingest, partitions, retention
+from audit.segments import waiting_bytes
 from gatewall import system_settings
 from gatewall.snapshot.nodes import LogState
 from gatewall.snapshot.places import node_name
@@ -37,7 +38,6 @@ class LogShipper:
         self._tidied_at: datetime | None = None
         self._complete_until: float | None = None
         self._looked: ingest.Looked = {}
-        self._waiting_bytes = 0
         self.problem = ""
         """Why nothing is shipped at the moment, or nothing."""
 
@@ -63,24 +63,26 @@ class LogShipper:
         self._thread.start()
 
     def state(self) -> LogState:
-        """Return how far the last pass came."""
+        """Return how far the last pass came, and what waits at this moment."""
         lag = None if self._complete_until is None else time.monotonic() - self._complete_until
-        return LogState(lag, self._waiting_bytes)
+        return LogState(lag, waiting_bytes(self._spool, self._looked))
 
     def _run(self) -> None:
         try:
             while not self._stop.is_set():
-                self.turn()
+                self.turn(self._stop.is_set)
                 self._stop.wait(_RETRY_SECONDS if self.problem else _EVERY_SECONDS)
         finally:
             connection.close()
 
-    def turn(self) -> None:
-        """Ship what is there; once an hour, delete what is too old, a part in each turn until it is done."""
+    def turn(self, should_stop: ingest.Stop = lambda: False) -> None:
+        """Ship what is there, until told to stop; once an hour, delete what is too old, a part in each turn."""
         began = time.monotonic()
         doing = "shipped"
         try:
-            self._waiting_bytes = ingest.ship(self._spool, self._looked).waiting_bytes
+            ingest.ship(self._spool, self._looked, should_stop)
+            if should_stop():
+                return
             self._complete_until = began
             doing = "tidied up"
             self._tidy(timezone.now())
@@ -92,7 +94,7 @@ class LogShipper:
                 close_old_connections()
 
     def _tidy(self, at: datetime) -> None:
-        if self._tidied_at is not None and at - self._tidied_at < _HOUSEKEEPING:
+        if self._tidied_at is not None and abs(at - self._tidied_at) < _HOUSEKEEPING:  # a clock is set back, too
             return
         today = partitions.day_of(at)
         partitions.prepare([today + timedelta(days=number) for number in range(3)], today)

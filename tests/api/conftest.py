@@ -27,11 +27,7 @@ def log(tmp_path):
     """Return a function that brings records to the database by way of a spool."""
 
     def write(*records):
-        writer = import_module("audit.spool").SpoolWriter(tmp_path / "log", "node-1")
-        for record in records:
-            writer.write(record)
-        writer.close()
-        import_module("audit.ingest").ship(tmp_path / "log")
+        import_module("tests.spooling").shipped(tmp_path / "log", records)
 
     return write
 

@@ -53,7 +53,7 @@ def test_a_csv_of_no_rows_has_its_columns(admin):
 
 
 @pytest.mark.parametrize(
-    "text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "\uff1d1", "=cmd|' /C calc'!A0"]
+    "text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t1", "\r1", "\n1", "  =1", "\uff1d1", "=cmd|' /C calc'!A0"]
 )
 def test_no_cell_of_a_csv_is_a_formula(admin, log, text):
     log(a_record(1, user_agent=text))
@@ -61,6 +61,17 @@ def test_no_cell_of_a_csv_is_a_formula(admin, log, text):
     (row,) = csv.DictReader(io.StringIO(export(admin, "csv").getvalue().decode(), newline=""))
 
     assert row["user_agent"] == f"'{text}"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("agent", ["x{0}=1+1", "{0}=1+1", "x{0} =1+1", 'x"{0}"=1+1', "x{0}{0}@A1", "x\n=1", 'a,"{0}-1'])
+def test_no_cell_of_a_csv_is_a_formula_wherever_a_spreadsheet_parts_cells(admin, log, separator, agent):
+    log(a_record(1, user_agent=agent.format(separator)), a_record(2, path=f"/{agent.format(separator)}"))
+
+    text = export(admin, "csv").getvalue().decode()
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+
+    assert not [cell for row in rows for cell in row if cell.lstrip(" ").startswith(("=", "@", "+", "-"))]
 
 
 def test_an_export_is_read_as_it_is_sent(admin, log, monkeypatch):

@@ -1,11 +1,12 @@
 """The filters of ``GET /access-logs``."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 import pytest
 
 from audit.log_filters import FILTERS, PARAMETERS
-from tests.cast import CLIENT, NOW, OFFICE
+from tests.cast import NOW
 from tests.logs import listed, numbers
 from tests.records import a_record
 
@@ -107,24 +108,9 @@ def test_every_filter_with_an_exclusion_parts_the_rows_in_two(admin, log):
         "latency_us": 1,
         "policy_revision": 6,
     }
-    log(
-        a_record(1, decided_by={"kind": "waf-rules", "id": 7}),
-        a_record(2, **nothing, rules=[], visible=[], query="", user_agent=""),
-        a_record(3, **other),
-    )
-    values = {
-        "decision_id": "019cebab-8748-7000-8000-000000000001",
-        "client_ip": CLIENT,
-        "country_code": "nz",
-        "method": "GET",
-        "scheme": "https",
-        "host": OFFICE,
-        "path": "/wiki",
-        "query": "page=1",
-        "user_agent": "curl/8",
-        "status": "403",
-        "outcome": "deny",
-        "reason": "waf-rule",
+    one = a_record(1, decided_by={"kind": "waf-rules", "id": 7})
+    log(one, a_record(2, **nothing, rules=[], visible=[], query="", user_agent=""), a_record(3, **other))
+    values = {name: str(value) for name, value in asdict(one).items() if isinstance(value, str | int)} | {
         "decided_by": "waf-rules:7",
         "decided_by_kind": "waf-rules",
         "decided_by_id": "7",
@@ -139,8 +125,6 @@ def test_every_filter_with_an_exclusion_parts_the_rows_in_two(admin, log):
         "subject_kind": "user",
         "subject_id": "2",
         "subject_name": "Bob",
-        "latency_us": "42",
-        "policy_revision": "5",
         "node": "node-1",
     }
     assert {name for name, each in FILTERS.items() if each.excludes} == set(values)

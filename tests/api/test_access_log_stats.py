@@ -6,9 +6,8 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from audit import ingest, rollups
+from audit import rollups
 from audit.counts import KEYS
-from audit.spool import SpoolWriter
 from tests.records import a_record
 
 pytestmark = pytest.mark.django_db
@@ -17,18 +16,6 @@ PATH = "/access-logs/stats"
 NOON = datetime(2026, 3, 15, 12, tzinfo=UTC)
 WINDOW = {"start_time": "2026-03-15T10:00:00Z", "end_time": "2026-03-15T12:00:00Z", "interval": 3600}
 ALLOWED = {"outcome": "allow", "status": 200, "reason": "session-valid", "rules": [], "client_ip": "203.0.113.1"}
-
-
-@pytest.fixture
-def log(tmp_path):
-    def log(*records):
-        writer = SpoolWriter(tmp_path / "spool", "node-1")
-        for record in records:
-            writer.write(record)
-        writer.close()
-        ingest.ship(tmp_path / "spool")
-
-    return log
 
 
 def ago(number, hours, **parts):

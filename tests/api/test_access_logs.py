@@ -1,11 +1,13 @@
 """``GET /access-logs``: pages of what the gate answered, newest first."""
 
+from dataclasses import asdict
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from audit import log_query
-from tests.cast import CLIENT, NOW, OFFICE
+from tests.cast import NOW
 from tests.logs import listed, numbers
 from tests.records import a_record
 
@@ -13,36 +15,13 @@ pytestmark = pytest.mark.django_db
 
 
 def test_an_answer_is_listed_with_every_field_of_the_contract(admin, log):
-    log(a_record(1, at=NOW + 0.25))
+    record = a_record(1, at=NOW + 0.25)
+    log(record)
 
     page = listed(admin)
 
     assert (page["count"], page["next"], page["previous"]) == (None, None, None)
-    assert page["results"] == [
-        {
-            "decision_id": "019cebab-8748-7000-8000-000000000001",
-            "at": "2026-03-14T09:26:53.250000Z",
-            "client_ip": CLIENT,
-            "country_code": "NZ",
-            "method": "GET",
-            "scheme": "https",
-            "host": OFFICE,
-            "path": "/wiki",
-            "query": "page=1",
-            "user_agent": "curl/8",
-            "status": 403,
-            "outcome": "deny",
-            "reason": "waf-rule",
-            "decided_by": {"kind": "waf-rule", "id": 7},
-            "rules": [{"id": 7, "name": "attack", "action": "block"}],
-            "credential": {"kind": "session-cookie", "amr": ["pwd"], "state": "valid"},
-            "visible": ["for", "host"],
-            "subject": {"kind": "user", "id": 2, "name": "Bob"},
-            "latency_us": 42,
-            "policy_revision": 5,
-            "node": "node-1",
-        }
-    ]
+    assert page["results"] == [asdict(record) | {"at": "2026-03-14T09:26:53.250000Z", "node": "node-1"}]
 
 
 def test_what_an_answer_does_not_have_is_null(admin, log):

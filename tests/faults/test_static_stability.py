@@ -118,7 +118,7 @@ def test_data_plane_without_a_policy_lives_and_is_not_ready(blank):
         "/health/ready": 503,
         "/health": 503,
     }
-    assert found["/health/ready"][1]["checks"] == {"policy": "none published yet"}
+    assert found["/health/ready"][1]["checks"] == {"policy": "none published yet", "spool": "ok"}
 
 
 def test_damaged_publication_is_refused_and_the_last_good_policy_stays(copied):

@@ -1,8 +1,10 @@
 """The turns of the agent: publish what was committed, mend what was lost, say what is wrong once."""
 
 import logging
+from datetime import timedelta
 
 import pytest
+import time_machine
 from django.conf import settings
 
 from gatewall.models import Node
@@ -12,6 +14,7 @@ from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.wake import AgentLock
 from policies import services
 from policies.models import BlocklistEntry
+from tests.cast import MOMENT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -57,6 +60,15 @@ def test_turn_reports_the_node(agent, monkeypatch):
 
     node = Node.objects.get()
     assert (node.name, node.revision, node.problem) == ("here", 1, "")
+
+
+def test_turn_reports_the_node_when_the_clock_was_set_back(agent):
+    with time_machine.travel(MOMENT, tick=False) as clock:
+        agent.turn()
+        clock.shift(-timedelta(days=1))
+        agent.turn()
+
+    assert Node.objects.get().seen_at == MOMENT - timedelta(days=1)
 
 
 def test_policy_that_cannot_be_compiled_is_said_once_and_the_last_one_stays(agent, monkeypatch, caplog):

@@ -1,7 +1,9 @@
 """From the spool to the database: what cannot arrive is told, set aside and holds nothing up."""
 
 import itertools
+import math
 import random
+import struct
 import uuid
 from datetime import timedelta
 
@@ -16,7 +18,7 @@ from audit.segments import segment_files
 from tests.cast import NOW
 from tests.records import a_record
 from tests.spooling import answers_counted, spooled
-from tests.spools import records
+from tests.spools import losing, records
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -33,7 +35,7 @@ def test_a_flipped_bit_costs_one_record_and_is_told(folder):
     data[len(data) // 2] ^= 0x10
     path.write_bytes(data)
 
-    assert ingest.ship(folder).records == 19
+    assert ingest.ship(folder) == 19
     assert [(gap.kind, gap.count) for gap in LogGap.objects.all()] == [("damaged", 1)]
 
 
@@ -110,7 +112,7 @@ def test_a_segment_torn_anywhere_in_its_last_three_records_is_told_and_its_end_s
 def test_a_record_that_is_no_row_is_told_and_holds_nothing_up(folder, parts):
     spooled(folder, [a_record(1), a_record(2, **parts), a_record(3)])
 
-    assert ingest.ship(folder).records == 2
+    assert ingest.ship(folder) == 2
     assert LogGap.objects.get().kind == "damaged"
 
 
@@ -119,17 +121,9 @@ def test_a_segment_without_a_head_is_set_aside(folder):
     (path,) = segment_files(folder)
     path.write_bytes(b"\0" * 100)
 
-    assert ingest.ship(folder).records == 0
+    assert ingest.ship(folder) == 0
     assert path.with_suffix(".aside").exists()
     assert LogGap.objects.get().kind == "damaged"
-
-
-def lose(writer, count, at=NOW):
-    """Have a writer lose so many records, as on a full disk."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writer, "_append", lambda _frame: (_ for _ in ()).throw(OSError("disk full")))
-        for number in range(count):
-            writer.write(a_record(100 + number, at=at))
 
 
 def gaps():
@@ -139,10 +133,10 @@ def gaps():
 def test_what_was_lost_is_told_with_its_number_once(folder):
     writer = spooled(folder, records(2), close=False)
     ingest.ship(folder)
-    lose(writer, 7, at=NOW + 60)
+    losing(writer, 7, at=NOW + 60)
     ingest.ship(folder)
     ingest.ship(folder)
-    lose(writer, 2, at=NOW + 120)
+    losing(writer, 2, at=NOW + 120)
     writer.write(a_record(3))
     writer.close()
     ingest.ship(folder)
@@ -156,7 +150,7 @@ def test_what_was_lost_is_told_with_its_number_once(folder):
 
 @pytest.mark.parametrize("step", ["_tell", "_move"])
 def test_dying_while_losses_are_told_doubles_and_loses_none(folder, step):
-    lose(spooled(folder, records(1), close=False), 7)
+    losing(spooled(folder, records(1), close=False), 7)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ingest, step, lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
@@ -166,6 +160,29 @@ def test_dying_while_losses_are_told_doubles_and_loses_none(folder, step):
     assert gaps() == [("dropped", 7)]
 
 
+@pytest.mark.parametrize("number", [(2**63, NOW), (2**64 - 1, 0), (7, math.nan), (7, 1e300)], ids=str)
+def test_a_flipped_bit_in_a_number_of_losses_holds_nothing_up(folder, number):
+    losing(spooled(folder, records(1)), 1)
+    (path,) = folder.glob("*.losses")
+    path.write_bytes(path.read_bytes()[:512] + struct.pack("<Qd", *number))
+
+    assert ingest.ship(folder) == 1
+    assert (gaps(), list(folder.glob("*.losses"))) == ([("damaged", 1)], [])
+
+
+def test_a_damaged_number_of_losses_is_right_again_when_its_process_loses_the_next_record(folder):
+    writer = spooled(folder, records(1), close=False)
+    losing(writer, 1)
+    (path,) = folder.glob("*.losses")
+    path.write_bytes(path.read_bytes()[:512] + struct.pack("<Qd", 2**63, NOW))
+    ingest.ship(folder)
+    losing(writer, 1)
+    ingest.ship(folder)
+
+    assert gaps() == [("dropped", 2)]
+    writer.close()
+
+
 def test_what_the_database_refuses_is_set_aside_and_holds_nothing_up(folder):
     refused = {3, 17}
     made = [
@@ -173,7 +190,7 @@ def test_what_the_database_refuses_is_set_aside_and_holds_nothing_up(folder):
     ]
     spooled(folder, made)
 
-    assert ingest.ship(folder).records == 18
+    assert ingest.ship(folder) == 18
     assert gaps() == [("damaged", 2)]
     assert {AccessRecord.from_bytes(path.read_bytes()).decision_id for path in folder.glob("*.aside")} == {
         a_record(n).decision_id for n in refused
@@ -197,7 +214,7 @@ def test_a_hole_larger_than_any_record_hides_nothing_behind_it(folder):
 
 def test_what_still_lies_there_is_never_read_twice_however_long_nothing_came(folder):
     writer = spooled(folder, records(3), close=False)
-    lose(writer, 7)
+    losing(writer, 7)
     ingest.ship(folder)
 
     ingest.forget(folder, "node-1", timezone.now() + timedelta(days=400))

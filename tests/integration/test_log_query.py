@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection
 
-from audit import ingest, log_query
+from audit import log_query
 from audit.log_filters import FilterRefused, filters_of
 from audit.log_query import Cursor, CursorRefused, Filters, number_of, page_of
 from audit.models import AccessLog
-from audit.spool import SpoolWriter
 from tests.cast import NOW
 from tests.records import a_record
+from tests.spooling import shipped
 
 pytestmark = pytest.mark.django_db
 EVERYTHING = Filters()
@@ -21,11 +21,7 @@ EVERYTHING = Filters()
 @pytest.fixture
 def log(tmp_path):
     def write(records):
-        writer = SpoolWriter(tmp_path / "spool", "node-1")
-        for record in records:
-            writer.write(record)
-        writer.close()
-        ingest.ship(tmp_path / "spool")
+        shipped(tmp_path / "spool", records)
 
     return write
 
@@ -53,6 +49,14 @@ def test_pages_together_are_every_row_once_newest_first(log, size):
     rows = [row for page in walk(EVERYTHING, size) for row in page]
 
     assert rows == sorted(AccessLog.objects.all(), key=lambda row: (row.at, row.decision_id), reverse=True)
+
+
+@pytest.mark.parametrize("name", ["host", "subject", "subject_id"])
+def test_what_is_walked_over_without_a_budget_has_an_index_for_no_value_too(name):
+    chosen = filters_of([(name, "")], start=None, end=None)
+
+    columns = {lookup.partition("__")[0] for lookup, _ in chosen.index.children}
+    assert columns & {index.fields[0] for index in AccessLog._meta.indexes}
 
 
 def test_a_page_looks_at_no_more_rows_than_its_budget(log):

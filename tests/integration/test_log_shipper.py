@@ -3,6 +3,7 @@
 import logging
 import time
 from datetime import UTC, datetime, timedelta
+from threading import Event
 
 import pytest
 import time_machine
@@ -111,6 +112,56 @@ def test_what_is_too_old_goes_in_parts_and_then_once_an_hour(shipper, writer, mo
     assert left == [3, 1, 0, 1, 0]
 
 
+def test_rows_go_when_the_clock_was_set_back(shipper, writer):
+    with time_machine.travel(datetime.fromtimestamp(NOW, UTC), tick=False) as clock:
+        shipper.turn()
+        clock.shift(-timedelta(days=1))
+        writer.write(a_record(1, at=NOW - 40 * 86_400))
+        shipper.turn()
+
+    assert AccessLog.objects.count() == 0
+
+
+@pytest.fixture
+def batches(monkeypatch):
+    """Batches of a few records, and a function that has something done in the middle of the first."""
+    monkeypatch.setattr(ingest, "BATCH_BYTES", 4096)
+    add_counts, firsts = ingest.add_counts, []
+
+    def add(counts):
+        if firsts:
+            firsts.pop()()
+        add_counts(counts)
+
+    monkeypatch.setattr(ingest, "add_counts", add)
+    return firsts.append
+
+
+def test_the_end_of_the_shipping_waits_for_the_batch_at_hand_alone(shipper, writer, batches):
+    began = Event()
+    batches(lambda: (began.set(), shipper._stop.wait(timeout=10)))
+    for number in range(100):
+        writer.write(a_record(number, at=time.time()))
+
+    with shipper.shipping():
+        assert began.wait(timeout=10)
+
+    assert 0 < AccessLog.objects.count() < 20
+
+
+def test_while_a_long_pass_goes_on_it_is_known_how_much_waits(shipper, writer, spool, batches):
+    states = []
+    batches(lambda: states.append(shipper.state().spooled_bytes))
+    for number in range(100):
+        writer.write(a_record(number, at=time.time()))
+    (path,) = spool.glob("*.spool")
+
+    shipper.turn()
+
+    assert states == [path.stat().st_size]
+    assert shipper.state().spooled_bytes == 0
+
+
 @pytest.fixture
 def agent(shipper):
     run = run_folder(settings.CONFIG.home)
@@ -148,7 +199,7 @@ def test_a_bug_does_not_end_the_shipping(shipper, monkeypatch, caplog):
 
     with shipper.shipping():
         wait_until(lambda: not shipper._thread.is_alive(), what="the bug")
-        monkeypatch.setattr(ingest, "ship", lambda *_: passes.append(1) or ingest.Shipped())
+        monkeypatch.setattr(ingest, "ship", lambda *_: passes.append(1) or 0)
         shipper.keep_going()
         assert "a bug" in caplog.text
         wait_until(lambda: passes and not shipper.problem, what="the next pass")

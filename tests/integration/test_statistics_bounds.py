@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from audit import ingest, rollups, statistics
+from audit import rollups, statistics
 from audit.counts import DAY, HOUR, KEYS, MINUTE, TEN_MINUTES
 from audit.models import LogGap, SpanCount
-from audit.spool import SpoolWriter
 from audit.statistics import Window, WindowRefused
 from tests.records import a_record
+from tests.spooling import shipped
 
 pytestmark = pytest.mark.django_db
 
@@ -22,11 +22,7 @@ def ship(tmp_path):
     """Ships records."""
 
     def ship(records):
-        writer = SpoolWriter(tmp_path, "node-1")
-        for record in records:
-            writer.write(record)
-        writer.close()
-        ingest.ship(tmp_path)
+        shipped(tmp_path, records)
 
     return ship
 

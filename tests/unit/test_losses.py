@@ -1,12 +1,16 @@
 """What was lost is counted where the process leaves it behind."""
 
 import json
+import math
+import struct
 import uuid
 
 import pytest
 
 from audit.losses import loss_files, losses_of
 from audit.spool import SpoolWriter
+from tests.cast import NOW
+from tests.processes import wait_until
 from tests.records import a_record
 from tests.spools import in_a_process, records
 
@@ -128,9 +132,36 @@ def test_losses_before_there_was_a_file_are_in_it_as_soon_as_there_is_one(spool)
     assert [found.count for found in losses(spool)] == [5]
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"\0" * 528, b"[" * 600, b'{"id": 1, "node": ""}'.ljust(528)])
+HEAD = b'{"losses": 1, "id": "019cebab-8748-7000-8000-000000000001", "node": "node-1"}'.ljust(511) + b"\n"
+NONE = [b"", b"{}", b"\0" * 528, b"[" * 600, b'{"id": 1, "node": ""}'.ljust(528)]
+DAMAGED = [
+    HEAD + struct.pack("<Qd", *each) for each in [(2**63, NOW), (7, math.nan), (7, math.inf), (7, -1), (7, 1e300)]
+]
+
+
+@pytest.mark.parametrize("content", NONE + DAMAGED)
 def test_a_file_of_losses_that_is_none_says_nothing(tmp_path, content):
     path = tmp_path / "x.losses"
     path.write_bytes(content)
 
     assert losses_of(path) is None
+
+
+def test_a_process_that_was_never_asked_has_its_file_before_the_disk_is_full(spool):
+    writer = SpoolWriter(spool, "node-1")
+    writer.sync_regularly()
+
+    wait_until(lambda: [each.count for each in losses(spool) if each] == [0], what="the file of losses")
+    writer.close()
+
+
+def test_losses_are_told_as_soon_as_there_is_room_although_nobody_asks_any_more(spool):
+    spool.write_text("a file where the folder should be")
+    writer = SpoolWriter(spool, "node-1")
+    writer.sync_regularly()
+    for record in records(5):
+        writer.write(record)
+    spool.unlink()
+
+    wait_until(lambda: [each.count for each in losses(spool) if each] == [5], what="the number of losses")
+    writer.close()

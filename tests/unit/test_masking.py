@@ -145,6 +145,7 @@ def test_other_paths_stay_as_they_were_sent(path):
         ("curl/8", "curl/8"),
         ("bot (contact: bob@office.example; +https://office.example/)",) * 2,
         ("fetch https://bob:canary@office.example/", "fetch https://***@office.example/"),
+        ("curl/8 password=canary", "***"),
         ("fetch https%3A//bob%3Acanary%40office.example/", "***"),
     ],
 )

@@ -1,14 +1,16 @@
 """The spool: what ``write`` has returned for is there, whatever becomes of the process."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
+from audit.losses import loss_files, losses_of
 from audit.segments import is_being_written, segment_files
 from audit.spool import SpoolWriter
 from tests.records import a_record
-from tests.spools import in_a_process, read, records
+from tests.spools import in_a_process, losing, read, records
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,6 +30,20 @@ def writer(spool):
 def the_segment(spool):
     (path,) = segment_files(spool)
     return path
+
+
+def test_a_folder_that_is_removed_takes_no_record_and_no_loss_of_later(writer, spool):
+    writer.write(a_record(1))
+    losing(writer, 3)
+    shutil.rmtree(spool)
+    writer._sync_outside_lock()
+    losing(writer, 1)
+    writer.write(a_record(2))
+    losing(writer, 2)
+    writer.write(a_record(3))
+
+    assert read(spool) == [a_record(2), a_record(3)]
+    assert [losses_of(path).count for path in loss_files(spool)] == [3]
 
 
 # Writing and reading.

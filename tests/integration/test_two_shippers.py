@@ -1,0 +1,82 @@
+"""Two agents that ship one spool at once, as after ``run/`` was removed: each thing is told once."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+import pytest
+from django.db import connection
+
+from audit import ingest
+from audit.models import AccessLog, LogGap
+from audit.segments import segment_files
+from tests.spooling import answers_counted, spooled
+from tests.spools import losing, records
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "spool"
+
+
+def shipped_by_two(folder, monkeypatch, step):
+    """Ship with one who stands still in the transaction, behind this step, until the other has come to it."""
+    done, inside, second = getattr(ingest, step), Event(), Event()
+
+    def slow(*arguments):
+        done(*arguments)
+        if not inside.is_set():
+            inside.set()
+            second.wait(timeout=10)
+            time.sleep(0.5)  # the other one waits for this transaction by now, or is done
+
+    def ship():
+        try:
+            return ingest.ship(folder)
+        except FileNotFoundError:
+            return 0  # the other one has just removed it
+        finally:
+            connection.close()
+
+    def ship_second():
+        assert inside.wait(timeout=10)
+        second.set()
+        return ship()
+
+    monkeypatch.setattr(ingest, step, slow)
+    with ThreadPoolExecutor(2) as pool:
+        return [work.result() for work in [pool.submit(ship), pool.submit(ship_second)]]
+
+
+def gaps():
+    return [(gap.kind, gap.count) for gap in LogGap.objects.all()]
+
+
+def test_records_are_rows_once_and_none_is_taken_for_damaged(folder, monkeypatch):
+    spooled(folder, records(50))
+
+    both = shipped_by_two(folder, monkeypatch, "_insert_all")
+
+    assert (AccessLog.objects.count(), answers_counted(), gaps()) == (50, 50, [])
+    assert sum(both) == 50
+    assert list(folder.glob("*.aside")) == []
+
+
+def test_losses_are_told_once(folder, monkeypatch):
+    losing(spooled(folder, records(1), close=False), 7)
+
+    shipped_by_two(folder, monkeypatch, "_tell")
+
+    assert gaps() == [("dropped", 7)]
+
+
+def test_a_torn_end_is_told_once(folder, monkeypatch):
+    spooled(folder, records(3))
+    (path,) = segment_files(folder)
+    path.write_bytes(path.read_bytes()[:-10])
+
+    shipped_by_two(folder, monkeypatch, "_tell")
+
+    assert (gaps(), AccessLog.objects.count()) == ([("torn", 1)], 2)
