@@ -2,6 +2,8 @@
 
 import pytest
 
+from gatewall import revisions
+from policies import restore, services
 from policies.builtin_rules import seed_waf_rules
 from policies.models import WafRule
 from tests.api.resources import fields_refused
@@ -180,3 +182,133 @@ def test_a_builtin_rule_may_be_sent_back_as_it_was_shown(admin, builtin):
     path = f"/waf-rules/{builtin.pk}"
 
     assert admin.put(path, admin.get(path).json()).status_code == 200
+
+
+def test_the_exclusions_of_a_rule_are_bounded_together(admin):
+    exclusions = [{"argument": "ä" * 250}] * 17
+
+    assert fields_refused(admin.post("/waf-rules", {"name": "env", "pattern": "env", "exclusions": exclusions})) == {
+        "exclusions"
+    }
+    assert admin.post("/waf-rules", {"name": "env", "pattern": "env", "exclusions": exclusions[:16]}).status_code == 201
+
+
+EVERYTHING = [
+    {"pattern": ".*"},
+    {"pattern": ".*", "targets": ["referer"]},
+    {"pattern": "a?"},
+    {"pattern": "(?i)x*"},
+    {"pattern": "|union"},
+    {"pattern": "^"},
+    {"pattern": "$"},
+    {"pattern": r"\b|x"},
+    {"pattern": "."},
+    {"pattern": "/"},
+    {"pattern": "^/.+"},
+    {"pattern": "/", "operator": "starts-with"},
+    {"pattern": "/", "operator": "contains", "targets": ["uri"]},
+    {"pattern": "[a-z]"},
+    {"pattern": r"\w", "targets": ["args", "host"]},
+    {"pattern": ".", "targets": ["query"]},
+    {"pattern": ".", "targets": ["cookies"]},
+    {"pattern": ".", "targets": ["body"]},
+    {"pattern": "^[A-Z]+$", "targets": ["method"]},
+    {"pattern": "(?i)mozilla|curl|okhttp|git|wget", "targets": ["user-agent"]},
+    {"pattern": "^", "path_prefix": "/admin"},
+    {"pattern": ".", "exclusions": [{"argument": "q"}]},
+    {"pattern": "/", "transforms": ["lowercase", "url-decode"]},
+]
+SOMETHING = [
+    {"pattern": "GET", "operator": "equals", "targets": ["method"]},
+    {"pattern": "Mozilla/", "operator": "starts-with", "targets": ["user-agent"]},
+    {"pattern": r"\?"},
+    {"pattern": "^/$"},
+    {"pattern": "^/admin"},
+    {"pattern": "=", "targets": ["query"]},
+    {"pattern": "example", "targets": ["host"]},
+    {"pattern": "id", "operator": "equals", "targets": ["arg-names"]},
+    {"pattern": ".", "action": "monitor"},
+    {"pattern": ".*", "enabled": False},
+]
+
+
+@pytest.mark.parametrize("body", EVERYTHING, ids=str)
+def test_a_pattern_that_matches_everything_must_be_asked_for_by_force(admin, body):
+    refused = admin.post("/waf-rules", {"name": "all", **body})
+    rows = WafRule.objects.count()
+    forced = admin.post("/waf-rules", {"name": "all", **body, "force": True})
+
+    assert (refused.status_code, refused.json()["code"], rows) == (409, "matches-everything", 0)
+    assert forced.status_code == 201
+    assert "force" not in forced.json()
+
+
+@pytest.mark.parametrize("body", SOMETHING, ids=str)
+def test_a_pattern_that_matches_much_is_not_refused(admin, body):
+    assert admin.post("/waf-rules", {"name": "much", **body}).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("first", "change"),
+    [
+        ({"pattern": "env"}, {"pattern": ".*"}),
+        ({"pattern": ".", "action": "monitor"}, {"action": "block"}),
+        ({"pattern": ".", "enabled": False}, {"enabled": True}),
+        ({"pattern": "\\.", "operator": "contains"}, {"pattern": ".", "operator": "regex"}),
+        ({"pattern": "^/a|^$", "operator": "contains"}, {"operator": "regex"}),
+        ({"pattern": "[A-Z]{3}"}, {"targets": ["method"]}),
+        ({"pattern": "ETS|GET|POST|HEAD|PUT|OPTIONS"}, {"targets": ["method"]}),
+        ({"pattern": "INDEX|REPORTS|STATIC|ITEMS|/Q"}, {"transforms": ["lowercase"], "pattern": "x|[sqe]"}),
+    ],
+    ids=str,
+)
+def test_a_rule_that_comes_to_match_everything_must_be_forced_too(admin, first, change):
+    shown = admin.post("/waf-rules", {"name": "mine", **first}).json()
+    path = f"/waf-rules/{shown['id']}"
+
+    refused = admin.put(path, change)
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "matches-everything")
+    assert admin.get(path).json() == shown
+    assert admin.put(path, {**change, "force": True}).status_code == 200
+
+
+def test_a_forced_rule_is_not_asked_about_its_remarks(admin):
+    shown = admin.post("/waf-rules", {"name": "all", "pattern": ".*", "force": True}).json()
+
+    sent_back = admin.put(f"/waf-rules/{shown['id']}", {**shown, "description": "maintenance", "score": 7})
+
+    assert sent_back.status_code == 200
+
+
+def test_a_refused_pattern_leaves_no_revision(admin):
+    before = revisions.current()
+
+    admin.post("/waf-rules", {"name": "all", "pattern": ".*"})
+
+    assert revisions.current() == before
+
+
+def test_there_are_only_so_many_rules(admin, builtin, monkeypatch):
+    monkeypatch.setattr(services, "MAX_CUSTOM_RULES", 2)
+    ids = [admin.post("/waf-rules", {"name": name, "pattern": name}).json()["id"] for name in ("one", "two")]
+
+    refused = admin.post("/waf-rules", {"name": "three", "pattern": "three"})
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "too-many-waf-rules")
+    assert admin.put(f"/waf-rules/{ids[0]}", {"score": 1}).status_code == 200
+    assert admin.delete(f"/waf-rules/{ids[0]}").status_code == 204
+    assert admin.post("/waf-rules", {"name": "three", "pattern": "three"}).status_code == 201
+
+
+def test_a_restore_brings_no_more_rules_back_than_there_may_be(admin, monkeypatch):
+    first = admin.post("/waf-rules", {"name": "one", "pattern": "one"}).json()["id"]
+    number = revisions.current().revision
+    admin.delete(f"/waf-rules/{first}")
+    admin.post("/waf-rules", {"name": "two", "pattern": "two"})
+    monkeypatch.setattr(restore, "MAX_CUSTOM_RULES", 0)
+
+    refused = admin.post(f"/policy/revisions/{number}/restore")
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "cannot-restore")
+    assert [rule.name for rule in WafRule.objects.all()] == ["two"]
