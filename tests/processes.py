@@ -19,10 +19,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from gatewall import env
 from gatewall.operations import demo
 from gatewall.operations.launcher import answers, free_port
 from gatewall.snapshot.places import run_folder
 from gatewall.snapshot.wake import AgentLock
+from tests.patterns import put_compiled
 
 BASE = Path(__file__).resolve().parents[1]
 PASSWORD = "correct horse battery staple"
@@ -90,6 +92,11 @@ def environment(home: Path, **changes: str) -> dict[str, str]:
         "PYTHONUNBUFFERED": "1",
         **changes,
     }
+
+
+def configuration(home: Path) -> env.Config:
+    """What an installation with keys under `home` reads out of its environment."""
+    return env.read(environment(home), BASE)
 
 
 @contextmanager
@@ -161,6 +168,7 @@ def _prepared() -> Path:
     manage(home, "create_admin", "--if-missing")
     manage(home, "seed_waf_rules")
     manage(home, "seed_domains")
+    put_compiled(configuration(home))
     return home
 
 
