@@ -8,6 +8,7 @@ from policies import services
 from policies.builtin_rules import seed_waf_rules
 from policies.models import WafRule
 from tests.api.resources import fields_refused
+from tests.patterns import put_compiled
 
 pytestmark = pytest.mark.django_db
 PATH = "/waf-rules/batch"
@@ -129,7 +130,8 @@ def test_one_rule_that_matches_everything_keeps_all_from_changing(admin, kept):
     assert forced.json()["changed"] == 2
 
 
-def test_a_request_is_let_through_as_soon_as_the_category_is_off(admin, auth):
+def test_a_request_is_let_through_as_soon_as_the_category_is_off(admin, auth, settings):
+    put_compiled(settings.CONFIG)
     attack = "/?q=%3Cscript%3Ealert(1)%3C/script%3E"
     before = auth(x_forwarded_uri=attack).verdict
 
