@@ -15,7 +15,7 @@ from gatewall.engine.waf.scope import Scope
 from gatewall.engine.waf.views import Views
 
 MAX_PLACES = 5
-"""Of one rule: who asks why wants to see one."""
+"""Of one rule: who asks why wants to see one or two."""
 _OF_URI = frozenset({Target.URI, Target.PATH, Target.QUERY, Target.ARGS, Target.ARG_NAMES})
 
 
@@ -51,19 +51,22 @@ class Places:
         self._views = Views(request)
 
     def of(self, rule: WafRule) -> tuple[Place, ...]:
-        """Return the first places where the rule matches, none if it does not apply here."""
+        """Return the first places where the rule matches, one a part, in the first of its forms that does.
+
+        None if it does not apply here.
+        """
         if not self._scope.covers(rule):
             return ()
         find = compile_find(rule.pattern, rule.operator)
-        found: dict[Place, None] = {}
+        found: dict[tuple[Target, str | None], Place] = {}
         for target, name, value in self._looked_at(rule):
-            span = find(value)
-            if span is not None and not self._scope.spares(rule, name):
-                text = value[span[0] : span[1]].decode("latin-1")
-                found[Place(target, name, value.decode("latin-1"), text, self._form(target, text))] = None
+            if (target, name) in found or (span := find(value)) is None or self._scope.spares(rule, name):
+                continue
+            text = value[span[0] : span[1]].decode("latin-1")
+            found[target, name] = Place(target, name, value.decode("latin-1"), text, self._form(target, text))
             if len(found) == MAX_PLACES:
                 break
-        return tuple(found)
+        return tuple(found.values())
 
     def _looked_at(self, rule: WafRule) -> Iterator[tuple[Target, str | None, bytes]]:
         if not rule.builtin:
