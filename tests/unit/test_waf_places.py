@@ -98,3 +98,19 @@ def test_the_form_says_how_a_text_was_read(sent, form):
 
     assert (place.form, place.name) == (form, "q")
     assert place.text == "union select"
+
+
+@pytest.mark.parametrize(
+    ("target", "parts"),
+    [
+        (Target.METHOD, {"method": "ATTACK"}),
+        (Target.HOST, {"host": "attack.example"}),
+        (Target.BODY, {"body": b"an attack"}),
+        (Target.COOKIES, {"cookies": {"a": "attack"}}),
+        (Target.USER_AGENT, {"headers": {"user-agent": "attack"}}),
+    ],
+)
+def test_every_part_may_be_as_it_was_sent(target, parts):
+    (place,) = Places(a_request(**parts), None).of(a_rule(pattern="(?i)attack", targets=(target,)))
+
+    assert (place.target, place.form, place.text.lower()) == (target, Form.AS_SENT, "attack")
