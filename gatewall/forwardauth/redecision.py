@@ -151,6 +151,11 @@ class Redecider:
         return None
 
 
+def recorded_request(record: AccessRecord, at: float) -> AccessRequest | None:
+    """Return as much of the request as was recorded, None if the record does not say what was asked."""
+    return _request_of(record, at) if _is_readable(record) else None
+
+
 def _asked(step: Step, facts: RecordedFacts) -> Verdict | None:
     """Return what the step says. Raises NotRecorded, also where rules that might have matched would decide."""
     verdict = step(facts)

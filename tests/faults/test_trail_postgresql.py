@@ -5,8 +5,9 @@ import shutil
 import pytest
 
 from tests.faults.trail_scenes import a_scene, wrong_after
+from tests.patterns import put_compiled
 from tests.postgres import server
-from tests.processes import make_keys, manage
+from tests.processes import configuration, make_keys, manage
 from tests.trail import faults
 
 
@@ -17,6 +18,7 @@ def scene(tmp_path_factory):
     with server() as running:
         for command in (["migrate", "--verbosity=0"], ["create_admin"], ["seed_waf_rules"], ["seed_domains"]):
             manage(home, *command, DATABASE_URL=running.url)
+        put_compiled(configuration(home))
         with a_scene(home, server=running) as scene:
             yield scene
     shutil.rmtree(home, ignore_errors=True)

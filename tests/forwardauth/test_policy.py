@@ -7,6 +7,7 @@ from policies import services
 from policies.builtin_rules import seed_waf_rules
 from tests.cast import CLIENT, OFFICE
 from tests.mmdb import write_mmdb
+from tests.patterns import put_compiled
 from tests.wall import a_git_token, a_license, a_token
 
 pytestmark = pytest.mark.django_db
@@ -95,17 +96,21 @@ def test_a_hit_in_the_address_that_the_visitor_asked_for_is_refused(auth, token)
     assert auth(service_authorization=token, x_forwarded_uri="/a/.env").verdict == (403, "waf-rule")
 
 
-def test_the_builtin_rules_find_an_injection(auth, token):
+@pytest.fixture
+def builtin_rules(settings):
+    put_compiled(settings.CONFIG)
     seed_waf_rules(actor="seed")
 
+
+@pytest.mark.usefixtures("builtin_rules")
+def test_the_builtin_rules_find_an_injection(auth, token):
     answer = auth(service_authorization=token, x_forwarded_uri="/?id=1%20UNION%20SELECT%20password%20FROM%20users")
 
     assert answer.verdict == (403, "waf-rule")
 
 
+@pytest.mark.usefixtures("builtin_rules")
 def test_the_builtin_rules_leave_an_ordinary_request_alone(auth, token):
-    seed_waf_rules(actor="seed")
-
     assert auth(service_authorization=token, x_forwarded_uri="/search?q=union+of+workers&page=2").status == 200
 
 

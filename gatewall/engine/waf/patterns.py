@@ -16,6 +16,7 @@ _MAX_PROGRAM_BYTES = 1 << 20
 
 Test = Callable[[bytes], bool]
 Ends = Callable[[bytes], int]
+Find = Callable[[bytes], tuple[int, int] | None]
 
 
 class PatternRefused(ValueError):
@@ -41,6 +42,22 @@ def compile_pattern(pattern: str, operator: Operator) -> Test:
             return lambda value: value.startswith(needle)
         case Operator.ENDS_WITH:  # pragma: no branch - the last operator; mypy sees that every one is here
             return lambda value: value.endswith(needle)
+
+
+def compile_find(pattern: str, operator: Operator) -> Find:
+    """Return what says where in a value the pattern's first match begins and ends, None where there is none.
+
+    It finds something in exactly the values that ``compile_pattern`` says match. Raises PatternRefused.
+    """
+    test, needle = compile_pattern(pattern, operator), needle_of(pattern)
+    match operator:
+        case Operator.REGEX:
+            search = _regex(needle).search
+            return lambda value: found.span() if (found := search(value)) else None
+        case Operator.ENDS_WITH:
+            return lambda value: (len(value) - len(needle), len(value)) if test(value) else None
+        case _:  # of these, the first occurrence is the match
+            return lambda value: (value.find(needle), value.find(needle) + len(needle)) if test(value) else None
 
 
 def needle_of(pattern: str) -> bytes:
