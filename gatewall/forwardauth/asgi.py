@@ -15,6 +15,7 @@ from gatewall.forwardauth import bodies, headers, routes
 from gatewall.forwardauth.gate import Gate, Policies
 from gatewall.forwardauth.responses import Answer, not_allowed, plain
 from gatewall.forwardauth.subrequest import Subrequest
+from gatewall.forwardauth.waf_state import waf_checks
 
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -68,9 +69,10 @@ class AuthApplication:
         if path.removeprefix(self._root_path) not in _HEALTH or not path.startswith(self._root_path):
             return plain(404, str(uuid.uuid4()))
         alive = path.endswith("/live")
-        checks = {} if alive else self._checks()
-        ready = all(found == "ok" for found in checks.values())
-        body = {"status": "ok" if ready else "unavailable", "checks": checks}
+        needed = {} if alive else self._checks()
+        ready = all(found == "ok" for found in needed.values())
+        also = {} if alive else waf_checks(self._policies.current())
+        body = {"status": "ok" if ready else "unavailable", "checks": needed | also}
         kind = ("Content-Type", "application/json")
         return plain(200 if ready else 503, str(uuid.uuid4()), kind, body=json.dumps(body).encode())
 

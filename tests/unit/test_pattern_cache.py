@@ -10,7 +10,7 @@ from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.vector import AVAILABLE, DatabaseRefused, VectorScanner
 from gatewall.snapshot import pattern_cache
-from gatewall.snapshot.pattern_cache import PatternCache, name_of
+from gatewall.snapshot.pattern_cache import NO_ENGINE, NOT_COMPILED, PatternCache, name_of
 from gatewall.snapshot.published import PublishedPolicies
 from tests.cast import a_request, a_rule
 from tests.unit.publications import publish, some_files
@@ -114,14 +114,17 @@ def test_patterns_that_cannot_be_compiled_leave_re2_in_their_place(cache, caplog
         if thread.name == "patterns":
             thread.join(60)
 
-    assert "RE2 takes their place" in caplog.text
+    assert NOT_COMPILED in caplog.text
+    assert cache.trouble == NOT_COMPILED
 
 
-def test_machine_without_the_engine_is_told(cache, monkeypatch, caplog):
+def test_machine_without_the_engine_is_told(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(pattern_cache, "AVAILABLE", False)
+    cache = PatternCache(tmp_path, b"key")
     cache.want(PATTERNS, lambda _: pytest.fail("there is none"))
 
-    assert "there is no hyperscan for this machine" in caplog.text
+    assert NO_ENGINE in caplog.text
+    assert cache.trouble == NO_ENGINE
 
 
 def test_only_the_newest_files_are_kept(cache, compiled):
@@ -137,6 +140,8 @@ def test_rules_are_matched_before_and_after_their_scanner_is_there():
     later = []
 
     class Later:
+        trouble = ""
+
         def want(self, patterns, ready):
             later.append((patterns, ready))
 

@@ -1,15 +1,18 @@
-"""Bodies on the wire, through real servers: lengths that lie, chunks, slow ones, large ones."""
+"""The WAF behind real servers: what it runs on; bodies on the wire, of which lengths lie, slow ones, large ones."""
 
 import http.client
+import json
 import socket
 import time
 
 import pytest
 
+from gatewall.engine.waf.vector import AVAILABLE
 from gatewall.forwardauth import bodies
 from gatewall.operations.launcher import free_port
+from gatewall.snapshot.pattern_cache import NO_ENGINE
 from tests.planes import ATTACK, about, ask
-from tests.processes import PATIENCE, agent, api, control_plane, data_plane, prepare, wait_until
+from tests.processes import PATIENCE, agent, api, control_plane, data_plane, prepare, request, wait_until
 
 CLIENT = "198.51.100.9"
 ATTACK_FORM = b"a=1%27%20UNION%20SELECT%20password%20FROM%20users--"
@@ -142,3 +145,11 @@ def test_chunks_that_are_none_let_nobody_in(port):
         status = wire.recv(12)
     assert status == b"" or status.split()[1] in {b"400", b"403", b"500"}
     assert ask(port, about(client=CLIENT)) == LET_IN
+
+
+def test_both_planes_come_to_say_that_they_scan_with_hyperscan(port):
+    def checks():
+        return json.loads(request(port, "/wall/health").body)["checks"]
+
+    well = {"waf": "ok", "waf_engine": "hyperscan"} if AVAILABLE else {"waf": NO_ENGINE, "waf_engine": "re2"}
+    wait_until(lambda: well.items() <= checks().items(), what=f"{well} in place of {checks()}")
