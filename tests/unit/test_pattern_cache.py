@@ -98,6 +98,26 @@ def test_signed_database_that_finds_nothing_is_refused(cache, compiled):
     assert len(compiled) == 2
 
 
+@pytest.mark.parametrize("position", [8, 12, 20, 40], ids=["magic", "version", "processor", "contents"])
+def test_signed_database_of_another_engine_or_processor_is_refused(cache, compiled, position):
+    wanted(cache)
+    data = bytearray(VectorScanner.compiled(PATTERNS).dumped())
+    data[position] ^= 0xFF
+    file_of(cache).write_bytes(cache._signature(NAME, bytes(data)) + data)
+
+    assert wanted(PatternCache(cache._folder, b"key")).scan(b"etc/passwd")
+    assert len(compiled) == 2
+
+
+def test_signed_database_that_finds_too_much_is_refused(cache, compiled):
+    wanted(cache)
+    data = VectorScanner.compiled([PATTERNS[0] + b"|index", PATTERNS[1]]).dumped()
+    file_of(cache).write_bytes(cache._signature(NAME, data) + data)
+
+    assert not wanted(PatternCache(cache._folder, b"key")).scan(b"/index.html")
+    assert len(compiled) == 2
+
+
 def test_file_of_other_patterns_under_this_name_is_refused(cache, compiled):
     other = (b"other",)
     wanted(cache, other)
