@@ -113,11 +113,13 @@ def test_parts_of_a_form_are_told_apart_by_its_boundary():
 
     assert found == [("", ""), ('A: "1"\r\nB: 2', "one\r\n\r\nmore"), (FILE, "two"), ("--", "")]
     assert body_texts.of_multipart("a\r\n\r\nb", "multipart/form-data") == [("a", "b")]
+    assert body_texts.of_multipart("a--bXa--XbX", "multipart/form-data; boundary=XbX") == [("a--bXa", ""), ("", "")]
 
 
 def test_parts_behind_the_last_belong_to_it():
     found = body_texts.of_multipart("--bx" * 100, "multipart/form-data; boundary=b")
 
+    assert body_texts.MAX_PARTS == 64
     assert len(found) == body_texts.MAX_PARTS + 1
     assert found[-1][0].count("x") == 100 - body_texts.MAX_PARTS + 1
 
@@ -129,6 +131,20 @@ def test_of_a_file_that_is_no_text_its_long_runs_are_read():
     assert body_texts.of_multipart(f"--b\r\n{FILE}\r\n\r\n\xff{PACKED}", "; boundary=b")[1][1] == "".join(
         map(chr, range(32, 127))
     )
+
+
+@pytest.mark.parametrize(
+    ("content", "read"),
+    [
+        ("\xff" + "z" * 24, "z" * 24),
+        ("z" * 24 + "\xff", "z" * 24 + "\xff"),
+        ("z" * 24 + "\xffabc", "z" * 24),
+        ("\xff" + "y" * 12 + "\t" + "z" * 11, "y" * 12 + "\t" + "z" * 11),
+        ("\xff" + "y" * 12 + "\n" + "z" * 11, ""),
+    ],
+)
+def test_a_file_is_text_if_it_is_utf_8_up_to_a_character_that_was_cut(content, read):
+    assert body_texts.readable(content) == read
 
 
 def test_a_part_that_is_no_file_is_read_whole():
@@ -154,6 +170,9 @@ def test_text_may_be_cut_within_a_character():
         ("", True),
         ("text/plain", True),
         ("application/json", True),
+        ("application/xml", True),
+        ("application/xhtml+xml; q", True),
+        ("application/javascript", True),
         ("application/soap+xml", True),
         ("application/ld+json", True),
         ("application/octet-stream", False),
