@@ -137,6 +137,13 @@ class WafInspector(Protocol):
     def inspect(self, request: AccessRequest, domain: str | None) -> Sequence[WafRule]:
         """Return the rules that match the request."""
 
+    @property
+    def engine(self) -> str:
+        """What scans for the rules, empty if there are none."""
+
+    def check(self) -> str:
+        """Hold the engine against requests of which the outcome is known; return what is wrong, empty if nothing is."""
+
 
 class PolicySnapshot:
     """One version of the policy, indexed for look-up. Never changes; safe to share between threads."""

@@ -100,7 +100,7 @@ class RecordedFacts(Facts):
                     doubtful.add(rule.id)  # what it sees is not what was sent
                 elif rule.id in found:
                     sure.add(rule.id)  # what it does not see can only add to it
-                elif not _NEVER_RECORDED.isdisjoint(rule.targets):
+                elif not self._unrecorded.isdisjoint(rule.targets):
                     doubtful.add(rule.id)
         return frozenset(sure), frozenset(doubtful)
 
@@ -132,6 +132,11 @@ class RecordedFacts(Facts):
             return False
         is_same = self._history.row_is_as_of(self._record.policy_revision, Resource.ALLOWLIST, entry.id)
         return is_same and decided_by.get("id") == entry.id
+
+    @property
+    def _unrecorded(self) -> frozenset[Target]:
+        """The targets of which the record has nothing; a body that the proxy did not show is known to be none."""
+        return _NEVER_RECORDED | {Target.BODY} if "body" in self._record.visible else _NEVER_RECORDED
 
     @cached_property
     def _altered(self) -> frozenset[Target | None]:

@@ -13,14 +13,15 @@ import os
 import platform
 import subprocess
 import sys
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from threading import Lock, Thread
 
-from gatewall.engine.waf.scanning import Scanner, agrees
+from gatewall.engine.waf.canaries import agrees
+from gatewall.engine.waf.scanning import Scanner
 from gatewall.engine.waf.vector import AVAILABLE, VERSION, DatabaseRefused, VectorScanner
 from gatewall.snapshot.pattern_process import CPU_SECONDS
 
@@ -32,6 +33,8 @@ _KEPT_IN_MEMORY = 4
 _KEPT_FILES = 16
 _MAX_BYTES = 512 * 1024 * 1024
 _ROOT = Path(__file__).resolve().parents[2]
+NO_ENGINE = "there is no hyperscan for this machine: RE2 takes its place, and is slower"
+NOT_COMPILED = "patterns could not be compiled: RE2 takes their place"
 
 
 class PatternCache:
@@ -42,11 +45,19 @@ class PatternCache:
         self._key = key
         self._known: OrderedDict[str, Scanner] = OrderedDict()
         self._lock = Lock()
+        self._failed: deque[str] = deque(maxlen=_KEPT_FILES)
+
+    @property
+    def trouble(self) -> str:
+        """Why somebody may have no scanner, empty where it is being compiled or is there."""
+        if not AVAILABLE:
+            return NO_ENGINE
+        return NOT_COMPILED if self._failed else ""
 
     def want(self, patterns: Sequence[bytes], ready: Callable[[Scanner], None]) -> None:
         """Call ``ready`` with a scanner for the patterns: at once if this process has it, else from a thread."""
         if not AVAILABLE:
-            logger.warning("WAF: there is no hyperscan for this machine; RE2 takes its place, about 20 times slower")
+            logger.warning("WAF: %s", NO_ENGINE)
             return
         name = name_of(patterns)
         with self._lock:
@@ -58,9 +69,14 @@ class PatternCache:
 
     def _bring(self, name: str, patterns: tuple[bytes, ...], ready: Callable[[Scanner], None]) -> None:
         try:
-            ready(self.scanner(name, patterns))
+            scanner = self.scanner(name, patterns)
         except (DatabaseRefused, OSError, subprocess.SubprocessError) as error:
-            logger.error("WAF: patterns not compiled, RE2 takes their place: %s", error)  # noqa: TRY400 - the words say it
+            self._failed.append(name)
+            logger.error("WAF: %s: %s", NOT_COMPILED, error)  # noqa: TRY400 - the words say it
+        else:
+            with suppress(ValueError):
+                self._failed.remove(name)
+            ready(scanner)
 
     def scanner(self, name: str, patterns: tuple[bytes, ...]) -> Scanner:
         """Return the scanner for the patterns, which have this name; wait until it is compiled.

@@ -1,11 +1,15 @@
 """Every row that decides, from the rows to the answer of ``/auth``."""
 
+import json
+
 import pytest
 
 from gatewall import system_settings
+from gatewall.snapshot import pattern_cache
 from policies import services
 from policies.builtin_rules import seed_waf_rules
 from tests.cast import CLIENT, OFFICE
+from tests.dialects import Question
 from tests.mmdb import write_mmdb
 from tests.patterns import put_compiled
 from tests.wall import a_git_token, a_license, a_token
@@ -209,3 +213,12 @@ def test_a_country_is_found_for_an_address_of_version_six(new_gate, settings, tm
     answer = new_gate()(service_authorization=token, x_forwarded_for="2001:db8::7")
 
     assert answer.verdict == (403, "country-blocked")
+
+
+def test_the_data_plane_says_what_its_waf_runs_on_and_is_ready(new_plane, monkeypatch):
+    monkeypatch.setattr(pattern_cache, "AVAILABLE", False)
+    seed_waf_rules(actor="seed")
+    answer = new_plane("data")(Question("/wall/health", ()))
+
+    checks = {"policy": "ok", "spool": "ok", "waf": pattern_cache.NO_ENGINE, "waf_engine": "re2"}
+    assert (answer.status, json.loads(answer.body)) == (200, {"status": "ok", "checks": checks})

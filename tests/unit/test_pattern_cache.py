@@ -10,7 +10,7 @@ from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.vector import AVAILABLE, DatabaseRefused, VectorScanner
 from gatewall.snapshot import pattern_cache
-from gatewall.snapshot.pattern_cache import PatternCache, name_of
+from gatewall.snapshot.pattern_cache import NO_ENGINE, NOT_COMPILED, PatternCache, name_of
 from gatewall.snapshot.published import PublishedPolicies
 from tests.cast import a_request, a_rule
 from tests.unit.publications import publish, some_files
@@ -98,6 +98,26 @@ def test_signed_database_that_finds_nothing_is_refused(cache, compiled):
     assert len(compiled) == 2
 
 
+@pytest.mark.parametrize("position", [8, 12, 20, 40], ids=["magic", "version", "processor", "contents"])
+def test_signed_database_of_another_engine_or_processor_is_refused(cache, compiled, position):
+    wanted(cache)
+    data = bytearray(VectorScanner.compiled(PATTERNS).dumped())
+    data[position] ^= 0xFF
+    file_of(cache).write_bytes(cache._signature(NAME, bytes(data)) + data)
+
+    assert wanted(PatternCache(cache._folder, b"key")).scan(b"etc/passwd")
+    assert len(compiled) == 2
+
+
+def test_signed_database_that_finds_too_much_is_refused(cache, compiled):
+    wanted(cache)
+    data = VectorScanner.compiled([PATTERNS[0] + b"|index", PATTERNS[1]]).dumped()
+    file_of(cache).write_bytes(cache._signature(NAME, data) + data)
+
+    assert not wanted(PatternCache(cache._folder, b"key")).scan(b"/index.html")
+    assert len(compiled) == 2
+
+
 def test_file_of_other_patterns_under_this_name_is_refused(cache, compiled):
     other = (b"other",)
     wanted(cache, other)
@@ -114,14 +134,17 @@ def test_patterns_that_cannot_be_compiled_leave_re2_in_their_place(cache, caplog
         if thread.name == "patterns":
             thread.join(60)
 
-    assert "RE2 takes their place" in caplog.text
+    assert NOT_COMPILED in caplog.text
+    assert cache.trouble == NOT_COMPILED
 
 
-def test_machine_without_the_engine_is_told(cache, monkeypatch, caplog):
+def test_machine_without_the_engine_is_told(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(pattern_cache, "AVAILABLE", False)
+    cache = PatternCache(tmp_path, b"key")
     cache.want(PATTERNS, lambda _: pytest.fail("there is none"))
 
-    assert "there is no hyperscan for this machine" in caplog.text
+    assert NO_ENGINE in caplog.text
+    assert cache.trouble == NO_ENGINE
 
 
 def test_only_the_newest_files_are_kept(cache, compiled):
@@ -137,6 +160,8 @@ def test_rules_are_matched_before_and_after_their_scanner_is_there():
     later = []
 
     class Later:
+        trouble = ""
+
         def want(self, patterns, ready):
             later.append((patterns, ready))
 

