@@ -20,6 +20,8 @@ from gatewall.engine.waf.scope import Scope
 
 PATTERNS = tuple([on_one_line(rule.pattern).encode("ascii") for rule in BUILTIN_RULES])
 """What is compiled into one database, whichever rules are on."""
+SHORT_URI = 512
+"""Up to here one scan for all patterns is cheaper than RE2 for the few that are about the raw URI."""
 _NUMBERS = {rule.pattern: number for number, rule in enumerate(BUILTIN_RULES)}
 
 
@@ -33,15 +35,18 @@ class BuiltinMatcher:
         self.scanner: Scanner = OneByOne(PATTERNS)
         self._by_number: dict[int, list[Placed]] = {}
         self._others: list[Placed] = []
-        self._of_uri: list[Placed] = []
+        self._of_uri: list[tuple[int | None, Placed]] = []
         for position, rule in rules:
+            placed = Placed.of(position, rule)
             number = _NUMBERS.get(rule.pattern)
-            if number is None or rule.transforms or rule.operator is not Operator.REGEX:
-                self._others.append(Placed.of(position, rule))  # changed by hand, or of another version
+            if rule.transforms or rule.operator is not Operator.REGEX:
+                number = None
+            if number is None:
+                self._others.append(placed)  # changed by hand, or of another version
             else:
-                self._by_number.setdefault(number, []).append(Placed.of(position, rule))
+                self._by_number.setdefault(number, []).append(placed)
             if Target.URI in rule.targets:
-                self._of_uri.append(Placed.of(position, rule))
+                self._of_uri.append((number, placed))
         if scanners is not None:
             scanners.want(PATTERNS, self._use)
 
@@ -53,11 +58,11 @@ class BuiltinMatcher:
         values = values_of(request)
         text = "\n".join([value for _, _, value in values]).encode("latin-1")
         hits = self.scanner.scan(text)
-        scope = Scope(request, domain)
         uri = raw_uri(request)
-        found = [each for each in self._of_uri if uri and _holds_of_uri(each, uri, scope)]
-        if not hits and not self._others:
-            return found
+        if not (hits or uri or self._others):
+            return []
+        scope = Scope(request, domain)
+        found = self._matches_of_uri(uri.encode("latin-1"), scope) if uri else []
         ends = list(accumulate([len(value) + 1 for _, _, value in values], initial=-1))[1:]
         found += [
             placed
@@ -68,11 +73,23 @@ class BuiltinMatcher:
         found += [each for each in self._others if scope.covers(each.rule) and _holds(each, values, None, scope)]
         return list({each.position: each for each in found}.values())
 
-
-def _holds_of_uri(placed: Placed, uri: str, scope: Scope) -> bool:
-    if not scope.covers(placed.rule) or scope.spares(placed.rule, None):
-        return False
-    return placed.test(transforms.apply(placed.rule.transforms, uri.encode("latin-1")))
+    def _matches_of_uri(self, uri: bytes, scope: Scope) -> list[Placed]:
+        """Return the rules about the raw URI that match it."""
+        if not self._of_uri:
+            return []
+        hits: set[int] | None = None
+        if len(uri) <= SHORT_URI:
+            hits = {number for number, _ in self.scanner.scan(uri)}
+        return [
+            placed
+            for number, placed in self._of_uri
+            if (number is None or hits is None or number in hits)
+            and scope.covers(placed.rule)
+            and not scope.spares(placed.rule, None)
+            and (
+                (number is not None and hits is not None) or placed.test(transforms.apply(placed.rule.transforms, uri))
+            )
+        ]
 
 
 def _holds(placed: Placed, values: list[Value], hit: int | None, scope: Scope) -> bool:
