@@ -5,16 +5,17 @@ it; where it does not, or is told not to, RE2 looks at the other values one by o
 """
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable
 from itertools import accumulate
 
-from gatewall.engine.model import AccessRequest
+from gatewall.engine.model import AccessRequest, Action
 from gatewall.engine.waf import transforms
 from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.lines import on_one_line
 from gatewall.engine.waf.placed import Placed
-from gatewall.engine.waf.reading import Value, raw_uri, values_of
-from gatewall.engine.waf.rules import Operator, Target, WafRule
+from gatewall.engine.waf.reading import CUT, Value, beginning_of, raw_uri, values_of
+from gatewall.engine.waf.rules import Category, Operator, Target, WafRule
 from gatewall.engine.waf.scanning import OneByOne, Scanner, Scanners
 from gatewall.engine.waf.scope import Scope
 
@@ -23,6 +24,7 @@ PATTERNS = tuple([on_one_line(rule.pattern).encode("ascii") for rule in BUILTIN_
 SHORT_URI = 512
 """Up to here one scan for all patterns is cheaper than RE2 for the few that are about the raw URI."""
 _NUMBERS = {rule.pattern: number for number, rule in enumerate(BUILTIN_RULES)}
+_NOT_INSPECTED = next(number for number, rule in enumerate(BUILTIN_RULES) if rule.key == "protocol-not-inspected")
 
 
 class BuiltinMatcher:
@@ -63,7 +65,7 @@ class BuiltinMatcher:
             return []
         scope = Scope(request, domain)
         found = self._matches_of_uri(uri.encode("latin-1"), scope) if uri else []
-        ends = list(accumulate([len(value) + 1 for _, _, value in values], initial=-1))[1:]
+        ends = _ends(values)
         found += [
             placed
             for number, end in hits
@@ -72,6 +74,33 @@ class BuiltinMatcher:
         ]
         found += [each for each in self._others if scope.covers(each.rule) and _holds(each, values, None, scope)]
         return list({each.position: each for each in found}.values())
+
+    def refused_at_once(self, request: AccessRequest, domain: str | None, threshold: int) -> list[Placed]:
+        """Return rules that match the beginning of a long URI, if their scores alone refuse the request, else none.
+
+        They match the whole request as well. ``protocol-not-inspected`` says that the rest was not looked at.
+        """
+        values = beginning_of(request)
+        if not values:
+            return []
+        text = "\n".join([value for _, _, value in values]).encode("latin-1")
+        scope = Scope(request, domain)
+        ends = _ends(values)
+        found = [
+            placed
+            for number, end in self.scanner.scan(text)
+            if end <= len(text) - CUT
+            for placed in self._by_number.get(number, ())
+            if scope.covers(placed.rule) and _looks_at(placed, values[bisect_left(ends, end)], scope)
+        ]
+        scores: Counter[Category] = Counter()
+        for placed in found:
+            scores[placed.rule.category] += placed.rule.score if placed.rule.action is Action.BLOCK else 0
+        if max(scores.values(), default=0) < threshold:
+            return []
+        rest = (Target.URI, None, "")
+        marks = self._by_number.get(_NOT_INSPECTED, ())
+        return found + [each for each in marks if scope.covers(each.rule) and _looks_at(each, rest, scope)]
 
     def _matches_of_uri(self, uri: bytes, scope: Scope) -> list[Placed]:
         """Return the rules about the raw URI that match it."""
@@ -90,6 +119,11 @@ class BuiltinMatcher:
                 (number is not None and hits is not None) or placed.test(transforms.apply(placed.rule.transforms, uri))
             )
         ]
+
+
+def _ends(values: list[Value]) -> list[int]:
+    """Return where each value ends in the text of all."""
+    return list(accumulate([len(value) + 1 for _, _, value in values], initial=-1))[1:]
 
 
 def _holds(placed: Placed, values: list[Value], hit: int | None, scope: Scope) -> bool:

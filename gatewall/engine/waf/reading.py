@@ -21,6 +21,11 @@ MAX_HEADERS = 65_536
 MAX_BODY = 65_536
 MAX_SEPARATE = 256
 """How many arguments and cookies are matched one by one; those behind are one value together."""
+LONG_URI = 1_024
+"""Only a longer URI is worth a look at its beginning before everything else."""
+BEGINNING = 512
+CUT = 32
+"""So many characters at the end of a cut value may be read otherwise there: half an escape, three times decoded."""
 _MAX_INSIDE = 64  # values taken out of one JSON text
 _LONG_NAME = 16  # a longer one may be base64 of something
 _SHORT = 256
@@ -69,6 +74,22 @@ def values_of(request: AccessRequest) -> list[Value]:
         _cookies(values, request)
     if request.body:
         _body(values, request)
+    return values
+
+
+def beginning_of(request: AccessRequest) -> list[Value]:
+    """Return the first values of a long URI, as sent, the last of them cut; none if the URI is short.
+
+    But for its last ``CUT`` characters this begins values that ``values_of`` returns, too.
+    """
+    if len(request.uri) <= LONG_URI:
+        return []
+    path, _, query = request.uri[:BEGINNING].partition("?")
+    values: list[Value] = [(_PATH, None, percent_decoded(path).replace("\n", "\r"))]
+    for part in query.replace("+", " ").split("&", MAX_SEPARATE)[:MAX_SEPARATE]:
+        name, _, value = part.partition("=")
+        if len(value) >= MIN_BASE64 or not value.isalnum():
+            values.append((_ARGS, percent_decoded(name), percent_decoded(value).replace("\n", "\r")))
     return values
 
 
