@@ -200,10 +200,10 @@ def _short_referer_values(value: str) -> tuple[str, tuple[Value, ...]]:
 
 
 def _is_address(text: str) -> bool:
-    return text.startswith("http") and text.translate(_ADDRESS).isalnum()
+    return text.startswith("http") and text.encode("latin-1").translate(None, _ADDRESS).decode("latin-1").isalnum()
 
 
-_ADDRESS = {ord(each): None for each in ":/.-_~@+,=;!*"}
+_ADDRESS = b":/.-_~@+,=;!*"
 
 
 def _body(values: list[Value], request: AccessRequest) -> None:
