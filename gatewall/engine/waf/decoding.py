@@ -19,7 +19,8 @@ _IN_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-
 _UNSEEN = bytes([*range(9), 11, *range(14, 32), *range(127, 161)])
 _UNREADABLE = bytes([*range(9), 11, 12, *range(14, 32), *range(127, 256)])
 _SHELL_QUOTES = b"'\"\\^`"
-_MIN_BASE64 = 12
+MIN_BASE64 = 12
+"""A shorter text is not read as base64."""
 _SHORT = 256
 _MAX_UNREADABLE = 33  # one character in this many may be unreadable in what base64 text says
 
@@ -150,7 +151,7 @@ def base64_decoded(text: str) -> str | None:
 
 
 def _base64_decoded(text: str) -> str | None:
-    if len(text) < _MIN_BASE64 or text.encode("latin-1").translate(None, _IN_BASE64):
+    if len(text) < MIN_BASE64 or text.encode("latin-1").translate(None, _IN_BASE64):
         return None
     body = text.rstrip("=")
     if len(body) % 4 == 1:

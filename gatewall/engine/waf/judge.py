@@ -45,7 +45,8 @@ class Judge:
     def __call__(
         self, method: bytes, uri: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes | None = None
     ) -> bool:
-        return bool(self.refusing(request_of(method, uri, headers, body)))
+        """Return whether the request would be refused, as the WAF step finds out."""
+        return _refuse(self._rules.inspect(request_of(method, uri, headers, body), None, THRESHOLD))
 
     def matches(self, request: AccessRequest) -> tuple[WafRule, ...]:
         """Return the rules that match."""
@@ -54,10 +55,14 @@ class Judge:
     def refusing(self, request: AccessRequest) -> tuple[WafRule, ...]:
         """Return the rules that match, if the scores of one category reach the threshold."""
         found = self.matches(request)
-        scores: Counter[str] = Counter()
-        for rule in found:
-            scores[rule.category] += rule.score
-        return found if scores and max(scores.values()) >= THRESHOLD else ()
+        return found if _refuse(found) else ()
+
+
+def _refuse(found: Iterable[WafRule]) -> bool:
+    scores: Counter[str] = Counter()
+    for rule in found:
+        scores[rule.category] += rule.score
+    return max(scores.values(), default=0) >= THRESHOLD
 
 
 def request_of(

@@ -60,10 +60,17 @@ class RuleSet:
             return True
         return custom is not None and custom.is_worth_a_scan and custom.scanner is None
 
-    def inspect(self, request: AccessRequest, domain: str | None) -> tuple[WafRule, ...]:
-        """Return the rules that match the request, which was made for this registered domain."""
-        found = self._builtin.matches(request, domain) if self._builtin else []
-        if self._custom:
+    def inspect(self, request: AccessRequest, domain: str | None, stop_at: int = 0) -> tuple[WafRule, ...]:
+        """Return the rules that match the request, which was made for this registered domain.
+
+        With ``stop_at``, the score at which the caller refuses, only some of them may be named where these
+        reach it: an attack need not be read to its end. The answer is the same.
+        """
+        found = self._builtin.refused_at_once(request, domain, stop_at) if self._builtin and stop_at else []
+        stopped = bool(found)
+        if self._builtin and not stopped:
+            found = self._builtin.matches(request, domain)
+        if self._custom and not stopped:
             found = found + self._custom.matches(request, domain)
         if not found:
             return ()

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf import body_texts
-from gatewall.engine.waf.decoding import base64_decoded, loosened, percent_decoded, unquoted
+from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, loosened, percent_decoded, unquoted
 from gatewall.engine.waf.rules import Target
 
 Value = tuple[Target, str | None, str]
@@ -22,6 +22,11 @@ MAX_HEADERS = 65_536
 MAX_BODY = 65_536
 MAX_SEPARATE = 256
 """How many arguments and cookies are matched one by one; those behind are one value together."""
+LONG_URI = 1_024
+"""Only a longer URI is worth a look at its beginning before everything else."""
+BEGINNING = 512
+CUT = 32
+"""So many characters at the end of a cut value may be read otherwise there: half an escape, three times decoded."""
 _MAX_INSIDE = 64  # values taken out of one JSON text
 _LONG_NAME = 16  # a longer one may be base64 of something
 _SHORT = 256
@@ -45,6 +50,13 @@ _PLAIN_HEADERS = frozenset(
     }
 )  # fmt: skip
 _TRIGGERS = ("'", '"', "\\", "&", "/*", "$", "`", "^", "\x00", "\xef")
+_FORMLESS = bytes(set(range(32, 127)) - set(b"'\"\\&*$`^{["))
+"""Text of nothing but these holds no trigger and no line feed, and is no JSON: base64 is all that it can be."""
+
+
+_URI, _PATH, _ARGS, _ARG_NAMES = Target.URI, Target.PATH, Target.ARGS, Target.ARG_NAMES
+_HEADERS, _USER_AGENT, _COOKIES = Target.HEADERS, Target.USER_AGENT, Target.COOKIES
+_REFERER, _BODY = Target.REFERER, Target.BODY  # a look-up in the class costs as much as a short comparison
 
 
 def values_of(request: AccessRequest) -> list[Value]:
@@ -52,16 +64,33 @@ def values_of(request: AccessRequest) -> list[Value]:
     uri = request.uri
     values: list[Value] = []
     if len(uri) > MAX_URI:
-        values.append((Target.URI, None, UNINSPECTED + "uri"))
+        values.append((_URI, None, UNINSPECTED + "uri"))
         uri = uri[:MAX_URI]
     path, _, query = uri.partition("?")
     _path(values, path)
     if query:
-        _arguments(values, Target.ARGS, query)
+        _arguments(values, _ARGS, query)
     _headers(values, request)
-    _cookies(values, request)
+    if request.cookies:
+        _cookies(values, request)
     if request.body or not request.body_is_whole:
         _body(values, request)
+    return values
+
+
+def beginning_of(request: AccessRequest) -> list[Value]:
+    """Return the first values of a long URI, as sent, the last of them cut; none if the URI is short.
+
+    But for its last ``CUT`` characters this begins values that ``values_of`` returns, too.
+    """
+    if len(request.uri) <= LONG_URI:
+        return []
+    path, _, query = request.uri[:BEGINNING].partition("?")
+    values: list[Value] = [(_PATH, None, percent_decoded(path).replace("\n", "\r"))]
+    for part in query.replace("+", " ").split("&", MAX_SEPARATE)[:MAX_SEPARATE]:
+        name, _, value = part.partition("=")
+        if len(value) >= MIN_BASE64 or not value.isalnum():
+            values.append((_ARGS, percent_decoded(name), percent_decoded(value).replace("\n", "\r")))
     return values
 
 
@@ -74,11 +103,11 @@ def raw_uri(request: AccessRequest) -> str:
 def _cookies(values: list[Value], request: AccessRequest) -> None:
     for name, value in request.cookies[:MAX_SEPARATE]:
         if not (name.isidentifier() or _is_token(name)):
-            _add(values, Target.COOKIES, name, percent_decoded(name[:MAX_HEADER]), base64=False)
+            _add(values, _COOKIES, name, percent_decoded(name[:MAX_HEADER]), base64=False)
         if not _is_token(value):
-            _add(values, Target.COOKIES, name, percent_decoded(value[:MAX_HEADER]))
-        elif (inside := base64_decoded(value[:MAX_HEADER])) is not None:
-            _add(values, Target.COOKIES, name, percent_decoded(inside))
+            _add(values, _COOKIES, name, percent_decoded(value[:MAX_HEADER]))
+        elif len(value) >= MIN_BASE64 and (inside := base64_decoded(value[:MAX_HEADER])) is not None:
+            _add(values, _COOKIES, name, percent_decoded(inside))
 
 
 def _is_token(text: str) -> bool:
@@ -86,11 +115,12 @@ def _is_token(text: str) -> bool:
 
 
 def _path(values: list[Value], path: str) -> None:
-    path = percent_decoded(path)
-    _add(values, Target.PATH, None, path, base64=False)
-    last = path.rpartition("/")[2]
-    if (inside := base64_decoded(last)) is not None:
-        _add(values, Target.PATH, None, percent_decoded(inside))
+    if "%" in path:
+        path = percent_decoded(path)
+    _add(values, _PATH, None, path, base64=False)
+    last = path[path.rfind("/") + 1 :]
+    if len(last) >= MIN_BASE64 and (inside := base64_decoded(last)) is not None:
+        _add(values, _PATH, None, percent_decoded(inside))
 
 
 def _arguments(values: list[Value], target: Target, query: str) -> None:
@@ -98,33 +128,37 @@ def _arguments(values: list[Value], target: Target, query: str) -> None:
         query = query.replace("+", " ")
     parts = query.split("&", MAX_SEPARATE)
     rest = parts.pop() if len(parts) > MAX_SEPARATE else ""
-    names = Target.ARG_NAMES if target is Target.ARGS else target
+    names = _ARG_NAMES if target is _ARGS else target
+    encoded = "%" in query
     for part in parts:
         name, _, value = part.partition("=")
-        if "%" in name:
-            name = percent_decoded(name)
+        if len(value) < MIN_BASE64 and value.isalnum():
+            value = ""
+        if encoded:
+            name, value = percent_decoded(name), percent_decoded(value)
         if not name.isidentifier() or "__" in name or len(name) >= _LONG_NAME:
             _add(values, names, name, name)
-        if value and not (value.isalnum() and len(value) < 12):
-            _add(values, target, name, percent_decoded(value) if "%" in value else value)
+        if value:
+            _add(values, target, name, value)
     if rest:
         _add(values, target, None, percent_decoded(rest.replace("&", "\f")))
 
 
 def _headers(values: list[Value], request: AccessRequest) -> None:
     left = MAX_HEADERS
-    for name, value in request.headers:
-        if name in _PLAIN_HEADERS and "../" not in value and "${" not in value:
+    plain = _PLAIN_HEADERS
+    for name, value in [each for each in request.headers if each[0] not in plain or ".." in each[1] or "$" in each[1]]:
+        if name in plain and "../" not in value and "${" not in value:
             continue
         left -= len(value)
         if len(value) > MAX_HEADER or left < 0:
-            values.append((Target.HEADERS, name, UNINSPECTED + "header"))
+            values.append((_HEADERS, name, UNINSPECTED + "header"))
             value = value[:MAX_HEADER] if left > 0 else ""  # noqa: PLW2901 - cut to what is looked at
         if name == "user-agent":
             if value.startswith("Mozilla/"):
-                values.append((Target.USER_AGENT, None, value.replace("\n", "\r")))
+                values.append((_USER_AGENT, None, value.replace("\n", "\r") if "\n" in value else value))
             else:
-                _add(values, Target.USER_AGENT, None, percent_decoded(value))
+                _add(values, _USER_AGENT, None, percent_decoded(value))
         elif name == "referer":
             _referer(values, request, value)
         elif name != "cookie":
@@ -132,10 +166,13 @@ def _headers(values: list[Value], request: AccessRequest) -> None:
 
 
 def _header(values: list[Value], name: str, value: str) -> None:
-    value = percent_decoded(value)
-    _add(values, Target.HEADERS, name, f"{name}: {value}", base64=False)
-    if (inside := base64_decoded(value)) is not None:
-        _add(values, Target.HEADERS, name, percent_decoded(inside))
+    if value.isdecimal() and len(value) < MIN_BASE64 and name.replace("-", "").isalnum():
+        return
+    if "%" in value:
+        value = percent_decoded(value)
+    _add(values, _HEADERS, name, f"{name}: {value}", base64=False)
+    if len(value) >= MIN_BASE64 and (inside := base64_decoded(value)) is not None:
+        _add(values, _HEADERS, name, percent_decoded(inside))
 
 
 def _referer(values: list[Value], request: AccessRequest, value: str) -> None:
@@ -143,7 +180,7 @@ def _referer(values: list[Value], request: AccessRequest, value: str) -> None:
     values.extend(found)
     if host and request.host is not None and host != request.host.name and "?" in request.uri:
         names = [part.partition("=")[0] for part in request.uri.partition("?")[2].split("&", MAX_SEPARATE)]
-        values.append((Target.ARG_NAMES, None, FROM_ELSEWHERE + " ".join(names).replace("\n", "\r")))
+        values.append((_ARG_NAMES, None, FROM_ELSEWHERE + " ".join(names).replace("\n", "\r")))
 
 
 def _referer_values(value: str) -> tuple[str, tuple[Value, ...]]:
@@ -151,9 +188,9 @@ def _referer_values(value: str) -> tuple[str, tuple[Value, ...]]:
     address, _, query = value.partition("?")
     values: list[Value] = []
     if query:
-        _arguments(values, Target.REFERER, query)
+        _arguments(values, _REFERER, query)
     if not _is_address(address):
-        _add(values, Target.REFERER, None, percent_decoded(address))
+        _add(values, _REFERER, None, percent_decoded(address))
     host = address.partition("//")[2].partition("/")[0].partition(":")[0] if address[:4] == "http" else ""
     return host, tuple(values)
 
@@ -164,50 +201,49 @@ def _short_referer_values(value: str) -> tuple[str, tuple[Value, ...]]:
 
 
 def _is_address(text: str) -> bool:
-    return text.startswith("http") and text.translate(_ADDRESS).isalnum()
+    return text.startswith("http") and text.encode("latin-1").translate(None, _ADDRESS).decode("latin-1").isalnum()
 
 
-_ADDRESS = {ord(each): None for each in ":/.-_~@+,=;!*"}
+_ADDRESS = b":/.-_~@+,=;!*"
 
 
 def _body(values: list[Value], request: AccessRequest) -> None:
     body = request.body or b""
     if len(body) > MAX_BODY or not request.body_is_whole:
-        values.append((Target.BODY, None, UNINSPECTED + "body"))
+        values.append((_BODY, None, UNINSPECTED + "body"))
     text = body[:MAX_BODY].decode("latin-1")
     content_type = request.header("content-type")
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type == "application/x-www-form-urlencoded":
-        _arguments(values, Target.BODY, text)
+        _arguments(values, _BODY, text)
     elif media_type.startswith("multipart/"):
         for head, content in body_texts.of_multipart(text, content_type):
             for line in head.splitlines():
-                _add(values, Target.BODY, None, line, base64=False)
-            _add(values, Target.BODY, None, content)
+                _add(values, _BODY, None, line, base64=False)
+            _add(values, _BODY, None, content)
     elif texts := _json_texts(text):
         for each in texts:
-            _add(values, Target.BODY, None, each)
+            _add(values, _BODY, None, each)
     elif media_type or text[:1] == "<":
-        _add(values, Target.BODY, None, body_texts.of_other(text, media_type))
+        _add(values, _BODY, None, body_texts.of_other(text, media_type))
     else:  # Envoy leaves the type out unless it is told to send it
-        _arguments(values, Target.BODY, text)
+        _arguments(values, _BODY, text)
 
 
 def _add(
     values: list[Value], target: Target, name: str | None, text: str, *, base64: bool = True, depth: int = 0
 ) -> None:
     """Add a value and the other forms that it has."""
+    if not text.encode("latin-1").translate(None, _FORMLESS):
+        values.append((target, name, text))
+        if base64 and len(text) >= MIN_BASE64 and " " not in text:
+            _look_through(values, target, name, text, depth)
+        return
     if "\n" in text:
         text = text.replace("\n", "\r")
     values.append((target, name, text))
-    if text.isalnum():
-        if base64 and len(text) >= 12:
-            _look_through(values, target, name, text, depth)
-        return
-    for trigger in _TRIGGERS:
-        if trigger in text:
-            _other_forms(values, target, name, text)
-            break
+    if any(trigger in text for trigger in _TRIGGERS):
+        _other_forms(values, target, name, text)
     if base64:
         _look_through(values, target, name, text, depth)
 
