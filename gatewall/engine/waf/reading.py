@@ -87,8 +87,10 @@ def _is_token(text: str) -> bool:
 def _path(values: list[Value], path: str) -> None:
     path = percent_decoded(path)
     _add(values, Target.PATH, None, path, base64=False)
-    last = path.rpartition("/")[2]
-    if (inside := base64_decoded(last)) is not None:
+    whole, last = path[1:], path.rpartition("/")[2]
+    if (inside := base64_decoded(last)) is None and whole != last:
+        inside = base64_decoded(whole)  # a slash is a letter of base64
+    if inside is not None:
         _add(values, Target.PATH, None, percent_decoded(inside))
 
 
