@@ -81,7 +81,8 @@ def _in_uri(text: str) -> str:
 
 
 def _named(field: str, text: str) -> dict[str, Any]:
-    return {"headers": {field: unquote(text, "latin-1") if "\r" not in text and "\n" not in text else _in_uri(text)}}
+    text = unquote(text, "latin-1") if "\r" not in text and "\n" not in text else _in_uri(text)
+    return {"headers": {field: text.encode().decode("latin-1") if not text.isascii() else text}}
 
 
 PLACES: dict[str, Callable[[str], dict[str, Any]]] = {

@@ -124,7 +124,10 @@ NAMED = {
     "injection-php-variable": (["$_GET['x']", "$GLOBALS"], ["$get", "globals"]),
     "injection-php-object": (['O:1:"a":0:{', 'a:1:{i:0;s:1:"x";}'], ["o: 1", "ratio a:1"]),
     "injection-java-class": (["java.lang.Runtime", header("ProcessBuilder.x")], ["java language", "runtime"]),
-    "injection-java-expression": (["${a.b()}", "#context['x']"], ["${name}", "# context"]),
+    "injection-java-expression": (
+        ["${a.b()}", "#context['x']", "#a=@java.lang.Runtime@getRuntime()"],
+        ["${name}", "# context", "https://x.example/app#tab=files", "/page#b=1"],
+    ),
     "injection-java-object": (["rO0ABXNyABFq", path("/?x=%ac%ed%00%05")], ["rooab", "aced"]),
     "injection-template": (["{{7*7}}", "<%= 7*7 %>"], ["{{name}}", "{ 7*7 }"]),
     "injection-python-object": (

@@ -144,8 +144,9 @@ INJECTION_RULES = (
     ),
     _rule(
         "java-expression",
-        r"(?i)[%$#@*]\{[^}]*(?:[(\[]|\.\s*\w|@\w|#\w|\d\s*[*+/-]\s*\d|\bnew\s)|#_?\w*(?:memberaccess|context|request"
-        r"|session|parameters|application|root|cmd|a|b|p)\s*[=\[.]|\bT\(\s*[\w.]+\s*\)|@[\w.]+@\w+|\bxwork\."
+        r"(?i)[%$#@*]\{[^}]*(?:[(\[]|\.\s*\w|@\w|#\w|\d\s*[*+/-]\s*\d|\bnew\s)|#_?\w*(?:memberaccess|context)\s*[=\[.]"
+        r"|#_?\w*(?:request|session|parameters|application|root)\s*(?:[\[.]|=\s*[@#(])|#(?:cmd|a|b|p)\s*(?:=\s*(?:[@#('\"]"
+        r"|new\s|[\w.]+\()|\.\w+\()|\bT\(\s*[\w.]+\s*\)|@[\w.]+@\w+|\bxwork\."
         r"|\bmethodaccessor\.deny|\ballowstaticmethodaccess\b|\bredirect(?:action)?:\s*[$%#]|\baction:\s*[%$#\w]+"
         r"|\bognl\b|\(#\w+\s*=",
         "an expression of OGNL, SpEL or EL",

@@ -82,7 +82,7 @@ RCE_RULES = (
         r"|dir\s+(?:/\w|[a-z]:\\|\\)|type\s+[%\w]*:?\\|certutil\s+-|bitsadmin\s+/|powershell(?:\.exe)?\s+-\w"
         r"|cmd(?:\.exe)?\s*/[ckr]\b|wmic\s+\w+|reg\s+(?:add|query|delete|save)\s|schtasks\s+/|mshta\s+\w"
         r"|regsvr32\s+/|rundll32\s+\w|vssadmin\s+\w|sleep\s+\d+\s*(?:[;|&`)]|$)|touch\s+/\w|kill\s+-\d"
-        r"|useradd\s+-?\w|passwd\s+\w+\s*$|mail\s+-s\s|sudo\s+-?\w+\s)|(?:^|[;|`])\s*id;",
+        r"|useradd\s+-?\w|passwd\s+(?:-\w|root\b)|mail\s+-s\s|sudo\s+-?\w+\s)|(?:^|[;|`])\s*id;",
         "a command as it is typed",
     ),
     _rule(
