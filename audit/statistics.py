@@ -1,6 +1,5 @@
 """Figures of the access log, from the counts per span alone: they cost the same however many rows there are."""
 
-from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -59,14 +58,14 @@ class Bar:
     """The answers from ``at`` on, up to the next bar."""
 
     at: datetime
-    outcomes: Counter[str]
+    outcomes: Summary
 
 
 def summaries(window: Window, kinds: Collection[str]) -> dict[str, Summary]:
     """Return what the answers of the window had, by kind, in one query."""
     found = {kind: Summary() for kind in kinds}
     for kind, text, error in _spans(window, kinds, DAY).values_list("kind", "counts", "error"):
-        found[kind].add(Summary.from_text(text, error))
+        found[kind].add_text(text, error)
     return found
 
 
@@ -91,13 +90,12 @@ def timeline(window: Window, interval: timedelta) -> list[Bar]:
     seconds = int(interval.total_seconds())
     first, start = int(window.start.timestamp()) // seconds, window.start
     bars = [
-        Bar(max(start, _moment((first + number) * seconds)), Counter())
+        Bar(max(start, _moment((first + number) * seconds)), Summary())
         for number in range(_number_of_bars(window, seconds))
     ]
     rows = _spans(window, ["outcome"], _widest_in(seconds)).values_list("start", "counts")
     for moment, text in rows:
-        outcomes = bars[int(moment.timestamp()) // seconds - first].outcomes
-        outcomes.update(Summary.from_text(text, 0).counts)
+        bars[int(moment.timestamp()) // seconds - first].outcomes.add_text(text, 0)
     return bars
 
 

@@ -146,7 +146,7 @@ def outcomes_of(counted: Summary) -> dict[str, int]:
 
 def timeline_of(bars: Iterable[Bar]) -> list[dict[str, object]]:
     """Return the bars as the API shows them."""
-    return [{"at": bar.at, **outcomes_of(Summary(bar.outcomes))} for bar in bars]
+    return [{"at": bar.at, **outcomes_of(bar.outcomes)} for bar in bars]
 
 
 def as_items(name: str, counted: Iterable[tuple[object, int]]) -> list[dict[str, object]]:

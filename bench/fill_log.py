@@ -4,7 +4,7 @@
 
 Rows are made by the database, day by day into the product's own partitions and with their indexes in place,
 as shipping leaves them; the counts are made from the rows. Clients, hosts, paths, subjects and rules have
-favourites (Zipf); a few values are rare on purpose. Nine of ten rows name a rule, which is hard on the rules' table.
+favourites (Zipf); a few values are rare on purpose. One of twenty rows names a rule.
 """
 
 import argparse
@@ -52,7 +52,7 @@ SELECT uuidv7(at - clock_timestamp()), at, 'node-' || number %% 2,
 FROM (
     SELECT number, at, rare, client, host, page, chance, CASE WHEN rare THEN 999 ELSE rule END AS rule,
         CASE WHEN rare THEN 999 ELSE subject END AS subject,
-        chance < 0.85 AND NOT rare AS signed_in, chance < 0.9 OR rare AS attacks
+        chance < 0.85 AND NOT rare AS signed_in, chance >= 0.85 AND chance < 0.9 OR rare AS attacks
     FROM (
         SELECT number, %(day)s::timestamptz + number * interval '1 day' / %(a_day)s AS at, random() AS chance,
             number = 77 AND extract(day FROM %(day)s::timestamptz)::int %% 5 = 0 AS rare,
