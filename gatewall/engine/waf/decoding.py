@@ -80,7 +80,7 @@ def loosened(text: str) -> str:
         text = _narrowed(text)
     if "/*" in text:
         text = _without_comments(text)
-    return text if text.isprintable() else _without(text, _UNSEEN)
+    return text if text.isprintable() else _without(text.replace("\x0b", " "), _UNSEEN)
 
 
 def _unescaped(text: str) -> str:

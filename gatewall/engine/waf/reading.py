@@ -119,7 +119,10 @@ def _path(values: list[Value], path: str) -> None:
         path = percent_decoded(path)
     _add(values, _PATH, None, path, base64=False)
     last = path[path.rfind("/") + 1 :]
-    if len(last) >= MIN_BASE64 and (inside := base64_decoded(last)) is not None:
+    inside = base64_decoded(last) if len(last) >= MIN_BASE64 else None
+    if inside is None and len(path) > max(len(last) + 1, MIN_BASE64):
+        inside = base64_decoded(path[1:])  # a slash is a letter of base64
+    if inside is not None:
         _add(values, _PATH, None, percent_decoded(inside))
 
 

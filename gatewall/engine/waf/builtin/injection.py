@@ -1,6 +1,6 @@
 """Code for interpreters other than a shell, a browser or SQL: PHP, templates, query and directory languages."""
 
-from gatewall.engine.waf.builtin.rule import EVERYTHING_SENT, VALUES, BuiltinRule
+from gatewall.engine.waf.builtin.rule import ALL_BUT_REFERER, EVERYTHING_SENT, VALUES, BuiltinRule
 from gatewall.engine.waf.rules import Category, Severity, Target
 
 _WHERE = (*VALUES, Target.PATH, Target.HEADERS, Target.USER_AGENT, Target.REFERER)
@@ -64,7 +64,7 @@ INJECTION_RULES = (
     ),
     _rule(
         "php-named-call",
-        r"(?i)(?:call_user_func(?:_array)?|create_function|p?fsockopen|gzinflate|gzuncompress|gzdecode|base64_decode"
+        r"(?i)(?:call_user_func(?:_array)?|create_function|p?fsockopen|f(?:open|read|write|puts|gets|passthru|scanf)|gzinflate|gzuncompress|gzdecode|base64_decode"
         r"|shell_exec|proc_(?:open|close|nice|terminate)|pcntl_exec|posix_(?:getpwuid|kill|mkfifo|setuid|uname)"
         r"|phpinfo|php_uname|phpversion|phpcredits|get_current_user|getmypid|disk_free_space|bzdecompress"
         r"|curl_(?:exec|init|setopt|file_create)|ftp_(?:connect|get|put)|imagecreatefrom\w+|iptcembed|lcg_value"
@@ -78,7 +78,7 @@ INJECTION_RULES = (
         r"|convert_uudecode|str_rot13|unserialize|var_dump|escapeshellcmd|ini_set|highlight_file|show_source"
         r"|parse_ini_file|simplexml_load_\w+|readfile|array_diff_ukey)\s*\(|\b(?:exec|system|popen|assert"
         r"|eval)\s*(?:(?://|#)[^\r]*\r\s*|\s+#\s*\r\s*)+\(|['\"\[(](?:\s*)(?:system|exec|passthru|shell_exec|popen"
-        r"|assert|phpinfo|eval)(?:\s*)['\"\])]+(?:\s*[\[{(]\s*(?:/\*[^*]*\*/)?\s*\d*\s*[\]})])*\s*\)*\s*\("
+        r"|assert|phpinfo|eval)(?:\s*)['\"\])]+(?:\s*[\[{(]\s*(?:/\*[^*]*\*/)?\s*\d*\s*[\]})]|\s*[\])}])*\s*\("
         r"|\bunpack\s*\(",
         "a function that PHP alone has",
         5,
@@ -87,7 +87,7 @@ INJECTION_RULES = (
     _rule(
         "php-variable-call",
         r"(?i)\$\s*(?:[a-z_]\w*|\{[^}]*\})(?:->\w+|\s*\[[^\]]*\]|\s*\{[^}]*\})*\s*\([^)]*\)|\$\s*\{\s*['\"@$]"
-        r"|\w::\$\w+\s*\(|\b(?:memory_limit|post_max_size|max_execution_time|error_reporting|session\.auto_start"
+        r"|\w::\$\w+\s*\(|['\"]\s*\.\s*['\"]\w*['\"]\s*\)+\s*\(|\b(?:memory_limit|post_max_size|max_execution_time|error_reporting|session\.auto_start"
         r"|include_path|default_mimetype|output_handler|zend\.\w+|sendmail_path|mail\.\w+|log_errors)\s*=",
         "a function whose name is in a variable of PHP",
         5,
@@ -109,7 +109,7 @@ INJECTION_RULES = (
         "php-variable",
         r"(?i)\$\s*\{?_(?:get|post|request|server|cookies?|files|session|env)\b|\$GLOBALS\b|\$HTTP_(?:RAW_POST_DATA"
         r"|(?:GET|POST|COOKIE|SERVER|ENV)_VARS)|\bphp_?self\b|\$this->|\$\{\s*['\"]?_|\$\w+\s*\(\s*\$\w+"
-        r"|\$\$\w+\s*[=(\[]|\$[a-z_]\w*\s*=\s*(?:['\"\[$@]|new\s|array\s*\(|\w+\s*\()|\bGLOBALS\[|\b_(?:GET|POST"
+        r"|\$\$\w+\s*[=(\[]|\$[a-z_]\w*\s*=\s*(?:['\"\[$@]|new\s|array\s*\(|\w+\s*\()|\bGLOBALS\[|\b_CONF\[path\]|\bGALLERY_BASEDIR\b|\bappserv_root\b|\b(?:path\[docroot|config\[root_dir)\]|\b_(?:GET|POST"
         r"|REQUEST|SERVER|SESSION|COOKIE)\[",
         "a variable of PHP",
         5,
@@ -144,8 +144,9 @@ INJECTION_RULES = (
     ),
     _rule(
         "java-expression",
-        r"(?i)[%$#@*]\{[^}]*(?:[(\[]|\.\s*\w|@\w|#\w|\d\s*[*+/-]\s*\d|\bnew\s)|#_?\w*(?:memberaccess|context|request"
-        r"|session|parameters|application|root|cmd|a|b|p)\s*[=\[.]|\bT\(\s*[\w.]+\s*\)|@[\w.]+@\w+|\bxwork\."
+        r"(?i)[%$#@*]\{[^}]*(?:[(\[]|\.\s*\w|@\w|#\w|\d\s*[*+/-]\s*\d|\bnew\s)|#_?\w*(?:memberaccess|context)\s*[=\[.]"
+        r"|#_?\w*(?:request|session|parameters|application|root)\s*(?:[\[.]|=\s*[@#(])|#(?:cmd|a|b|p)\s*(?:=\s*(?:[@#('\"]"
+        r"|new\s|[\w.]+\()|\.\w+\()|\bT\(\s*[\w.]+\s*\)|@[\w.]+@\w+|\bxwork\."
         r"|\bmethodaccessor\.deny|\ballowstaticmethodaccess\b|\bredirect(?:action)?:\s*[$%#]|\baction:\s*[%$#\w]+"
         r"|\bognl\b|\(#\w+\s*=",
         "an expression of OGNL, SpEL or EL",
@@ -166,15 +167,15 @@ INJECTION_RULES = (
         r"|lipsum)\s*[^}]*\}\}|\{%[^%]*(?:\bfor\b|\bif\b|\bimport\b|\binclude\b|\bset\b|\bdebug\b|\bprint\b"
         r"|\bextends\b|\d\s*\*)[^%]*%\}|<%[=@!%]?\s*[^%]*(?:\d\s*\*\s*\d|\(|`|request|response|system|%>)"
         r"|<#(?:assign|list|include|import|function|macro|if)\b|\[#(?:assign|if)\b|\$\{[^}]*\d\s*[*+%/-]\s*\d[^}]*\}"
-        r"|#\{[^}]*(?:\d\s*\*\s*\d|`|\(|system|exec)[^}]*\}|#(?:set|foreach|evaluate|include|parse)\s*\(|\{php\}"
+        r"|#\{[^}]*(?:\d\s*\*\s*\d|`|\(|system|exec)[^}]*\}|#(?:set|foreach|evaluate|include|parse)\s*\(|\{/?php\}"
         r"|\{/?literal\}|\{\$smarty\.|\{system\(|@\{?\(\s*\d|\{\{=|@\(\d|\[\[\$\{|__\$\{",
         "an expression of a template language",
     ),
     _rule(
         "python-object",
-        r"(?i)__(?:class|mro|base|bases|subclasses|globals|builtins|import|init|dict|code|getattribute|getitem"
-        r"|reduce|loader|doc|self|call|name|file|spec)__|\b(?:func_globals|gi_frame|f_globals|cr_frame|tb_frame"
-        r"|request\.application|cycler\.__|joiner\.__|get_flashed_messages|url_for\.__)\b|\['__|\|\s*attr\s*\(",
+        r"(?i)__(?:class|mro|base|bases|subclasses|globals|builtins|getattribute|reduce)__|__import__\s*\("
+        r"|[\w)\]'\"]\s*(?:\.|\[\s*['\"]?)__(?:import|init|dict|code|getitem|loader|doc|self|call|name|file|spec)__|\b(?:func_globals|gi_frame|f_globals|cr_frame|tb_frame"
+        r"|request\.application|c(?:os|posix|nt|subprocess|builtins|__builtin__)\r+(?:system|p?open|eval|exec|call)\b|cycler\.__|joiner\.__|get_flashed_messages|url_for\.__)\b|\['__|\|\s*attr\s*\(",
         "the way from a Python object to everything else",
     ),
     _rule(
@@ -194,12 +195,12 @@ INJECTION_RULES = (
         r"(?i)\[\s*\$(?:ne|eq|gte?|lte?|n?in|not|n?or|and|exists|regex|where|type|mod|all|size|elemmatch|options"
         r"|expr|text|slice)\s*\]|['\"{,\s]\$(?:ne|eq|gte?|lte?|n?in|not|n?or|and|exists|regex|where|elemmatch|expr"
         r"|function|accumulator|lookup|merge|mod|size|type)['\"]?\s*:|\bthis\.\w+\s*(?:[=!]=|\.match|\[)"
-        r"|\bdb\.\w+\.(?:find|insert|drop|remove|update|count|aggregate|save)|\bmapreduce\b|\bobjectid\s*\("
-        r"|\b(?:tojson|sleep|hex_md5)\s*\(\s*(?:this|db|\d)|'\s*\|\|\s*'?\d?'?\s*==|;\s*return\s*(?:\(|true|this|'"
+        r"|\bdb\.\w+\.(?:find|insert|drop|remove|update|count|aggregate|save)|\bmapreduce['\"]?\s*[:(]|\bobjectid\s*\("
+        r"|\b(?:tojson|sleep|hex_md5)\s*\(\s*(?:this|db|\d+\s*(?:\)|$))|'\s*\|\|\s*'?\d?'?\s*==|;\s*return\s*(?:\(|true|this|'"
         r"|\d)|\breturn\s+true\b|'\s*;\s*(?:sleep|while|var|return|db)\b",
         "an operator of a document database",
         5,
-        VALUES,
+        ALL_BUT_REFERER,
     ),
     _rule(
         "ldap",
@@ -208,7 +209,7 @@ INJECTION_RULES = (
         r"|\b(?:objectclass|samaccountname|userpassword|memberof)\s*=",
         "a filter of a directory",
         5,
-        (*VALUES, Target.PATH, Target.HEADERS),
+        ALL_BUT_REFERER,
     ),
     _rule(
         "xml-entity",
@@ -220,13 +221,13 @@ INJECTION_RULES = (
     ),
     _rule(
         "xpath",
-        r"(?i)['\"]\s*(?:\bor\b|\band\b|\]|\|)\s*(?:count|name|string-length|substring|position|contains|starts-with"
+        r"(?i)['\"]\s*(?:\bor\s|\band\s|\]|\|)\s*(?:count|name|string-length|substring|position|contains|starts-with"
         r"|local-name|boolean|not)?\s*\(?\s*(?:/|\.\./|\*|@|child::|parent::|ancestor::|node\(\)|text\(\))"
         r"|\b(?:child|parent|ancestor|descendant|following|preceding|self|attribute)(?:-or-self|-sibling)?::"
         r"|/(?:text|node|comment)\(\)|\]\s*\|\s*/+\w*\[?|\bstring-length\s*\(|\bdoc\s*\(\s*concat|\bcount\s*\(\s*/",
         "an expression of XPath",
         5,
-        (*VALUES, Target.PATH, Target.HEADERS),
+        ALL_BUT_REFERER,
     ),
     _rule(
         "ssi",
@@ -243,6 +244,6 @@ INJECTION_RULES = (
         r"|stat|retr|dele|top|uidl|auth|stls|capa)\s)",
         "a line for a mail server",
         5,
-        VALUES,
+        ALL_BUT_REFERER,
     ),
 )

@@ -1,7 +1,15 @@
 """Requests made by the server, scanners, and tricks with the protocol."""
 
-from gatewall.engine.waf.builtin.rule import PATH_AND_ARGUMENTS, VALUES, BuiltinRule
+from gatewall.engine.waf.builtin.rule import ALL_BUT_REFERER, EVERYTHING_SENT, PATH_AND_ARGUMENTS, BuiltinRule
 from gatewall.engine.waf.rules import Category, Severity, Target
+
+_SERVICE_PORT = r"(?::(?:\d{1,4}|[12]\d{4}|3[01]\d{3})\b|[/?#\s'\"]|$)"
+"""Programs on somebody's own machine have callbacks on ports that the system gave them (RFC 8252): those are from 32768 up."""
+_PUBLIC = (
+    r"(?:\d|1[1-9]|[2-9]\d|1[013-68]\d|12[0-689]|17[013-9]|19[013-9]|2\d\d|172\.(?:\d|1[0-5]|3[2-9]|[4-9]\d|\d{3})"
+    r"|192\.(?:\d\d?|1[0-57-9]\d|16[0-79]|2\d\d))"
+)
+"""How an address begins that is neither private nor of this machine."""
 
 OTHER_RULES = (
     BuiltinRule(
@@ -12,7 +20,7 @@ OTHER_RULES = (
         r"|kubernetes\.default\.svc)\b",
         Category.SSRF,
         Severity.CRITICAL,
-        (*VALUES, Target.PATH, Target.HEADERS),
+        EVERYTHING_SENT,
         "the address of a cloud's metadata service",
     ),
     BuiltinRule(
@@ -22,26 +30,36 @@ OTHER_RULES = (
         r"|memcached|ssh2?|turn|stun|bzr|cvs|magnet|view-source|glob|local_file):(?://|\w+:)",
         Category.SSRF,
         Severity.HIGH,
-        (*VALUES, Target.HEADERS),
+        ALL_BUT_REFERER,
         "a URL of a scheme that makes a server speak to another service",
     ),
     BuiltinRule(
         "ssrf-local-address",
-        r"(?i)\b(?:https?|ftp)\s*:\s*[/\\]{1,4}(?:[^/?#@]*@)?(?:127\.\d|0\.0\.0\.0|0x[0-9a-f]{2,8}\b|0\d+\."
-        r"|\d{8,10}\b|\[(?:::|0:)|\[::ffff:|localhost|10\.\d+\.\d+\.\d+|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\."
-        r"|169\.254\.|127\.1\b|0/|[\w.\-]*\.(?:nip|sslip|xip)\.io|[\w.\-]*\.(?:internal|local|localdomain"
+        r"(?i)\b(?:https?|ftp)\s*:\s*[/\\]{1,4}(?:[^/?#@]*@)?(?:0\.0\.0\.0|0x[0-9a-f]{2,8}\b|0\d+\.|\d{8,10}\b|\[::ffff:"
+        r"|\[(?:0:)+|169\.254\.|127\.1\b|0/|[\w.\-]*\.(?:nip|sslip|xip)\.io|[\w.\-]*\.(?:localdomain"
         r"|burpcollaborator\.net|oastify\.com|oast\.\w+|interact\.sh|dnslog\.cn|ceye\.io|requestbin\.net"
-        r"|webhook\.site|ngrok(?:-free)?\.(?:io|app|dev)|localtest\.me|lvh\.me|vcap\.me))|(?:^|//|@)(?:localhost"
-        r"|ip6-(?:localhost|loopback)|ipv6-localhost|host\.(?:docker|containers)\.internal"
-        r"|kubernetes\.docker\.internal|localhost\.localdomain|0\.0\.0\.0|\[::1?\])(?:[:/]|$)",
+        r"|webhook\.site|ngrok(?:-free)?\.(?:io|app|dev)|localtest\.me|lvh\.me|vcap\.me)|(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}"
+        r"|localhost|\[::1?\])" + _SERVICE_PORT + r")|(?:^|//|@)(?:ip6-(?:localhost|loopback)|ipv6-localhost"
+        r"|host\.(?:docker|containers)\.internal|kubernetes\.docker\.internal|localhost\.localdomain|0\.0\.0\.0)(?:[:/]|$)"
+        r"|(?:^|//|@)(?:localhost|\[::1?\])(?::(?:\d{1,4}|[12]\d{4}|3[01]\d{3})\b|/|$)",
         Category.SSRF,
         Severity.MEDIUM,
         (Target.ARGS, Target.BODY, Target.COOKIES),
-        "a URL of an address inside, or of a service that notes who calls",
+        "a URL of this very machine, or of a service that notes who calls",
+    ),
+    BuiltinRule(
+        "ssrf-private-address",
+        r"(?i)\b(?:https?|ftp)\s*:\s*[/\\]{1,4}(?:[^/?#@]*@)?(?:10\.\d+\.\d+\.\d+|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\."
+        r"|[\w.\-]*\.(?:internal|local)\b)",
+        Category.SSRF,
+        Severity.LOW,
+        (Target.ARGS, Target.BODY, Target.COOKIES),
+        "a URL of a private network, which links to sites at home have, too",
+        3,
     ),
     BuiltinRule(
         "ssrf-remote-file",
-        r"(?i)^(?:https?|ftps?|sftp)://(?:\d{1,3}\.){3}\d{1,3}(?:[:/]|$)|^(?:https?|ftps?)://[^?\s]*\?{1,2}$"
+        r"(?i)^(?:https?|ftps?|sftp)://" + _PUBLIC + r"(?:\.\d{1,3}){2,3}(?:[:/]|$)|^(?:https?|ftps?)://[^?\s]*\?{1,2}$"
         r"|^(?:https?|ftps?)\?$|^(?:https?|ftps?)://[^\s?]*(?:\.(?:txt|php\d?|phtml|inc|sh|pl|py|jsp|aspx?|cgi|dat"
         r"|gif|jpe?g)\?+$|\.(?:sh|pl|inc|phtml|elf|exe|dll|ps1|bat)$)|^(?:file|ftp|sftp|smb)://|^\\\\\w+[\\.]"
         r"|^https?://(?:[0-9a-f]{1,4}:){2,}",
@@ -79,7 +97,7 @@ OTHER_RULES = (
         r"|console/(?:css|login|images)|invoker/jmx|jmx-console|web-console|manager/(?:html|text|status)"
         r"|host-manager|_ignition/|telescope/requests|hnap1|boaform|gponform|setup\.cgi|cgi-bin/(?:luci|nobody|\.|%"
         r"|test-cgi|php|bash|sh|status|env)|vendor/phpunit|_profiler/|debug/default|elmah\.axd|trace\.axd"
-        r"|\.well-known/acme-challenge/\.\.|_all_dbs|_cat/|_search\?|api/v1/(?:pods|namespaces)|portal/redlion"
+        r"|\.well-known/acme-challenge/\.\.|_all_dbs|_cat/|_search\?|api/v1/(?:pods|namespaces)$|portal/redlion"
         r"|owa/auth/x\.js|autodiscover/autodiscover\.json\?|remote/fgt_lang|tmui/login|mgmt/tm/|nifi-api|wls-wsat"
         r"|_async/asyncresponse|bea_wls|ws_utc|uddiexplorer|axis2/|cacti/|nagios/|zabbix/jsrpc)",
         Category.SCANNER,
@@ -91,11 +109,11 @@ OTHER_RULES = (
         "protocol-header-injection",
         r"(?i)[\r]\s*(?:set-cookie|location|content-(?:type|length|disposition|security-policy|encoding)"
         r"|transfer-encoding|refresh|link|x-[a-z\-]+|host|status|access-control-[a-z\-]+|cache-control"
-        r"|connection)\s*:|[\r]\s*http/\d|\bhttp/[01]\.[019]\s*[\r]|[\r]\s*(?:get|post|head|put|options|delete|trace"
-        r"|connect|patch)\s+[/h*]\S*\s+http/|[\r]\s*<|[\r]\s*(?:(?:x-)?(?:forwarded-(?:for|host|server)|host|via"
+        r"|connection)\s*:|(?:\xe5\x98[\x8a\x8d]){1,2}(?:set-cookie|location|content-)|[\r]\s*http/\d|\bhttp/[01]\.[019]\s*[\r]|[\r]\s*(?:get|post|head|put|options|delete|trace"
+        r"|connect|patch)\s+[/h*]\S*\s+http/|[\r]\s*<(?:html|script|body|head|svg|img|h1|iframe|[?!])|[\r]\s*(?:(?:x-)?(?:forwarded-(?:for|host|server)|host|via"
         r"|remote-ip|remote-addr|originating-ip)|refresh|cookie)\s*:|\b(?:get|post|head|put|options|delete|trace"
         r"|connect|patch)\s+\S+\s+http/\d|^content-type: [^;]*;[^\r]*\b(?:boundary"
-        r"|charset)\s*=\s*['\"]?(?:application|text|multipart)/|^(?:request-range)\s*:",
+        r"|charset)\s*=\s*['\"]?(?:application|text|multipart)/|^(?:request-range|proxy|x-middleware-subrequest)\s*:",
         Category.PROTOCOL,
         Severity.HIGH,
         (*PATH_AND_ARGUMENTS, Target.COOKIES, Target.HEADERS),
@@ -103,7 +121,7 @@ OTHER_RULES = (
     ),
     BuiltinRule(
         "protocol-line-break",
-        r"(?i)%(?:0d%0a|0d|0a)(?:%20|%09|\s)*(?:set-cookie|location|content-|http/)|%(?:e5%98%8d%e5%98%8a)"
+        r"(?i)%(?:0d%0a|0d|0a)(?:%20|%09|\s)*(?:(?:set-cookie|location|content-[a-z\-]+)(?:%20|\s)*(?::|%3a)|http/)|%(?:e5%98%8d%e5%98%8a)"
         r"|%u0?0?0d%u0?0?0a|%25250a|%250d%250a",
         Category.PROTOCOL,
         Severity.HIGH,
@@ -150,11 +168,10 @@ OTHER_RULES = (
     ),
     BuiltinRule(
         "protocol-odd-header",
-        r"(?i)^\x00|[\x00\r]",
+        r"\x00|\r[A-Za-z][\w\-]+\s*:",
         Category.PROTOCOL,
         Severity.MEDIUM,
-        (Target.HEADERS, Target.USER_AGENT, Target.REFERER),
-        "a control byte in a header",
-        3,
+        (Target.HEADERS, Target.USER_AGENT),
+        "a NUL or another header in a header",
     ),
 )

@@ -46,6 +46,13 @@ _WINDOWS = (
 )
 _WINDOWS_AND_ENGLISH = r"(?:cd|cmd|copy|date|echo|erase|find|mkdir|more|move|net|path|ping|print|route|set|shutdown|start|time|tree|type|ver|where)"
 
+_EXPLORING = (
+    r"(?:awk|base64|bash|busybox|cat|cp|curl|dash|date|dig|dir|echo|env|expr|find|grep|head|host|hostname|id|ifconfig"
+    r"|ip|kill|ksh|ls|nc|ncat|netstat|nl|nslookup|od|passwd|perl|php|ping6?|printenv|printf|ps|pwd|python[\d.]*|rm"
+    r"|ruby|sed|set|sh|sleep|socat|sort|strings|tac|tail|tee|telnet|touch|traceroute|uname|uptime|wc|wget|which|who"
+    r"|whoami|xxd|zsh)"
+)
+
 
 def _rule(key: str, pattern: str, reason: str, score: int = 5) -> BuiltinRule:
     return BuiltinRule(f"rce-{key}", pattern, Category.RCE, Severity.CRITICAL, EVERYTHING_SENT, reason, score)
@@ -56,8 +63,8 @@ RCE_RULES = (
         "shell-command",
         r"(?i)" + _SEPARATOR + r"(?:\w+=\S*\s+)*(?:sudo\s+|exec\s+|command\s+|time\s+|nohup\s+"
         r"|env\s+)?(?:/?[\w./]*/)?"
-        r"(?:" + _UNIX + r"(?:\s+[-/~.$\"'\w*?{<>\\]|\s*[|;&`)>}<]|,[-/\w]|\s*$)"
-        r"|" + _UNIX_AND_ENGLISH + r"(?:\s+[-/~$*<>\\]|\s*[|;&`)>}<]|,[-/\w]))",
+        r"(?:" + _UNIX + r"(?:\s+[-/~.$\"'\w*?{<>\\]|\s*[|;&`)>}<]|,[-/]|,\w+[./]|\s*$)"
+        r"|" + _UNIX_AND_ENGLISH + r"(?:\s+[-/~$*<>\\]|\s*[|;&`)>}<]|,[-/]))",
         "a shell command behind a separator",
         4,
     ),
@@ -65,25 +72,27 @@ RCE_RULES = (
         "known-command",
         r"(?i)(?:[;|`\r]|&&|&\s|\$\(|\|\||<\(|>\(|\{|^|[\s'\"=(])\s*(?:/?[\w./]*/)?(?:whoami\b(?:\s|$|[;|&/)`])"
         r"|uname\s+-[a-z]+|(?:ifconfig|ipconfig)\b(?:\s+[-/]|\s*$|\s*[;|&)`])|netstat\s+-\w+|cat\s+[/.~$]\S"
-        r"|ls\s+-\w+|ls\s+/\w*|ps\s+(?:-?aux|-ef)|wget\s+(?:-\S+\s+)*(?:https?|ftp):"
+        r"|ls\s+-\w+\s*(?:$|[;|&)`'\"./~$*\r])|ls\s+/\w*|ps\s+(?:-?aux|-ef)|wget\s+(?:-\S+\s+)*(?:https?|ftp):"
         r"|curl\s+(?:-\S+\s+)*\S*(?:https?:|\w\.\w)|ping(?:\.exe|6)?\s+-[nci]\s*\d+\s+\S|nslookup\s+\S+"
-        r"|nc\s+(?:-\w+\s+)+|ncat\s+-|n(?:et)?cat\s+-\w*[el]|chmod\s+(?:\+x|[0-7]{3,4}|[ugoa]\+)|rm\s+-r?f"
+        r"|nc\s+(?:-\w+\s+)+|ncat\s+-|n(?:et)?cat\s+-\w*[el]|chmod\s+(?:\+x|[0-7]{3,4}|[ugoa]\+\w+)\s+(?:[/.~]|\S*/)|rm\s+-\w*[rf]\w*\s+\S*[/~*$.]"
         r"|bash\s+-[ci]|sh\s+-[ci]|python[\d.]*\s+-c|perl\s+-\w*e|php\s+-r|ruby\s+-\w*e|node\s+-e|lua\s+-e"
         r"|head\s+-\w?\d*\s*/|tail\s+-\w*\s*/|find\s+/\S*\s+-|grep\s+-\w+\s+\S+\s+/|tftp\s+-|telnet\s+\S+\s+\d+"
         r"|echo\s+\S+\s*\|\s*base64|base64\s+-+d|xxd\s+-|openssl\s+s_client|mkfifo\s+/|crontab\s+-"
         r"|systeminfo\b\s*(?:$|[/&|>])|tasklist\s*(?:/|$)|net\s+(?:user|view|localgroup|group|share|start|use)\b"
         r"|dir\s+(?:/\w|[a-z]:\\|\\)|type\s+[%\w]*:?\\|certutil\s+-|bitsadmin\s+/|powershell(?:\.exe)?\s+-\w"
         r"|cmd(?:\.exe)?\s*/[ckr]\b|wmic\s+\w+|reg\s+(?:add|query|delete|save)\s|schtasks\s+/|mshta\s+\w"
-        r"|regsvr32\s+/|rundll32\s+\w|vssadmin\s+\w|id;|sleep\s+\d+\s*(?:[;|&`)]|$)|touch\s+/\w|kill\s+-\d"
-        r"|useradd\s+-?\w|passwd\s+\w+\s*$|mail\s+-s\s|sudo\s+-?\w+\s)",
+        r"|regsvr32\s+/|rundll32\s+\w|vssadmin\s+\w|sleep\s+\d+\s*(?:[;|&`)]|$)|touch\s+/\w|kill\s+-\d"
+        r"|useradd\s+-?\w|passwd\s+(?:-\w|root\b)|mail\s+-s\s|sudo\s+-?\w+\s)|(?:^|[;|`])\s*id;",
         "a command as it is typed",
     ),
     _rule(
         "separated-command",
-        r"(?i)(?:[;|`\r]|&&|&\s|\$\(|\|\||<\(|>\()\s*(?:/?[\w./]*/)?(?:whoami\b|uname\b|ifconfig\b|cat\s+[/.~$]"
+        r"(?i)\r\s*(?:/?[\w./]*/)?(?:whoami\b|uname\b|ifconfig\b|(?:id|ls|pwd|ps|env)\s*$|cat\s+[/.~$]|ls\s+[-/]"
+        r"|sleep\s+\d|ping\s+-|(?:wget|curl)\s+(?:-|['\"]?https?:)|nslookup\s+\S+\.|systeminfo\b\s*$|tasklist\b|dir\s*$)"
+        r"|(?:[;|`]|&&|&\s|\$\(|\|\||<\(|>\()\s*(?:/?[\w./]*/)?(?:whoami\b|uname\b|ifconfig\b|cat\s+[/.~$]"
         r"|ls\s+[-/]|ls\s*$|id\s*(?:[;|&`)]|$)|pwd\s*(?:[;|&`)]|$)|ps\s*(?:$|[;&|]|-?\w)|wget\s+\S|curl\s+(?:-"
         r"|['\"]?https?:|\w+\.)|ping\s+-|ping\s+[\d.]{7}|nslookup\s|nc\s+-?\w|ncat\s|chmod\s|rm\s+-|bash\b|sh\s+-"
-        r"|sh\s*$|python[\d.]*\s+[-/\w]|perl\s+-|php\s+-|ruby\s+-|sleep\s+\d|echo\s+[\w$'\"`(]|printf\s|env\s*$"
+        r"|sh\s*$|python[\d.]*\s+[-/\w]|perl\s+-|php\s+-|ruby\s+-|sleep\s+\d|echo\s+[\w$'\"`(]|printf\s|printenv\b|env\s*$"
         r"|set\s*$|netstat\b|dir\s*(?:$|[/\\]|[a-z]:)|type\s+(?:[a-z]:|[\\%]|\S+\.(?:txt|ini|log|bat|conf|php|xml))"
         r"|net\s+(?:user|view|localgroup|share|start|use|group)\b|ipconfig\b|systeminfo\b\s*(?:$|[/&|>])|tasklist\b"
         r"|powershell\b|cmd\b|ver\s*$|telnet\s+\S+|tftp\s+-|ssh\s+\S+@|(?:more|less|tac|nl|head|tail)\s+[-/.~*$]"
@@ -102,7 +111,7 @@ RCE_RULES = (
     ),
     _rule(
         "substitution",
-        r"(?i)\$\(\s*[a-z/.<\"'\\$({]+[^)]*\)?|\$\{IFS\}|\$IFS\b|`\s*[a-z/][\w/.\s\-$|>&'\"]*`"
+        r"(?i)\$\(\s*[a-z/.<\"'\\$({]+[^)]*\)?|\$\{IFS\}|\$IFS\b|`\s*(?:/[\w./]*/)?" + _EXPLORING + r"(?:\s[^`]*)?`"
         r"|\$\(\(\s*[\w+*\-/\s]+\)\)|<\(\s*\w|>\(\s*\w|\$\{[\w#!@:?\-]*[:#%/^,][^}]*\}|\$\{?(?:PATH|HOME|SHELL|PWD"
         r"|OLDPWD|HOSTTYPE|BASH\w*|PS[14])\b(?::|\})?",
         "a command whose output becomes part of another",
@@ -112,7 +121,7 @@ RCE_RULES = (
         r"(?i)\bn(?:et)?cat?\b[^\r]*\s-\w*[ec]\b|\b(?:bash|sh)\s+-i\b|/dev/(?:tcp|udp)/|\bmkfifo\b[^\r]*\|\s*(?:nc"
         r"|sh|/bin)|\bsocket\s*\.\s*(?:socket|SOCK_STREAM)|\bpty\.spawn\b|\bfsockopen\s*\(|\|\s*(?:ba|da|z|k)?sh\b"
         r"|\b(?:wget|curl|fetch)\b[^\r|;]*[|;]\s*(?:sudo\s+)?(?:ba|da|z|perl|python|/|\./|chmod|sh\b)"
-        r"|\bbase64\s+(?:-d|--decode|-D)\b|\bexec\s+\d+<>|\bxterm\s+-display\b|\btelnet\s+\S+\s+\d+\s*\|",
+        r"|\bbase64\s+(?:-d|--decode|-D)\b|\bexec\s+\d+<>|\s--(?:checkpoint-action|use-compress-program|to-command)=|\bxterm\s+-display\b|\btelnet\s+\S+\s+\d+\s*\|",
         "a shell that calls the attacker back",
     ),
     _rule(
@@ -125,7 +134,7 @@ RCE_RULES = (
     _rule(
         "wildcard-path",
         r"/(?:[\w?*]*\?[\w?*]*){1}/[\w?*]*[?*][\w?*/]*|/\w*\[[\w^\-]+\]\w*[/\w]*|/(?:e|et|etc|bi|b|bin|us|usr)\*+/"
-        r"|/\?+/|\{(?:/?[\w./\-]+,)+[/\w.\-$]+\}|/(?:bin|etc|usr)/\S*[?*\[]",
+        r"|/\?+/|/\{(?:[\w.\-]+,)+[\w.\-]*\}|\{[\w/]+,(?:[\w.\-,]+,)?(?:[/$~\-]|\w+[./])[\w./\-$,]*\}|/(?:bin|etc|usr)/\S*[?*\[]",
         "a path with wildcards, which a shell completes",
         4,
     ),
@@ -153,13 +162,14 @@ RCE_RULES = (
         "batch",
         r"(?i)\bfor\b\s+(?:/[dflr]\b[^%]*)*%+[^\s]*\s+in\s*\([^\r]*\)\s*do\b|\bif\b\s+(?:/i\s+)?(?:not\s+)?(?:exist"
         r"|defined|errorlevel|cmdextversion)\s+[\w\"(%!.:\\]|\bif\b\s+(?:/i\s+)?(?:not\s+)?(?:\"[^\"]*\"|\([^()]*\)"
-        r"|\[[^\]]*\]|[^\s()=\"]+)\s*(?:==|\s(?:equ|neq|lss|leq|gtr|geq)\s)\s*[^\s=]",
+        r"|\[[^\]]*\]|%[^\s=]+|\d+)\s*(?:==|\s(?:equ|neq|lss|leq|gtr|geq)\s)\s*[^\s=]"
+        r"|\bif\b\s+(?:/i\s+)?(?:not\s+)?[^\s()=\"]+(?:\s*==\s*[^\s=:]+(?:\s|$)|\s(?:equ|neq|lss|leq|gtr|geq)\s)",
         "FOR or IF of the Windows command line",
     ),
     _rule(
         "shell-arithmetic",
         r"\$\(\(|\$\[[^\]]*\]|\$\{[\w!@]*#[^}]*\}|/(?:etc|bin|usr|var|tmp|dev)/[\w/]*(?:\[[^\]]+\]|[?*])[\w/]*"
-        r"|/\[[^\]]+\]\w*(?:/|$)|/\w*\[[\w/^\-]+\]\w+|^\s*~[+\-]\d*\s*$|^!-?\d+|!-\d!|\{\s*,[^}]*\}|\{\w+,\}",
+        r"|/\?{2,}/\w*[?*]\w*|/\[[^\]]+\]\w*(?:/|$)|/\w*\[[\w/^\-]+\]\w+|^\s*~[+\-]\d*\s*$|^!-?\d+|!-\d!|\{\s*,[^}]*\}|\{\w+,\}",
         "an expansion that only a shell knows",
     ),
     _rule(
@@ -192,7 +202,7 @@ RCE_RULES = (
     _rule(
         "download",
         r"(?i)\b(?:wget|curl|fetch|lwp-download|lynx|aria2c|tftp)\b[\s+]+(?:-\S+\s+)*['\"]?(?:https?|ftp)://"
-        r"|\bscp\s+\S+@\S+:|\bgit\s+clone\s|\b(?:pip|npm|gem|apt(?:-get)?|yum)\s+install\b",
+        r"|\bscp\s+\S+@\S+:|\bgit\s+clone\s+\S*[:/]|[;|&`(]\s*(?:sudo\s+)?(?:pip\d?|npm|gem|apt(?:-get)?|yum)\s+install\b",
         "a command that fetches a file",
     ),
 )

@@ -7,6 +7,8 @@ from gatewall.engine.waf.rules import Category, Severity, Target, Transform
 ARGUMENTS = (Target.ARGS, Target.ARG_NAMES, Target.BODY)
 PATH_AND_ARGUMENTS = (Target.PATH, *ARGUMENTS)
 VALUES = (*ARGUMENTS, Target.COOKIES)
+ALL_BUT_REFERER = (Target.PATH, *VALUES, Target.HEADERS, Target.USER_AGENT)
+"""A search for the words of a query language is in the referer of every part of the page that shows what was found."""
 EVERYTHING_SENT = (*PATH_AND_ARGUMENTS, Target.COOKIES, Target.HEADERS, Target.USER_AGENT, Target.REFERER)
 
 

@@ -1,9 +1,10 @@
 """SQL injection."""
 
-from gatewall.engine.waf.builtin.rule import EVERYTHING_SENT, VALUES, BuiltinRule
+from gatewall.engine.waf.builtin.rule import ALL_BUT_REFERER, EVERYTHING_SENT, BuiltinRule
 from gatewall.engine.waf.rules import Category, Severity, Target
 
-_WHERE = (Target.PATH, *VALUES, Target.HEADERS)
+_BREAKS_OUT = EVERYTHING_SENT
+"""What ends a string and goes on is no search for words."""
 
 
 def _rule(
@@ -12,7 +13,7 @@ def _rule(
     reason: str,
     score: int = 5,
     severity: Severity = Severity.HIGH,
-    targets: tuple[Target, ...] = _WHERE,
+    targets: tuple[Target, ...] = ALL_BUT_REFERER,
 ) -> BuiltinRule:
     return BuiltinRule(f"sqli-{key}", pattern, Category.SQLI, severity, targets, reason, score)
 
@@ -20,11 +21,11 @@ def _rule(
 SQLI_RULES = (
     _rule(
         "union-select",
-        r"(?i)['\")\d]\s*\)*\s*\bunion\b[^a-z]*(?:(?:all|distinct|distinctrow)\b[^a-z]*)?select\b|"
-        r"\bunion\b[^a-z]*(?:(?:all|distinct|distinctrow)\b[^a-z]*)?select\b(?:[\s(+/*\-!]*(?:[\d'\"@`(*#;]|\x00"
+        r"(?i)['\")\d]\s*\)*\s*\bunion\b(?:[^a-z/]|/\*)*(?:(?:all|distinct|distinctrow)\b(?:[^a-z/]|/\*)*)?select\b|"
+        r"\bunion\b(?:[^a-z/]|/\*)*(?:(?:all|distinct|distinctrow)\b(?:[^a-z/]|/\*)*)?select\b(?:[\s(+/*\-!]*(?:[\d'\"@`(*#;]|\x00"
         r"|null\b|all\b|distinct\b|char\b|n?chr\b|concat|group_|load_|user\b|version|database|password|pass\b|unhex"
-        r"|hex\b|cast\b|convert\b|top\b|case\b|if\b|sleep|benchmark|table_|column_|schema|name\b|[a-z_]\w*\s*(?:,|\("
-        r"|\.|--|#|;|from\b))|[\s+]*$|--|#|/\*)",
+        r"|hex\b|cast\b|convert\b|top\b|case\b|if\b|sleep|benchmark|table_|column_|schema|name\b|[a-z_]\w*\s*(?:,\s*(?:\d|null\b|['\"@(]|[a-z_]\w*\s*(?:[,(;]|from\b"
+        r"|--|#|$))|\(|\.[a-z_]\w*\s*(?:,|from\b)|--|#|;|from\b))|[\s+]*$|--|#|/\*)",
         "UNION SELECT appends the attacker's rows to a query",
         severity=Severity.CRITICAL,
     ),
@@ -36,15 +37,18 @@ SQLI_RULES = (
         r"""(?:=|<=>|[<>]=?|!=|\|\||--|#|\blike\b|\brlike\b|\bregexp\b|\bsounds\s|\bbetween\b|\bin\s*\(|\bis\s|;)"""
         r"""|\d\s*\)*\s*(?:\b(?:x?or|and|having|where|div)\b|&&)[\s(!~+\-]*(?:not[\s(]*)?(?:'[^'<>]*'?|"[^"<>]*"?"""
         r"""|\d+|@@?\w+|\w+\([^()]*\)|null|true|false)[\s)]*(?:=|<=>|<>|!=|[<>]\s*\d|--|#|\blike\b|\brlike\b"""
-        r"""|\bregexp\b|\bbetween\s+\d|\bin\s*\()""",
+        r"""|\bregexp\b|\bbetween\s+\d|\bin\s*\()|\d\s*\)*\s+or[\s(!]+(?:true|not\s+false)\s*(?:$|--|#)""",
         "a quote or number followed by a comparison that is always true",
         severity=Severity.CRITICAL,
+        targets=_BREAKS_OUT,
     ),
     _rule(
         "comparison",
         r"""(?i)\(\s*(?:\d+\s*=\s*\d+|'[^']*'\s*=\s*'[^']*'?)\s*\)\s*[*/+\-]|(?:^|[\s)'"`\d(&|])(?:or|and|having"""
-        r"""|where|xor)[\s(+\-!~]+(?:not\s+)?['"`]?(\d+|[a-z]{1,8})['"`]?\s*(?:=|<=>|[<>]|!=|like|rlike"""
-        r"""|regexp)\s*[('"`]?(?:\d|['"`(]|select\b|[a-z]+\s*\()""",
+        r"""|where|xor)[\s(+\-!~]+(?:not\s+)?(?:['"`]?\d+['"`]?\s*(?:=|<=>|[<>]|!=|like|rlike|regexp)|['"`]?[a-z]{1,8}"""
+        r"""['"`]?\s*(?:=|<=>|!=|like|rlike|regexp)|[a-z]{1,8}[<>])\s*[('"`]?(?:\d|['"`(]|select\b|(?:ascii|cast|cha?r"""
+        r"""|coalesce|concat|convert|count|database|hex|if|length|load_file|lower|md5|mid|now|ord|rand|sha1|sleep|substr"""
+        r"""|substring|system_user|unhex|upper|user|version)\s*\()""",
         "AND or OR with a comparison of constants",
     ),
     _rule(
@@ -58,10 +62,11 @@ SQLI_RULES = (
         "comment-end",
         r"""(?i)(?:['"`]|['"`)\d]\s*[;)]|\bor\b[^=]*=[^=]*)\s*\)*\s*;?\s*(?:--[\s+\-]*|#|/\*[\s!]*|;\s*%00|;\x00)$""",
         "a value that ends a string and comments the rest of the query out",
+        targets=_BREAKS_OUT,
     ),
     _rule(
         "stacked-query",
-        r"(?i);[\s)(]*(?:(?:drop|alter|create|truncate|rename)\s+(?:table|database|user|schema|view|index|function"
+        r"(?i);[\s)(]*(?:(?:drop|alter|create|truncate|rename)\s*[\[`]|(?:drop|alter|create|truncate|rename)\s+(?:table|database|user|schema|view|index|function"
         r"|procedure|column|login|role|trigger|extension|or\s+replace|temp)|shutdown\s*(?:$|;|--|with)"
         r"|backup\s+(?:database|log)|grant\s+[\w\s,]+\s(?:on|to)\s|revoke\s+[\w\s,]+\son\s|declare\s+[@\w]"
         r"|exec(?:ute)?[\s(]+(?:[@\w'\"(]|immediate)|call\s+\w+\s*\(|waitfor\s|insert\s+into|delete\s+from"
@@ -69,10 +74,11 @@ SQLI_RULES = (
         r"|declare|dbms)|if\s*\(|merge\s+into|load\s+data|copy\s+\w+\s+from|print\s+['\"@]|dbcc\s)",
         "a second statement behind a semicolon",
         severity=Severity.CRITICAL,
+        targets=_BREAKS_OUT,
     ),
     _rule(
         "time-delay",
-        r"(?i)\b(?:pg_sleep(?:_for|_until)?|sleep|dbms_lock\.sleep|user_lock\.sleep)\s*\(\s*[\d'(]"
+        r"(?i)\b(?:pg_sleep(?:_for|_until)?|sleep|dbms_lock\.sleep|user_lock\.sleep)\s*\(\s*(?:\d+(?:\.\d*)?\s*(?:[),*/+\-]|$)|['(])"
         r"|\bbenchmark\s*\([^,]*,|\bwaitfor\s+(?:delay|time)\s*['\d]|\bdbms_pipe\.receive_message\b"
         r"|\brandomblob\s*\(|\bgenerate_series\s*\(",
         "a delay function, used to read a database through its answer time",
@@ -110,7 +116,8 @@ SQLI_RULES = (
     ),
     _rule(
         "subquery",
-        r"(?i)[(=,<>|+]\s*\(?\s*select\b[\s(*'\"@`]",
+        r"(?i)\(\s*select\b[\s(]*(?:(?:distinct|all|top\s+\d+)\s+)?(?:[*'\"@`\d]|case\b|\w[\w.]*\s*(?:[(),;|]|from\b|as\b|--|#"
+        r"|/\*|$))|[=,<>|+]\s*select\b[\s(]*(?:(?:distinct|all|top\s+\d+)\s+)?(?:[*'\"@`\d]|case\b|\w[\w.]*\s*(?:[(,]|from\b|--|#))",
         "a query inside an expression",
     ),
     _rule(
@@ -128,7 +135,7 @@ SQLI_RULES = (
         "dangerous-function",
         r"(?i)\b(?:extractvalue|updatexml|load_file|group_concat|name_const|gtid_subset|gtid_subtract"
         r"|st_latfromgeohash|xmltype|polygon|linestring|multipoint|geometrycollection|multilinestring"
-        r"|to_timestamp_tz|ctxsys\.drithsx|utl_(?:http|inaddr|file|smtp|tcp)|dbms_(?:java|xmlgen|xmlquery|ldap"
+        r"|to_timestamp_tz|ctxsys\.drithsx|utl_(?:http|inaddr|file|smtp|tcp)(?:\.\w+)?|dbms_(?:java|xmlgen|xmlquery|ldap"
         r"|random|utility|assert)|httpuritype|sys_context|sys_eval|sys_exec|lo_(?:import|export)|xp_(?:cmdshell"
         r"|regread|regwrite|regdelete|dirtree|fileexist|subdirs|makecab|servicecontrol|enumdsn|loginconfig|ntsec"
         r"|terminate|availablemedia)|sp_(?:executesql|oacreate|oamethod|password|makewebtask|addextendedproc"
@@ -174,15 +181,15 @@ SQLI_RULES = (
     ),
     _rule(
         "order-by-number",
-        r"""(?i)['")\d\-]\s*\)*\s*(?:order|group)\s+by\s+(?:\d+|\(|@|[a-z]+\()|\b(?:order|group)\s+by\s+\d+\s*(?:,"""
-        r"""|--|#|/\*|;|desc\b|asc\b|$)|\bhaving\s+\d|\blimit\s+\d+\s*(?:,\s*\d+\s*)?(?:offset\s+\d+\s*)?(?:--|#"""
+        r"""(?i)['")\d\-]\s*\)*\s*(?:order|group)\s+by\s+(?:\d+|\(|@|[a-z]+\()|\bgroup\s+by\s+\w+\s+having\b|\b(?:order|group)\s+by\s+\d+\s*(?:,"""
+        r"""|--|#|/\*|;|desc\b|asc\b|$)|\bhaving\s+\d+\s*(?:[=<>]|--|#|like\b|and\b|or\b|$)|\blimit\s+\d+\s*(?:,\s*\d+\s*)?(?:offset\s+\d+\s*)?(?:--|#"""
         r"""|/\*|into|union|procedure|;)|\bprocedure\s+analyse\b""",
         "ORDER BY, HAVING or LIMIT with a number, to count the columns of a query",
     ),
     _rule(
         "data-change",
         r"(?i)\binsert\s+(?:ignore\s+|delayed\s+)?into\s+[\w`\"\[.]+\s*(?:\(|values|select)"
-        r"|\bdelete\s+from\s+[\w`\"\[.]+(?:\s+where\b|\s*;|\s*--|\s*$)"
+        r"|\bdelete\s+from\s+[\w`\"\[.]+(?:\s+where\b|\s*;|\s*--)|[;'\")]\s*delete\s+from\s+\w+\s*$"
         r"|\bupdate\s+[\w`\"\[.]+\s+set\s+[\w`\"\[.]+\s*=|\bon\s+duplicate\s+key\s+update\b"
         r"|\breturning\s+\w+\s+into\b",
         "a statement that changes rows",
@@ -213,15 +220,16 @@ SQLI_RULES = (
     ),
     _rule(
         "version-comment",
-        r"(?i)/\*!\d*\s*\w|/\*!?\d*\*/\w|\w/\*[^*/]*\*/\s*(?:union|select|or|and|from|where|order|sleep|\()",
+        r"(?i)/\*!\d*\s*\w|/\*\+\s*\w[^*+]*\*/|/\*!?\d*\*/\w|\w/\*[^*/]*\*/\s*(?:union|select|or|and|from|where|order|sleep|\()",
         "a comment that MySQL runs, or one that stands between words",
         severity=Severity.CRITICAL,
     ),
     _rule(
         "quoted-null",
-        r"""(?i)['"`)]\s*(?:is\s+(?:not\s+)?null|between\s+['"\d(]|sounds\s+like\b|r?like\s+['"(%\d]"""
-        r"""|regexp\s+['"(]|collate\s+\w|like\s*$|in\s*\(\s*['"\d]|procedure\b|union\b|offset\s+\d|limit\s+\d)""",
+        r"""(?i)['"`)]\s*(?:is\s+(?:not\s+)?null|between\s+(?:['"(]|\d+\s*(?:$|and\s+['"\d(]))|sounds\s+like\b|r?like\s+['"(%\d]"""
+        r"""|regexp\s+['"(]|collate\s+\w|like\s*$|in\s*\(\s*['"\d]|procedure\s+analyse|union[\s(/*+]+(?:all|distinct|select)\b|(?:offset|limit)\s+\d+\s*(?:,\s*\d|--|#|/\*|;|offset|into|union|procedure|$))""",
         "a quote that ends a string and goes on with a condition",
+        targets=_BREAKS_OUT,
     ),
     _rule(
         "broken-quote",

@@ -1,9 +1,9 @@
 """Path traversal and files that nobody asks for by name."""
 
-from gatewall.engine.waf.builtin.rule import PATH_AND_ARGUMENTS, BuiltinRule
+from gatewall.engine.waf.builtin.rule import EVERYTHING_SENT, PATH_AND_ARGUMENTS, BuiltinRule
 from gatewall.engine.waf.rules import Category, Severity, Target
 
-_WHERE = (*PATH_AND_ARGUMENTS, Target.COOKIES, Target.HEADERS, Target.REFERER)
+_WHERE = EVERYTHING_SENT
 
 
 def _rule(key: str, pattern: str, reason: str, score: int = 5, targets: tuple[Target, ...] = _WHERE) -> BuiltinRule:
@@ -33,8 +33,8 @@ TRAVERSAL_RULES = (
         r"|timer_list|tty|uptime|vmallocinfo|vmstat|zoneinfo|interrupts|kallsyms|loadavg)|var[/\\]+(?:log|lib|mail"
         r"|spool|run|adm|www|cache|apache|local|webmin)[/\\]|usr[/\\]+(?:local|lib|share|pkg|ports"
         r"|etc)[/\\]+(?:apache|etc|php|pgsql|mysql|zeus|samba|cpanel|nginx|adm)|root[/\\]+\."
-        r"|home[/\\]+[\w$]+[/\\]+\.\w|dev[/\\]+(?:tcp|udp|fd|null|random|shm|sda|stdin)\b|opt[/\\]+(?:lampp|xampp"
-        r"|bitnami|tomcat|splunk|ibm)|sys[/\\]+(?:class|kernel|devices)[/\\]|apache\d?[/\\]+(?:logs?|conf)[/\\]"
+        r"|home[/\\]+[\w$]+[/\\]+\.\w|dev[/\\]+(?:tcp|udp|fd|random|shm|sda|stdin)\b|opt[/\\]+(?:lampp|xampp"
+        r"|bitnami|tomcat|splunk|ibm)|sys[/\\]+(?:class|kernel|devices)\b|apache\d?[/\\]+(?:logs?|conf)[/\\]"
         r"|logs?[/\\]+(?:access|error|httpd?|apache)[\w.\-]*log)",
         "the name of a system file that is read first after a break-in",
     ),
@@ -42,8 +42,9 @@ TRAVERSAL_RULES = (
         "windows-file",
         r"(?i)\bboot\.ini\b|\bwin\.ini\b|\bsystem\.ini\b|\bwin(?:dows|nt)[/\\]+(?:win\.ini|system|repair|php\.ini"
         r"|temp|debug|panther|my\.ini|iis|explorer|notepad|regedit|wininit)|\bsystem32[/\\]|\bconfig[/\\]+(?:sam"
-        r"|software|security|system)\b|\bglobal\.asa\b|\b[a-z]:[/\\]+(?:windows|winnt|inetpub|boot|program\s?files"
-        r"|users|documents|xampp|wamp|apache|mysql|php|nginx|programdata|perflogs|recycler|sysprep|unattend)"
+        r"|software|security|system)\b|\bglobal\.asa\b|\b[a-z]:[/\\]+(?:windows|winnt|inetpub|boot\b"
+        r"|program\s?files[^/\\]*[/\\]+(?:apache|mysql|php|xampp|filezilla|microsoft\ssql|mongodb|postgres|iis|common\sfiles)"
+        r"|users[/\\]+(?:admin|default|all\s)|documents\sand\s|xampp|wamp|apache|mysql|php|nginx|programdata|perflogs|recycler|sysprep|unattend)"
         r"|\binetpub[/\\]|%(?:systemroot|windir|comspec|programfiles|userprofile|appdata|temp)%"
         r"|\bunattend(?:ed)?\.xml|\bdesktop\.ini\b|\bntuser\.dat|\bpagefile\.sys",
         "the name of a system file of Windows",
@@ -100,7 +101,7 @@ TRAVERSAL_RULES = (
         r"|credentials\.json|(?:debug|errors?)\.log|phpinfo\.php|sftp-config\.json|server\.xml|tomcat-users\.xml"
         r"|context\.xml|applicationcontext\.xml|application\.(?:properties|ya?ml)|\.well-known/\.\.|[\w.\-]+\.(?:php"
         r"|asp|aspx|jsp|sql|conf|cfg|ini|yml)(?:\.bak|\.old|\.orig|\.save|\.swp|~|_bak)|[\w\-]*(?:dump|backup"
-        r"|database|db)\.(?:sql|tar|tgz|zip|gz|bak))(?:$|[/\\?#\s'\";,.\x00])|[\w\-]\.(?:bak|backup|old|orig|save"
+        r"|database|db)\.(?:sql|tar|tgz|zip|gz|bak))(?:$|[/\\?#'\";,.&|<>)\x00\r])|[\w\-]\.(?:bak|backup|old|orig|save"
         r"|sw[op]|rdb|mdb|mdf|ldf|kdbx?|pfx|ppk|ovpn)(?:\x00[^/]*)?$",
         "a file that holds settings, secrets or history",
     ),

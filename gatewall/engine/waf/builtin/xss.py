@@ -32,14 +32,15 @@ XSS_RULES = (
     ),
     _rule(
         "attribute-handler",
-        r"(?i)(?:^|[\s/'\"`>;\x0b]|%0[0-9a-d])" + _EVENTS + r"[\s\x0b]*=[\s\x0b]*[^\s=&\d]",
+        r"(?i)(?:^|[\s/'\"`>;\x0b]|%0[0-9a-d])" + _EVENTS + r"[\s\x0b]*=[\s\x0b]*[^\s=&\d]"
+        r"|['\"`]\s*(?:formaction|srcdoc|xlink:href)\s*=",
         "an event handler that breaks out of an attribute",
     ),
     _rule(
         "script-url",
         r"(?i)(?:j[\s\x00-\x08\x0b]*a[\s\x00-\x08\x0b]*v[\s\x00-\x08\x0b]*a|v[\s\x00-\x08\x0b]*b"
-        r"|l[\s]*i[\s]*v[\s]*e)[\s\x00-\x08\x0b]*s[\s\x00-\x08\x0b]*c[\s\x00-\x08\x0b]*r[\s\x00-\x08\x0b]*i[\s\x00-\x08\x0b]*p[\s\x00-\x08\x0b]*t[\s\x00-\x08\x0b]*:(?:[^;\s]"
-        r"|[\s]+(?:\w+[\w.]*[\s]*[(`=\[]|//|/\*))",
+        r"|l[\s]*i[\s]*v[\s]*e)[\s\x00-\x08\x0b]*s[\s\x00-\x08\x0b]*c[\s\x00-\x08\x0b]*r[\s\x00-\x08\x0b]*i[\s\x00-\x08\x0b]*p[\s\x00-\x08\x0b]*t[\s\x00-\x08\x0b]*:(?:[^;\s+]"
+        r"|[\s+]+(?:\w+[\w.]*[\s]*[(`=\[]|//|/\*))",
         "a URL that is a script",
     ),
     _rule(
@@ -137,7 +138,7 @@ XSS_RULES = (
     ),
     _rule(
         "utf-7",
-        r"\+ADw-|\+ADw[A-Za-z]{2,8}\+AD4|\+ACI(?:APg|-)|(?i:\xbc/?(?:script|img|svg|iframe|body|a|input|video)\b)",
+        r"\+ADw-|\+ADw[A-Za-z]{2,8}\+AD4|\+ACI(?:APg|-)|(?i:(?:^|[\x00-\x7f\xc2])\xbc/?(?:script|img|svg|iframe|body|a|input|video)\b)",
         "an element in UTF-7 or US-ASCII with the high bit set",
     ),
     _rule(
