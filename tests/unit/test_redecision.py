@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gatewall.engine.model import Action
+from gatewall.engine.waf.judge import builtin_rules
+from gatewall.engine.waf.reading import LONG_URI
 from gatewall.forwardauth.bodies import Body
 from gatewall.forwardauth.change_history import ChangeHistory
 from tests.cast import (
@@ -143,6 +145,18 @@ def test_a_rule_that_has_not_changed_matches_what_it_matched():
     for sent, reason in ((lines, "waf-rule"), (BOBS, "session-valid")):
         outcome = again(sent, {"rules": rules}, {"rules": rules}, history)
         assert (outcome.verdict.reason, "waf-rules" in outcome.assumed) == (reason, True)
+
+
+@pytest.mark.parametrize(("target", "missing"), [("uri", None), ("cookies", "waf-rules")])
+def test_a_rule_that_a_long_attack_never_met_is_asked_again(target, missing):
+    uri = f"/?a=<script>alert(1)</script>&b={'x' * LONG_URI}&c=secretly"
+    lines = [*BOBS[:2], ("x-forwarded-uri", uri), ("cookie", "a=secretly"), BOBS[-1]]
+    rule = a_rule_for(target, "secretly", id=7)
+
+    outcome = again(lines, {"rules": [*builtin_rules(), rule]}, {"rules": [rule]}, UNCHANGED)
+
+    assert outcome.missing == missing
+    assert missing or outcome.verdict.reason == "waf-rule"
 
 
 def test_an_entry_that_asks_for_inspection_has_had_the_rules_asked():
