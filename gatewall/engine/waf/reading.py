@@ -150,7 +150,9 @@ def _arguments(values: list[Value], target: Target, query: str) -> None:
 def _headers(values: list[Value], request: AccessRequest) -> None:
     left = MAX_HEADERS
     plain = _PLAIN_HEADERS
-    for name, value in [each for each in request.headers if each[0] not in plain or "../" in each[1] or "${" in each[1]]:
+    for name, value in [
+        each for each in request.headers if each[0] not in plain or "../" in each[1] or "${" in each[1]
+    ]:
         left -= len(value)
         if len(value) > MAX_HEADER or left < 0:
             values.append((_HEADERS, name, UNINSPECTED + "header"))
