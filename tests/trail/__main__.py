@@ -96,6 +96,11 @@ def _report(
             ),
             report.summary(account, ledger, scene.stage.kills),
             report.table(events, account, ledger, scene.trail),
+            (
+                f"Ended by themselves and started again, as a service manager does: {len(scene.stage.ended)}. "
+                f"Workers that outlived their killed master for long and were ended: {scene.stage.stubborn}."
+            ),
+            *scene.stage.ended,
             *(f"FAILED: {words}" for words in wrong),
         ]
     )

@@ -76,6 +76,8 @@ class Stage:
         self.auth, self.control = free_port(), free_port()
         self.kills = 0
         self.stubborn = 0
+        self.ended: list[str] = []
+        """Those that ended though nobody killed them, and were started again."""
         self._inside = list(inside)
         ports = {"GATEWALL_AUTH_PORT": str(self.auth), "GATEWALL_PORT": str(self.control)}
         self._environment = environment(home, **{"GATEWALL_WORKERS": str(WORKERS), **ports, **changes})
@@ -125,8 +127,16 @@ class Stage:
             self.kills += 1
 
     def wait_for_workers(self, name: str) -> None:
-        """Return when a plane has all its workers."""
-        wait_until(lambda: len(self.workers(name)) >= WORKERS, what=f"workers of {name}")
+        """Return when a plane has all its workers; start it again if it has ended, as a service manager does."""
+        process = self._processes[name]
+        try:
+            wait_until(lambda: process.poll() is not None or len(self.workers(name)) >= WORKERS)
+        except AssertionError as waited:
+            raise AssertionError(f"{waited}: workers of {name}\n{self.log(name)}") from waited
+        if process.poll() is not None:
+            self.ended.append(f"{name}: {self.log(name)[-400:]}")
+            del self._processes[name]
+            self.start(name)
 
     def stop(self, *names: str) -> None:
         """Ask processes to end, and wait for it."""
