@@ -154,8 +154,18 @@ def make_keys(home: Path) -> None:
 
 
 def prepare(home: Path) -> None:
-    """Do under `home` what bin/up does before it starts processes: keys, database, first admin, seeds."""
+    """Do under `home` what bin/up does before it starts processes, on the SQLite there."""
     shutil.copytree(_prepared(), home, dirs_exist_ok=True)
+
+
+def set_up(home: Path, **changes: str) -> None:
+    """Make keys, tables, first admin, seeds and compiled patterns, in an environment with these changes."""
+    make_keys(home)
+    manage(home, "migrate", "--verbosity=0", **changes)
+    manage(home, "create_admin", "--if-missing", **changes)
+    manage(home, "seed_waf_rules", **changes)
+    manage(home, "seed_domains", **changes)
+    put_compiled(configuration(home))
 
 
 @cache
@@ -163,12 +173,7 @@ def _prepared() -> Path:
     """Prepare one installation for all tests of this run; each gets a copy."""
     home = Path(tempfile.mkdtemp(prefix="gatewall-prepared-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
-    make_keys(home)
-    manage(home, "migrate", "--verbosity=0")
-    manage(home, "create_admin", "--if-missing")
-    manage(home, "seed_waf_rules")
-    manage(home, "seed_domains")
-    put_compiled(configuration(home))
+    set_up(home)
     return home
 
 

@@ -5,20 +5,16 @@ import shutil
 import pytest
 
 from tests.faults.trail_scenes import a_scene, wrong_after
-from tests.patterns import put_compiled
 from tests.postgres import server
-from tests.processes import configuration, make_keys, manage
+from tests.processes import set_up
 from tests.trail import faults
 
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
-    make_keys(home)
     with server() as running:
-        for command in (["migrate", "--verbosity=0"], ["create_admin"], ["seed_waf_rules"], ["seed_domains"]):
-            manage(home, *command, DATABASE_URL=running.url)
-        put_compiled(configuration(home))
+        set_up(home, DATABASE_URL=running.url)
         with a_scene(home, server=running) as scene:
             yield scene
     shutil.rmtree(home, ignore_errors=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.planes import furnish, right_answers
 from tests.postgres import server
-from tests.processes import manage, prepare
+from tests.processes import set_up
 from tests.trail import nemesis, report
 from tests.trail.account import Account, Trail, account_of
 from tests.trail.disk import small_disk
@@ -45,14 +45,9 @@ def main() -> int:
 def _run(wanted: argparse.Namespace) -> tuple[str, list[str]]:
     with ExitStack() as ends:
         home = Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="gatewall-trail-")))
-        prepare(home)
         database = ends.enter_context(server()) if wanted.postgresql else None
         url = {"DATABASE_URL": database.url} if database else {}
-        if url:
-            manage(home, "migrate", "--verbosity=0", **url)
-            manage(home, "create_admin", "--if-missing", **url)
-            manage(home, "seed_waf_rules", **url)
-            manage(home, "seed_domains", **url)
+        set_up(home, **url)
         disk = ends.enter_context(small_disk(home / "spool", DISK))
         stage = ends.enter_context(Stage(home, inside=disk.inside, **url))
         stage.start("auth", "control", "agent")
