@@ -25,7 +25,7 @@ from gatewall.engine.model import Action, CredentialKind, Effect, Reason, Subjec
 
 MAX_TEXT = 2048
 EXCLUDE = "exclude_"
-VISIBLE = ("for", "headers", "host", "method", "proto", "uri")
+VISIBLE = ("body", "for", "headers", "host", "method", "proto", "uri")
 DECIDED_BY = ("authorized-domains", "geo-block-rules", "ip-black-list", "ip-white-list", "waf-rules")
 STATES = ("valid", "not-valid", "not-checked")
 _MAX_BIG = 2**63 - 1

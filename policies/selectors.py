@@ -30,6 +30,12 @@ def waf_rules() -> QuerySet[WafRule]:
     return WafRule.objects.select_related("domain")
 
 
+def waf_rules_of(category: str, *, builtin: bool | None = None) -> QuerySet[WafRule]:
+    """Return the WAF rules of a category: all of them, those that come with Gatewall, or the others."""
+    rules = WafRule.objects.filter(category=category)
+    return rules if builtin is None else rules.filter(builtin_key__isnull=not builtin)
+
+
 def builtin_rules_by_key() -> dict[str, WafRule]:
     """Return the rows of the rules that come with Gatewall."""
     return {rule.builtin_key: rule for rule in WafRule.objects.filter(builtin_key__isnull=False) if rule.builtin_key}

@@ -1,5 +1,6 @@
 """The paths of the policy resources. Blocklist and allowlist are called by the specification's names here alone."""
 
+from django.urls import path
 from rest_framework.routers import SimpleRouter
 
 from policies import views
@@ -11,4 +12,7 @@ router.register("waf-rules", views.WafRules, basename="waf-rules")
 router.register("authorized-domains", views.AuthorizedDomains, basename="authorized-domains")
 router.register("geo-block-rules", views.GeoBlockRules, basename="geo-block-rules")
 
-urlpatterns = router.urls
+urlpatterns = [
+    path("waf-rules/batch", views.WafRuleBatch.as_view(), name="waf-rules-batch"),
+    *router.urls,
+]
