@@ -1,11 +1,11 @@
-"""``POST /waf-rules/test``: which rules a made-up request meets, where, and what comes of it.."""
+"""``POST /waf-rules/test``: which rules a made-up request meets, where, and what comes of it."""
 
 import pytest
 
 from gatewall import revisions, system_settings
-from policies import services
 from policies.builtin_rules import seed_waf_rules
 from policies.models import WafRule
+from tests.api.waf_trials import places, rule
 from tests.cast import OFFICE
 from tests.patterns import put_compiled
 
@@ -14,30 +14,9 @@ UNION = "/?id=1%27%20UNION%20SELECT%20password%20FROM%20users--"
 
 
 @pytest.fixture
-def tried(admin):
-    """Return a function that tries the rules on a request and returns the answer."""
-
-    def ask(uri="/", **parts):
-        response = admin.post("/waf-rules/test", {"uri": uri, **parts})
-        assert response.status_code == 200, response.json()
-        return response.json()
-
-    return ask
-
-
-@pytest.fixture
 def builtin(db, settings):
     put_compiled(settings.CONFIG)
     seed_waf_rules(actor="seed")
-
-
-def rule(name="mine", pattern="attack", **values):
-    return services.create_waf_rule(actor="alice", name=name, pattern=pattern, **values)
-
-
-def places(answer, name="mine"):
-    (found,) = (each["places"] for each in answer["rules"] if each["name"] == name)
-    return found
 
 
 def test_an_ordinary_request_meets_no_rule(tried, builtin):

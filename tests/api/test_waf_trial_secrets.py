@@ -7,30 +7,10 @@ import pytest
 
 from audit.masking import MASK
 from policies import services
+from tests.api.waf_trials import places, rule
 from tests.cast import CLIENT, OFFICE, OPEN_LICENSE
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def tried(admin):
-    """Return a function that tries the rules on a request and returns the answer."""
-
-    def ask(uri="/", **parts):
-        response = admin.post("/waf-rules/test", {"uri": uri, **parts})
-        assert response.status_code == 200, response.json()
-        return response.json()
-
-    return ask
-
-
-def rule(name="mine", pattern="attack", **values):
-    return services.create_waf_rule(actor="alice", name=name, pattern=pattern, **values)
-
-
-def places(answer, name="mine"):
-    (found,) = (each["places"] for each in answer["rules"] if each["name"] == name)
-    return found
 
 
 SECRET = OPEN_LICENSE
