@@ -35,7 +35,7 @@ from audit.selectors import around
 from gatewall.engine.hosts import Host
 from gatewall.engine.model import Action, CredentialKind, Effect, Reason, SubjectKind
 
-VISIBLE = ("for", "headers", "host", "method", "proto", "uri")
+VISIBLE = ("body", "for", "headers", "host", "method", "proto", "uri")
 DECIDED_BY = ("authorized-domains", "geo-block-rules", "ip-black-list", "ip-white-list", "waf-rules")
 STATES = ("valid", "not-valid", "not-checked")
 _METHOD = re.compile(r"[A-Z-]{1,32}", re.ASCII)

@@ -38,6 +38,7 @@ _BEFORE_ARGUMENTS = str.maketrans("?;#", "&&&")
 _BETWEEN_NAMES = str.maketrans("[].:/", "     ")
 _BETWEEN_WORDS = frozenset(" \t\r\n\f\v/@?#&")
 _LONGEST_NAME = 200
+_QUOTES = str.maketrans("'<>=", '""""')
 
 
 def masked_query(query: str) -> str:
@@ -61,6 +62,23 @@ def masked_text(text: str) -> str:
     masked = _without(_user_infos, _without(_tokens, text))
     # What shows only once it is decoded has no place in the text as it stands.
     return MASK if _is_secret(masked) else masked
+
+
+def masked_value(name: str, value: str) -> str:
+    """Return what was sent under this name: masked whole if the name says so, else as ``masked_text`` has it.
+
+    Names of headers and cookies are taken apart at ``-`` and ``_`` as well: ``x-auth-token``, ``__Host-session``.
+    """
+    plain = _decoded(name)
+    is_secret = _is_secret_name(plain) or _is_secret_name(plain.replace("-", ".").replace("_", "."))
+    return MASK if is_secret else masked_text(value)
+
+
+def has_secret_field(text: str) -> bool:
+    """True if a text has a secret name between quotes or angle brackets, as JSON, multipart forms and XML do."""
+    return any(
+        _is_secret_name(_decoded(part)) for part in text.translate(_QUOTES).split('"') if len(part) <= _LONGEST_NAME
+    )
 
 
 def masked_host(host: str) -> str:

@@ -4,17 +4,20 @@ import re
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from gatewall.api.caller import caller_of
 from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor, forced
+from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Target
 from gatewall.models import choices
 from policies import services, subscriptions
 from policies.countries import COUNTRY_NAMES
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
 from policies.validators import canonical_country, canonical_domain, canonical_network
+from policies.waf_batch import change_waf_rules
 
 _RECORD = ("created_at", "created_by")
 _OWN_ADDRESS = "also when it shuts out my own address"
@@ -95,6 +98,7 @@ class WafRuleForm(ServiceForm):
     targets = forms.MultipleChoiceField(choices=choices(Target), widget=forms.CheckboxSelectMultiple)
     transforms = WordsField(required=False, help_text="in their order, separated by commas")
     exclusions = forms.JSONField(required=False, help_text='like [{"domain": null, "path_prefix": "/editor"}]')
+    force = forms.BooleanField(required=False, help_text="also when the pattern matches everything")
 
     def clean_exclusions(self) -> Any:
         """Return an empty list where nothing was written."""
@@ -196,6 +200,7 @@ class WafRuleAdmin(ServiceAdmin):
     fields = (
         "name",
         "pattern",
+        "force",
         "operator",
         "targets",
         "transforms",
@@ -211,6 +216,32 @@ class WafRuleAdmin(ServiceAdmin):
         "description",
         *readonly_fields,
     )
+
+    actions = ("switch_on", "switch_off", "block", "monitor")
+
+    @admin.action(description="Switch the selected WAF rules on")
+    def switch_on(self, request: HttpRequest, queryset: QuerySet[WafRule]) -> None:
+        """Switch the chosen rules on, in one revision."""
+        self._change_chosen(request, queryset, enabled=True)
+
+    @admin.action(description="Switch the selected WAF rules off")
+    def switch_off(self, request: HttpRequest, queryset: QuerySet[WafRule]) -> None:
+        """Switch the chosen rules off, in one revision."""
+        self._change_chosen(request, queryset, enabled=False)
+
+    @admin.action(description="Have the selected WAF rules block")
+    def block(self, request: HttpRequest, queryset: QuerySet[WafRule]) -> None:
+        """Let the chosen rules count, in one revision."""
+        self._change_chosen(request, queryset, action=Action.BLOCK)
+
+    @admin.action(description="Have the selected WAF rules only monitor")
+    def monitor(self, request: HttpRequest, queryset: QuerySet[WafRule]) -> None:
+        """Let the chosen rules be noted and not count, in one revision."""
+        self._change_chosen(request, queryset, action=Action.MONITOR)
+
+    def _change_chosen(self, request: HttpRequest, queryset: QuerySet[WafRule], **values: Any) -> None:
+        changed = change_waf_rules(queryset, actor=actor(request), **values)
+        self.message_user(request, f"{changed} of {queryset.count()} rules changed", messages.SUCCESS)
 
     @admin.display(description="built-in", boolean=True)
     def is_builtin(self, rule: WafRule) -> bool:

@@ -73,10 +73,11 @@ def blocked_countries() -> tuple[BlockedCountry, ...]:
 
 def waf_rules() -> tuple[WafRule, ...]:
     """Return the WAF rules that are switched on, by priority."""
-    return tuple(_waf_rule(row) for row in selectors.waf_rules().filter(enabled=True))
+    return tuple(engine_rule(row) for row in selectors.waf_rules().filter(enabled=True))
 
 
-def _waf_rule(row: WafRuleRow) -> WafRule:
+def engine_rule(row: WafRuleRow) -> WafRule:
+    """Return a rule as the engine runs it. Raises ValueError if the row holds what the engine does not understand."""
     return WafRule(
         id=row.pk,
         name=row.name,
@@ -92,4 +93,5 @@ def _waf_rule(row: WafRuleRow) -> WafRule:
         exclusions=tuple(
             Exclusion(part.get("domain"), part.get("path_prefix"), part.get("argument")) for part in row.exclusions
         ),
+        builtin=row.builtin,
     )

@@ -17,6 +17,7 @@ from policies.builtin_rules import free_name
 from policies.lockout import kept_in
 from policies.models import AUTO_BAN, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
 from policies.scopes import Scopes
+from policies.services import MAX_CUSTOM_RULES
 from policies.undo import CannotRestore, Past
 from policies.validators import validate_pattern
 
@@ -141,10 +142,16 @@ def _bring_back(past: Past) -> tuple[list[Change], set[str]]:
     renamed = _make_room(rules)
     for table in (domains, *tables):
         table.insert()
+    _refuse_too_many_rules()
     scopes.cut()
     changes = [change for table in (domains, *tables) for change in table.changes()]
     changes += filter(None, [*renamed, *scopes.changes(), _bring_settings_back(past)])
     return changes, {row.source for row in [*blocked.old.values(), *blocked.new.values()]}
+
+
+def _refuse_too_many_rules() -> None:
+    if WafRule.objects.filter(builtin_key__isnull=True).count() > MAX_CUSTOM_RULES:
+        raise CannotRestore(f"there would be more than {MAX_CUSTOM_RULES:,} WAF rules: delete some first")
 
 
 def _make_room(rules: _Table) -> list[Change | None]:

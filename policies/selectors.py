@@ -46,6 +46,12 @@ def waf_rules() -> QuerySet[WafRule]:
     return WafRule.objects.select_related("domain")
 
 
+def waf_rules_of(category: str, *, builtin: bool | None = None) -> QuerySet[WafRule]:
+    """Return the WAF rules of a category: all of them, those that come with Gatewall, or the others."""
+    rules = WafRule.objects.filter(category=category)
+    return rules if builtin is None else rules.filter(builtin_key__isnull=not builtin)
+
+
 def list_subscriptions() -> QuerySet[ListSubscription]:
     """Return the lists that are fetched, switched off ones included."""
     return ListSubscription.objects.all()

@@ -210,6 +210,7 @@ class WafRuleInput(StrictInput):
     path_prefix = TextField(max_length=500, allow_null=True, required=False)
     exclusions = ShapedField(_EXCLUSIONS, required=False)
     description = TextField(max_length=1000, allow_blank=True, required=False)
+    force = FlagField(required=False)
 
     def validate_targets(self, value: Any) -> Any:
         """Refuse unknown targets."""
@@ -258,6 +259,30 @@ class WafRuleOutput(LastHitOutput, serializers.ModelSerializer[WafRule]):
             "hits",
             "last_hit_at",
         )
+
+
+class WafRuleBatchInput(StrictInput):
+    """What becomes of the rules of a category; what is not sent stays."""
+
+    category = serializers.ChoiceField(choices=[category.value for category in Category])
+    builtin = FlagField(required=False)
+    enabled = FlagField(required=False)
+    action = serializers.ChoiceField(choices=[action.value for action in Action], required=False)
+    force = FlagField(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "enabled" not in attrs and "action" not in attrs:
+            raise serializers.ValidationError({"enabled": ["send enabled, action or both"]}, code="required")
+        return attrs
+
+
+class WafRuleBatchOutput(serializers.Serializer[Any]):
+    """How many rules the category has (of those that were meant), and how many of them changed."""
+
+    category = serializers.CharField()
+    matched = serializers.IntegerField()
+    changed = serializers.IntegerField()
+    policy_pending = serializers.BooleanField(required=False)
 
 
 def _checked(validate: Any, value: Any) -> Any:

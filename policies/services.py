@@ -17,6 +17,7 @@ from gatewall.engine.segments import NAMES_DOMAINS, Segment, blocked_networks_of
 from gatewall.engine.snapshot import DomainsMode
 from gatewall.refusals import Conflict
 from policies import rows
+from policies.broad_patterns import refuse_matching_everything
 from policies.lockout import kept_in
 from policies.models import MANUAL, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
 from policies.scopes import Scopes
@@ -24,6 +25,12 @@ from policies.validators import validate_pattern
 
 _SHORTEST_PREFIX = {4: 8, 6: 19}
 """What is shorter is nearly always a slip of the keyboard, and shuts out a whole region."""
+MAX_CUSTOM_RULES = 5_000
+"""What a publication and every worker have to compile is bounded (docs/waf.md)."""
+_WHAT_IT_REFUSES = (
+    *("pattern", "operator", "targets", "transforms", "action", "enabled"),
+    *("domain", "path_prefix", "exclusions"),
+)
 
 
 class NetworkTooLarge(Conflict):
@@ -36,6 +43,12 @@ class BuiltinRule(Conflict):
     """A rule that comes with Gatewall cannot be deleted, nor its pattern changed; it can be switched off."""
 
     code = "builtin-rule"
+
+
+class TooManyWafRules(Conflict):
+    """There are as many custom WAF rules as can be compiled in time."""
+
+    code = "too-many-waf-rules"
 
 
 def _refuse_too_large(network: str, *, force: bool) -> None:
@@ -214,23 +227,36 @@ def unblock_country(rule: GeoBlockRule, *, actor: str) -> None:
 
 
 @revisions.one_at_a_time
-def create_waf_rule(*, actor: str, **values: Any) -> WafRule:
-    """Create a custom WAF rule. Raises ValidationError, Duplicate, DomainRemoved."""
+def create_waf_rule(*, actor: str, force: bool = False, **values: Any) -> WafRule:
+    """Create a custom WAF rule.
+
+    Raises ValidationError, MatchesEverything, TooManyWafRules, Duplicate, DomainRemoved.
+    """
     rule = WafRule(created_by=actor)
     _check_pattern(rule, values)
+    if WafRule.objects.filter(builtin_key__isnull=True).count() >= MAX_CUSTOM_RULES:
+        raise TooManyWafRules(f"there are {MAX_CUSTOM_RULES:,} rules already, and no more can be published in time")
     rows.save(rule, Segment.WAF_RULES, actor=actor, **values)
+    if not force:
+        refuse_matching_everything(rule)
     return rule
 
 
 @revisions.one_at_a_time
-def change_waf_rule(rule: WafRule, *, actor: str, **values: Any) -> WafRule:
-    """Change a WAF rule. Raises ValidationError, Duplicate, BuiltinRule, DomainRemoved, Gone."""
+def change_waf_rule(rule: WafRule, *, actor: str, force: bool = False, **values: Any) -> WafRule:
+    """Change a WAF rule; one that matches everything already is not asked about its other fields.
+
+    Raises ValidationError, MatchesEverything, Duplicate, BuiltinRule, DomainRemoved, Gone.
+    """
     rule = revisions.as_it_is_now(rule)
     fixed = {name for name in ("pattern", "operator") if name in values and values[name] != getattr(rule, name)}
     if rule.builtin and fixed:
         raise BuiltinRule(f"the {' and '.join(sorted(fixed))} of a built-in rule cannot be changed")
     _check_pattern(rule, values)
+    says_more = any(name in values and values[name] != getattr(rule, name) for name in _WHAT_IT_REFUSES)
     rows.save(rule, Segment.WAF_RULES, actor=actor, **values)
+    if says_more and not force:
+        refuse_matching_everything(rule)
     return rule
 
 

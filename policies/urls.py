@@ -15,5 +15,6 @@ router.register("geo-block-rules", views.GeoBlockRules, basename="geo-block-rule
 
 urlpatterns = [
     path("ip-black-list/unban", unban_view.Unban.as_view(), name="ip-black-list-unban"),
+    path("waf-rules/batch", views.WafRuleBatch.as_view(), name="waf-rules-batch"),
     *router.urls,
 ]

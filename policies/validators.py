@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 
 from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.hosts import parse_domain_name
-from gatewall.engine.waf.matcher import PatternRefused, compile_pattern
+from gatewall.engine.waf.patterns import PatternRefused, compile_pattern
 from gatewall.engine.waf.rules import Operator, Target, Transform
 from policies.block_lists import ListRefused, source_named
 from policies.countries import COUNTRY_NAMES
@@ -17,6 +17,8 @@ from policies.countries import COUNTRY_NAMES
 _LIST_URL = re.compile(r"https?://[^\s@?#\\\x00-\x20\x7f-\U0010ffff]+")
 _ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
 _MAX_EXCLUSIONS = 50
+_MAX_EXCLUSION_BYTES = 4096
+"""Of all of a rule's: the rules of an installation together are one segment of bounded size."""
 _MAX_TRANSFORMS = 10
 _EXCLUSION_PARTS = frozenset({"domain", "path_prefix", "argument"})
 
@@ -121,12 +123,17 @@ def validate_exclusions(value: Any) -> None:
             validate_path_prefix(exclusion["path_prefix"])
         if not any(exclusion.values()):
             raise ValidationError("an exclusion of everything switches the rule off: use enabled", code="invalid")
+    texts = [text for exclusion in value for text in exclusion.values() if text]
+    if sum(len(text.encode("utf-8", "surrogatepass")) for text in texts) > _MAX_EXCLUSION_BYTES:
+        raise ValidationError(f"the exclusions of a rule have at most {_MAX_EXCLUSION_BYTES} bytes", code="invalid")
 
 
 def _validate_texts(values: Iterable[Any]) -> None:
     for value in values:
-        if value is not None and not (isinstance(value, str) and len(value) <= 500 and "\0" not in value):
+        if value is not None and not (isinstance(value, str) and len(value) <= 500):
             raise ValidationError("the parts of an exclusion are texts of at most 500 characters", code="invalid")
+        if value and min(value) < " ":
+            raise ValidationError("the parts of an exclusion have no control characters", code="invalid")
 
 
 def validate_pattern(pattern: str, operator: str) -> None:

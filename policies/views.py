@@ -4,12 +4,17 @@ from typing import Any
 
 from django.db.models import Case, F, IntegerField, Model, QuerySet, Value, When
 from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from audit.used_resources import UsedResource
-from gatewall import system_settings
+from gatewall import revisions, system_settings
+from gatewall.api.operations import operation
 from gatewall.api.resources import Resource
 from gatewall.api.serializers import Warned
+from gatewall.api.views import ApiView
 from gatewall.engine.hosts import Access
+from gatewall.engine.model import Action
 from gatewall.engine.snapshot import DomainsMode
 from gatewall.engine.waf.rules import Severity
 from policies import geo, seen_hosts, selectors, services, subscriptions
@@ -34,9 +39,12 @@ from policies.serializers import (
     GeoBlockRuleOutput,
     ListSubscriptionInput,
     ListSubscriptionOutput,
+    WafRuleBatchInput,
+    WafRuleBatchOutput,
     WafRuleInput,
     WafRuleOutput,
 )
+from policies.waf_batch import change_waf_rules
 
 _FORCE = {"force": {"type": "boolean", "default": False}}
 _SEVERITY_RANKS = [When(severity=each.value, then=Value(rank)) for rank, each in enumerate(Severity)]
@@ -192,3 +200,21 @@ class ListSubscriptions(Resource):
 
     def delete_row(self, row: ListSubscription) -> None:
         subscriptions.unsubscribe(row, actor=self.actor)
+
+
+class WafRuleBatch(ApiView):
+    """The rules of a category, all at once."""
+
+    @operation(body=WafRuleBatchInput, answer=WafRuleBatchOutput, refuses={409})
+    def post(self, request: Request) -> Response:
+        """Switch the rules of a category on or off, or have them block or monitor: all of them or none."""
+        form = WafRuleBatchInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        wanted = dict(form.validated_data)
+        category, builtin = wanted.pop("category"), wanted.pop("builtin", None)
+        if "action" in wanted:
+            wanted["action"] = Action(wanted["action"])
+        chosen = selectors.waf_rules_of(category, builtin=builtin)
+        changed = change_waf_rules(chosen, actor=str(request.user), **wanted)
+        body = {"category": category, "matched": chosen.count(), "changed": changed}
+        return Response({**body, "policy_pending": True} if revisions.publication_is_pending() else body)

@@ -35,10 +35,15 @@ class Question:
     lines: tuple[Line, ...]
     method: str = "GET"
     peer: str = "127.0.0.1"
+    body: bytes = b""
 
     def plus(self, *lines: Line) -> "Question":
         """The same with more header lines."""
         return replace(self, lines=(*self.lines, *lines))
+
+    def showing(self, body: bytes, *lines: Line) -> "Question":
+        """The same with a body that the proxy passes on, and with more header lines."""
+        return replace(self, body=body).plus(("Content-Length", str(len(body))), *lines)
 
     def without(self, *names: str) -> "Question":
         """The same with no line of these names."""
@@ -87,7 +92,7 @@ class ControlPlane:
 
     def __call__(self, question: Question) -> Given:
         lines = "".join(f"{name}: {value}\r\n" for name, value in question.lines)
-        data = f"{question.method} {question.target} HTTP/1.1\r\n{lines}\r\n".encode("latin-1")
+        data = f"{question.method} {question.target} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + question.body
         request = next(RequestParser(self._config, [data], (question.peer, 1)))
         request.headers = join_repeated_headers(request.headers)
         _, environ = gunicorn_wsgi.create(request, None, (question.peer, 1), ("127.0.0.1", 9999), self._config)
@@ -132,10 +137,13 @@ class DataPlane:
         }
         sent = []
 
+        async def receive():
+            return {"type": "http.request", "body": question.body, "more_body": False}
+
         async def send(message):
             sent.append(message)
 
-        asyncio.run(self._application(scope, None, send))
+        asyncio.run(self._application(scope, receive, send))
         start, body = sent
         fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in start["headers"]]
         return _given(start["status"], fields, body["body"])

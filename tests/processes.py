@@ -19,10 +19,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from gatewall import env
 from gatewall.operations import demo
 from gatewall.operations.launcher import answers, free_port
 from gatewall.snapshot.places import run_folder
 from gatewall.snapshot.wake import AgentLock
+from tests.patterns import put_compiled
 
 BASE = Path(__file__).resolve().parents[1]
 PASSWORD = "correct horse battery staple"
@@ -92,6 +94,11 @@ def environment(home: Path, **changes: str) -> dict[str, str]:
     }
 
 
+def configuration(home: Path) -> env.Config:
+    """What an installation with keys under `home` reads out of its environment."""
+    return env.read(environment(home), BASE)
+
+
 @contextmanager
 def running(command: Sequence[str], *, log: Path, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen]:
     """A process in a session of its own, its output in `log`; it and its children are gone afterwards."""
@@ -152,12 +159,13 @@ def prepare(home: Path) -> None:
 
 
 def set_up(home: Path, **changes: str) -> None:
-    """Make keys, the tables of the database, the first admin and the seeds, in an environment with these changes."""
+    """Make keys, tables, first admin, seeds and compiled patterns, in an environment with these changes."""
     make_keys(home)
     manage(home, "migrate", "--verbosity=0", **changes)
     manage(home, "create_admin", "--if-missing", **changes)
     manage(home, "seed_waf_rules", **changes)
     manage(home, "seed_domains", **changes)
+    put_compiled(configuration(home))
 
 
 @cache
@@ -177,19 +185,27 @@ def sign_in(port: int, *, back_to: str = "/") -> str:
     return answer.header("Set-Cookie").partition(";")[0]
 
 
+def token_of(port: int) -> str:
+    """Sign in at the management API of a control plane as the first admin; the token."""
+    return str(send(port, "", "POST", "/login", {"username": "admin", "password": PASSWORD})["token"])
+
+
+def send(port: int, token: str, method: str, path: str, body: Any = None) -> dict[str, Any]:
+    """Call the management API with a token; the object in the answer. Anything but 2xx raises."""
+    call = urllib.request.Request(
+        f"http://127.0.0.1:{port}/wall{path}",
+        data=None if body is None else json.dumps(body).encode(),
+        headers={"Content-Type": "application/json", "Service-Authorization": token},
+        method=method,
+    )
+    with urllib.request.urlopen(call, timeout=PATIENCE) as answer:  # noqa: S310 (loopback)
+        found: dict[str, Any] = json.loads(answer.read() or b"{}")
+    return found
+
+
 def api(port: int, path: str, **fields: Any) -> dict[str, Any]:
     """POST JSON to the management API of a control plane as the first admin; the object in the answer."""
-    token = ""
-    for target, body in (("/login", {"username": "admin", "password": PASSWORD}), (path, fields)):
-        call = urllib.request.Request(
-            f"http://127.0.0.1:{port}/wall{target}",
-            data=json.dumps(body).encode(),
-            headers={"Content-Type": "application/json", "Service-Authorization": token},
-        )
-        with urllib.request.urlopen(call, timeout=PATIENCE) as answer:  # noqa: S310 (loopback)
-            result = json.loads(answer.read() or b"{}")
-        token = token or result["token"]
-    return result
+    return send(port, token_of(port), "POST", path, fields)
 
 
 @contextmanager

@@ -59,8 +59,10 @@ class Facts:
         )
 
     def matching_rules(self) -> Sequence[WafRule]:
-        """Return the rules that match, whatever the mode of the WAF."""
-        return self.policy.waf.inspect(self.request, self.domain_name)
+        """Return the rules that match, or some that refuse the request; all of them unless ``waf_mode`` is block."""
+        settings = self.policy.settings
+        stop_at = settings.waf_threshold if settings.waf_mode is EnforcementMode.BLOCK else 0
+        return self.policy.waf.inspect(self.request, self.domain_name, stop_at)
 
     @cached_property
     def seconds_over_rate(self) -> int:

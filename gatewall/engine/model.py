@@ -1,6 +1,6 @@
 """The words of a decision: what is asked, what is answered, and why. Plain values, no I/O."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gatewall.engine.addresses import IPAddress
@@ -112,7 +112,8 @@ class AccessRequest:
 
     ``at`` is the moment in seconds since the epoch; ``fault`` says what is malformed, in which case
     nothing but ``client`` and ``at`` may be relied on; ``visible`` names the parts that the proxy
-    showed, ``headers`` have lower-case names and never hold our own credentials.
+    showed, ``headers`` have lower-case names and never hold our own credentials; ``body`` is None where
+    the proxy showed none, and ``body_is_whole`` says whether nothing of it is missing. Printed, it shows no body.
     """
 
     at: float
@@ -127,6 +128,8 @@ class AccessRequest:
     allowlist_applies: bool = True
     visible: frozenset[str] = frozenset()
     fault: str = ""
+    body: bytes | None = field(default=None, repr=False)
+    body_is_whole: bool = True
 
     @property
     def host(self) -> Host | None:

@@ -134,8 +134,15 @@ class WafInspector(Protocol):
     def rules(self) -> Sequence[WafRule]:
         """All rules, in the order in which they are reported."""
 
-    def inspect(self, request: AccessRequest, domain: str | None) -> Sequence[WafRule]:
-        """Return the rules that match the request."""
+    def inspect(self, request: AccessRequest, domain: str | None, stop_at: int = 0) -> Sequence[WafRule]:
+        """Return the rules that match the request, or some whose scores reach ``stop_at`` in one category."""
+
+    @property
+    def engine(self) -> str:
+        """What scans for the rules, empty if there are none."""
+
+    def check(self) -> str:
+        """Hold the engine against requests of which the outcome is known; return what is wrong, empty if nothing is."""
 
 
 class PolicySnapshot:

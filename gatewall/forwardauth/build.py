@@ -12,6 +12,7 @@ from gatewall.forwardauth.explanation import Explainer
 from gatewall.forwardauth.gate import Gate, Policies
 from gatewall.forwardauth.responses import GuardPage
 from gatewall.forwardauth.untrusted import FOLDER, UntrustedPeers
+from gatewall.forwardauth.waf_trial import RuleTrial
 from gatewall.request_rate import LookedAtRequestRate, SharedRequestRate
 from gatewall.snapshot.places import node_name, run_folder
 
@@ -40,12 +41,20 @@ def build_gate(config: Config, policies: Policies, countries: Countries) -> Gate
 
 def build_explainer(config: Config, policies: Policies, countries: Countries) -> Explainer:
     """Return what says how the gate of this configuration would answer; nothing that it is asked leaves a trace."""
-    ports = Ports(
+    return Explainer(policies, _without_a_trace(config, countries), trusted=config.trusted_proxies, clock=time.time)
+
+
+def build_rule_trial(config: Config, policies: Policies, countries: Countries) -> RuleTrial:
+    """Return what tries WAF rules on requests that nobody made."""
+    return RuleTrial(policies, _without_a_trace(config, countries), clock=time.time)
+
+
+def _without_a_trace(config: Config, countries: Countries) -> Ports:
+    return Ports(
         countries=countries,
         credentials=PolicyCredentials(VerifiedTokens(_verifier(config), size=0)),  # a token is not remembered either
         rates=LookedAtRequestRate(run_folder(config.home) / _RATES),
     )
-    return Explainer(policies, ports, trusted=config.trusted_proxies, clock=time.time)
 
 
 def _verifier(config: Config) -> SessionVerifier:

@@ -18,6 +18,7 @@ from gatewall.forwardauth import headers as wire
 from gatewall.forwardauth import subrequest
 from gatewall.forwardauth.gate import Policies
 from gatewall.forwardauth.record import record_of
+from gatewall.forwardauth.rule_places import RulePlaces
 from gatewall.forwardauth.subrequest import Subrequest
 
 _UNIX_SOCKET = ""
@@ -53,7 +54,7 @@ class Explanation:
     """The answer, as the record of it would have it, and what every step of the decision says.
 
     ``domain`` is the registered domain that the host belongs to, ``fault`` what is malformed. There
-    are no steps if there is no policy.
+    are no steps if there is no policy. ``places`` say where a WAF rule matched.
     """
 
     record: AccessRecord
@@ -61,6 +62,7 @@ class Explanation:
     steps: tuple[StepResult, ...]
     domain: str | None
     fault: str
+    places: RulePlaces
 
 
 class Explainer:
@@ -79,7 +81,7 @@ class Explainer:
         """Return what the gate would answer to this request now."""
         at = self._clock()
         policy = self._policies.current()
-        request = subrequest.forward(_as_told(made_up, self._trusted), self._trusted, at)
+        request = subrequest.forward(as_told(made_up, self._trusted), self._trusted, at)
         ports = self._ports
         if made_up.assumed is not None and not request.fault:
             request, ports = _signed_in(request, ports, made_up.assumed)
@@ -94,10 +96,11 @@ class Explainer:
         )
         domain = policy.domains.match(request.host) if policy else None
         name = domain.name if domain else None
-        return Explanation(record, decision.verdict.retry_after_seconds, steps, name, request.fault)
+        places = RulePlaces(policy.waf.rules if policy else (), request, name)
+        return Explanation(record, decision.verdict.retry_after_seconds, steps, name, request.fault, places)
 
 
-def _as_told(made_up: MadeUpRequest, trusted: TrustedProxies) -> Subrequest:
+def as_told(made_up: MadeUpRequest, trusted: TrustedProxies) -> Subrequest:
     """Return the subrequest of a trusted proxy about this request.
 
     Where no proxy is trusted, the client itself asks, as it would.

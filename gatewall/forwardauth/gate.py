@@ -21,10 +21,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one kind of proxy asks, and whether it passes our answer on to the browser as it is."""
+    """How one kind of proxy asks, whether it passes our answer on to the browser as it is, and whether the
+    visitor's body may come along.
+    """
 
     parse: Callable[[Subrequest, TrustedProxies, float], AccessRequest]
     answers_browsers: bool = False
+    shows_body: bool = False
 
 
 class Policies(Protocol):

@@ -11,12 +11,14 @@ from gatewall.engine.facts import Facts
 from gatewall.engine.model import AccessRequest, Reason
 from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot
+from gatewall.engine.waf.reading import LONG_URI
 from gatewall.engine.waf.rules import Target, WafRule
 from gatewall.forwardauth.change_history import ChangeHistory
 
 _NEVER_RECORDED = frozenset({Target.HEADERS, Target.COOKIES, Target.REFERER})
 _OF_PATH = frozenset({Target.URI, Target.PATH})
 _OF_QUERY = frozenset({Target.URI, Target.QUERY, Target.ARGS, Target.ARG_NAMES})
+_OF_URI = _OF_PATH | _OF_QUERY
 _OF_AGENT = frozenset({Target.USER_AGENT, Target.HEADERS})
 _ORDER = [step.__name__.replace("_", "-") for step in STEPS]
 DECIDING_STEP = {
@@ -88,7 +90,11 @@ class RecordedFacts(Facts):
     def _matches(self) -> tuple[frozenset[int], frozenset[int]]:
         """Return the ids of the rules that surely match, and of those that might."""
         recorded = {rule["id"] for rule in self._record.rules}
-        unsettled = [rule for rule in self.policy.waf.rules if not self._is_settled(rule)]
+        unsettled = [
+            rule
+            for rule in self.policy.waf.rules
+            if not self._is_settled(rule) or (rule.id not in recorded and self._was_cut_short)
+        ]
         if len(unsettled) < len(self.policy.waf.rules):
             self._tell()
         settled = {rule.id for rule in self.policy.waf.rules} - {rule.id for rule in unsettled}
@@ -100,9 +106,15 @@ class RecordedFacts(Facts):
                     doubtful.add(rule.id)  # what it sees is not what was sent
                 elif rule.id in found:
                     sure.add(rule.id)  # what it does not see can only add to it
-                elif not _NEVER_RECORDED.isdisjoint(rule.targets):
+                elif not self._unrecorded.isdisjoint(rule.targets):
                     doubtful.add(rule.id)
         return frozenset(sure), frozenset(doubtful)
+
+    @cached_property
+    def _was_cut_short(self) -> bool:
+        """True if the beginning of a long URI may have been enough: rules that are not recorded may match, too."""
+        is_long = len(self.request.uri) > LONG_URI or not self._altered.isdisjoint(_OF_URI)
+        return self._record.reason == Reason.WAF_RULE and is_long
 
     def _is_settled(self, rule: WafRule) -> bool:
         """True if the record says whether the rule, as it is now, matches."""
@@ -132,6 +144,11 @@ class RecordedFacts(Facts):
             return False
         is_same = self._history.row_is_as_of(self._record.policy_revision, Resource.ALLOWLIST, entry.id)
         return is_same and decided_by.get("id") == entry.id
+
+    @property
+    def _unrecorded(self) -> frozenset[Target]:
+        """The targets of which the record has nothing; a body that the proxy did not show is known to be none."""
+        return _NEVER_RECORDED | {Target.BODY} if "body" in self._record.visible else _NEVER_RECORDED
 
     @cached_property
     def _altered(self) -> frozenset[Target | None]:

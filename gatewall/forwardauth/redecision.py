@@ -1,7 +1,7 @@
 """What the gate would answer under another policy to a request that it answered before. Pure; counts nothing.
 
 The request is built again from its record and walks the engine's own ``STEPS``. What a record does not
-have (credentials, other headers than the user agent, masked parts of the target, how many other requests
+have (credentials, other headers than the user agent, bodies, masked parts of the target, how many other requests
 there were) is never guessed: a step that asks for it makes the request undecidable, and says why. Two
 things may stand in for what is not there, and an answer that rests on them says so (``Assumed``): what
 the record says came of it, where the policy that it came of has not changed.
@@ -151,6 +151,11 @@ class Redecider:
         return None
 
 
+def recorded_request(record: AccessRecord, at: float) -> AccessRequest | None:
+    """Return as much of the request as was recorded, None if the record does not say what was asked."""
+    return _request_of(record, at) if _is_readable(record) else None
+
+
 def _asked(step: Step, facts: RecordedFacts) -> Verdict | None:
     """Return what the step says. Raises NotRecorded, also where rules that might have matched would decide."""
     verdict = step(facts)
@@ -175,7 +180,7 @@ def _request_of(record: AccessRecord, at: float) -> AccessRequest:
         return AccessRequest(at=at, client=client, fault="it was malformed when it came")
     uri = f"{record.path}?{record.query}" if record.query else record.path  # a lone ? behind a path is not kept
     agent, sent = record.user_agent, record.credential
-    forwarded = frozenset(record.visible) - {"headers"}
+    forwarded = frozenset(record.visible) - {"headers", "body"}  # what the proxy itself said
     return AccessRequest(
         at=at,
         client=client,

@@ -13,7 +13,9 @@ from gatewall.clientip import ForwardedForMalformed, TrustedProxies, client_addr
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX
 from gatewall.engine.hosts import Authority
 from gatewall.engine.model import AccessRequest, Credential, CredentialKind
+from gatewall.forwardauth import bodies
 from gatewall.forwardauth import headers as wire
+from gatewall.forwardauth.bodies import Body
 from gatewall.forwardauth.headers import Headers
 
 COOKIE_NAME = "service.token"
@@ -24,6 +26,8 @@ _UNSHOWN_HEADERS = frozenset(
 )
 _SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
 _FORWARDED = "x-forwarded-"
+_PARTIAL = "x-envoy-auth-partial-body"
+"""Envoy says so of a body that is longer than its ``max_request_bytes``; a visitor who does gains nothing."""
 _AUTH_HEADERS = tuple(_FORWARDED + name for name in ("for", "host", "proto", "method", "uri"))
 _FORWARD_REQUIRED = tuple(_FORWARDED + name for name in ("for", "host", "method", "uri"))
 
@@ -31,8 +35,9 @@ _FORWARD_REQUIRED = tuple(_FORWARDED + name for name in ("for", "host", "method"
 @dataclass(frozen=True, slots=True)
 class Subrequest:
     """What the proxy sent us, as the server read it: its address ("" for a unix socket), the
-    scheme of its connection, the headers and, for Envoy, the method and what stood behind the prefix.
-    Printed, it shows neither headers nor target: credentials are in both.
+    scheme of its connection, the headers and, for Envoy, the method and what stood behind the prefix;
+    and the visitor's body, where the dialect shows one. Printed, it shows neither headers nor target:
+    credentials are in both.
     """
 
     peer: str
@@ -40,6 +45,7 @@ class Subrequest:
     headers: Headers = field(repr=False)
     method: str = "GET"
     target: str = field(default="/", repr=False)
+    body: Body | None = None
 
 
 def auth(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
@@ -80,7 +86,7 @@ def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, a
                 client=client_address(subrequest.peer, None, trusted),
                 authority=_authority(wire.one_value(subrequest.headers, "host")),
             )
-        return _with_contents(request, subrequest.headers)
+        return _with_body(_with_contents(request, subrequest.headers), subrequest)
     except ForwardedForMalformed as error:
         fault = f"X-Forwarded-For: {error}"
     except ValueError as error:
@@ -170,6 +176,15 @@ def _with_contents(request: AccessRequest, headers: Headers) -> AccessRequest:
         credentials=_credentials(headers, all_cookies),
         visible=request.visible | {"headers"},
     )
+
+
+def _with_body(request: AccessRequest, subrequest: Subrequest) -> AccessRequest:
+    """Add the body that the proxy passed on, as the site reads it."""
+    if subrequest.body is None:
+        return request
+    body = bodies.unpacked(subrequest.body, subrequest.headers.get("content-encoding", "").replace(wire.LINE, ","))
+    whole = body.whole and subrequest.headers.get(_PARTIAL, "false") == "false"
+    return replace(request, body=body.data, body_is_whole=whole, visible=request.visible | {"body"})
 
 
 def _shown(headers: Headers, all_cookies: Cookies) -> tuple[tuple[str, str], ...]:

@@ -5,12 +5,16 @@ Django's middleware would answer 400 to hosts that must get 403, decode the path
 
 import uuid
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from http import HTTPStatus
+from socket import SHUT_RD, socket
+from threading import Timer
 from typing import Any
 
-from gatewall.forwardauth import headers, routes
+from gatewall.forwardauth import bodies, headers, routes
 from gatewall.forwardauth.gate import Gate
 from gatewall.forwardauth.responses import not_allowed
+from gatewall.forwardauth.routes import Route
 from gatewall.forwardauth.subrequest import Subrequest
 
 Environ = dict[str, Any]
@@ -37,7 +41,7 @@ class AuthShim:
         method = environ["REQUEST_METHOD"]
         if route.allows(method):
             self._before_decision()
-            answer = self._gate.check(route.dialect, _subrequest(environ, route.target))
+            answer = self._gate.check(route.dialect, _subrequest(environ, route))
         else:
             answer = not_allowed(str(uuid.uuid4()))
         length = ("Content-Length", str(len(answer.body)))
@@ -57,11 +61,41 @@ def _raw_target(environ: Environ) -> str:
     return f"/{rest.partition('/')[2]}" if separator else raw
 
 
-def _subrequest(environ: Environ, target: str) -> Subrequest:
+def _subrequest(environ: Environ, route: Route) -> Subrequest:
+    fields = headers.from_environ(environ)
+    shows_body = route.dialect.shows_body and bodies.is_sent(fields)
     return Subrequest(
         peer=environ.get("REMOTE_ADDR", ""),
         scheme=environ.get("wsgi.url_scheme", "http"),
-        headers=headers.from_environ(environ),
+        headers=fields,
         method=environ["REQUEST_METHOD"],
-        target=target,
+        target=route.target,
+        body=_body(environ, fields) if shows_body else None,
     )
+
+
+def _body(environ: Environ, fields: headers.Headers) -> bodies.Body | None:
+    """Return what comes of the body in time, up to what is looked at.
+
+    A read waits as long as the proxy pleases, and gunicorn's may be many; so the connection, which
+    gunicorn shows us, takes nothing more when the time is over. It is closed after the answer then.
+    """
+    connection = environ.get("gunicorn.socket")
+    alarm = Timer(bodies.SECONDS, _take_no_more, (connection,)) if connection is not None else None
+    data, ended = b"", False
+    try:
+        if alarm is not None:
+            alarm.start()
+        data = environ["wsgi.input"].read(bodies.READ_AT_MOST)
+        ended = len(data) < bodies.READ_AT_MOST
+    except OSError:  # it ended within a chunk
+        pass
+    finally:
+        if alarm is not None:
+            alarm.cancel()
+    return bodies.of_read(data, fields, ended=ended)
+
+
+def _take_no_more(connection: socket) -> None:
+    with suppress(OSError):  # it is closed already
+        connection.shutdown(SHUT_RD)

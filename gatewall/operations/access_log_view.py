@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from audit import selectors
 from audit.models import AccessLog
-from audit.serializers import RULES, AccessLogOutput
+from audit.serializers import AccessLogOutput
 from gatewall.api import etags
 from gatewall.api.operations import operation
 from gatewall.api.queries import choice_in, refuse_unknown_parameters
@@ -18,6 +18,7 @@ from gatewall.api.serializers import ShapedField
 from gatewall.api.views import ApiView
 from gatewall.forwardauth.redecision import Assumed, Missing
 from gatewall.operations.redecision import decide_again, trace
+from gatewall.operations.rule_shapes import PLACED_RULES
 
 _TEXT = {"type": "string"}
 _ROW_PARTS = {"kind": _TEXT, "id": {"type": "integer"}, "path": _TEXT}
@@ -37,7 +38,7 @@ class RecordedStep(serializers.Serializer[Any]):
     outcome = serializers.CharField(allow_null=True)
     reason = serializers.CharField(allow_null=True)
     decided_by = ShapedField(_ROW, allow_null=True)
-    rules = ShapedField(RULES)
+    rules = ShapedField(PLACED_RULES)
 
 
 class StepAgain(RecordedStep):

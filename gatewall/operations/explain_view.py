@@ -14,6 +14,7 @@ from gatewall.api.views import ApiView
 from gatewall.engine.model import SubjectKind
 from gatewall.forwardauth.explanation import AssumedSubject, MadeUpRequest
 from gatewall.operations.explanation import explain
+from gatewall.operations.rule_shapes import PLACED_RULES
 from licensing import selectors as licensing
 
 MAX_URI = 8192
@@ -196,7 +197,7 @@ class StepOutput(serializers.Serializer[Any]):
     outcome = serializers.CharField(allow_null=True)
     reason = serializers.CharField(allow_null=True)
     decided_by = ShapedField(_ROW, allow_null=True)
-    rules = ShapedField(_RULES)
+    rules = ShapedField(PLACED_RULES)
 
 
 class ExplanationOutput(serializers.Serializer[Any]):

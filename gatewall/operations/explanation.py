@@ -8,7 +8,9 @@ from gatewall.engine.evaluate import StepResult
 from gatewall.forwardauth.build import build_explainer
 from gatewall.forwardauth.explanation import Explanation, MadeUpRequest
 from gatewall.forwardauth.record import row_of, rules_of
+from gatewall.forwardauth.rule_places import RulePlaces
 from gatewall.operations.control_plane import sources_of
+from gatewall.operations.rule_shapes import placed
 
 NOT_MATCHED = "not matched"
 
@@ -31,7 +33,7 @@ def _shown(explanation: Explanation) -> dict[str, Any]:
         decision["retry_after"] = explanation.retry_after_seconds
     return {
         "decision": decision,
-        "trace": [_step(step) for step in explanation.steps],
+        "trace": [_step(step, explanation.places) for step in explanation.steps],
         "client_ip": record.client_ip,
         "subject": record.subject,
         "country_code": record.country_code,
@@ -43,7 +45,7 @@ def _shown(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _step(result: StepResult) -> dict[str, Any]:
+def _step(result: StepResult, places: RulePlaces) -> dict[str, Any]:
     verdict = result.verdict
     silent = NOT_MATCHED if result.asked else None
     return {
@@ -53,5 +55,5 @@ def _step(result: StepResult) -> dict[str, Any]:
         "outcome": verdict.effect.value if verdict else silent,
         "reason": verdict.reason.value if verdict else None,
         "decided_by": row_of(verdict.decided_by) if verdict else None,
-        "rules": rules_of(result.rules),
+        "rules": placed(rules_of(result.rules), places),
     }

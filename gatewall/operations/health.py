@@ -15,6 +15,8 @@ from rest_framework.response import Response
 from gatewall import revisions
 from gatewall.api.operations import operation
 from gatewall.api.views import ApiView
+from gatewall.forwardauth.waf_state import waf_checks
+from gatewall.operations.control_plane import sources_of
 from gatewall.snapshot.manifest import ManifestRefused
 from gatewall.snapshot.places import policy_files
 from policies import geo
@@ -24,7 +26,9 @@ _NEEDED = ("database", "policy", "spool")
 
 def checks() -> dict[str, str]:
     """Return each check with ``ok`` or what is wrong."""
-    return {"database": _database(), "policy": _policy(), "spool": _spool(), "geo": geo_state()}
+    policies, _ = sources_of(settings.CONFIG)
+    found = {"database": _database(), "policy": _policy(), "spool": _spool(), "geo": geo_state()}
+    return found | waf_checks(policies.current())
 
 
 def _database() -> str:

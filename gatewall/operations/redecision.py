@@ -10,23 +10,28 @@ from audit.log_filters import DECIDED_BY
 from audit.records import AccessRecord
 from gatewall.engine.evaluate import CANNOT_DECIDE
 from gatewall.engine.model import Reason, Verdict
+from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.forwardauth.change_history import ChangeHistory
 from gatewall.forwardauth.record import row_of, rules_of
 from gatewall.forwardauth.recorded_waf import DECIDING_STEP
-from gatewall.forwardauth.redecision import Redecided, RedecidedStep, Redecider
+from gatewall.forwardauth.redecision import Redecided, RedecidedStep, Redecider, recorded_request
+from gatewall.forwardauth.rule_places import RulePlaces
 from gatewall.forwardauth.trace import TraceStep, trace_of
 from gatewall.models import PolicyRevision
 from gatewall.operations.control_plane import sources_of
 from gatewall.operations.explanation import NOT_MATCHED
+from gatewall.operations.rule_shapes import placed
 from policies import selectors
 
+_WAF_STEP = DECIDING_STEP[Reason.WAF_RULE]
 MAX_REVISIONS = 500
 """Behind more changes of policy than these, everything counts as changed."""
 
 
 def trace(record: AccessRecord) -> list[dict[str, Any]]:
     """Return every step of the decision in its order, and the row that decided with its path in the API."""
-    return [_past(record, each) for each in trace_of(record, inspected=_inspected(record))]
+    places = _places(record, sources_of(settings.CONFIG)[0].current() if record.rules else None)
+    return [_past(record, each, places) for each in trace_of(record, inspected=_inspected(record))]
 
 
 def decide_again(record: AccessRecord) -> dict[str, Any]:
@@ -38,7 +43,9 @@ def decide_again(record: AccessRecord) -> dict[str, Any]:
     revision = policy.version.revision
     history = history_since(record.policy_revision, revision)
     redecider = Redecider(policy, countries=countries, history=history, at=time.time())
-    return _shown(record, redecider.redecide(record), [_step(each) for each in redecider.steps(record)], revision)
+    places = _places(record, policy)
+    steps = [_step(each, places) for each in redecider.steps(record)]
+    return _shown(record, redecider.redecide(record), steps, revision)
 
 
 def history_since(revision: int, newest: int) -> ChangeHistory:
@@ -55,6 +62,15 @@ def history_since(revision: int, newest: int) -> ChangeHistory:
     return history if found == newest - revision else nothing_known
 
 
+def _places(record: AccessRecord, policy: PolicySnapshot | None) -> RulePlaces:
+    """Return where the rules, as they are now, match what is recorded of the request."""
+    request = recorded_request(record, record.at)
+    if policy is None or request is None:
+        return RulePlaces((), None, None)
+    domain = policy.domains.match(request.host)
+    return RulePlaces(policy.waf.rules, request, domain.name if domain else None)
+
+
 def _inspected(record: AccessRecord) -> bool:
     """True if the entry that let a client in asks for inspection today: the log does not say what it did then."""
     if record.reason != Reason.CLIENT_ALLOWED or record.decided_by is None:
@@ -63,7 +79,7 @@ def _inspected(record: AccessRecord) -> bool:
     return entry is not None and entry.inspect
 
 
-def _past(record: AccessRecord, step: TraceStep) -> dict[str, Any]:
+def _past(record: AccessRecord, step: TraceStep, places: RulePlaces) -> dict[str, Any]:
     silent = NOT_MATCHED if step.reached else None
     return {
         "step": step.step,
@@ -72,7 +88,7 @@ def _past(record: AccessRecord, step: TraceStep) -> dict[str, Any]:
         "outcome": record.outcome if step.decided else silent,
         "reason": record.reason if step.decided else None,
         "decided_by": _with_path(record.decided_by) if step.decided else None,
-        "rules": record.rules if step.reached and step.step == DECIDING_STEP[Reason.WAF_RULE] else [],
+        "rules": placed(record.rules, places) if step.reached and step.step == _WAF_STEP else [],
     }
 
 
@@ -98,7 +114,7 @@ def _decision(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _step(result: RedecidedStep) -> dict[str, Any]:
+def _step(result: RedecidedStep, places: RulePlaces) -> dict[str, Any]:
     verdict = result.verdict
     silent = None if result.missing else NOT_MATCHED
     return {
@@ -108,7 +124,7 @@ def _step(result: RedecidedStep) -> dict[str, Any]:
         "outcome": verdict.effect.value if verdict else silent,
         "reason": verdict.reason.value if verdict else None,
         "decided_by": _with_path(row_of(verdict.decided_by)) if verdict else None,
-        "rules": rules_of(result.rules),
+        "rules": placed(rules_of(result.rules), places),
         "undecidable": result.missing.value if result.missing else None,
     }
 

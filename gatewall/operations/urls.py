@@ -9,6 +9,7 @@ from gatewall.operations import (
     health,
     metrics_view,
     reload_view,
+    rule_trial_view,
     settings_view,
 )
 from gatewall.operations.revisions_view import PolicyRevisions
@@ -23,6 +24,7 @@ urlpatterns = [
     path("dashboard/stats", dashboard_view.DashboardStats.as_view(), name="dashboard-stats"),
     path("access-logs/<uuid:decision_id>", access_log_view.AccessLogEntry.as_view(), name="access-log"),
     path("policy/explain", explain_view.Explain.as_view(), name="policy-explain"),
+    path("waf-rules/test", rule_trial_view.RuleTrial.as_view(), name="waf-rules-test"),
     path("system/settings", settings_view.Settings.as_view(), name="system-settings"),
     path("system/reload", reload_view.Reload.as_view(), name="system-reload"),
     path("policy/revisions", PolicyRevisions.as_view({"get": "list"}), name="policy-revisions-list"),

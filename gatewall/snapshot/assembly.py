@@ -13,7 +13,9 @@ from gatewall.engine.hosts import DomainTable
 from gatewall.engine.lists import IPLists
 from gatewall.engine.segments import Segment, source_of
 from gatewall.engine.snapshot import PolicySettings, PolicySnapshot, Version
-from gatewall.engine.waf.matcher import PatternRefused, RuleSet
+from gatewall.engine.waf.matcher import RuleSet
+from gatewall.engine.waf.patterns import PatternRefused
+from gatewall.engine.waf.scanning import Scanners
 from gatewall.snapshot import codec
 
 
@@ -41,7 +43,6 @@ _BUILDERS: dict[str, Callable[[tuple[Any, ...]], Any]] = {
     Segment.DOMAINS: DomainTable,
     Segment.ALLOWED_NETWORKS: NetworkTable,
     Segment.BLOCKED_COUNTRIES: lambda rows: {row.country_code: row for row in rows},
-    Segment.WAF_RULES: RuleSet,
     Segment.USERS: lambda rows: {row.id: row for row in rows},
     Segment.GIT_TOKENS: lambda rows: {row.digest: row for row in rows},
     Segment.LICENSES: lambda rows: {row.digest: row for row in rows},
@@ -52,7 +53,9 @@ _BUILDERS: dict[str, Callable[[tuple[Any, ...]], Any]] = {
 class Assembly:
     """Builds policies one after another, each from the tables of the one before."""
 
-    def __init__(self) -> None:
+    def __init__(self, scanners: Scanners | None = None) -> None:
+        """Take where the WAF's scanners come from; without it RE2 matches every rule."""
+        self._builders = {**_BUILDERS, Segment.WAF_RULES: lambda rows: RuleSet(rows, scanners)}
         self._tables: dict[str, tuple[str, Any]] = {}
 
     def build(self, version: Version, segments: Mapping[str, SegmentData]) -> PolicySnapshot:
@@ -84,7 +87,7 @@ class Assembly:
         known = self._tables.get(name)
         if known is not None and known[0] == data.identity:
             return known[1]
-        build = NetworkTable if source_of(name) is not None else _BUILDERS.get(name)
+        build = NetworkTable if source_of(name) is not None else self._builders.get(name)
         if build is None:
             raise SegmentRefused(f"{name} is not a segment of this version")
         try:

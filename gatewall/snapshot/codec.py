@@ -27,7 +27,7 @@ from gatewall.engine.snapshot import (
 )
 from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Transform, WafRule
 
-SCHEMA = 3
+SCHEMA = 4
 _MAGIC = b"gatewall segment %d\n" % SCHEMA
 _TEXT_OF = json.JSONEncoder(separators=(",", ":")).encode
 MAX_SEGMENT_BYTES = 256 * 1024 * 1024
@@ -190,6 +190,7 @@ def _encode_rule(rule: WafRule) -> Any:
         "domain": rule.domain,
         "path_prefix": rule.path_prefix,
         "exclusions": [[part.domain, part.path_prefix, part.argument] for part in rule.exclusions],
+        "builtin": rule.builtin,
     }
 
 
@@ -207,6 +208,7 @@ def _decode_rule(row: Any) -> WafRule:
         domain=_maybe(row["domain"]),
         path_prefix=_maybe(row["path_prefix"]),
         exclusions=tuple(_decode_exclusion(exclusion) for exclusion in _list(row["exclusions"])),
+        builtin=_flag(row["builtin"]),
     )
 
 

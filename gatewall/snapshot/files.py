@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gatewall.snapshot import manifest as manifests
 from gatewall.snapshot.manifest import Manifest, ManifestRefused, SegmentRef
+from gatewall.snapshot.pattern_cache import PatternCache
 
 _KEPT_SECONDS = 600
 Stamp = tuple[int, int, int]
@@ -31,6 +32,7 @@ class PolicyFiles:
         self._segments = folder / "segments"
         self._current = folder / "current"
         self._key = key
+        self.patterns = PatternCache(folder / "patterns", key)
 
     def stamp(self) -> Stamp | None:
         """Return what changes whenever ``current`` is replaced, or None while there is none."""

@@ -33,7 +33,7 @@ class PublishedPolicies:
     def __init__(self, files: PolicyFiles, observer: Observer | None = None) -> None:
         self._files = files
         self._observer = observer
-        self._assembly = Assembly()
+        self._assembly = Assembly(files.patterns)
         self._policy: PolicySnapshot | None = None
         self._manifest: Manifest | None = None
         self._seen: Stamp | None = None

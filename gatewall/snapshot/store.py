@@ -21,7 +21,7 @@ class DatabasePolicyStore:
     def __init__(self, files: PolicyFiles) -> None:
         """``files`` say what is in force on this host: a database that was put back does not count against it."""
         self._files = files
-        self._assembly = Assembly()
+        self._assembly = Assembly(files.patterns)
 
     def version(self) -> Version:
         """Return the committed version. Raises PolicyUnavailable."""

@@ -77,8 +77,11 @@ class Pages:
         return self.client.post(f"{ADMIN}{path}", {"csrfmiddlewaretoken": token, "post": "yes"})
 
     def delete_chosen(self, path, *rows):
+        return self.choose(path, "delete_selected", *rows)
+
+    def choose(self, path, action, *rows):
         token = Fields(self.get(path).content.decode()).values["csrfmiddlewaretoken"][0]
-        chosen = {"action": "delete_selected", "_selected_action": [row.pk for row in rows], "post": "yes"}
+        chosen = {"action": action, "_selected_action": [row.pk for row in rows], "post": "yes"}
         return self.client.post(f"{ADMIN}{path}", {"csrfmiddlewaretoken": token, **chosen})
 
     def words(self, response):

@@ -252,6 +252,53 @@ def test_a_waf_rule_that_cannot_be_is_refused(pages, written):
     assert revisions.current() == before
 
 
+def test_a_pattern_that_matches_everything_is_refused_unless_the_box_is_ticked(pages):
+    refused = pages.submit("/policies/wafrule/add/", name="all", pattern=".*", targets=["uri"])
+    rows = WafRule.objects.count()
+    forced = pages.submit("/policies/wafrule/add/", name="all", pattern=".*", targets=["uri"], force="on")
+
+    assert (refused.status_code, rows, forced.status_code) == (200, 0, 302)
+    assert "matches an empty text" in pages.words(refused)
+    assert WafRule.objects.get().pattern == ".*"
+
+
+@pytest.mark.parametrize(
+    ("action", "before", "after"),
+    [
+        ("switch_on", {"enabled": False}, {"enabled": True}),
+        ("switch_off", {}, {"enabled": False}),
+        ("block", {"action": "monitor"}, {"action": "block"}),
+        ("monitor", {}, {"action": "monitor"}),
+    ],
+)
+def test_chosen_waf_rules_change_in_one_revision(pages, action, before, after):
+    one, two, other = (
+        services.create_waf_rule(actor="test", name=name, pattern=name, **before) for name in ("one", "two", "three")
+    )
+    was = revisions.current().revision
+
+    response = pages.choose("/policies/wafrule/", action, one, two)
+
+    assert response.status_code == 302
+    assert "2 of 2 rules changed" in pages.words(response)
+    assert revisions.current().revision == was + 1
+    assert set(WafRule.objects.filter(**after)) == {one, two}
+    assert WafRule.objects.get(pk=other.pk).name == "three"
+
+
+def test_chosen_waf_rules_are_not_switched_on_where_one_matches_everything(pages):
+    chosen = [
+        services.create_waf_rule(actor="test", name=name, pattern=pattern, enabled=False)
+        for name, pattern in (("one", "one"), ("all", "."))
+    ]
+    was = revisions.current()
+
+    response = pages.choose("/policies/wafrule/", "switch_on", *chosen)
+
+    assert "the pattern matches every one" in pages.words(response)
+    assert (revisions.current(), WafRule.objects.filter(enabled=True).count()) == (was, 0)
+
+
 def test_the_pattern_of_a_builtin_rule_is_shown_and_fixed(pages, builtin):
     pattern = builtin.pattern
 

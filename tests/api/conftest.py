@@ -59,3 +59,15 @@ def scrape(anonymous):
         }
 
     return read
+
+
+@pytest.fixture
+def tried(admin):
+    """Return a function that tries the rules on a request and returns the answer."""
+
+    def ask(uri="/", **parts):
+        response = admin.post("/waf-rules/test", {"uri": uri, **parts})
+        assert response.status_code == 200, response.json()
+        return response.json()
+
+    return ask

@@ -63,7 +63,33 @@ def test_rules_stand_at_their_step(admin, visits):
     (step,) = (step for step in entry(admin, decision_id)["trace"] if step["rules"])
 
     assert (step["step"], step["decided"], step["outcome"]) == ("waf-rules-match", False, "not matched")
-    assert step["rules"] == [{"id": rule.pk, "name": "watch", "action": "monitor"}]
+    place = {"target": "query", "name": None, "form": "as-sent", "text": "attack"}
+    assert step["rules"] == [{"id": rule.pk, "name": "watch", "action": "monitor", "places": [place]}]
+
+
+def test_a_rule_whose_match_the_log_does_not_show_has_no_place(admin, visits):
+    rule = a_rule_row("watch", "attack", "cookies", action="monitor")
+    decision_id = visits(x_forwarded_uri="/?q=attack", cookie="a=attack")
+
+    (step,) = (step for step in entry(admin, decision_id)["trace"] if step["rules"])
+
+    assert step["rules"] == [{"id": rule.pk, "name": "watch", "action": "monitor", "places": []}]
+
+
+def test_a_place_shows_no_secret_that_the_log_has_masked(admin, visits):
+    a_rule_row("watch", "hunter", "query", action="monitor")
+    decision_id = visits(x_forwarded_uri="/?password=hunter22")
+
+    assert "hunter" not in str(entry(admin, decision_id, again="true"))
+
+
+def test_decided_again_the_rules_say_where_they_match(admin, visits):
+    a_rule_row("watch", "attack", "args", action="monitor")
+
+    again = entry(admin, visits(x_forwarded_uri="/?q=attack"), again="true")["again"]
+
+    (step,) = (step for step in again["trace"] if step["rules"])
+    assert [place["name"] for place in step["rules"][0]["places"]] == ["q"]
 
 
 @pytest.mark.parametrize(("inspect", "step"), [(False, "client-is-allowed"), (True, "inspected-client-is-allowed")])

@@ -192,8 +192,8 @@ def test_what_is_known_of_the_request_is_named(explain, office, bob):
     assert (explanation["domain"], explanation["client_ip"], explanation["fault"]) == (OFFICE, CLIENT, None)
     assert explanation["rules"] == [{"id": rule.pk, "name": "watch", "action": "monitor"}]
     assert explanation["visible"] == ["for", "headers", "host", "method", "proto", "uri"]
-    by_step = {step["step"]: step["rules"] for step in explanation["trace"] if step["rules"]}
-    assert by_step == {"waf-rules-match": explanation["rules"]}
+    (matched,) = (rule for step in explanation["trace"] for rule in step["rules"])
+    assert matched == {**explanation["rules"][0], "places": matched["places"]} != explanation["rules"][0]
 
 
 def test_the_row_that_decided_is_named(explain):

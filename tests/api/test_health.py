@@ -4,6 +4,8 @@ import pytest
 from django.db import InterfaceError, OperationalError, connection
 from django.test import Client
 
+from gatewall.snapshot import pattern_cache
+from policies.builtin_rules import seed_waf_rules
 from tests.mmdb import write_mmdb
 
 pytestmark = pytest.mark.django_db
@@ -69,3 +71,17 @@ def test_with_a_spool_that_cannot_be_written_it_is_not_ready(settings):
 
     assert response.status_code == 503
     assert response.json()["checks"]["spool"] == "cannot be written"
+
+
+@pytest.mark.parametrize("path", ["/health", "/health/ready"])
+def test_what_the_waf_runs_on_is_said_and_makes_nobody_unready(anonymous, monkeypatch, path):
+    assert anonymous.get(path).json()["checks"]["waf_engine"] == "none"
+
+    monkeypatch.setattr(pattern_cache, "AVAILABLE", False)
+    seed_waf_rules(actor="seed")
+    response = anonymous.get(path)
+
+    assert (response.status_code, response.json()["status"]) == (200, "ok")
+    assert (
+        response.json()["checks"] | {"waf": pattern_cache.NO_ENGINE, "waf_engine": "re2"} == response.json()["checks"]
+    )

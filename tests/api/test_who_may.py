@@ -41,6 +41,8 @@ WHO = {
     ("access-logs", "GET"): ADMIN,
     ("access-log", "GET"): ADMIN,
     ("policy-explain", "POST"): ADMIN,
+    ("waf-rules-batch", "POST"): ADMIN,
+    ("waf-rules-test", "POST"): ADMIN,
     ("dashboard-stats", "GET"): ADMIN,
     ("access-log-stats", "GET"): ADMIN,
     ("security-events", "GET"): ADMIN,

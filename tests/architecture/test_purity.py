@@ -13,7 +13,13 @@ ROOT = Path(__file__).parents[2]
 FORBIDDEN = (
     "django", "rest_framework", "rest_framework_simplejwt", "geoip2", "django_otp", "qrcode", "psycopg", "redis",
 )  # fmt: skip
-PACKAGES = ("gatewall/engine", "gatewall/engine/waf", "gatewall/credentials", "gatewall/forwardauth")
+PACKAGES = (
+    "gatewall/engine",
+    "gatewall/engine/waf",
+    "gatewall/engine/waf/builtin",
+    "gatewall/credentials",
+    "gatewall/forwardauth",
+)
 MODULES = sorted(
     {
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
@@ -27,7 +33,6 @@ MODULES = sorted(
         "webhooks.signing",
         "gatewall.geo_file",
         "gatewall.geo_ranges",
-        "gatewall.downloads",
         "gatewall.log_lines",
         "gatewall.env_reader",
         "gatewall.clientip",
@@ -41,6 +46,8 @@ MODULES = sorted(
         "gatewall.snapshot.files",
         "gatewall.snapshot.holder",
         "gatewall.snapshot.manifest",
+        "gatewall.snapshot.pattern_cache",
+        "gatewall.snapshot.pattern_process",
         "gatewall.snapshot.places",
         "gatewall.snapshot.published",
         "gatewall.snapshot.wake",

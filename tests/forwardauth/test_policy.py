@@ -1,12 +1,17 @@
 """Every row that decides, from the rows to the answer of ``/auth``."""
 
+import json
+
 import pytest
 
 from gatewall import system_settings
+from gatewall.snapshot import pattern_cache
 from policies import services
 from policies.builtin_rules import seed_waf_rules
 from tests.cast import CLIENT, OFFICE
+from tests.dialects import Question
 from tests.mmdb import write_mmdb
+from tests.patterns import put_compiled
 from tests.wall import a_git_token, a_license, a_token
 
 pytestmark = pytest.mark.django_db
@@ -95,17 +100,21 @@ def test_a_hit_in_the_address_that_the_visitor_asked_for_is_refused(auth, token)
     assert auth(service_authorization=token, x_forwarded_uri="/a/.env").verdict == (403, "waf-rule")
 
 
-def test_the_builtin_rules_find_an_injection(auth, token):
+@pytest.fixture
+def builtin_rules(settings):
+    put_compiled(settings.CONFIG)
     seed_waf_rules(actor="seed")
 
+
+@pytest.mark.usefixtures("builtin_rules")
+def test_the_builtin_rules_find_an_injection(auth, token):
     answer = auth(service_authorization=token, x_forwarded_uri="/?id=1%20UNION%20SELECT%20password%20FROM%20users")
 
     assert answer.verdict == (403, "waf-rule")
 
 
+@pytest.mark.usefixtures("builtin_rules")
 def test_the_builtin_rules_leave_an_ordinary_request_alone(auth, token):
-    seed_waf_rules(actor="seed")
-
     assert auth(service_authorization=token, x_forwarded_uri="/search?q=union+of+workers&page=2").status == 200
 
 
@@ -204,3 +213,12 @@ def test_a_country_is_found_for_an_address_of_version_six(new_gate, settings, tm
     answer = new_gate()(service_authorization=token, x_forwarded_for="2001:db8::7")
 
     assert answer.verdict == (403, "country-blocked")
+
+
+def test_the_data_plane_says_what_its_waf_runs_on_and_is_ready(new_plane, monkeypatch):
+    monkeypatch.setattr(pattern_cache, "AVAILABLE", False)
+    seed_waf_rules(actor="seed")
+    answer = new_plane("data")(Question("/wall/health", ()))
+
+    checks = {"policy": "ok", "spool": "ok", "waf": pattern_cache.NO_ENGINE, "waf_engine": "re2"}
+    assert (answer.status, json.loads(answer.body)) == (200, {"status": "ok", "checks": checks})

@@ -51,7 +51,9 @@ SUITES = (
         ("django", "rest_framework"),
     ),
 )
-DATA = ("gatewall/engine/waf/builtin.py",)
+DATA = tuple(
+    f"gatewall/engine/waf/builtin/{name}.py" for name in ("injection", "others", "rce", "sqli", "traversal", "xss")
+)
 """Patterns: data, held against attacks and look-alikes by tests of its own."""
 
 

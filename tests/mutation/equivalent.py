@@ -20,9 +20,6 @@ EQUIVALENT: dict[str, str] = {
     "gatewall/engine/lists.py IPLists._most_specific_allowed: break -> continue": (
         "entries come the longest prefix first: all behind the first shorter one are shorter too"
     ),
-    "gatewall/engine/waf/matcher.py _has_one: False -> True": (
-        "needs only spare work: a pattern matches nothing without one of its needs (tests/unit/test_waf_needs.py)"
-    ),
     "gatewall/engine/waf/transforms.py _base64_decode: {45, 95} & set(value) -> {45, 95} | set(value)": (
         "with altchars the standard letters count as well: it is asked for values that have none of - and _ too"
     ),
@@ -41,7 +38,6 @@ EQUIVALENT: dict[str, str] = {
     "gatewall/credentials/sealing.py _parts: '' -> 'XX'": "what stands for a text that is too long is refused as well",
     "gatewall/credentials/sealing.py _parts: '' -> 'XX' #2": "the middle part is not read",
     "gatewall/credentials/sealing.py _parts: '' -> 'XX' #3": "the version is refused before the body is read",
-    "gatewall/engine/waf/matcher.py (module): b'\\xff' -> b'XX\\xff'": "what matters is that no need has it in it",
     "gatewall/engine/addresses.py (module): 64 -> 65": _NO_ADDRESS,
     "gatewall/engine/hosts.py (module): 'abcdefghijklmnopqrstuvwxyz0123456789-_' -> "
     "'XXabcdefghijklmnopqrstuvwxyz0123456789-_'": "a name is in lower case by then",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gatewall.api.pagination import PAGE_SIZE
 from gatewall.operations.launcher import free_port
 from tests.processes import PASSWORD, control_plane, prepare
 
@@ -130,7 +131,7 @@ def test_every_list_is_read(admin, name):
 
     page = call(call_name, admin)
 
-    assert page.count == len(page.results)
+    assert len(page.results) == min(page.count, PAGE_SIZE)
 
 
 def test_a_rule_and_a_license_are_made(admin):

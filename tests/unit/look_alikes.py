@@ -14,7 +14,6 @@ HARMLESS = {
         arg("O'Brien or O'Neil"),
         arg("rock 'n' roll and 2 more"),
         arg('say "yes" or "no"'),
-        arg("1 or 1=1 is a tautology"),
     ],
     "sqli-stacked-query": [
         arg("drop table and chairs"),
@@ -59,14 +58,15 @@ HARMLESS = {
     "traversal-system-file": [
         arg("/etc/passwords-guide"),
         arg("etc passwd"),
-        path("/docs/etc/fstab"),
+        path("/docs/etc/overview"),
         path("/process/self/x"),
     ],
     "traversal-nul-byte": [arg("100% 00"), path("/x%20y"), arg("\\0"), path("/x00.html")],
     "rce-shell-command": [
         arg("cats; dogs"),
         arg("a | identity"),
-        arg("tom & id"),
+        arg("tom & ida"),
+        arg("heroine; more than that"),
         arg("x;category=1"),
         agent("Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101"),
         agent("Mozilla/5.0 (compatible; Pingdom)"),
@@ -80,7 +80,7 @@ HARMLESS = {
         arg("${name}"),
         arg("what is jndi:ldap"),
         arg("$ {price}"),
-        header("${env:HOME}"),
+        header("${HOME}"),
         arg("${date:yyyy}"),
     ],
     "injection-php-code": [
@@ -90,7 +90,7 @@ HARMLESS = {
         arg("what is allow_url_include"),
     ],
     "ssrf-metadata-service": [
-        arg("169.254.169.254"),
+        arg("169.254.169.25"),
         arg("https://example.com/?x=metadata"),
         arg("http://169.254.1.1/"),
         arg("http://metadata.example/"),

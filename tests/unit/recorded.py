@@ -51,13 +51,13 @@ class Policies:
         return self.policy
 
 
-def recorded(lines, policy, *, over=0, peer=""):
+def recorded(lines, policy, *, over=0, peer="", body=None):
     """What the gate writes down when a proxy sends these lines."""
     records = Records()
     ports = a_ports(country="DE", credentials=a_credential_check(), over_seconds=over)
     gate = Gate(Policies(policy), ports, trusted=TRUSTED, guard=GuardPage("/wall"), clock=lambda: NOW, records=records)
     raw = [(name.encode(), value.encode("latin-1")) for name, value in lines if value is not None]
-    gate.check(Dialect(auth), Subrequest(peer, "http", from_lines(raw)))
+    gate.check(Dialect(auth), Subrequest(peer, "http", from_lines(raw), body=body))
     (record,) = records.written
     return record
 

@@ -120,10 +120,10 @@ def test_rows_of_another_kind_are_refused(segment):
     "head",
     [
         b"",
-        b"gatewall segment 2\n",
-        b"gatewall segment 4\n",
-        b"GATEWALL SEGMENT 3\n",
-        b"gatewall segment 3\r\n",
+        b"gatewall segment 3\n",
+        b"gatewall segment 5\n",
+        b"GATEWALL SEGMENT 4\n",
+        b"gatewall segment 4\r\n",
         b"\x80\x04",
     ],
 )

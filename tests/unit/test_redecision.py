@@ -5,6 +5,9 @@ from dataclasses import replace
 import pytest
 
 from gatewall.engine.model import Action
+from gatewall.engine.waf.judge import builtin_rules
+from gatewall.engine.waf.reading import LONG_URI
+from gatewall.forwardauth.bodies import Body
 from gatewall.forwardauth.change_history import ChangeHistory
 from tests.cast import (
     BOB,
@@ -92,6 +95,30 @@ def test_a_new_rule_for_what_is_recorded_makes_none(target):
     assert (outcome.missing, outcome.verdict.reason) == (None, "waf-rule" if blocked else "session-valid")
 
 
+@pytest.mark.parametrize(("shown", "missing"), [(None, None), (Body(b"a=1"), "waf-rules")])
+def test_a_new_rule_for_bodies_makes_a_request_undecidable_whose_body_was_shown(shown, missing):
+    record = recorded(BOBS, a_policy(), body=shown)
+    redecider = a_redecider(a_policy(version=2, rules=[a_rule_for("body", "a=1")]), ALL_CHANGED)
+
+    assert redecider.redecide(record).missing == missing
+
+
+def test_an_unchanged_rule_for_bodies_matches_what_it_matched():
+    policy = a_policy(rules=[a_rule_for("body")])
+
+    for body, reason in ((b"a=attack", "waf-rule"), (b"a=1", "session-valid")):
+        record = recorded(BOBS, policy, body=Body(body))
+        assert (record.reason, a_redecider(policy).redecide(record).verdict.reason) == (reason, reason)
+
+
+def test_a_body_that_nobody_vouches_for_is_not_what_a_proxy_told():
+    policy = a_policy(allowed=[an_allowed("192.0.2.77")])
+    record = recorded([("host", OFFICE)], policy, peer="192.0.2.77", body=Body(b"a=1"))
+
+    assert record.visible == ["body", "headers"]
+    assert (record.reason, a_redecider(policy).redecide(record).verdict.reason) == ("client-allowed",) * 2
+
+
 @pytest.mark.parametrize(
     ("uri", "target"),
     [
@@ -118,6 +145,18 @@ def test_a_rule_that_has_not_changed_matches_what_it_matched():
     for sent, reason in ((lines, "waf-rule"), (BOBS, "session-valid")):
         outcome = again(sent, {"rules": rules}, {"rules": rules}, history)
         assert (outcome.verdict.reason, "waf-rules" in outcome.assumed) == (reason, True)
+
+
+@pytest.mark.parametrize(("target", "missing"), [("uri", None), ("cookies", "waf-rules")])
+def test_a_rule_that_a_long_attack_never_met_is_asked_again(target, missing):
+    uri = f"/?a=<script>alert(1)</script>&b={'x' * LONG_URI}&c=secretly"
+    lines = [*BOBS[:2], ("x-forwarded-uri", uri), ("cookie", "a=secretly"), BOBS[-1]]
+    rule = a_rule_for(target, "secretly", id=7)
+
+    outcome = again(lines, {"rules": [*builtin_rules(), rule]}, {"rules": [rule]}, UNCHANGED)
+
+    assert outcome.missing == missing
+    assert missing or outcome.verdict.reason == "waf-rule"
 
 
 def test_an_entry_that_asks_for_inspection_has_had_the_rules_asked():

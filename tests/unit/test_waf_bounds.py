@@ -2,16 +2,13 @@
 
 import pytest
 
-from gatewall.engine.waf.builtin import BUILTIN_RULES
+from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
-from gatewall.engine.waf.rules import Exclusion, Target, WafRule
+from gatewall.engine.waf.rules import Exclusion, Target
 from gatewall.engine.waf.views import MAX_SEPARATE, Views
 from tests.cast import a_request, a_rule
 
-BUILTIN = RuleSet(
-    WafRule(number, rule.key, rule.pattern, targets=rule.targets, transforms=rule.transforms)
-    for number, rule in enumerate(BUILTIN_RULES)
-)
+BUILTIN = RuleSet(builtin_rules())
 IN_ARGS = {"targets": (Target.ARGS,)}
 
 

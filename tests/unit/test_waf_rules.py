@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewall.engine.waf.builtin import BUILTIN_RULES
-from gatewall.engine.waf.matcher import MAX_PATTERN_BYTES, PatternRefused, RuleSet, compile_pattern
+from gatewall.engine.waf.matcher import RuleSet
+from gatewall.engine.waf.patterns import MAX_PATTERN_BYTES, PatternRefused, compile_pattern
 from gatewall.engine.waf.rules import Operator, Target, Transform, WafRule
 from tests.cast import a_request, a_rule
 
@@ -125,6 +126,7 @@ REQUEST = {
     "uri": "/pa%74h?n%61me=v%61lue&flag",
     "headers": {"user-agent": "agent%41", "referer": "ref%41", "x-other": "oth%41er"},
     "cookies": {"session": "cook%41ie"},
+    "body": b"bo%41dy",
 }
 
 
@@ -142,12 +144,12 @@ REQUEST = {
         (Target.REFERER, ["refA"]),
         (Target.METHOD, ["PURGE"]),
         (Target.HOST, ["host.example"]),
-        (Target.BODY, []),
+        (Target.BODY, ["bo%41dy"]),
     ],
 )
 def test_target_is_what_a_rule_looks_at(target, seen):
     values = ["/pa%74h?n%61me=v%61lue&flag", "/path", "n%61me=v%61lue&flag", "value", "", "name", "flag", "agentA"]
-    values += ["refA", "othAer", "cookAie", "PURGE", "host.example"]
+    values += ["bo%41dy", "refA", "othAer", "cookAie", "PURGE", "host.example"]
 
     found = [value for value in values if matches(a_rule(f"^{_escaped(value)}$", targets=(target,)), **REQUEST)]
 
@@ -158,7 +160,9 @@ def _escaped(value):
     return "".join(character if character.isalnum() else rf"\x{ord(character):02x}" for character in value)
 
 
-@pytest.mark.parametrize("target", [Target.USER_AGENT, Target.REFERER, Target.HOST, Target.COOKIES, Target.HEADERS])
+@pytest.mark.parametrize(
+    "target", [Target.USER_AGENT, Target.REFERER, Target.HOST, Target.COOKIES, Target.HEADERS, Target.BODY]
+)
 def test_part_that_was_not_sent_matches_nothing(target):
     assert not matches(a_rule(".*", targets=(target,)), host=None)
 

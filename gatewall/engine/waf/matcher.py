@@ -1,177 +1,81 @@
-"""Matches WAF rules with RE2: the only place that knows the engine.
+"""The WAF step of a policy: built-in and custom rules over one request. No I/O."""
 
-RE2 runs on bytes in LATIN1. In UTF-8 ``(?i)k`` would also match U+212A, and a byte sequence that is
-not UTF-8 would match nothing at all.
-"""
-
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from operator import attrgetter
 
-import re2
-
 from gatewall.engine.model import AccessRequest
-from gatewall.engine.waf import transforms
-from gatewall.engine.waf.builtin import BUILTIN_RULES
-from gatewall.engine.waf.rules import Exclusion, Operator, Target, Transform, WafRule
-from gatewall.engine.waf.views import Value, Views
+from gatewall.engine.waf.builtin_matcher import BuiltinMatcher
+from gatewall.engine.waf.custom_matcher import CustomMatcher
+from gatewall.engine.waf.rules import WafRule
+from gatewall.engine.waf.scanning import OneByOne, Scanners
 
-MAX_PATTERN_BYTES = 4096
-_MAX_PROGRAM_BYTES = 1 << 20
-
-Test = Callable[[bytes], bool]
-
-
-class PatternRefused(ValueError):
-    """The pattern cannot be matched in linear time and bounded memory; the message says why."""
-
-
-def compile_pattern(pattern: str, operator: Operator) -> Test:
-    """Return the test that says whether a value matches.
-
-    Raises PatternRefused if the pattern is empty, not text, over 4 KiB, not RE2 syntax (back-references and
-    look-around have no linear-time form) or needs over 1 MiB when compiled.
-    """
-    try:
-        needle = pattern.encode("utf-8")  # as browsers send text; a regex names other bytes as \xff
-    except UnicodeEncodeError:
-        raise PatternRefused("the pattern is not text: it holds half of a surrogate pair") from None
-    if not 0 < len(needle) <= MAX_PATTERN_BYTES:
-        raise PatternRefused(f"a pattern has 1 to {MAX_PATTERN_BYTES} bytes, not {len(needle)}")
-    match operator:
-        case Operator.REGEX:
-            return _compile_regex(needle)
-        case Operator.CONTAINS:
-            return lambda value: needle in value
-        case Operator.EQUALS:
-            return lambda value: value == needle
-        case Operator.STARTS_WITH:
-            return lambda value: value.startswith(needle)
-        case Operator.ENDS_WITH:  # pragma: no branch - the last operator; mypy sees that every one is here
-            return lambda value: value.endswith(needle)
-
-
-def _compile_regex(pattern: bytes) -> Test:
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.max_mem = _MAX_PROGRAM_BYTES
-    options.log_errors = False
-    try:
-        compiled = re2.compile(pattern, options)
-    except re2.error as error:
-        raise PatternRefused(f"not a pattern of RE2 syntax: {error.args[0].decode('latin-1')}") from None
-    search = compiled.search
-    return lambda value: search(value) is not None
-
-
-_NO_NEED = (b"",)
-"""What every value has in it."""
-_NEEDS = {rule.pattern: rule.needs for rule in BUILTIN_RULES}
-_SEPARATOR = b"\xff"  # in no need, so that none is made up where two values meet
-
-
-@dataclass(frozen=True, slots=True)
-class _Compiled:
-    """A rule, ready to run, and its place in the order."""
-
-    position: int
-    rule: WafRule
-    test: Test
-    needs: tuple[bytes, ...]
-
-    @classmethod
-    def of(cls, position: int, rule: WafRule) -> "_Compiled":
-        needs = _NEEDS.get(rule.pattern, _NO_NEED) if rule.operator is Operator.REGEX else _NO_NEED
-        return cls(position, rule, compile_pattern(rule.pattern, rule.operator), needs)
+DISTRUSTED = "hyperscan did not tell the canaries apart: RE2 takes its place"
+WAITING = "patterns are being compiled: RE2 takes their place"
 
 
 class RuleSet:
-    """Compiled rules; the ``waf`` of a policy snapshot.
+    """Compiled rules; the ``waf`` of a policy snapshot."""
 
-    Rules that look at the same parts of a request in the same way are one group: what they look at
-    is gathered once. A part is a target and the transforms made to it.
-    """
+    __slots__ = ("_builtin", "_custom", "_scanners", "rules")
 
-    __slots__ = ("_groups", "_parts", "rules")
-
-    def __init__(self, rules: Iterable[WafRule]) -> None:
+    def __init__(self, rules: Iterable[WafRule], scanners: Scanners | None = None) -> None:
         """Compile the rules in the order in which they are reported.
 
-        Raises PatternRefused.
+        RE2 matches them until ``scanners`` gives something faster. Raises PatternRefused.
         """
         self.rules = tuple(rules)
-        parts: dict[tuple[Target, tuple[Transform, ...]], int] = {}
-        groups: dict[tuple[int, ...], list[_Compiled]] = {}
-        for position, rule in enumerate(self.rules):
-            numbers = tuple([parts.setdefault((target, rule.transforms), len(parts)) for target in rule.targets])
-            groups.setdefault(numbers, []).append(_Compiled.of(position, rule))
-        self._parts = tuple(parts)
-        self._groups = tuple([(numbers, tuple(group)) for numbers, group in groups.items()])
+        placed = list(enumerate(self.rules))
+        builtin = [each for each in placed if each[1].builtin]
+        custom = [each for each in placed if not each[1].builtin]
+        self._builtin = BuiltinMatcher(builtin, scanners) if builtin else None
+        self._custom = CustomMatcher(custom, scanners) if custom else None
+        self._scanners = scanners
 
-    def inspect(self, request: AccessRequest, domain: str | None) -> tuple[WafRule, ...]:
-        """Return the rules that match the request, which was made for this registered domain."""
-        if not self._groups:
+    @property
+    def engine(self) -> str:
+        """What scans for the rules: ``hyperscan``, or ``re2`` in its place; empty without rules."""
+        if self._builtin:
+            return self._builtin.scanner.name
+        if self._custom:
+            return self._custom.scanner.name if self._custom.scanner else "re2"
+        return ""
+
+    def check(self) -> str:
+        """Hold the engine against the canaries; return what is wrong with it in words, empty if nothing is.
+
+        An engine that fails is not used again: RE2 takes its place for good.
+        """
+        if self._builtin:
+            self._builtin.check()
+            if self._builtin.is_distrusted:
+                return DISTRUSTED
+        if self._scanners is None or not self._is_waiting():
+            return ""
+        return self._scanners.trouble or WAITING
+
+    def _is_waiting(self) -> bool:
+        """True if a scanner was asked for that is not there."""
+        builtin, custom = self._builtin, self._custom
+        if builtin and isinstance(builtin.scanner, OneByOne):
+            return True
+        return custom is not None and custom.is_worth_a_scan and custom.scanner is None
+
+    def inspect(self, request: AccessRequest, domain: str | None, stop_at: int = 0) -> tuple[WafRule, ...]:
+        """Return the rules that match the request, which was made for this registered domain.
+
+        With ``stop_at``, the score at which the caller refuses, only some of them may be named where these
+        reach it: an attack need not be read to its end. The answer is the same.
+        """
+        found = self._builtin.refused_at_once(request, domain, stop_at) if self._builtin and stop_at else []
+        stopped = bool(found)
+        if self._builtin and not stopped:
+            found = self._builtin.matches(request, domain)
+        if self._custom and not stopped:
+            found = found + self._custom.matches(request, domain)
+        if not found:
             return ()
-        views = Views(request)
-        parts = [transforms.apply_to_all(changes, views.of(target)) for target, changes in self._parts]
-        found: list[_Compiled] = []
-        for numbers, group in self._groups:
-            values = [value for number in numbers for value in parts[number]]
-            text = _SEPARATOR.join([value for _, value in values]).lower()
-            found += [each for each in group if _has_one(each.needs, text) and _matches(each, values, views, domain)]
         found.sort(key=_position)
         return tuple([each.rule for each in found])
 
 
 _position = attrgetter("position")
-
-
-def _has_one(needs: tuple[bytes, ...], text: bytes) -> bool:
-    for need in needs:  # noqa: SIM110 - any() costs more than what it asks
-        if need in text:
-            return True
-    return False
-
-
-def _matches(compiled: _Compiled, values: list[Value], views: Views, domain: str | None) -> bool:
-    rule, test, needs = compiled.rule, compiled.test, compiled.needs
-    if rule.domain is not None and rule.domain != domain:
-        return False
-    if rule.path_prefix is not None and not _may_be_below(views.readings, rule.path_prefix):
-        return False
-    for name, value in values:
-        if not _has_one(needs, value.lower()) or not test(value):
-            continue
-        if not (rule.exclusions and _is_spared(rule.exclusions, name, views, domain)):
-            return True
-    return False
-
-
-def _is_spared(exclusions: tuple[Exclusion, ...], name: str | None, views: Views, domain: str | None) -> bool:
-    return any(
-        (exclusion.domain is None or exclusion.domain == domain)
-        and (exclusion.path_prefix is None or _is_surely_below(views.readings, exclusion.path_prefix))
-        and (exclusion.argument is None or exclusion.argument == name)
-        for exclusion in exclusions
-    )
-
-
-def _may_be_below(paths: tuple[bytes, ...], prefix: str) -> bool:
-    """True if some server may take the path for the prefix or for one below it."""
-    start = _start(prefix)
-    return any(_is_below(path, start) for path in paths)
-
-
-def _is_surely_below(paths: tuple[bytes, ...], prefix: str) -> bool:
-    """True if every server takes the path for the prefix or for one below it."""
-    start = _start(prefix)
-    return all(_is_below(path, start) for path in paths)
-
-
-def _start(prefix: str) -> bytes:
-    return prefix.encode("utf-8").rstrip(b"/")
-
-
-def _is_below(path: bytes, start: bytes) -> bool:
-    """``/admin`` does not cover ``/administrator``."""
-    return path == start or path.startswith(start + b"/")

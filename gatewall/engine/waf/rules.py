@@ -80,7 +80,10 @@ class Exclusion:
 
 @dataclass(frozen=True, slots=True)
 class WafRule:
-    """One rule: the pattern, where it looks, and what a match counts."""
+    """One rule: the pattern, where it looks, and what a match counts.
+
+    A built-in rule looks at its targets in every form they can be decoded to (``reading.py``).
+    """
 
     id: int
     name: str
@@ -94,3 +97,4 @@ class WafRule:
     domain: str | None = None
     path_prefix: str | None = None
     exclusions: tuple[Exclusion, ...] = ()
+    builtin: bool = False

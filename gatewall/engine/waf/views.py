@@ -8,6 +8,7 @@ from gatewall.engine.waf.rules import Target
 
 _DECODING_ROUNDS = 3
 """How often a value is percent-decoded, so that double encoding does not hide anything."""
+MAX_BODY = 65_536
 MAX_SEPARATE = 64
 """How many arguments, cookies and headers are matched one by one; those behind are one value together."""
 _JOINT = "\f"  # white space to every pattern, and neither an entity nor in any text
@@ -69,14 +70,13 @@ def _resolved(path: bytes) -> bytes:
 class Views:
     """The parts of one request, by target."""
 
-    __slots__ = ("_arguments", "_path", "_query", "_readings", "_request", "_values")
+    __slots__ = ("_arguments", "_path", "_query", "_request", "_values")
 
     def __init__(self, request: AccessRequest) -> None:
         self._request = request
         self._path, _, self._query = request.uri.encode("latin-1").partition(b"?")
         self._values: dict[Target, tuple[Value, ...]] = {}
         self._arguments: list[tuple[str | None, bytes, bytes]] | None = None
-        self._readings: tuple[bytes, ...] | None = None
 
     def of(self, target: Target) -> tuple[Value, ...]:
         """Return the values that a rule with this target looks at."""
@@ -84,13 +84,6 @@ class Views:
         if values is None:
             values = self._values[target] = self._look(target)
         return values
-
-    @property
-    def readings(self) -> tuple[bytes, ...]:
-        """The paths that path prefixes are held against."""
-        if self._readings is None:
-            self._readings = readings(self._path)
-        return self._readings
 
     def _look(self, target: Target) -> tuple[Value, ...]:  # noqa: C901 - a table, one case a target
         request = self._request
@@ -117,7 +110,7 @@ class Views:
             case Target.HOST:
                 return ((None, request.host.name.encode("latin-1")),) if request.host else ()
             case Target.BODY:  # pragma: no branch - the last target; mypy sees that every one is here
-                return ()  # a subrequest carries no body
+                return ((None, request.body[:MAX_BODY]),) if request.body else ()
 
     def _args(self) -> list[tuple[str | None, bytes, bytes]]:
         """Return the name as text, the name and the value of each argument."""

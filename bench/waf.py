@@ -1,0 +1,219 @@
+"""What the WAF step costs: ``python -m bench.waf [--rounds N] [--corpus FILE.jsonl]``.
+
+CPU microseconds of one thread, in interleaved rounds: in every round each engine reads all requests, so that a
+slow phase of the machine hits all of them; what reading the clock costs is taken off. The figures to quote are the
+ratios to nine patterns of the standard library, not the microseconds. A corpus gives its harmless requests in place
+of ours.
+"""
+
+import argparse
+import json
+import random
+import re
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from urllib.parse import unquote_plus
+
+from gatewall.engine.model import AccessRequest
+from gatewall.engine.waf import decoding, reading
+from gatewall.engine.waf.judge import THRESHOLD, builtin_rules, request_of
+from gatewall.engine.waf.matcher import RuleSet
+from gatewall.engine.waf.rules import Target, WafRule
+from gatewall.engine.waf.vector import CompiledNow
+
+NINE = [
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\bunion\b\s+(?:all\s+)?\bselect\b",
+        r";\s*(?:drop|alter|create|truncate|delete|insert|update)\s+\w+",
+        r"['\"]\s*(?:or|and)\s+['\"]?\w+['\"]?\s*=\s*['\"]?\w+",
+        r"['\"]\s*(?:--|#|/\*)",
+        r"<script\b[^>]*>",
+        r"\bon(?:load|error|click|mouseover|focus|blur|submit|change)\s*=",
+        r"(?:javascript|vbscript)\s*:",
+        r"\.\.[/\\]|%2e%2e(?:%2f|%5c|/|\\)",
+        r"/etc/(?:passwd|shadow|group|hosts)|/proc/self/environ|\b(?:boot|win)\.ini\b",
+    )
+]
+"""What a small gateway ships: SQL injection (union, stacked, boolean, comment), scripts (tag, eight handlers, two
+schemes), traversal (dots, files). The wording is ours; docs/waf.md says how it was checked."""
+_TOKENS = [
+    "select", "union", "from", "where", "'", "or", "1=1", "--", "<script>", "alert(", "onerror=", "javascript:", "../",
+    "/etc/passwd", ";cat", "|id", "$(", "`ls`", "${jndi:", "{{7*7}}", "system(", "<?php", "%27", "&lt;", "\\x3c",
+    "/*x*/", "base64_decode",
+]  # fmt: skip
+_BROWSER = {
+    "Host": "office.example",
+    "Sec-Ch-Ua": '"Not.A/Brand";v="8", "Chromium";v="114", "Google Chrome";v="114"',
+    "Sec-Ch-Ua-Mobile": "?0",
+    "Sec-Ch-Ua-Platform": '"Windows"',
+    "User-Agent": "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/114.0.0.0",
+    "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
+    "Accept-Encoding": "gzip, deflate, br",
+    "Accept-Language": "en-GB,en;q=0.9,de;q=0.8",
+    "Cache-Control": "no-cache",
+    "Connection": "keep-alive",
+    "Cookie": "theme=dark; sid=7f3a9c2e41d84b7a; _ga=GA1.2.1163290.1688379; lang=en",
+    "Referer": "https://office.example/projects/42?tab=files",
+    "Sec-Fetch-Dest": "document",
+    "Sec-Fetch-Mode": "navigate",
+    "Sec-Fetch-Site": "same-origin",
+    "Upgrade-Insecure-Requests": "1",
+    "X-Forwarded-Port": "443",
+}
+_PATHS = (
+    "/", "/projects/42?tab=files&page=2&sort=-name", "/search?q=annual+report+2024&lang=en", "/static/app.3f9a.js?v=12",
+    "/api/v1/items?filter=price%3E10&fields=id,name", "/wiki/Main_Page", "/users/alice@example.com/settings",
+    "/files/Quarterly%20report%20(final).pdf", "/repo.git/info/refs?service=git-upload-pack", "/calendar?from=2024",
+)  # fmt: skip
+_NINE, _BUILTIN = "nine patterns of re", "built-in rules"
+Engine = Callable[[AccessRequest], object]
+
+
+def nine_patterns(request: AccessRequest) -> bool:
+    """Return what a small filter of the standard library says of path and query, raw and decoded once, and headers."""
+    values = [*request.uri.partition("?")[::2]]
+    values += [unquote_plus(each, encoding="latin-1") for each in values if "%" in each or "+" in each]
+    values += [value for _, value in request.headers]
+    return any(pattern.search(value) for pattern in NINE for value in values)
+
+
+def browser_requests(count: int, *, new: bool = False) -> list[AccessRequest]:
+    """Return requests as a browser makes them, each a little different; ``new`` ones share no value to remember."""
+    chance = random.Random(7)  # noqa: S311 - the same requests in every run
+    found = []
+    for number in range(count):
+        headers = {**_BROWSER, "Cookie": f"{_BROWSER['Cookie']}; visit={chance.getrandbits(64):x}"}
+        if new:
+            sid, mark = f"{chance.getrandbits(64):x}", number + chance.randrange(10**6)
+            headers["Cookie"] = f"theme=dark{mark}; sid={sid}; _ga=GA1.2.{mark}.1688379; lang=en"
+            headers["Referer"] += f"&from={mark}"
+            headers["User-Agent"] += f" Edg/{mark}.0"
+        uri = chance.choice(_PATHS)
+        uri += f"{'&' if '?' in uri else '?'}_={number}{chance.randrange(10**6)}"
+        found.append(_request(uri, headers))
+    return found
+
+
+def corpus_requests(path: Path, count: int) -> list[AccessRequest]:
+    """Return harmless requests of a corpus (docs/waf.md)."""
+    with path.open(encoding="ascii") as lines:
+        items = [item for item in map(json.loads, lines) if item["label"] == "benign"]
+    step = max(1, len(items) // count)
+    return [_request(item["uri"], item["headers"], item["method"]) for item in items[::step]]
+
+
+def _request(uri: str, headers: dict[str, str], method: str = "GET") -> AccessRequest:
+    lines = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+    return request_of(method.encode("latin-1"), uri.encode("latin-1"), lines)
+
+
+def hostile_request(size: int) -> AccessRequest:
+    """Return a request with this many bytes of attack words in one argument."""
+    chance = random.Random(size)  # noqa: S311 - the same requests in every run
+    words: list[str] = []
+    while sum(map(len, words)) + len(words) < size:
+        words.append(chance.choice(_TOKENS))
+    return _request("/?q=" + "+".join(words)[:size].replace("&", "%26").replace("#", "%23"), _BROWSER)
+
+
+def custom_rules(count: int) -> list[WafRule]:
+    """Return this many rules as people write them, none of which matches."""
+    return [
+        WafRule(number, f"custom-{number}", rf"(?i)forbidden-{number}-\w+|/secret{number}/", targets=(target,))
+        for number, target in enumerate([Target.URI, Target.PATH, Target.ARGS, Target.USER_AGENT] * (count // 4))
+    ]
+
+
+def measure(engines: dict[str, Engine], requests: Sequence[AccessRequest], rounds: int) -> dict[str, list[float]]:
+    """Return, by engine, the CPU microseconds of each request: the median of its rounds."""
+    times: dict[str, list[list[float]]] = {name: [[] for _ in requests] for name in engines}
+    clock = statistics.median([-time.thread_time_ns() + time.thread_time_ns() for _ in range(1000)])
+    for _ in range(rounds):
+        for name, engine in engines.items():
+            for number, request in enumerate(requests):
+                began = time.thread_time_ns()
+                engine(request)
+                times[name][number].append((time.thread_time_ns() - began - clock) / 1000)
+    return {name: [statistics.median(each) for each in found] for name, found in times.items()}
+
+
+def first_seen(engines: dict[str, Engine], count: int, rounds: int) -> dict[str, list[float]]:
+    """Return the same for requests of which no value was seen before: each round begins with empty memos."""
+    times: dict[str, list[list[float]]] = {name: [[] for _ in range(count)] for name in engines}
+    requests = browser_requests(count, new=True)
+    for _ in range(rounds):
+        decoding._short_base64_decoded.cache_clear()  # noqa: SLF001 - only a bench wants them empty
+        reading._short_referer_values.cache_clear()  # noqa: SLF001 - as above
+        for name, costs in measure(engines, requests, 1).items():
+            for number, cost in enumerate(costs):
+                times[name][number].append(cost)
+    return {name: [statistics.median(each) for each in found] for name, found in times.items()}
+
+
+def _quantiles(values: Iterable[float]) -> tuple[float, float]:
+    ordered = sorted(values)
+    return ordered[len(ordered) // 2], ordered[len(ordered) * 99 // 100]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--requests", type=int, default=400)
+    parser.add_argument("--corpus", type=Path, help="a .jsonl whose harmless requests are measured in place of ours")
+    options = parser.parse_args()
+    requests = browser_requests(options.requests)
+    if options.corpus:
+        requests = corpus_requests(options.corpus, options.requests)
+    rules = builtin_rules()
+    scanners = CompiledNow()
+    sets = {
+        _NINE: nine_patterns,
+        _BUILTIN: _inspect(RuleSet(rules, scanners)),
+        "built-in rules, RE2 alone": _inspect(RuleSet(rules)),
+        "built-in and 10 custom": _inspect(RuleSet([*rules, *custom_rules(10)], scanners)),
+        "built-in and 2,000 custom": _inspect(RuleSet([*rules, *custom_rules(2000)], scanners)),
+    }
+    costs = measure(sets, requests, options.rounds)
+    _print(f"{options.rounds} interleaved rounds, {len(requests)} harmless requests, CPU us of one thread.\n")
+    _table(costs)
+    _print("\nThe same with values that no memo knows:\n")
+    two = {name: sets[name] for name in (_NINE, _BUILTIN)}
+    _table(first_seen(two, options.requests, options.rounds))
+    ten, thousands = (_quantiles(costs[f"built-in and {each} custom"])[0] for each in ("10", "2,000"))
+    _print(f"\n2,000 custom rules to 10: {thousands / ten:.2f}")
+    benign = _quantiles(costs[_BUILTIN])[0]
+    _hostile("waf_mode block", sets[_BUILTIN], benign, options.rounds)
+    whole = RuleSet(rules, scanners)
+    _hostile("waf_mode monitor", lambda request: whole.inspect(request, None), benign, options.rounds)
+
+
+def _table(costs: dict[str, list[float]]) -> None:
+    base = _quantiles(costs[_NINE])
+    _print("| Engine | p50 | p99 | p50 to nine | p99 to nine |\n|---|---|---|---|---|")
+    for name, values in costs.items():
+        half, most = _quantiles(values)
+        _print(f"| {name} | {half:.1f} | {most:.1f} | {half / base[0]:.2f} | {most / base[1]:.2f} |")
+
+
+def _hostile(mode: str, engine: Engine, benign: float, rounds: int) -> None:
+    sizes = (1, 4, 16, 64)
+    _print(f"\n| Attack words, KiB, {mode} | us | us a KiB | to 1 KiB | to a harmless request |\n|---|---|---|---|---|")
+    costs = measure({"it": engine}, [hostile_request(size * 1024) for size in sizes], rounds)["it"]
+    for size, cost in zip(sizes, costs, strict=True):
+        _print(f"| {size} | {cost:.0f} | {cost / size:.0f} | {cost / size / costs[0]:.2f} | {cost / benign:.1f} |")
+
+
+def _inspect(rules: RuleSet) -> Engine:
+    return lambda request: rules.inspect(request, None, THRESHOLD)
+
+
+def _print(text: str) -> None:
+    print(text, flush=True)  # noqa: T201 - a command
+
+
+if __name__ == "__main__":
+    main()

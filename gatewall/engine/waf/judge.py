@@ -1,0 +1,88 @@
+"""The built-in rules as they come, held against one request: for measuring. No I/O."""
+
+from collections import Counter
+from collections.abc import Iterable
+from ipaddress import IPv4Address
+
+from gatewall.engine.hosts import Authority
+from gatewall.engine.model import AccessRequest
+from gatewall.engine.waf.builtin import BUILTIN_RULES
+from gatewall.engine.waf.matcher import RuleSet
+from gatewall.engine.waf.rules import Operator, WafRule
+from gatewall.engine.waf.scanning import Scanners
+from gatewall.engine.waf.vector import AVAILABLE, CompiledNow
+
+COMPILED_NOW = CompiledNow() if AVAILABLE else None
+THRESHOLD = 5
+"""The default of ``waf_threshold``."""
+
+
+def builtin_rules() -> tuple[WafRule, ...]:
+    """Return the built-in rules as an installation has them that changed none."""
+    return tuple(
+        WafRule(
+            id=number,
+            name=rule.key,
+            pattern=rule.pattern,
+            operator=Operator.REGEX,
+            targets=rule.targets,
+            transforms=rule.transforms,
+            category=rule.category,
+            score=rule.score,
+            builtin=True,
+        )
+        for number, rule in enumerate(BUILTIN_RULES, 1)
+    )
+
+
+class Judge:
+    """Says of raw requests whether the built-in rules would refuse them."""
+
+    def __init__(self, scanners: Scanners | None = COMPILED_NOW) -> None:
+        """Take where scanners come from; None is RE2, which finds the same and is slower."""
+        self._rules = RuleSet(builtin_rules(), scanners)
+
+    def __call__(
+        self, method: bytes, uri: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes | None = None
+    ) -> bool:
+        """Return whether the request would be refused, as the WAF step finds out."""
+        return _refuse(self._rules.inspect(request_of(method, uri, headers, body), None, THRESHOLD))
+
+    def matches(self, request: AccessRequest) -> tuple[WafRule, ...]:
+        """Return the rules that match."""
+        return tuple(self._rules.inspect(request, None))
+
+    def refusing(self, request: AccessRequest) -> tuple[WafRule, ...]:
+        """Return the rules that match, if the scores of one category reach the threshold."""
+        found = self.matches(request)
+        return found if _refuse(found) else ()
+
+
+def _refuse(found: Iterable[WafRule]) -> bool:
+    scores: Counter[str] = Counter()
+    for rule in found:
+        scores[rule.category] += rule.score
+    return max(scores.values(), default=0) >= THRESHOLD
+
+
+def request_of(
+    method: bytes, uri: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes | None = None
+) -> AccessRequest:
+    """Return the access request that a proxy would show us of this one."""
+    named = tuple([(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers])
+    cookies = []
+    host = next((value for name, value in named if name == "host"), None)
+    for name, value in named:
+        if name == "cookie":
+            parts = [part.strip().partition("=") for part in value.split(";", 256)]
+            cookies += [(key, text) if equals else ("", key) for key, equals, text in parts]
+    return AccessRequest(
+        at=0.0,
+        client=IPv4Address("192.0.2.1"),
+        authority=Authority.parse(host) if host else None,
+        method=method.decode("latin-1"),
+        uri=uri.decode("latin-1"),
+        headers=named,
+        cookies=tuple(cookies),
+        body=body,
+    )

@@ -1,0 +1,97 @@
+"""Compiles patterns with RE2: the only module that knows it.
+
+RE2 runs on bytes in LATIN1. In UTF-8 ``(?i)k`` would also match U+212A, and a byte sequence that is
+not UTF-8 would match nothing at all.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import re2
+
+from gatewall.engine.waf.rules import Operator
+
+MAX_PATTERN_BYTES = 4096
+_MAX_PROGRAM_BYTES = 1 << 20
+
+Test = Callable[[bytes], bool]
+Ends = Callable[[bytes], int]
+Find = Callable[[bytes], tuple[int, int] | None]
+
+
+class PatternRefused(ValueError):
+    """The pattern cannot be matched in linear time and bounded memory; the message says why."""
+
+
+def compile_pattern(pattern: str, operator: Operator) -> Test:
+    """Return the test that says whether a value matches.
+
+    Raises PatternRefused if the pattern is empty, not text, over 4 KiB, not RE2 syntax (back-references and
+    look-around have no linear-time form) or needs over 1 MiB when compiled.
+    """
+    needle = needle_of(pattern)
+    match operator:
+        case Operator.REGEX:
+            search = _regex(needle).search
+            return lambda value: search(value) is not None
+        case Operator.CONTAINS:
+            return lambda value: needle in value
+        case Operator.EQUALS:
+            return lambda value: value == needle
+        case Operator.STARTS_WITH:
+            return lambda value: value.startswith(needle)
+        case Operator.ENDS_WITH:  # pragma: no branch - the last operator; mypy sees that every one is here
+            return lambda value: value.endswith(needle)
+
+
+def compile_find(pattern: str, operator: Operator) -> Find:
+    """Return what says where in a value the pattern's first match begins and ends, None where there is none.
+
+    It finds something in exactly the values that ``compile_pattern`` says match. Raises PatternRefused.
+    """
+    test, needle = compile_pattern(pattern, operator), needle_of(pattern)
+    match operator:
+        case Operator.REGEX:
+            search = _regex(needle).search
+            return lambda value: found.span() if (found := search(value)) else None
+        case Operator.ENDS_WITH:
+            return lambda value: (len(value) - len(needle), len(value)) if test(value) else None
+        case _:  # of these, the first occurrence is the match
+            return lambda value: (value.find(needle), value.find(needle) + len(needle)) if test(value) else None
+
+
+def needle_of(pattern: str) -> bytes:
+    """Return the bytes that a pattern is held against a value as. Raises PatternRefused."""
+    try:
+        needle = pattern.encode("utf-8")  # as browsers send text; a regex names other bytes as \xff
+    except UnicodeEncodeError:
+        raise PatternRefused("the pattern is not text: it holds half of a surrogate pair") from None
+    if not 0 < len(needle) <= MAX_PATTERN_BYTES:
+        raise PatternRefused(f"a pattern has 1 to {MAX_PATTERN_BYTES} bytes, not {len(needle)}")
+    return needle
+
+
+def compile_line_search(pattern: bytes) -> Ends:
+    """Return what says where, in lines of text, the pattern's first match ends; -1 where there is none.
+
+    Raises PatternRefused.
+    """
+    search = _regex(b"(?m)" + pattern).search
+
+    def ends(lines: bytes) -> int:
+        found = search(lines)
+        return found.end() if found else -1
+
+    return ends
+
+
+@lru_cache(maxsize=1024)  # a new policy has the patterns of the one before
+def _regex(pattern: bytes) -> "re2._Regexp":
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.max_mem = _MAX_PROGRAM_BYTES
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        raise PatternRefused(f"not a pattern of RE2 syntax: {error.args[0].decode('latin-1')}") from None

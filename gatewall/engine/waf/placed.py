@@ -1,0 +1,21 @@
+"""A rule made ready to run. No I/O."""
+
+from dataclasses import dataclass
+
+from gatewall.engine.waf.patterns import Test, compile_pattern
+from gatewall.engine.waf.rules import Target, WafRule
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A rule, its place in the order, and its test for a single value."""
+
+    position: int
+    rule: WafRule
+    test: Test
+    targets: frozenset[Target]
+
+    @classmethod
+    def of(cls, position: int, rule: WafRule) -> "Placed":
+        """Compile the rule's pattern. Raises PatternRefused."""
+        return cls(position, rule, compile_pattern(rule.pattern, rule.operator), frozenset(rule.targets))

@@ -1,0 +1,108 @@
+"""Where in a request a rule matches, for those who ask why. Not on the way of an answer. No I/O."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from gatewall.engine.model import AccessRequest
+from gatewall.engine.waf import transforms
+from gatewall.engine.waf.decoding import percent_decoded
+from gatewall.engine.waf.patterns import compile_find
+from gatewall.engine.waf.reading import Value, raw_uri, values_of
+from gatewall.engine.waf.rules import Target, WafRule
+from gatewall.engine.waf.scope import Scope
+from gatewall.engine.waf.views import Views
+
+MAX_PLACES = 5
+"""Of one rule: who asks why wants to see one or two."""
+_OF_URI = frozenset({Target.URI, Target.PATH, Target.QUERY, Target.ARGS, Target.ARG_NAMES})
+
+
+class Form(StrEnum):
+    """How the matched text was read.
+
+    ``rewritten``: without entities, escapes, comments or quotes, taken out of base64 or JSON, or as the
+    rule's own transforms left it.
+    """
+
+    AS_SENT = "as-sent"
+    DECODED = "decoded"
+    REWRITTEN = "rewritten"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A match: the target, the name of its argument, header or cookie, the value, and the text in it (latin-1)."""
+
+    target: Target
+    name: str | None
+    value: str
+    text: str
+    form: Form
+
+
+class Places:
+    """The places in one request at one registered domain where rules match, as the matchers see it."""
+
+    def __init__(self, request: AccessRequest, domain: str | None) -> None:
+        self._request = request
+        self._scope = Scope(request, domain)
+        self._views = Views(request)
+
+    def of(self, rule: WafRule) -> tuple[Place, ...]:
+        """Return the first places where the rule matches, one a part, in the first of its forms that does.
+
+        None if it does not apply here.
+        """
+        if not self._scope.covers(rule):
+            return ()
+        find = compile_find(rule.pattern, rule.operator)
+        found: dict[tuple[Target, str | None], Place] = {}
+        for target, name, value in self._looked_at(rule):
+            if (target, name) in found or (span := find(value)) is None or self._scope.spares(rule, name):
+                continue
+            text = value[span[0] : span[1]].decode("latin-1")
+            found[target, name] = Place(target, name, value.decode("latin-1"), text, self._form(target, text))
+            if len(found) == MAX_PLACES:
+                break
+        return tuple(found.values())
+
+    def _looked_at(self, rule: WafRule) -> Iterator[tuple[Target, str | None, bytes]]:
+        if not rule.builtin:
+            for target in rule.targets:
+                for name, value in transforms.apply_to_all(rule.transforms, self._views.of(target)):
+                    yield target, name, value
+            return
+        for target, name, text in self._builtin_values:
+            if target in rule.targets:
+                yield target, name, transforms.apply(rule.transforms, text.encode("latin-1"))
+
+    @cached_property
+    def _builtin_values(self) -> list[Value]:
+        uri = raw_uri(self._request)
+        values: list[Value] = [(Target.URI, None, uri)] if uri else []
+        return values + values_of(self._request)
+
+    def _form(self, target: Target, text: str) -> Form:
+        sent = "\n".join(self._as_sent(target))
+        if text in sent:
+            return Form.AS_SENT
+        decoded = (percent_decoded(each) for each in (sent, sent.replace("+", " ")))
+        return Form.DECODED if any(text in each for each in decoded) else Form.REWRITTEN
+
+    def _as_sent(self, target: Target) -> Iterable[str]:
+        request = self._request
+        if target in _OF_URI:
+            return [request.uri]
+        match target:
+            case Target.BODY:
+                return [(request.body or b"").decode("latin-1")]
+            case Target.METHOD:
+                return [request.method]
+            case Target.HOST:
+                return [request.host.name] if request.host else []
+            case Target.COOKIES:
+                return [f"{name}={value}" for name, value in request.cookies]
+            case _:
+                return [f"{name}: {value}" for name, value in request.headers]

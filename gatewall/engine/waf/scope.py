@@ -1,0 +1,55 @@
+"""Where a rule applies: its domain, its path, and the exclusions from both. No I/O."""
+
+from gatewall.engine.model import AccessRequest
+from gatewall.engine.waf.rules import WafRule
+from gatewall.engine.waf.views import readings
+
+
+class Scope:
+    """One request at one registered domain, as rules are limited to them."""
+
+    __slots__ = ("_domain", "_readings", "_request")
+
+    def __init__(self, request: AccessRequest, domain: str | None) -> None:
+        self._request = request
+        self._domain = domain
+        self._readings: tuple[bytes, ...] | None = None
+
+    def covers(self, rule: WafRule) -> bool:
+        """True if the rule applies here."""
+        if rule.domain is not None and rule.domain != self._domain:
+            return False
+        return rule.path_prefix is None or self._may_be_below(rule.path_prefix)
+
+    def spares(self, rule: WafRule, name: str | None) -> bool:
+        """True if an exclusion of the rule holds for the value of this name."""
+        return any(
+            (exclusion.domain is None or exclusion.domain == self._domain)
+            and (exclusion.path_prefix is None or self._is_surely_below(exclusion.path_prefix))
+            and (exclusion.argument is None or exclusion.argument == name)
+            for exclusion in rule.exclusions
+        )
+
+    def _may_be_below(self, prefix: str) -> bool:
+        """True if some server may take the path for the prefix or for one below it."""
+        start = _start(prefix)
+        return any(_is_below(path, start) for path in self._paths())
+
+    def _is_surely_below(self, prefix: str) -> bool:
+        """True if every server takes the path for the prefix or for one below it."""
+        start = _start(prefix)
+        return all(_is_below(path, start) for path in self._paths())
+
+    def _paths(self) -> tuple[bytes, ...]:
+        if self._readings is None:
+            self._readings = readings(self._request.uri.partition("?")[0].encode("latin-1"))
+        return self._readings
+
+
+def _start(prefix: str) -> bytes:
+    return prefix.encode("utf-8").rstrip(b"/")
+
+
+def _is_below(path: bytes, start: bytes) -> bool:
+    """``/admin`` does not cover ``/administrator``."""
+    return path == start or path.startswith(start + b"/")

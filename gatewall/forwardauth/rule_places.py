@@ -1,0 +1,73 @@
+"""Where WAF rules matched, as people are shown it: no secret, and never much. Pure."""
+
+from collections.abc import Iterable, Sequence
+
+from audit.masking import MASK, has_secret_field, masked_path, masked_query, masked_text, masked_value
+from gatewall.clientip import UNKNOWN_CLIENT
+from gatewall.engine.model import AccessRequest
+from gatewall.engine.waf.places import Place, Places
+from gatewall.engine.waf.rules import Target, WafRule
+
+MAX_SHOWN = 200
+"""Characters of a matched text, or of a name."""
+MAX_RULES = 100
+"""Rules whose places are looked for; of those behind it is only said that they match."""
+_NOTHING = AccessRequest(at=0.0, client=UNKNOWN_CLIENT)
+_OF_SEVERAL = "\f"  # what joins the arguments behind those that are matched one by one
+
+
+class RulePlaces:
+    """The places of rules in one request, found when they are asked for."""
+
+    def __init__(self, rules: Iterable[WafRule], request: AccessRequest | None, domain: str | None) -> None:
+        """Without a request there are no places."""
+        self._rules = {rule.id: rule for rule in rules} if request else {}
+        self._places = Places(request or _NOTHING, domain)
+        self._body = (request or _NOTHING).body or b""
+        self._asked = 0
+
+    def of(self, rule_id: int) -> list[dict[str, object]]:
+        """Return ``{target, name, form, text}`` of each place, with secrets masked."""
+        rule = self._rules.get(rule_id)
+        self._asked += 1
+        return self.shown(self._places.of(rule)) if rule is not None and self._asked <= MAX_RULES else []
+
+    def shown(self, places: Sequence[Place]) -> list[dict[str, object]]:
+        """Return the places as they are shown."""
+        return [
+            {
+                "target": place.target.value,
+                "name": None if place.name is None else _readable(masked_text(place.name)),
+                "form": place.form.value,
+                "text": self._text(place),
+            }
+            for place in places
+        ]
+
+    def _text(self, place: Place) -> str:
+        # Half a secret does not look like one: the whole value is masked, and what is not in it any more is not shown.
+        masked = self._masked(place)
+        return _readable(place.text) if masked == place.value or place.text in masked else MASK
+
+    def _masked(self, place: Place) -> str:
+        name, value = place.name, place.value
+        match place.target:
+            case Target.URI | Target.REFERER if name is None:
+                path, question, query = value.partition("?")
+                return f"{masked_path(path)}{question}{masked_query(query)}"
+            case Target.PATH:
+                return masked_path(value)
+            case Target.QUERY:
+                return masked_query(value)
+            case Target.HEADERS | Target.COOKIES if name in {None, "cookie"}:
+                return MASK  # values whose names are not known
+            case Target.BODY if name is None and has_secret_field(self._body.decode("latin-1")):
+                return MASK
+            case Target.ARG_NAMES:
+                return masked_text(value)
+        return masked_value(name or "", value.replace(_OF_SEVERAL, "&"))
+
+
+def _readable(text: str) -> str:
+    """Return what the bytes say in UTF-8, others as hexadecimal escapes; cut."""
+    return text.encode("latin-1").decode("utf-8", "backslashreplace")[:MAX_SHOWN]

@@ -1,0 +1,28 @@
+"""``manage.py waf rates FOLDER``: what the built-in WAF rules find in files of requests."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from gatewall.engine.waf.judge import Judge
+from gatewall.operations import waf_rates
+
+
+class Command(BaseCommand):
+    help = "Measures the built-in WAF rules, as they come, on files of attacks and harmless requests."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        actions = parser.add_subparsers(dest="action", required=True)
+        rates = actions.add_parser("rates", help="prints how many attacks are found and how many others refused")
+        rates.add_argument("folder", type=Path, help="a folder of .jsonl or .jsonl.gz files (docs/waf.md)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.stdout.write(waf_rates.HEAD)
+        try:
+            for rates in waf_rates.measure(options["folder"], Judge()):
+                self.stdout.write(waf_rates.table(rates))
+                self.stdout.flush()
+        except (waf_rates.CorpusRefused, OSError) as error:
+            raise CommandError(str(error)) from error

@@ -1,0 +1,65 @@
+"""Which WAF rules a request meets that nobody made, where, and what comes of it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+from rest_framework.exceptions import APIException
+
+from gatewall.engine.waf.rules import WafRule
+from gatewall.forwardauth.build import build_rule_trial
+from gatewall.forwardauth.explanation import MadeUpRequest
+from gatewall.forwardauth.waf_trial import Draft, Trial
+from gatewall.operations.control_plane import sources_of
+from policies.draft_rules import DraftRule, draft_rule
+
+
+class NoPolicy(APIException):
+    """No policy could be read since this process began."""
+
+    status_code = 503
+    default_detail = "there is no policy that a rule could be tried in"
+
+
+def try_request(made_up: MadeUpRequest, body: bytes | None, rule: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what the rules, and a draft of one more, make of the request; nothing is counted or recorded.
+
+    Raises ValidationError for a draft that could not be saved, NoPolicy.
+    """
+    config = settings.CONFIG
+    trial = build_rule_trial(config, *sources_of(config))
+    policy = trial.policy()
+    if policy is None:
+        raise NoPolicy
+    thought_of = draft_rule(dict(rule)) if rule is not None else None
+    draft = Draft(thought_of.rule, thought_of.replaces) if thought_of else None
+    result = trial.run(policy, made_up, body, draft)
+    return {
+        "blocked": result.blocked,
+        "waf_mode": policy.settings.waf_mode.value,
+        "waf_threshold": policy.settings.waf_threshold,
+        "scores": [{"category": each.category, "block": each.block, "monitor": each.monitor} for each in result.scores],
+        "rules": [_shown(each, result, draft) for each in result.rules],
+        "domain": result.domain,
+        "fault": result.fault or None,
+        "warnings": _warnings(thought_of),
+        "policy_revision": policy.version.revision,
+    }
+
+
+def _shown(rule: WafRule, result: Trial, draft: Draft | None) -> dict[str, Any]:
+    return {
+        "id": rule.id or None,
+        "name": rule.name,
+        "builtin": rule.builtin,
+        "draft": draft is not None and rule is draft.rule,
+        "category": rule.category.value,
+        "score": rule.score,
+        "action": rule.action.value,
+        "counts": rule.id in result.counts,
+        "places": result.places.of(rule.id),
+    }
+
+
+def _warnings(draft: DraftRule | None) -> list[str]:
+    return [f"{draft.warning}: it is saved by force alone"] if draft and draft.warning else []

@@ -1,0 +1,106 @@
+"""Trying WAF rules over HTTP: a made-up request in, the rules that it meets out."""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gatewall.api.operations import operation
+from gatewall.api.serializers import ShapedField, StrictInput
+from gatewall.api.views import ApiView
+from gatewall.engine.model import Action
+from gatewall.engine.snapshot import EnforcementMode
+from gatewall.engine.waf.rules import Category
+from gatewall.forwardauth.explanation import MadeUpRequest
+from gatewall.operations.explain_view import HeadersField, WireField
+from gatewall.operations.rule_shapes import PLACES
+from gatewall.operations.rule_trial import try_request
+from policies.serializers import WafRuleInput
+
+MAX_URI = 16_384
+MAX_BODY = 131_072  # more than rules look at, so that this can be tried as well
+_CLIENT, _HOST = "192.0.2.1", "localhost"
+_NOT_OF_A_RULE = frozenset({"force"})
+
+
+class RuleTrialInput(StrictInput):
+    """A made-up request and, if one is thought of, a rule that is not saved yet."""
+
+    uri = WireField(max_bytes=MAX_URI)
+    method = WireField(required=False)
+    host = WireField(required=False)
+    headers = HeadersField(required=False)
+    body = WireField(max_bytes=MAX_BODY, required=False)
+    rule = WafRuleInput(required=False)
+
+    def made_up(self) -> MadeUpRequest:
+        """Return the request that was made up; the input is valid."""
+        values = self.validated_data
+        return MadeUpRequest(
+            client=_CLIENT,
+            host=values.get("host", _HOST),
+            method=values.get("method", "GET"),
+            uri=values["uri"],
+            headers=values.get("headers", ()),
+        )
+
+    def sent_body(self) -> bytes | None:
+        """Return the body of the request."""
+        body = self.validated_data.get("body")
+        return None if body is None else str(body).encode("latin-1")
+
+    def draft(self) -> dict[str, Any] | None:
+        """Return the values of the rule that is thought of."""
+        rule = self.validated_data.get("rule")
+        return None if rule is None else {name: rule[name] for name in rule if name not in _NOT_OF_A_RULE}
+
+
+_CATEGORY = {"type": "string", "enum": [*Category]}
+_ACTION = {"type": "string", "enum": [*Action]}
+_FLAG, _NUMBER, _TEXT = {"type": "boolean"}, {"type": "integer"}, {"type": "string"}
+_SCORE = {"category": _CATEGORY, "block": _NUMBER, "monitor": _NUMBER}
+_RULE = {
+    "id": {"type": ["integer", "null"]},
+    "name": _TEXT,
+    "builtin": _FLAG,
+    "draft": _FLAG,
+    "category": _CATEGORY,
+    "score": _NUMBER,
+    "action": _ACTION,
+    "counts": _FLAG,
+    "places": PLACES,
+}
+
+
+def _all_of(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": {"type": "object", "properties": properties, "required": [*properties]}}
+
+
+class RuleTrialOutput(serializers.Serializer[Any]):
+    """The rules that match, where, what they count, and whether the WAF would refuse the request."""
+
+    blocked = serializers.BooleanField()
+    waf_mode = serializers.ChoiceField(choices=[*EnforcementMode])
+    waf_threshold = serializers.IntegerField()
+    scores = ShapedField(_all_of(_SCORE))
+    rules = ShapedField(_all_of(_RULE))
+    domain = serializers.CharField(allow_null=True)
+    fault = serializers.CharField(allow_null=True)
+    warnings = serializers.ListField(child=serializers.CharField())
+    policy_revision = serializers.IntegerField()
+
+
+class RuleTrial(ApiView):
+    """What the WAF makes of a request that nobody made."""
+
+    @operation(body=RuleTrialInput, answer=RuleTrialOutput)
+    def post(self, request: Request) -> Response:
+        """Try the WAF rules, and a rule that is not saved yet, on a made-up request."""
+        form = RuleTrialInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        try:
+            return Response(try_request(form.made_up(), form.sent_body(), form.draft()))
+        except ValidationError as error:
+            raise ValidationError({f"rule.{field}": words for field, words in error.error_dict.items()}) from None

@@ -1,0 +1,183 @@
+"""Databases of patterns, compiled once a host and kept as files. Pure.
+
+Compiling takes seconds, so nobody waits for it: who wants a scanner gets it from a thread, and has RE2
+until then. The first process compiles in a child of its own, the others wait for its file.
+"""
+
+import fcntl
+import hashlib
+import hmac
+import json
+import logging
+import os
+import platform
+import subprocess
+import sys
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from threading import Lock, Thread
+
+from gatewall.engine.waf.canaries import agrees
+from gatewall.engine.waf.scanning import Scanner
+from gatewall.engine.waf.vector import AVAILABLE, VERSION, DatabaseRefused, VectorScanner
+from gatewall.snapshot.pattern_process import CPU_SECONDS
+
+logger = logging.getLogger(__name__)
+
+_PURPOSE = b"gatewall compiled patterns 1\n"
+_SIGNATURE_BYTES = 32
+_KEPT_IN_MEMORY = 4
+_KEPT_FILES = 16
+_MAX_BYTES = 512 * 1024 * 1024
+_ROOT = Path(__file__).resolve().parents[2]
+NO_ENGINE = "there is no hyperscan for this machine: RE2 takes its place, and is slower"
+NOT_COMPILED = "patterns could not be compiled: RE2 takes their place"
+
+
+class PatternCache:
+    """Scanners from the folder of one host. A file counts only with our signature, on this processor."""
+
+    def __init__(self, folder: Path, key: bytes) -> None:
+        self._folder = folder
+        self._key = key
+        self._known: OrderedDict[str, Scanner] = OrderedDict()
+        self._lock = Lock()
+        self._failed: deque[str] = deque(maxlen=_KEPT_FILES)
+
+    @property
+    def trouble(self) -> str:
+        """Why somebody may have no scanner, empty where it is being compiled or is there."""
+        if not AVAILABLE:
+            return NO_ENGINE
+        return NOT_COMPILED if self._failed else ""
+
+    def want(self, patterns: Sequence[bytes], ready: Callable[[Scanner], None]) -> None:
+        """Call ``ready`` with a scanner for the patterns: at once if this process has it, else from a thread."""
+        if not AVAILABLE:
+            logger.warning("WAF: %s", NO_ENGINE)
+            return
+        name = name_of(patterns)
+        with self._lock:
+            scanner = self._known.get(name)
+        if scanner is not None:
+            ready(scanner)
+        else:
+            Thread(target=self._bring, args=(name, tuple(patterns), ready), name="patterns", daemon=True).start()
+
+    def _bring(self, name: str, patterns: tuple[bytes, ...], ready: Callable[[Scanner], None]) -> None:
+        try:
+            scanner = self.scanner(name, patterns)
+        except (DatabaseRefused, OSError, subprocess.SubprocessError) as error:
+            self._failed.append(name)
+            logger.error("WAF: %s: %s", NOT_COMPILED, error)  # noqa: TRY400 - the words say it
+        else:
+            with suppress(ValueError):
+                self._failed.remove(name)
+            ready(scanner)
+
+    def scanner(self, name: str, patterns: tuple[bytes, ...]) -> Scanner:
+        """Return the scanner for the patterns, which have this name; wait until it is compiled.
+
+        Raises DatabaseRefused, OSError, subprocess.SubprocessError.
+        """
+        with self._only_one(name):
+            found = self._loaded(name, patterns)
+            if found is None:
+                data = _compiled(patterns)
+                found = _checked(data, patterns)
+                self._keep(name, data)
+        with self._lock:
+            self._known[name] = found
+            while len(self._known) > _KEPT_IN_MEMORY:
+                self._known.popitem(last=False)
+        return found
+
+    def _loaded(self, name: str, patterns: tuple[bytes, ...]) -> Scanner | None:
+        """Return the scanner that is on disk, None if there is none that can be used."""
+        path = self._folder / name
+        try:
+            with path.open("rb") as file:
+                signed = file.read(_MAX_BYTES)
+            os.utime(path)  # in use: the sweep takes others
+        except FileNotFoundError:
+            return None
+        signature, data = signed[:_SIGNATURE_BYTES], signed[_SIGNATURE_BYTES:]
+        if not hmac.compare_digest(signature, self._signature(name, data)):
+            logger.warning("WAF: compiled patterns %s are not ours: they are compiled again", name[:12])
+            return None
+        try:
+            return _checked(data, patterns)
+        except DatabaseRefused as error:
+            logger.warning("WAF: compiled patterns %s cannot be used (%s): they are compiled again", name[:12], error)
+            return None
+
+    def _keep(self, name: str, data: bytes) -> None:
+        temporary = self._folder / f".{name}.{os.getpid()}"
+        temporary.write_bytes(self._signature(name, data) + data)
+        temporary.chmod(0o600)
+        temporary.replace(self._folder / name)
+        files = sorted((path for path in self._folder.iterdir() if not path.name.startswith(".")), key=_age)
+        for path in files[_KEPT_FILES:]:
+            path.unlink(missing_ok=True)
+
+    def _signature(self, name: str, data: bytes) -> bytes:
+        return hmac.digest(self._key, _PURPOSE + name.encode() + b"\n" + data, hashlib.sha256)
+
+    @contextmanager
+    def _only_one(self, name: str) -> Iterator[None]:
+        """Keep the other processes of this host from compiling the same."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(self._folder / f".{name[:2]}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def name_of(patterns: Sequence[bytes]) -> str:
+    """Return what the patterns, the engine's version and this processor are called together."""
+    digest = hashlib.sha256(f"{VERSION}\n{_processor()}\n".encode())
+    for pattern in patterns:
+        digest.update(b"%d:%b" % (len(pattern), pattern))
+    return digest.hexdigest()
+
+
+@cache
+def _processor() -> str:
+    """Return what this processor can do: a database is compiled for that."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return platform.machine()
+    features = next((line for line in lines if line.startswith(("flags", "Features"))), "")
+    return f"{platform.machine()} {features}"
+
+
+def _compiled(patterns: tuple[bytes, ...]) -> bytes:
+    child = subprocess.run(
+        [sys.executable, "-m", "gatewall.snapshot.pattern_process"],
+        input=json.dumps([pattern.decode("latin-1") for pattern in patterns]).encode(),
+        capture_output=True,
+        cwd=_ROOT,
+        timeout=2 * CPU_SECONDS,
+        check=False,
+    )
+    if child.returncode != 0:
+        raise DatabaseRefused(child.stderr.decode("utf-8", "replace").strip()[-300:] or f"exit code {child.returncode}")
+    return child.stdout
+
+
+def _checked(data: bytes, patterns: tuple[bytes, ...]) -> Scanner:
+    """Return the scanner, if it finds the canaries. Raises DatabaseRefused."""
+    scanner = VectorScanner.loaded(data)
+    if not agrees(scanner, patterns):
+        raise DatabaseRefused("it does not find what it was compiled for")
+    return scanner
+
+
+def _age(path: Path) -> float:
+    return -path.stat().st_mtime

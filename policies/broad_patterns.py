@@ -1,0 +1,105 @@
+"""Rules that match whatever is asked for: nearly always a slip, and one that shuts everybody out."""
+
+from dataclasses import replace
+from ipaddress import IPv4Address
+
+from gatewall.engine.hosts import Authority
+from gatewall.engine.model import AccessRequest, Action
+from gatewall.engine.waf.matcher import RuleSet
+from gatewall.engine.waf.patterns import compile_pattern
+from gatewall.engine.waf.rules import WafRule as EngineRule
+from gatewall.engine.waf.views import Views
+from gatewall.refusals import Conflict
+from policies.models import WafRule
+from policies.policy_source import engine_rule
+
+
+class MatchesEverything(Conflict):
+    """The rule would refuse ordinary requests, so it must be asked for by force."""
+
+    code = "matches-everything"
+
+
+def refuse_matching_everything(row: WafRule) -> None:
+    """Refuse a rule of one's own that is on, blocks, and matches everything. Raises MatchesEverything."""
+    if not row.enabled or row.builtin or row.action != Action.BLOCK:
+        return
+    if why := why_it_matches_everything(engine_rule(row)):
+        raise MatchesEverything(f"{row.name}: {why}; send force: true if you mean it")
+
+
+def why_it_matches_everything(rule: EngineRule) -> str:
+    """Return what is wrong with the rule's pattern, wherever the rule applies; empty if nothing is."""
+    if compile_pattern(rule.pattern, rule.operator)(b""):
+        return "the pattern matches an empty text, and with it perhaps any"
+    everywhere = RuleSet([replace(rule, domain=None, path_prefix=None, exclusions=(), builtin=False)])
+    seen = [request for request in _ORDINARY if _shows_something(request, rule)]
+    if seen and all(everywhere.inspect(request, None) for request in seen):
+        return "the pattern matches every one of a number of ordinary requests"
+    return ""
+
+
+def _shows_something(request: AccessRequest, rule: EngineRule) -> bool:
+    views = Views(request)
+    return any(value for target in rule.targets for _, value in views.of(target))
+
+
+def _ordinary(line: str, host: str, agent: str, *, referer: str, cookie: str, body: bytes | None) -> AccessRequest:
+    method, _, uri = line.partition(" ")
+    name, _, value = cookie.partition("=")
+    sent = (("accept", "*/*"), ("user-agent", agent), ("referer", referer), ("cookie", cookie))
+    return AccessRequest(
+        at=0.0,
+        client=IPv4Address("192.0.2.1"),
+        authority=Authority.parse(host),
+        method=method,
+        uri=uri,
+        headers=sent,
+        cookies=((name, value),),
+        body=body,
+    )
+
+
+# Unlike each other in every part, so that only what matches nearly anything matches all of them.
+_ORDINARY = (
+    _ordinary(
+        "GET /index.html",
+        "www.example.com",
+        "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36",
+        referer="https://www.example.com/",
+        cookie="theme=dark",
+        body=None,
+    ),
+    _ordinary(
+        "POST /Reports/2026?page=2&sort=name",
+        "192.0.2.10:8443",
+        "curl/8.5.0",
+        referer="http://192.0.2.10/a?b=c",
+        cookie="visits=12",
+        body=b"name=Anna&age=41",
+    ),
+    _ordinary(
+        "HEAD /static/app.js?v=9",
+        "shop",
+        "okhttp/4.12",
+        referer="android-app://org.shop",
+        cookie="consent=1",
+        body=None,
+    ),
+    _ordinary(
+        "PUT /api/v1/items/17?fields=id%2Cname",
+        "intranet.test",
+        "git/2.47.1",
+        referer="https://intranet.test/items/17",
+        cookie="lang=en-GB",
+        body=b'{"id": 17, "on": true}',
+    ),
+    _ordinary(
+        "OPTIONS /Q?hello",
+        "[2001:db8::1]",
+        "Wget/1.21",
+        referer="https://search.invalid/?q=blue+bicycle",
+        cookie="cart=empty",
+        body=b"plain text",
+    ),
+)

@@ -1,0 +1,45 @@
+"""A WAF rule as somebody thinks of it, before it is saved. Reads only."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from gatewall.engine.model import Action
+from gatewall.engine.waf.rules import WafRule as EngineRule
+from policies.broad_patterns import why_it_matches_everything
+from policies.models import WafRule
+from policies.policy_source import engine_rule
+from policies.validators import validate_pattern
+
+
+@dataclass(frozen=True, slots=True)
+class DraftRule:
+    """The rule as the engine would run it, None if it is switched off; its id is that of the rule it replaces, or 0.
+
+    ``warning`` says why saving it would take force, empty if it would not.
+    """
+
+    rule: EngineRule | None
+    replaces: int | None
+    warning: str
+
+
+def draft_rule(values: dict[str, Any]) -> DraftRule:
+    """Return the rule that these values would make; in the place of the custom rule of this name, if there is one.
+
+    Raises ValidationError.
+    """
+    saved = WafRule.objects.filter(name=values["name"]).first()
+    if saved is not None and saved.builtin:
+        raise ValidationError({"name": ValidationError("a built-in rule has this name", code="builtin-rule")})
+    row = WafRule(**values)
+    row.full_clean(validate_unique=False, validate_constraints=False)
+    try:
+        validate_pattern(row.pattern, row.operator)
+    except ValidationError as error:
+        raise ValidationError({"pattern": error}) from None
+    row.pk = saved.pk if saved else 0
+    rule = engine_rule(row)
+    warning = why_it_matches_everything(rule) if row.action == Action.BLOCK else ""
+    return DraftRule(rule if row.enabled else None, row.pk or None, warning)

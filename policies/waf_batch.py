@@ -1,0 +1,46 @@
+"""Many WAF rules at once."""
+
+from django.db.models import QuerySet
+
+from gatewall import revisions
+from gatewall.changes import difference
+from gatewall.engine.model import Action
+from gatewall.engine.segments import Segment
+from policies import rows
+from policies.broad_patterns import refuse_matching_everything
+from policies.models import WafRule
+
+_BATCH = 500
+
+
+@revisions.one_at_a_time
+def change_waf_rules(
+    chosen: QuerySet[WafRule],
+    *,
+    actor: str,
+    enabled: bool | None = None,
+    action: Action | None = None,
+    force: bool = False,
+) -> int:
+    """Switch the chosen rules on or off, or have them block or monitor; None leaves that as it is.
+
+    All of them change, in one revision, or none does. Returns how many were not so already.
+
+    Raises MatchesEverything for a rule that would refuse every request, unless by force.
+    """
+    wanted = {"enabled": enabled, "action": None if action is None else action.value}
+    values = {name: value for name, value in wanted.items() if value is not None}
+    differing = list(chosen.exclude(**values).select_related("domain")) if values else []
+    changes = []
+    for rule in differing:
+        before = rows.described(rule)
+        for name, value in values.items():
+            setattr(rule, name, value)
+        if not force:
+            refuse_matching_everything(rule)
+        changes.append(difference(before, rows.described(rule)))
+    for start in range(0, len(differing), _BATCH):
+        WafRule.objects.filter(pk__in=[rule.pk for rule in differing[start : start + _BATCH]]).update(**values)
+    if changes:
+        revisions.advance(Segment.WAF_RULES, actor=actor, changes=changes)
+    return len(changes)

@@ -1,0 +1,12 @@
+"""Rules that are tried, and where an answer of ``POST /waf-rules/test`` says that one matched."""
+
+from policies import services
+
+
+def rule(name="mine", pattern="attack", **values):
+    return services.create_waf_rule(actor="alice", name=name, pattern=pattern, **values)
+
+
+def places(answer, name="mine"):
+    (found,) = (each["places"] for each in answer["rules"] if each["name"] == name)
+    return found

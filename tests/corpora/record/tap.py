@@ -1,0 +1,134 @@
+"""A server on loopback that writes down every request; it answers itself, or passes on what another server answers."""
+
+import http.client
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+PATIENCE = 60
+_OF_THE_CONNECTION = {"connection", "keep-alive", "transfer-encoding", "content-length"}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One request as it was on the wire: latin-1 texts, headers in their order."""
+
+    session: str
+    method: str
+    uri: str
+    headers: tuple[tuple[str, str], ...]
+
+
+@dataclass
+class Reply:
+    """What a tap answers that has no server behind it."""
+
+    status: int = 200
+    kind: str = "application/json"
+    body: bytes = b"{}"
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+Answer = Callable[[str, str, bytes], Reply]
+
+
+class Tape:
+    """All requests seen, in their order."""
+
+    def __init__(self) -> None:
+        self.seen: list[Seen] = []
+
+    @contextmanager
+    def listening(self, session: str, *, upstream: int | None = None, answer: Answer | None = None) -> Iterator[int]:
+        """Yield the port of a tap before the upstream port, or of one that answers by itself."""
+        tape = self
+
+        class Handler(_Handler):
+            def note(self) -> None:
+                tape.seen.append(Seen(session, self.command, self.path, tuple(self.headers.items())))
+
+            def reply(self, body: bytes) -> Reply:
+                if upstream is None:
+                    return (answer or _empty)(self.command, self.path, body)
+                return self.passed_on(upstream, body)
+
+        server = _Server(("127.0.0.1", 0), Handler)
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            server.server_close()
+
+
+def _empty(method: str, uri: str, body: bytes) -> Reply:
+    return Reply()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hangs up is none of our business."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = PATIENCE
+
+    def note(self) -> None:
+        raise NotImplementedError
+
+    def reply(self, body: bytes) -> Reply:
+        raise NotImplementedError
+
+    def handle_any(self) -> None:
+        self.note()
+        reply = self.reply(self.read_body())
+        self.send_response_only(reply.status)
+        for name, value in reply.headers.items():
+            if name.lower() not in _OF_THE_CONNECTION:
+                self.send_header(name, value)
+        if "content-type" not in {name.lower() for name in reply.headers}:
+            self.send_header("Content-Type", reply.kind)
+        self.send_header("Content-Length", str(len(reply.body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(reply.body)
+
+    def __getattr__(self, name: str) -> Callable[[], None]:
+        """Any method: WebDAV has a dozen."""
+        if name.startswith("do_"):
+            return self.handle_any
+        raise AttributeError(name)
+
+    def read_body(self) -> bytes:
+        if self.headers.get("Expect", "").lower() == "100-continue":
+            pass  # http.server has answered that
+        if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
+            parts = []
+            while size := int(self.rfile.readline().split(b";")[0], 16):
+                parts.append(self.rfile.read(size))
+                self.rfile.readline()
+            self.rfile.readline()
+            return b"".join(parts)
+        return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+
+    def passed_on(self, port: int, body: bytes) -> Reply:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        try:
+            connection.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
+            for name, value in self.headers.items():
+                if name.lower() not in {*_OF_THE_CONNECTION, "expect"}:
+                    connection.putheader(name, value)
+            connection.putheader("Content-Length", str(len(body)))
+            connection.endheaders(body)
+            response = connection.getresponse()
+            return Reply(response.status, "", response.read(), dict(response.getheaders()))
+        finally:
+            connection.close()
+
+    def log_message(self, *arguments: object) -> None:
+        """Say nothing: the tape is the log."""

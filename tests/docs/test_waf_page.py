@@ -1,0 +1,27 @@
+"""docs/waf.md says of every built-in rule what the rule says."""
+
+from pathlib import Path
+
+from gatewall.engine.waf.builtin import BUILTIN_RULES
+from gatewall.engine.waf.reading import MAX_BODY, MAX_HEADER, MAX_HEADERS, MAX_SEPARATE, MAX_URI
+
+PAGE = (Path(__file__).parents[2] / "docs" / "waf.md").read_text()
+
+
+def row(rule):
+    targets = ", ".join(target.value for target in rule.targets)
+    return f"| `{rule.key}` | {rule.category} | {rule.severity} | {rule.score} | {targets} | {rule.reason} |"
+
+
+def test_every_rule_has_its_row_and_nothing_else_has():
+    rows = [line for line in PAGE.splitlines() if line.startswith("| `") and line.count("|") == 7]
+
+    assert rows == [row(rule) for rule in BUILTIN_RULES]
+
+
+def test_bounds_are_those_of_the_code():
+    kib = 1024
+    assert (32 * kib, 8 * kib, 64 * kib, 64 * kib, 256) == (MAX_URI, MAX_HEADER, MAX_HEADERS, MAX_BODY, MAX_SEPARATE)
+    assert "32 KiB of URI" in PAGE
+    assert "8 KiB a header" in PAGE
+    assert "256 arguments" in PAGE

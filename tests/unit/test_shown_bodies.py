@@ -1,0 +1,187 @@
+"""How much of a visitor's body is read, what it is packed in, and what of it is text."""
+
+import gzip
+import os
+import zlib
+
+import pytest
+
+from gatewall.engine.waf import body_texts
+from gatewall.engine.waf.reading import MAX_BODY
+from gatewall.forwardauth import bodies, subrequest
+from gatewall.forwardauth.bodies import Body
+from gatewall.forwardauth.subrequest import Subrequest
+from tests.cast import NOW, PROXY, TRUSTED
+from tests.unit.dialects import TONGUES
+
+TEXT = b"q=" + b"x" * 500
+
+
+@pytest.mark.parametrize(
+    ("headers", "sent"),
+    [
+        ({}, False),
+        ({"content-length": "0"}, False),
+        ({"content-length": "7"}, True),
+        ({"transfer-encoding": "chunked"}, True),
+    ],
+)
+def test_a_body_is_looked_for_where_the_headers_name_one(headers, sent):
+    assert bodies.is_sent(headers) is sent
+
+
+@pytest.mark.parametrize(
+    ("size", "headers", "ended", "expected"),
+    [
+        (7, {"content-length": "7"}, True, Body(b"x" * 7)),
+        (7, {"transfer-encoding": "chunked"}, True, Body(b"x" * 7)),
+        (MAX_BODY, {"content-length": str(MAX_BODY)}, True, Body(b"x" * MAX_BODY)),
+        (0, {"transfer-encoding": "chunked"}, True, None),
+        (7, {"content-length": "8"}, True, Body(b"x" * 7, whole=False)),
+        (7, {"content-length": "07"}, True, Body(b"x" * 7, whole=False)),
+        (0, {"content-length": "8"}, True, Body(b"", whole=False)),
+        (7, {"transfer-encoding": "chunked"}, False, Body(b"x" * 7, whole=False)),
+        (MAX_BODY + 1, {"content-length": str(MAX_BODY + 1)}, True, Body(b"x" * MAX_BODY, whole=False)),
+        (MAX_BODY + 1, {"transfer-encoding": "chunked"}, False, Body(b"x" * MAX_BODY, whole=False)),
+    ],
+)
+def test_what_was_read_is_a_body_that_says_whether_it_is_whole(size, headers, ended, expected):
+    assert bodies.of_read(b"x" * size, headers, ended=ended) == expected
+
+
+@pytest.mark.parametrize(
+    ("packed", "coding", "expected"),
+    [
+        (Body(TEXT), "", Body(TEXT)),
+        (Body(TEXT), " Identity,", Body(TEXT)),
+        (Body(gzip.compress(TEXT)), "GZIP", Body(TEXT)),
+        (Body(gzip.compress(TEXT)), "x-gzip", Body(TEXT)),
+        (Body(zlib.compress(TEXT)), "deflate", Body(TEXT)),
+        (Body(gzip.compress(TEXT), whole=False), "gzip", Body(TEXT, whole=False)),
+        (Body(gzip.compress(TEXT)[:-4]), "gzip", Body(TEXT, whole=False)),
+        (Body(gzip.compress(TEXT) + b"more"), "gzip", Body(TEXT, whole=False)),
+        (Body(TEXT), "gzip", Body(TEXT, whole=False)),
+        (Body(TEXT), "br", Body(TEXT, whole=False)),
+        (Body(gzip.compress(gzip.compress(TEXT))), "gzip, gzip", Body(gzip.compress(gzip.compress(TEXT)), whole=False)),
+        (Body(gzip.compress(b"x" * MAX_BODY)), "gzip", Body(b"x" * MAX_BODY)),
+        (Body(gzip.compress(b"x" * (MAX_BODY + 1))), "gzip", Body(b"x" * MAX_BODY, whole=False)),
+        (Body(gzip.compress(bytes(10**8))[:MAX_BODY]), "gzip", Body(bytes(MAX_BODY), whole=False)),
+    ],
+)
+def test_a_packed_body_is_seen_as_the_site_reads_it(packed, coding, expected):
+    assert bodies.unpacked(packed, coding) == expected
+
+
+def test_a_body_is_not_printed():
+    body = Body(b"password=hunter2")
+    request = subrequest.forward(Subrequest(PROXY, "http", {}, body=body), TRUSTED, NOW)
+
+    assert "hunter2" not in repr((body, request, Subrequest(PROXY, "http", {}, body=body)))
+
+
+@pytest.mark.parametrize("dialect", ["forward", "envoy"])
+def test_body_is_a_visible_part_of_the_request(dialect):
+    tongue = TONGUES[dialect]
+    parts = tongue.write("1.2.3.4", "office.example", "https", "POST", "/")
+
+    def ask(body, **headers):
+        sent = Subrequest(
+            PROXY, "http", parts["headers"] | headers, parts.get("method", "GET"), parts.get("target", "/"), body
+        )
+        return tongue.parse(sent, TRUSTED, NOW)
+
+    shown, none = ask(Body(b"a=1")), ask(None)
+    assert (shown.body, shown.body_is_whole, shown.visible - none.visible) == (b"a=1", True, {"body"})
+    assert (none.body, none.body_is_whole) == (None, True)
+    assert ask(Body(b"a=1", whole=False)).body_is_whole is False
+    assert ask(Body(gzip.compress(b"a=1")), **{"content-encoding": "gzip"}).body == b"a=1"
+    assert ask(Body(b"a=1"), **{"content-encoding": "gzip\nbr"}).body_is_whole is False
+    assert ask(Body(b"a=1"), **{"x-envoy-auth-partial-body": "true"}).body_is_whole is False
+    assert ask(Body(b"a=1"), **{"x-envoy-auth-partial-body": "false"}).body_is_whole is True
+
+
+# What of it is text.
+
+FILE = 'Content-Disposition: form-data; name="f"; filename="a.png"'
+PACKED = bytes(range(256)).decode("latin-1")
+
+
+def test_parts_of_a_form_are_told_apart_by_its_boundary():
+    text = f'--b\r\nA: "1"\r\nB: 2\r\n\r\none\r\n\r\nmore\r\n--b\r\n{FILE}\r\n\r\ntwo\r\n--b--\r\n'
+
+    found = body_texts.of_multipart(text, 'multipart/form-data; boundary="b"; x=1')
+
+    assert found == [("", ""), ('A: "1"\r\nB: 2', "one\r\n\r\nmore"), (FILE, "two"), ("--", "")]
+    assert body_texts.of_multipart("a\r\n\r\nb", "multipart/form-data") == [("a", "b")]
+    assert body_texts.of_multipart("a--bXa--XbX", "multipart/form-data; boundary=XbX") == [("a--bXa", ""), ("", "")]
+
+
+def test_parts_behind_the_last_belong_to_it():
+    found = body_texts.of_multipart("--bx" * 100, "multipart/form-data; boundary=b")
+
+    assert body_texts.MAX_PARTS == 64
+    assert len(found) == body_texts.MAX_PARTS + 1
+    assert found[-1][0].count("x") == 100 - body_texts.MAX_PARTS + 1
+
+
+def test_of_a_file_that_is_no_text_its_long_runs_are_read():
+    shell = "<?php system($_GET['c']); ?>"
+
+    assert body_texts.readable(f"\x00{shell}\x01{'y' * 23}\xff{'z' * 24}\x7f") == f"{shell}\x02{'z' * 24}"
+    assert body_texts.of_multipart(f"--b\r\n{FILE}\r\n\r\n\xff{PACKED}", "; boundary=b")[1][1] == "".join(
+        map(chr, range(32, 127))
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "read"),
+    [
+        ("\xff" + "z" * 24, "z" * 24),
+        ("z" * 24 + "\xff", "z" * 24 + "\xff"),
+        ("z" * 24 + "\xffabc", "z" * 24),
+        ("\xff" + "y" * 12 + "\t" + "z" * 11, "y" * 12 + "\t" + "z" * 11),
+        ("\xff" + "y" * 12 + "\n" + "z" * 11, ""),
+    ],
+)
+def test_a_file_is_text_if_it_is_utf_8_up_to_a_character_that_was_cut(content, read):
+    assert body_texts.readable(content) == read
+
+
+def test_a_part_that_is_no_file_is_read_whole():
+    assert body_texts.of_multipart(f"--b\r\nX: y\r\n\r\n\xff{PACKED}", "; boundary=b")[1] == ("X: y", f"\xff{PACKED}")
+
+
+@pytest.mark.parametrize("text", ["", "a\nb", "\u00e9t\u00e9 " * 100, "\x7f\x01"])
+def test_text_in_utf_8_is_read_whole(text):
+    sent = text.encode().decode("latin-1")
+
+    assert body_texts.readable(sent) == sent
+
+
+def test_text_may_be_cut_within_a_character():
+    for size in range(1, 4):
+        text = ("x" * 30 + "\U0001f600").encode()[: 30 + size].decode("latin-1")
+        assert body_texts.readable(text) == text
+
+
+@pytest.mark.parametrize(
+    ("media_type", "whole"),
+    [
+        ("", True),
+        ("text/plain", True),
+        ("application/json", True),
+        ("application/xml", True),
+        ("application/xhtml+xml; q", True),
+        ("application/javascript", True),
+        ("application/soap+xml", True),
+        ("application/ld+json", True),
+        ("application/octet-stream", False),
+        ("image/png", False),
+    ],
+)
+def test_a_type_of_text_is_read_whole_whatever_is_in_it(media_type, whole):
+    assert (body_texts.of_other("\x00short", media_type) == "\x00short") is whole
+
+
+def test_packed_files_hold_no_text_that_looks_like_an_attack():
+    assert body_texts.readable(zlib.compress(os.urandom(60_000)).decode("latin-1")) == ""

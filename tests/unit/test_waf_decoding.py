@@ -1,0 +1,230 @@
+"""Undoing encodings: it ends, it shrinks, it is done when it is done; and what it shows of a request."""
+
+import time
+from base64 import b64encode
+from urllib.parse import quote, unquote_to_bytes
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gatewall.engine.waf.decoding import ROUNDS, _bytes_decoded, base64_decoded, loosened, percent_decoded, unquoted
+from gatewall.engine.waf.judge import builtin_rules, request_of
+from gatewall.engine.waf.matcher import RuleSet
+from gatewall.engine.waf.reading import MAX_SEPARATE, values_of
+from gatewall.engine.waf.rules import Target
+from tests.cast import a_request
+
+RULES = RuleSet(builtin_rules())
+BYTES = st.binary(max_size=60).map(lambda data: data.decode("latin-1"))
+WRAPPED = st.text("ab%25uU0cfFe&;#x\\/*!'\"$ {}<\0\n\xc0\xef\xbc", max_size=40)
+
+
+@given(BYTES | WRAPPED)
+def test_nothing_grows(text):
+    for undo in (percent_decoded, loosened, unquoted):
+        assert len(undo(text)) <= len(text)
+
+
+@given(st.binary(max_size=40) | st.text("%2f\\\nx0", max_size=30).map(str.encode))
+@example(b"%5c%0a\\\n%")
+def test_decoding_in_c_is_that_of_the_library(data):
+    assert _bytes_decoded(data) == unquote_to_bytes(data)
+
+
+@given(st.text("ab <'\xe9", max_size=20), st.integers(0, ROUNDS))
+def test_percent_encoding_is_undone_as_often_as_it_is_looked_for(text, rounds):
+    encoded = text
+    for _ in range(rounds):
+        encoded = quote(encoded.encode("latin-1"), safe="")
+
+    assert percent_decoded(encoded) == text
+    assert percent_decoded(percent_decoded(encoded)) == text
+
+
+@given(BYTES | WRAPPED)
+def test_percent_decoding_ends_at_text_that_it_leaves_alone_or_at_its_bound(text):
+    for _ in range(len(text) + 1):
+        text = percent_decoded(text)
+
+    assert percent_decoded(text) == text
+
+
+@given(BYTES | WRAPPED)
+def test_what_is_seen_of_any_request_is_bounded(text):
+    values = values_of(a_request(uri=f"/{text}?{text}={text}", headers={"x": text}, cookies={text: text}, body=None))
+
+    assert sum(len(value) for _, _, value in values) <= 60 * (len(text) + 10)
+    assert not any("\n" in value for _, _, value in values)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("%3Ca%3E", "<a>"),
+        ("%253Ca", "<a"),
+        ("%u003ca", "<a"),
+        ("%uff1ca", "<a"),
+        ("%u4e2da", "?a"),
+        ("%u00zz", "%u00zz"),
+        ("%", "%"),
+        ("100%", "100%"),
+    ],
+)
+def test_percent_decoding_reads(text, read):
+    assert percent_decoded(text) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("&lt;a&#62;&#x26;", "<a>&"),
+        ("&#x4e2d;", "?"),
+        (r"\x3ca\u003e\u{3c}\74\074", r"<a><\74<"),
+        (r"\xzz\u00\u{zz}\u{3c\q", r"\xzz\u00\u{zz}\u{3c\q"),
+        ("union/**/select", "union select"),
+        ("/*!50000union*/x", " unionx"),
+        ("a/*b", "a/*b"),
+        ("scr\0ipt", "script"),
+        ("\xef\xbc\x9cscript", "<script"),
+        ("plain", "plain"),
+    ],
+)
+def test_loosening_reads(text, read):
+    assert loosened(text) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [("c'a't", "cat"), ('w"h"o', "who"), ("c\\at", "cat"), ("who$@ami", "whoami"), ("a${IFS}b", "a b")],
+)
+def test_unquoting_reads_what_a_shell_reads(text, read):
+    assert unquoted(text) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        (b64encode(b"<script>alert").decode(), "<script>alert"),
+        (b64encode(b"<script>alert").decode().rstrip("="), "<script>alert"),
+        (b64encode(b"??>>~~<script>??").decode().replace("+", "-").replace("/", "_"), "??>>~~<script>??"),
+        (b64encode(bytes(range(128, 160))).decode(), None),
+        ("short", None),
+        ("not base64 at all", None),
+        ("a" * 13, None),
+        ("====" * 4, ""),
+    ],
+)
+def test_base64_is_read_where_it_says_something(text, read):
+    assert base64_decoded(text) == read
+
+
+def seen(target, **parts):
+    return [value for where, _, value in values_of(a_request(**parts)) if where is target]
+
+
+def test_argument_is_seen_through_base64_and_json_and_both():
+    inner = b64encode(b"<script>alert(1)</script>").decode()
+
+    assert "<script>alert(1)</script>" in seen(Target.ARGS, uri=f"/?a={inner}")
+    assert "<script>alert(1)</script>" in seen(Target.ARGS, uri=f'/?a={{"b":["{inner}"]}}')
+    assert "<script>alert(1)</script>" in seen(Target.PATH, uri=f"/x/{inner}")
+
+
+def test_looking_through_has_an_end():
+    text = "<script>alert(1)</script>"
+    for _ in range(3):
+        text = b64encode(text.encode()).decode()
+    assert "<script>alert(1)</script>" in seen(Target.ARGS, uri=f"/?a={text}")
+
+    text = b64encode(text.encode()).decode()
+    assert "<script>alert(1)</script>" not in seen(Target.ARGS, uri=f"/?a={text}")
+
+
+def test_name_of_an_argument_is_looked_at_unless_it_is_a_word():
+    assert seen(Target.ARG_NAMES, uri="/?page=1&user_id=2&__proto__=3&a[$ne]=4") == ["__proto__", "a[$ne]"]
+
+
+def test_json_of_numbers_has_nothing_to_look_at():
+    assert seen(Target.ARGS, uri='/?a=[1,2,null,{"b":true}]') == ['[1,2,null,{"b":true}]', "[1,2,null,{b:true}]", "b"]
+
+
+def test_cookies_are_not_looked_at_as_a_header():
+    assert seen(Target.HEADERS, headers={"cookie": "a=<b>"}, cookies={"a": "<b>"}) == []
+
+
+@pytest.mark.parametrize("text", ["{", "[" * 5000, '{"a":', "[1,2", "{}"])
+def test_what_is_no_json_is_seen_as_it_is(text):
+    assert text in seen(Target.ARGS, uri=f"/?a={text}")
+
+
+def test_headers_that_browsers_fill_in_are_not_looked_at_and_others_are():
+    headers = {"accept": "*/*", "sec-fetch-mode": "navigate", "x-a": "b", "accept-language": "../../x"}
+
+    assert seen(Target.HEADERS, headers=headers) == ["x-a: b", "accept-language: ../../x"]
+
+
+def test_referer_shows_its_query_and_an_odd_address():
+    assert seen(Target.REFERER, headers={"referer": "https://a.test/b?c=<d>"}) == ["<d>"]
+    assert seen(Target.REFERER, headers={"referer": "https://a.test/<b>"}) == ["https://a.test/<b>"]
+    assert seen(Target.REFERER, headers={"referer": "https://a.test/b"}) == []
+
+
+def test_cookie_that_is_a_token_is_not_looked_at():
+    assert seen(Target.COOKIES, cookies={"a": "abc-123_4.5", "b": "x y", "c<": "1"}) == ["x y", "c<"]
+
+
+BODIES = [
+    ("application/x-www-form-urlencoded", b"a=%3Cb%3E", "<b>"),
+    ("application/json", b'{"a": ["<b>"]}', "<b>"),
+    ("multipart/form-data; boundary=x", b'--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n<b>\r\n--x--', "<b>"),
+    ("multipart/form-data", b"<b>", "<b>"),
+    ("text/plain", b"<b>", "<b>"),
+    ("", b"{<b>", "{<b>"),
+]
+
+
+@pytest.mark.parametrize(("media_type", "body", "value"), BODIES)
+def test_body_is_read_as_what_it_says_it_is(media_type, body, value):
+    assert value in seen(Target.BODY, headers={"content-type": media_type}, body=body)
+
+
+# Bad input: an answer in bounded time, and a word about what was not looked at.
+
+
+def names(uri="/", headers=(), body=None):
+    found = RULES.inspect(request_of(b"GET", uri.encode("latin-1"), headers, body), None)
+    return {rule.name for rule in found}
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "/?a=\0",
+        "/?a=\xff\xfe\x80",
+        "/%c0%ae%c0%ae/%00",
+        "/?" + "&".join(f"a{number}={number}" for number in range(10_000)),
+        "/?a=" + "<" * 1_048_576,
+        "/?a=" + "%25" * 10_000,
+        "/?a=" + "/*" * 16_000,
+        "/?a=" + "\\u003c" * 5_000,
+        "/?a=" + "[" * 30_000,
+    ],
+)
+def test_bad_input_has_an_answer_in_bounded_time(uri):
+    began = time.process_time()
+    names(uri)
+
+    assert time.process_time() - began < 5
+
+
+def test_what_is_too_long_is_said_not_to_have_been_looked_at():
+    assert "protocol-not-inspected" in names("/?a=" + "x" * 40_000)
+    assert "protocol-not-inspected" in names(headers=[(b"x-a", b"y" * 9_000)])
+    assert "protocol-not-inspected" in names(headers=[(b"x-%d" % each, b"y" * 8_000) for each in range(20)])
+    assert "protocol-not-inspected" in names(body=b"x" * 70_000)
+    assert "protocol-not-inspected" not in names("/?a=" + "x" * 30_000, [(b"x-a", b"y" * 8_000)], b"x" * 60_000)
+
+
+def test_attack_behind_very_many_arguments_is_seen():
+    assert "xss-script-tag" in names("/?" + "&".join(["a=1"] * (2 * MAX_SEPARATE)) + "&b=<script>")

@@ -1,0 +1,116 @@
+"""A long attack in the URI is refused by its beginning: the same answer, some of the rules, a word about the rest."""
+
+from dataclasses import replace
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewall.engine.facts import Facts
+from gatewall.engine.model import Action
+from gatewall.engine.snapshot import EnforcementMode
+from gatewall.engine.waf.judge import THRESHOLD, Judge, builtin_rules
+from gatewall.engine.waf.matcher import RuleSet
+from gatewall.engine.waf.reading import BEGINNING, LONG_URI
+from gatewall.engine.waf.rules import Exclusion
+from gatewall.engine.waf.vector import AVAILABLE, CompiledNow
+from tests.cast import a_policy, a_request, a_rule
+
+BUILTIN = builtin_rules()
+REST = "protocol-not-inspected"
+PADDING = "&b=" + "x" * (LONG_URI + 1)
+ATTACK = "/?a=<script>alert(1)</script>" + PADDING
+
+
+@pytest.fixture(scope="module", params=["re2", "hyperscan"])
+def rules(request):
+    if request.param == "hyperscan" and not AVAILABLE:
+        pytest.skip("there is no hyperscan for this machine")
+    return RuleSet(BUILTIN, CompiledNow() if request.param == "hyperscan" else None)
+
+
+def names(rules, uri, stop_at=THRESHOLD):
+    return {rule.name for rule in rules.inspect(a_request(uri=uri), None, stop_at)}
+
+
+def refuses(found):
+    return any(sum(each.score for each in found if each.category == rule.category) >= THRESHOLD for rule in found)
+
+
+PIECES = "<script>|' or 1=1|select |a|&|=|/|..|%|25|%3c|%253cscript|%0a|\n|+|'|/*|&lt;|\\x3c|;cat /etc|$(id)|union"
+WORDS = st.sampled_from([*PIECES.split("|"), "x" * 60, quote(quote("<svg/onload=alert(1)>"))])
+
+
+@given(st.lists(WORDS, min_size=1, max_size=60), st.integers(0, 40))
+def test_answer_is_that_of_the_whole_request_and_every_rule_matches_it(rules, pieces, shift):
+    uri = ("/" + "y" * shift + "?a=" + "".join(pieces)).ljust(BEGINNING, "z") + PADDING
+    request = a_request(uri=uri)
+    whole, early = rules.inspect(request, None), rules.inspect(request, None, THRESHOLD)
+
+    assert {rule.name for rule in early} - {REST} <= {rule.name for rule in whole}
+    assert refuses(early) == refuses(whole)
+
+
+def test_rules_behind_the_beginning_are_not_named_and_the_rest_is_said_not_to_be_looked_at(rules):
+    behind = ATTACK + "&c=../../etc/passwd"
+
+    assert {"traversal-dot-dot", "xss-script-tag"} <= names(rules, behind, stop_at=0)
+    assert "traversal-dot-dot" not in names(rules, behind)
+    assert {"xss-script-tag", REST} <= names(rules, behind)
+
+
+def test_attack_behind_the_beginning_is_found(rules):
+    assert "traversal-dot-dot" in names(rules, f"/?{PADDING}&c=../../etc/passwd")
+
+
+def test_short_request_names_every_rule(rules):
+    assert names(rules, "/?a=<script>&b=../../etc/passwd") == names(rules, "/?a=<script>&b=../../etc/passwd", stop_at=0)
+
+
+@pytest.mark.parametrize("text", ["'", "%2", "%252", "..", "%25u003"])
+def test_end_of_what_is_looked_at_is_no_end_of_a_value(rules, text):
+    start = "/?a=" + "x" * (BEGINNING - 4 - len(text)) + text
+
+    assert names(rules, start + "x" * LONG_URI) == names(rules, start + "x" * LONG_URI, stop_at=0)
+
+
+def test_rules_that_only_monitor_stop_nothing():
+    rules = RuleSet([replace(rule, action=Action.MONITOR) for rule in BUILTIN])
+
+    assert names(rules, ATTACK + "&c=../../etc/passwd") == names(rules, ATTACK + "&c=../../etc/passwd", stop_at=0)
+
+
+def test_exclusion_holds_in_the_beginning():
+    rules = RuleSet([replace(rule, exclusions=(Exclusion(argument="a"),)) for rule in BUILTIN])
+
+    assert names(rules, ATTACK) == set()
+
+
+def test_rule_of_another_domain_stops_nothing():
+    rules = RuleSet([replace(rule, domain="shop.example") for rule in BUILTIN])
+
+    assert names(rules, ATTACK) == set()
+
+
+def test_scores_below_the_threshold_stop_nothing():
+    together = RuleSet([*BUILTIN, a_rule("needle", id=1000)])
+
+    assert "needle" in names(together, ATTACK + "needle", stop_at=1000)
+    assert "needle" not in names(together, ATTACK + "needle")
+
+
+@pytest.mark.parametrize(("mode", "stops"), [(EnforcementMode.BLOCK, True), (EnforcementMode.MONITOR, False)])
+def test_step_looks_at_everything_unless_it_refuses(mode, stops):
+    policy = a_policy(rules=BUILTIN, waf_mode=mode)
+    found = {rule.name for rule in Facts(a_request(uri=ATTACK + "&c=../../x"), policy, None).matching_rules()}
+
+    assert (REST in found) is stops
+    assert ("traversal-dot-dot" in found) is not stops
+
+
+def test_judge_says_of_a_long_attack_what_it_says_of_a_short_one():
+    judge = Judge()
+
+    assert judge(b"GET", ATTACK.encode(), [])
+    assert not judge(b"GET", PADDING.encode(), [])

@@ -1,0 +1,189 @@
+"""What health says of the WAF's engine, and what happens to an engine that does not find what it must."""
+
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from gatewall.engine.waf import builtin_matcher, canaries
+from gatewall.engine.waf.builtin_matcher import PATTERNS
+from gatewall.engine.waf.judge import builtin_rules
+from gatewall.engine.waf.matcher import DISTRUSTED, WAITING, RuleSet
+from gatewall.engine.waf.patterns import PatternRefused
+from gatewall.engine.waf.scanning import OneByOne
+from gatewall.engine.waf.vector import AVAILABLE, CompiledNow, VectorScanner
+from gatewall.forwardauth.waf_state import waf_checks
+from gatewall.snapshot import pattern_cache
+from gatewall.snapshot.pattern_cache import NO_ENGINE, NOT_COMPILED, PatternCache
+from gatewall.snapshot.published import PublishedPolicies
+from tests.cast import a_request, a_rule
+from tests.unit.publications import publish, some_files
+
+BASE = Path(__file__).resolve().parents[2]
+ATTACK = a_request(uri="/?id=1%27%20UNION%20SELECT%20password%20FROM%20users--")
+SOME = [a_rule(f"attack{number}", id=number) for number in range(20)]
+needs_hyperscan = pytest.mark.skipif(not AVAILABLE, reason="there is no hyperscan for this machine")
+
+
+class Later:
+    """Gives scanners when it is told to."""
+
+    trouble = ""
+
+    def __init__(self):
+        self.wanted = []
+
+    def want(self, patterns, ready):
+        self.wanted.append(ready)
+
+
+class Blind:
+    """An engine that finds nothing, or everything, in whatever it is shown."""
+
+    name = "hyperscan"
+
+    def __init__(self, hits=()):
+        self.hits = list(hits)
+
+    def scan(self, text):
+        return self.hits
+
+
+def policy_of(rules):
+    return SimpleNamespace(waf=rules)
+
+
+def state(rules, scanners=None):
+    return waf_checks(policy_of(RuleSet(rules, scanners)))
+
+
+def test_there_is_nothing_to_say_without_a_policy_and_no_engine_without_rules():
+    assert waf_checks(None) == {}
+    assert state([]) == {"waf": "ok", "waf_engine": "none"}
+
+
+@needs_hyperscan
+@pytest.mark.parametrize("rules", [builtin_rules(), SOME], ids=["built-in", "custom"])
+def test_engine_that_has_its_patterns_is_well(rules):
+    assert state(rules, CompiledNow()) == {"waf": "ok", "waf_engine": "hyperscan"}
+
+
+@pytest.mark.parametrize("rules", [builtin_rules(), SOME], ids=["built-in", "custom"])
+def test_until_the_patterns_are_compiled_it_is_re2(rules):
+    assert state(rules, Later()) == {"waf": WAITING, "waf_engine": "re2"}
+
+
+def test_a_few_rules_need_no_scan():
+    assert state(SOME[:7], Later()) == {"waf": "ok", "waf_engine": "re2"}
+
+
+@pytest.mark.parametrize("blind", [Blind(), Blind([(0, 1)])], ids=["finds nothing", "finds everything"])
+def test_engine_that_fails_its_canaries_is_not_taken(blind, caplog):
+    later = Later()
+    rules = RuleSet(builtin_rules(), later)
+    later.wanted[0](blind)
+
+    assert waf_checks(policy_of(rules)) == {"waf": DISTRUSTED, "waf_engine": "re2"}
+    assert DISTRUSTED in caplog.text
+    assert rules.inspect(ATTACK, None)
+
+
+def test_engine_that_breaks_later_is_given_up():
+    later = Later()
+    rules = RuleSet(builtin_rules(), later)
+    scanner = OneByOne(PATTERNS)
+    sound = Blind()
+    sound.scan = scanner.scan
+    later.wanted[0](sound)
+    assert waf_checks(policy_of(rules)) == {"waf": "ok", "waf_engine": "hyperscan"}
+
+    sound.scan = Blind().scan
+    assert not rules.inspect(ATTACK, None)
+    assert waf_checks(policy_of(rules)) == {"waf": DISTRUSTED, "waf_engine": "re2"}
+    assert rules.inspect(ATTACK, None)
+    assert waf_checks(policy_of(rules))["waf"] == DISTRUSTED
+
+
+def test_policy_whose_re2_fails_its_canaries_is_refused_and_the_last_one_stays(tmp_path, monkeypatch, caplog):
+    files = some_files(tmp_path)
+    monkeypatch.setattr(pattern_cache, "AVAILABLE", False)
+    publish(files, 1, rules=list(builtin_rules()))
+    policies = PublishedPolicies(files)
+    policies.refresh()
+    monkeypatch.setattr(builtin_matcher, "OneByOne", lambda _patterns: Blind())
+
+    with pytest.raises(PatternRefused):
+        RuleSet(builtin_rules())
+    publish(files, 2, rules=list(builtin_rules()[:-1]))
+    policies.refresh()
+
+    assert policies.current().version.revision == 1
+    assert policies.current().waf.inspect(ATTACK, None)
+    assert "policy.rejected" in caplog.text
+
+
+@pytest.mark.parametrize("available", [False, pytest.param(True, marks=needs_hyperscan)])
+def test_cache_says_why_it_gives_no_scanner(tmp_path, monkeypatch, available):
+    def fail(patterns):
+        raise subprocess.TimeoutExpired("compile", 1)
+
+    monkeypatch.setattr(pattern_cache, "AVAILABLE", available)
+    monkeypatch.setattr(pattern_cache, "_compiled", fail)
+    cache = PatternCache(tmp_path / "patterns", b"key")
+    rules = RuleSet(SOME, cache)
+    for thread in threading.enumerate():
+        if thread.name == "patterns":
+            thread.join(60)
+
+    assert waf_checks(policy_of(rules)) == {"waf": NOT_COMPILED if available else NO_ENGINE, "waf_engine": "re2"}
+    if available:
+        monkeypatch.setattr(pattern_cache, "_compiled", lambda patterns: VectorScanner.compiled(patterns).dumped())
+        rules = RuleSet(SOME, cache)
+        for thread in threading.enumerate():
+            if thread.name == "patterns":
+                thread.join(60)
+        assert (cache.trouble, waf_checks(policy_of(rules))["waf"]) == ("", "ok")
+
+
+def test_canaries_are_told_apart_by_sound_patterns_alone():
+    assert canaries.are_told_apart(OneByOne(PATTERNS))
+    for number in range(len(canaries.ATTACKS)):
+        without = [text for text in canaries.ATTACKS if text != canaries.ATTACKS[number]]
+        assert not canaries.are_told_apart(OneByOne([b"^" + _quoted(text) + b"$" for text in without]))
+    assert not canaries.are_told_apart(OneByOne([*PATTERNS, b"index"]))
+    assert canaries.agrees(OneByOne([b"x"]), [b"x"])
+    assert not canaries.agrees(OneByOne([b"x|^$"]), [b"x"])
+    assert not canaries.agrees(OneByOne([b"etc/passwd|index"]), [b"etc/passwd"])
+    assert not canaries.agrees(OneByOne([b"nothing"]), [b"etc/passwd"])
+
+
+def _quoted(text):
+    return b"".join([b"\\x%02x" % each for each in text])
+
+
+def test_without_a_wheel_the_waf_runs_on_re2_and_says_so(tmp_path):
+    """In a process of its own, in which hyperscan cannot be imported."""
+    code = f"""
+        import logging, sys
+        from pathlib import Path
+        sys.modules["hyperscan"] = None
+        logging.basicConfig(level="WARNING", format="%(levelname)s %(message)s")
+        from gatewall.engine.waf.judge import Judge, builtin_rules
+        from gatewall.engine.waf.vector import AVAILABLE
+        from gatewall.engine.waf.matcher import RuleSet
+        from gatewall.snapshot.pattern_cache import PatternCache
+        rules = RuleSet(builtin_rules(), PatternCache(Path({str(tmp_path)!r}), b"key"))
+        attack, harmless = b"/?id=1%27%20UNION%20SELECT%20password%20FROM%20users--", b"/?id=1"
+        print(AVAILABLE, rules.engine, rules.check(), sep="; ")
+        print(Judge()(b"GET", attack, ()), Judge()(b"GET", harmless, ()))
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], cwd=BASE, capture_output=True, text=True, timeout=120, check=True
+    )
+
+    assert run.stdout.splitlines() == [f"False; re2; {NO_ENGINE}", "True False"]
+    assert run.stderr.splitlines() == [f"WARNING WAF: {NO_ENGINE}"]

@@ -1,0 +1,78 @@
+"""The built-in rules on corpora of our own: recorded harmless requests, and attacks in encodings and places."""
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from gatewall.engine.waf.judge import Judge, request_of
+from tests.corpora.mixed import ENCODERS, PLACES, sample
+from tests.corpora.payloads import PAYLOADS
+from tests.corpora.record.clean import made_up
+
+BENIGN = Path(__file__).parents[1] / "corpora" / "benign.jsonl.gz"
+JUDGE = Judge(None)
+
+
+def refusing(item):
+    """Return the names of the rules that refuse a request of a corpus."""
+    headers = [(name.encode(), value.encode("latin-1")) for name, value in item["headers"].items()]
+    request = request_of(item["method"].encode(), item["uri"].encode("latin-1"), headers)
+    return [rule.name for rule in JUDGE.refusing(request)]
+
+
+@pytest.fixture(scope="module")
+def benign():
+    return [json.loads(line) for line in gzip.decompress(BENIGN.read_bytes()).splitlines()]
+
+
+def test_recorded_requests_are_many_and_of_every_kind(benign):
+    sessions = Counter(item["meta"]["session"] for item in benign)
+
+    assert len({(item["method"], item["uri"]) for item in benign}) >= 5000
+    assert set(sessions) == {
+        "own-api", "own-pages", "searches", "git", "webdav", "packages", "dashboards", "sign-in",
+    }  # fmt: skip
+    assert min(sessions.values()) >= 100
+    assert BENIGN.stat().st_size < 600 * 1024
+
+
+def test_no_recorded_request_is_refused(benign):
+    refused = [(item["method"], item["uri"], names) for item in benign if (names := refusing(item))]
+
+    assert refused == []
+
+
+def test_recorded_requests_name_no_machine(benign):
+    text = json.dumps(benign)
+
+    checkout = str(Path(__file__).parents[2])
+    assert [word for word in (checkout, "tmp/recorded-", "root/.", "gate.test") if word in text] == []
+
+
+def test_made_up_secret_has_the_shape_of_the_secret():
+    made = made_up("gw_Abc-123.Zz==")
+
+    assert made == made_up("gw_Abc-123.Zz==")
+    assert made != "gw_Abc-123.Zz=="
+    assert [each.isalpha() for each in made] == [each.isalpha() for each in "gw_Abc-123.Zz=="]
+
+
+def test_mixed_attacks_are_found():
+    items = sample(1500)
+    missed = [item for item in items if not refusing(item)]
+    worst = Counter(item["meta"]["place"] for item in missed) + Counter(item["category"] for item in missed)
+
+    assert len(missed) <= 0.12 * len(items), worst.most_common(8)
+
+
+def test_mixed_attacks_are_the_same_each_time_and_cover_the_table():
+    items = sample(1500)
+    wrapped = {tuple(item["id"].rsplit("/", 2)[1:]) for item in items}
+
+    assert items == sample(1500)
+    assert sum(map(len, PAYLOADS.values())) >= 300
+    assert {encoder for encoder, _ in wrapped} == set(ENCODERS)
+    assert {place for _, place in wrapped} == set(PLACES)

@@ -1,0 +1,211 @@
+"""The matchers against a plain one: RE2, one rule and one value after the other, nothing worked out beforehand."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewall.engine.model import Action
+from gatewall.engine.waf import custom_matcher
+from gatewall.engine.waf.builtin import BUILTIN_RULES
+from gatewall.engine.waf.canaries import ATTACKS as CANARIES
+from gatewall.engine.waf.canaries import agrees
+from gatewall.engine.waf.judge import builtin_rules
+from gatewall.engine.waf.matcher import RuleSet
+from gatewall.engine.waf.patterns import compile_pattern
+from gatewall.engine.waf.prefilter import expression_of
+from gatewall.engine.waf.reading import raw_uri, values_of
+from gatewall.engine.waf.rules import Exclusion, Operator, Target, Transform, WafRule
+from gatewall.engine.waf.scanning import OneByOne
+from gatewall.engine.waf.transforms import apply
+from gatewall.engine.waf.vector import AVAILABLE, CompiledNow, VectorScanner
+from gatewall.engine.waf.views import Views, readings
+from tests.cast import a_request, a_rule
+from tests.unit.attacks import ATTACKS as FIRST_ATTACKS
+from tests.unit.look_alikes import HARMLESS as FIRST_HARMLESS
+from tests.unit.waf_examples import ATTACKS_OF_NAMED, HARMLESS_OF_NAMED
+
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason="there is no hyperscan for this machine")
+ATTACKS = {**FIRST_ATTACKS, **ATTACKS_OF_NAMED}
+HARMLESS = {**FIRST_HARMLESS, **HARMLESS_OF_NAMED}
+BUILTIN = builtin_rules()
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    return RuleSet(BUILTIN, CompiledNow())
+
+
+@pytest.fixture(autouse=True)
+def every_rule_is_scanned_for(monkeypatch):
+    monkeypatch.setattr(custom_matcher, "WORTH_A_SCAN", 1)
+
+
+def plainly(rules, request, domain):
+    """The rules that match, found without groups, needs or anything worked out beforehand."""
+    return tuple(rule for rule in rules if plainly_matches(rule, request, domain))
+
+
+def plainly_matches(rule, request, domain):
+    paths = readings(request.uri.partition("?")[0].encode("latin-1"))
+    if rule.domain not in {None, domain}:
+        return False
+    if rule.path_prefix is not None and not any(below(path, rule.path_prefix) for path in paths):
+        return False
+    return any(
+        compile_pattern(rule.pattern, rule.operator)(apply(rule.transforms, value))
+        and not any(spares(exclusion, name, paths, domain) for exclusion in rule.exclusions)
+        for name, value in values_for(rule, request)
+    )
+
+
+def everything(request):
+    uri = raw_uri(request)
+    return values_of(request) + ([(Target.URI, None, uri)] if uri else [])
+
+
+def values_for(rule, request):
+    if rule.builtin:
+        return [(name, text.encode("latin-1")) for target, name, text in everything(request) if target in rule.targets]
+    return [pair for target in rule.targets for pair in Views(request).of(target)]
+
+
+def spares(exclusion, name, paths, domain):
+    return (
+        exclusion.domain in {None, domain}
+        and exclusion.argument in {None, name}
+        and (exclusion.path_prefix is None or all(below(path, exclusion.path_prefix) for path in paths))
+    )
+
+
+def below(path, prefix):
+    return (path + b"/").startswith(prefix.rstrip("/").encode() + b"/")
+
+
+DOMAINS = st.sampled_from([None, "office.example", "shop.example"])
+PREFIXES = st.sampled_from([None, "/", "/a", "/a/b/"])
+EXCLUSIONS = st.builds(Exclusion, DOMAINS, PREFIXES, st.sampled_from([None, "", "a", "b"]))
+CUSTOM = [
+    "a",
+    "^a",
+    "b$",
+    "<",
+    "(?i)A.b",
+    "a|b",
+    r"\ba\b",
+    r"a\s",
+    r"a\z",
+    r"\Aa",
+    r"[^\s]b",
+    "a*",
+    "ü",
+    r"(?i)\xe4",
+    "a.b",
+    "/",
+]
+PATTERNS = st.one_of(
+    st.tuples(st.sampled_from(CUSTOM), st.sampled_from(Operator)),
+    st.tuples(st.sampled_from([rule.pattern for rule in BUILTIN_RULES]), st.just(Operator.REGEX)),
+)
+RULES = st.builds(
+    lambda compared, **parts: WafRule(1, "x", *compared, **parts),
+    PATTERNS,
+    targets=st.lists(st.sampled_from(Target), min_size=1, max_size=3, unique=True).map(tuple),
+    transforms=st.lists(st.sampled_from(Transform), max_size=2).map(tuple),
+    action=st.sampled_from(Action),
+    domain=DOMAINS,
+    path_prefix=PREFIXES,
+    exclusions=st.lists(EXCLUSIONS, max_size=2).map(tuple),
+    builtin=st.booleans(),
+)
+EXAMPLES = [each for table in (ATTACKS, HARMLESS) for each in [*table.values()]]
+KNOWN = st.sampled_from([a_request(**each) for examples in EXAMPLES for each in examples])
+PIECES = [
+    "/a",
+    "/b",
+    "?",
+    "&",
+    "a=",
+    "b=",
+    "%3c",
+    "%2e%2e",
+    "/..",
+    ";",
+    "script",
+    "' or 1=1",
+    "%00",
+    "${jndi:x}",
+    "&" * 70,
+]
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
+MADE_UP = st.builds(
+    lambda uri, value: a_request(uri=f"/{uri}", cookies={"a": value}, headers={"b": value, "user-agent": value}),
+    TEXTS,
+    TEXTS,
+)
+
+
+@given(st.lists(RULES, max_size=4), KNOWN | MADE_UP, DOMAINS)
+def test_matcher_finds_what_a_plain_one_finds(rules, request, domain):
+    assert RuleSet(rules).inspect(request, domain) == plainly(rules, request, domain)
+
+
+class OneByOneFirst:
+    """Scanners of RE2: what the custom rules leave to the scan is found by the same code."""
+
+    def want(self, patterns, ready):
+        ready(VectorScanner.compiled(patterns) if len(patterns) < 9 else OneByOne(patterns))
+
+
+@given(st.lists(RULES, max_size=4), KNOWN | MADE_UP, DOMAINS)
+def test_scan_finds_what_a_plain_matcher_finds(rules, request, domain):
+    assert RuleSet(rules, OneByOneFirst()).inspect(request, domain) == plainly(rules, request, domain)
+
+
+@pytest.mark.parametrize("scanners", [None, CompiledNow()], ids=["re2", "hyperscan"])
+def test_built_in_rules_find_what_a_plain_matcher_finds_in_every_attack_and_look_alike(scanners):
+    requests = [a_request(**each) for examples in EXAMPLES for each in examples]
+    rules = RuleSet(BUILTIN, scanners)
+
+    assert [rules.inspect(each, None) for each in requests] == [plainly(BUILTIN, each, None) for each in requests]
+
+
+@given(request=MADE_UP)
+def test_built_in_rules_find_what_a_plain_matcher_finds(compiled, request):
+    assert compiled.inspect(request, None) == plainly(BUILTIN, request, None)
+
+
+@given(
+    operator=st.sampled_from(Operator),
+    pattern=st.sampled_from(CUSTOM),
+    value=st.text("ab \n\t\x0b\xe4\xc4/<ü", max_size=8),
+)
+def test_what_re2_finds_the_expression_finds(operator, pattern, value):
+    rule = a_rule(pattern, operator=operator)
+    expression = expression_of(rule)
+    data = value.encode("utf-8")
+
+    if expression is not None and compile_pattern(pattern, operator)(data):
+        assert VectorScanner.compiled([expression]).scan(b"x\n" + data + b"\nx")
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\Aa", r"a\z", r"\S", r"[^\s]", r"\pL", "é", r"(?i)\xe4", "(?-s:.)", "[[:word:]]", "a{,2}"]
+)
+def test_pattern_that_the_engines_read_differently_is_left_to_re2(pattern):
+    assert expression_of(a_rule(pattern)) is None
+
+
+def test_canaries_tell_an_empty_database_from_a_sound_one():
+    patterns = [b"(?i)union\\s+all", b"etc/passwd"]
+
+    assert agrees(VectorScanner.compiled(patterns), patterns)
+    assert not agrees(VectorScanner.compiled([b"nothing of it", b"nor that"]), patterns)
+
+
+def test_every_class_of_attack_has_a_canary():
+    found = {
+        BUILTIN[number].category
+        for number, _ in OneByOne([r.pattern.encode() for r in BUILTIN]).scan(b"\n".join(CANARIES))
+    }
+
+    assert found >= {"sqli", "xss", "traversal", "rce", "injection", "ssrf"}
