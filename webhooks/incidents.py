@@ -44,6 +44,10 @@ MAX_OPEN = 1_000
 """Incidents of one kind at a time; what else begins belongs to one more."""
 _AT_ONCE = 500
 _TRIES = 3
+_LONGEST_QUIET = timedelta(days=1, hours=1)
+_LONGEST_BAN = timedelta(days=30, hours=1)
+"""The settings allow no more, and hosts' clocks differ by less than the hour: what ends later began before the clock
+was set back."""
 _OTHERS = "others"
 _SIGN_INS = frozenset({Detector.BRUTE_FORCE.value, Detector.STUFFING.value})
 _OF_ATTACKS = frozenset({EventKind.CLIENT_BANNED, EventKind.CLIENT_SUSPECTED})
@@ -87,7 +91,8 @@ def close_ended(at: datetime, *, at_most: int = 200) -> int:
     """End the incidents that are over, each with its notice; return how many."""
     standing = policies.blocked_networks().filter(pk=OuterRef("ban"))
     is_lifted = Q(ban__isnull=False) & ~Exists(standing)
-    over = Incident.objects.filter(Q(ends_at__lte=at) | is_lifted, open_key__isnull=False).order_by("ends_at")
+    is_over = Q(ends_at__lte=at) | _is_of_another_clock(at) | is_lifted
+    over = Incident.objects.filter(is_over, open_key__isnull=False).order_by("ends_at")
     return sum(_close(pk, at) for pk in list(over.values_list("pk", flat=True)[:at_most]))
 
 
@@ -97,15 +102,12 @@ def _close(pk: object, at: datetime) -> bool:
     if incident is None:
         return False
     is_lifted = incident.ban is not None and not policies.blocked_networks().filter(pk=incident.ban).exists()
-    if incident.ends_at > at and not is_lifted:
+    is_lost = Incident.objects.filter(_is_of_another_clock(at), pk=pk).exists()
+    if incident.ends_at > at and not is_lost and not is_lifted:
         return False  # it went on since it was looked at
-    why = (
-        "quiet"
-        if incident.kind != EventKind.CLIENT_BANNED
-        else "ban-expired"
-        if incident.ends_at <= at
-        else "ban-lifted"
-    )
+    why = "quiet"
+    if incident.kind == EventKind.CLIENT_BANNED:
+        why = "ban-expired" if incident.ends_at <= at else "ban-lifted"
     incident.open_key, incident.ends_at = None, at
     incident.save(update_fields=["open_key", "ends_at"])
     for notice in incident.notices.all():  # one, or none where no outbox had room
@@ -117,6 +119,11 @@ def _close(pk: object, at: datetime) -> bool:
         # Never without room: it is one for each that begins, and who was told of that waits for it.
         outbox.put([Draft(kind, at, lambda data=data: data, list(told), incident)], is_limited=False)
     return True
+
+
+def _is_of_another_clock(at: datetime) -> Q:
+    is_ban = Q(kind=EventKind.CLIENT_BANNED)
+    return Q(~is_ban, ends_at__gt=at + _LONGEST_QUIET) | Q(is_ban, ends_at__gt=at + _LONGEST_BAN)
 
 
 def _single(tally: Tally, webhooks: Iterable[Webhook]) -> Draft:
@@ -192,7 +199,8 @@ def _with_room(seen: dict[str, _Seen]) -> dict[str, _Seen]:
         if key not in are_open and kind not in room:
             room[kind] = MAX_OPEN - Incident.objects.filter(kind=kind, open_key__isnull=False).count()
         if key in are_open or room[kind] > 0:
-            room[kind] = room.get(kind, 0) - (key not in are_open)
+            if key not in are_open:
+                room[kind] -= 1
             kept[key] = each
         elif (others := f"{kind} {_OTHERS}") in kept:
             kept[others].add(each)

@@ -8,7 +8,7 @@ from random import SystemRandom
 from uuid import UUID, uuid4
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from gatewall import system_settings
@@ -22,6 +22,9 @@ LEASE = timedelta(minutes=2)
 RETRIES = (*(timedelta(seconds=30 * 4**number) for number in range(6)), timedelta(hours=12))
 """How long after each attempt that failed the next one is made: 23 hours in all."""
 _JITTER = 0.2
+_OTHER_CLOCK = timedelta(hours=1)
+_LONGEST_WAIT = max(RETRIES) * (1 + _JITTER) + _OTHER_CLOCK
+"""What is put off for longer was put off before the clock was set back; hosts' clocks differ by less than the hour."""
 _PRUNED_AT_ONCE = 1_000
 _random = SystemRandom()
 
@@ -83,7 +86,7 @@ class _Rooms:
         """True if there is room for one more, which is taken."""
         if webhook_id not in self._left:
             own = Delivery.objects.filter(webhook_id=webhook_id)
-            of_hour = own.filter(created_at__gt=at - timedelta(hours=1)).count()
+            of_hour = own.filter(created_at__gt=at - timedelta(hours=1), created_at__lt=at + _OTHER_CLOCK).count()
             waiting = own.filter(status=DeliveryStatus.WAITING).count()
             most = system_settings.current().webhook_notices_per_hour
             self._left[webhook_id] = min(most - of_hour, MAX_WAITING - waiting)
@@ -96,7 +99,8 @@ def claim(at: datetime, *, busy: Collection[int]) -> list[Claimed]:
 
     Of several hosts, one gets a delivery.
     """
-    due = Delivery.objects.filter(status=DeliveryStatus.WAITING, next_at__lte=at, webhook__enabled=True)
+    is_due = Q(next_at__lte=at) | Q(next_at__gt=at + _LONGEST_WAIT)
+    due = Delivery.objects.filter(is_due, status=DeliveryStatus.WAITING, webhook__enabled=True)
     idle = set(due.order_by().values_list("webhook_id", flat=True).distinct()) - set(busy)
     found = (_first_of(due.filter(webhook_id=webhook_id), at) for webhook_id in sorted(idle))
     return [claimed for claimed in found if claimed is not None]
@@ -176,9 +180,13 @@ def send_again(delivery: Delivery) -> Delivery:
 
 
 def prune(at: datetime) -> int:
-    """Delete notices and incidents that are too old, at most 1,000 of each, with their deliveries; return how many."""
+    """Delete notices and incidents that are too old, at most 1,000 of each, with their deliveries; return how many.
+
+    A notice whose incident is not over is kept: its end is told to whom its beginning was.
+    """
     before = at - timedelta(days=system_settings.current().webhook_retention_days)
-    old = Notice.objects.filter(created_at__lt=before).order_by("created_at").values_list("pk", flat=True)
+    old = Notice.objects.filter(created_at__lt=before, incident__open_key=None)
+    old = old.order_by("created_at").values_list("pk", flat=True)
     over = Incident.objects.filter(open_key=None, ends_at__lt=before).values_list("pk", flat=True)
     deleted = 0
     for model, keys in ((Notice, old), (Incident, over)):

@@ -252,3 +252,28 @@ def test_the_window_is_a_setting(hook, clock):
     clock.shift(timedelta(minutes=1))
 
     assert close() == 1
+
+
+def test_a_client_whose_incident_begins_beside_one_that_goes_on_has_its_own(hook):
+    tell("203.0.113.1")
+    record_events(Event(SUSPECTED, client_ip=f"203.0.113.{number}") for number in (1, 2, 3))
+
+    assert sorted(Incident.objects.values_list("open_key", "count")) == [
+        ("client.suspected 203.0.113.1", 2),
+        ("client.suspected 203.0.113.2", 1),
+        ("client.suspected 203.0.113.3", 1),
+    ]
+    assert said() == [("client.suspected", 1)] * 3
+
+
+@pytest.mark.parametrize("kind", [SUSPECTED, EventKind.CLIENT_BANNED])
+def test_what_began_before_the_clock_was_set_back_ends(hook, clock, kind):
+    clock.shift(timedelta(days=400))
+    tell(kind=kind)
+    clock.shift(timedelta(days=-400))
+    tell(kind=kind)
+    assert said() == [(kind, 1)]
+
+    assert close() == 1
+    tell(kind=kind)
+    assert sorted(said()) == [(kind, 1), (kind, 1), (f"{kind}.ended", 2)]

@@ -12,7 +12,7 @@ from audit.models import SecurityEvent
 from gatewall import system_settings
 from gatewall.posting import Posted
 from tests.receiver import a_webhook, outcomes
-from webhooks import delivering, outbox
+from webhooks import delivering, incidents, outbox
 from webhooks.models import Delivery
 
 pytestmark = pytest.mark.django_db
@@ -99,3 +99,43 @@ def test_a_notice_is_in_the_transaction_of_its_event(clock):
         transaction.set_rollback(True)
 
     assert (Delivery.objects.count(), SecurityEvent.objects.filter(kind="two-factor.recovered").count()) == (0, 0)
+
+
+def test_the_notice_of_an_incident_that_goes_on_is_kept_for_its_end(clock):
+    a_webhook()
+    system_settings.change(actor="alice", webhook_retention_days=1)
+    until = timezone.now() + timedelta(days=3)
+    banned = {"detector": "brute-force", "expires_at": until.isoformat()}
+    record_event(Event(EventKind.CLIENT_BANNED, client_ip="203.0.113.7", detail=banned))
+    clock.shift(timedelta(days=2))
+    outbox.prune(timezone.now())
+    clock.shift(timedelta(days=1))
+    incidents.close_ended(timezone.now())
+
+    assert [kind for kind, *_ in outcomes()] == ["client.banned", "client.banned.ended"]
+    clock.shift(timedelta(days=2))
+    outbox.prune(timezone.now())
+    assert outcomes() == []
+
+
+def test_what_was_put_off_before_the_clock_was_set_back_is_sent(clock):
+    a_webhook()
+    clock.shift(timedelta(days=400))
+    tell()
+    [claimed] = outbox.claim(timezone.now(), busy=())
+    delivering.settle(claimed, Posted(500), timezone.now())
+    clock.shift(timedelta(days=-400))
+
+    assert len(outbox.claim(timezone.now(), busy=())) == 1
+    assert outbox.claim(timezone.now(), busy=()) == []
+
+
+def test_what_was_sent_before_the_clock_was_set_back_takes_no_room(clock):
+    a_webhook()
+    system_settings.change(actor="alice", webhook_notices_per_hour=1)
+    clock.shift(timedelta(days=400))
+    tell()
+    clock.shift(timedelta(days=-400))
+    tell(1)
+
+    assert len(outcomes()) == 2
