@@ -20,7 +20,9 @@ from gatewall.engine.addresses import parse_address
 _CONNECT_SECONDS = 30
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _PIECE = 64 * 1024
+_MOST_DIGITS = 20
 _LOOPBACK = TrustedProxies.parse(["127.0.0.0/8", "::1"])
+_IPV6 = IPv6Network("2000::/3")  # RFC 4291 section 2.4: no other addresses are given out for the internet
 _NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052
 
 
@@ -75,7 +77,8 @@ class Download:
         self.is_unchanged = response.status == http.client.NOT_MODIFIED
         self.tag = str(response.headers.get("ETag") or "")
         length = response.headers.get("Content-Length") or ""
-        self._missing = int(length) if length.isascii() and length.isdigit() and not self.is_unchanged else 0
+        is_number = length.isascii() and length.isdigit() and len(length) <= _MOST_DIGITS
+        self._missing = int(length) if is_number and not self.is_unchanged else 0
 
     def read(self, size: int) -> bytes:
         """Return up to that many bytes, none at the end. Raises DownloadFailed."""
@@ -220,8 +223,10 @@ def is_public(text: str) -> bool:
     address = parse_address(text)
     if address is None or not address.is_global or address.is_multicast:
         return False
-    inside = _inside(address) if isinstance(address, IPv6Address) else None
-    return inside is None or inside.is_global
+    if not isinstance(address, IPv6Address):
+        return True
+    inside = _inside(address)
+    return address in _IPV6 if inside is None else inside.is_global
 
 
 def _inside(address: IPv6Address) -> IPv4Address | None:
@@ -238,9 +243,8 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
         try:
             _acceptable(newurl, self._reach, encrypted=req.type == "https")
-        except DownloadRefused:
-            fp.close()
-            raise
+        finally:
+            fp.close()  # urllib would read all of its body, however long
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 

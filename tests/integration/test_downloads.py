@@ -3,6 +3,7 @@
 import io
 import socket
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -46,6 +47,7 @@ def test_a_body_is_read_to_its_end(publisher):
         ),
         *("224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fc00::1", "ff02::1", "::ffff:127.0.0.1"),
         *("2002:7f00:1::", "64:ff9b::7f00:1", "64:ff9b::a00:1", "fe80::1%eth0", "nonsense"),
+        *("64:ff9b:1::7f00:1", "64:ff9b:1::a00:1", "::127.0.0.1", "::ffff:0:127.0.0.1", "fec0::1", "5f00::1"),
     ],
 )
 def test_an_address_that_is_not_public(address):
@@ -178,3 +180,22 @@ def test_a_redirect_to_what_is_no_url_is_a_failure(publisher):
 
     with pytest.raises(DownloadFailed, match="cannot be reached"):
         fetched(f"{publisher.url}/list", reach=ANYWHERE)
+
+
+def endless_redirect(request, over):
+    request.wfile.write(b"HTTP/1.1 302 Found\r\nLocation: /list\r\n\r\n")
+    with suppress(OSError):
+        while not over.is_set():
+            request.wfile.write(b"1" * 65536)
+
+
+def test_what_a_redirect_has_besides_its_target_is_not_read(publisher):
+    publisher.answers["/away"] = endless_redirect
+
+    assert fetched(f"{publisher.url}/away", reach=ANYWHERE, seconds=2) == b"1.2.3.4\n"
+
+
+def test_a_length_that_is_no_number_that_python_takes_is_no_length(publisher):
+    publisher.answers["/list"] = (200, {"Content-Length": "9" * 5000}, b"1.2.3.4\n")
+
+    assert fetched(f"{publisher.url}/list", reach=ANYWHERE) == b"1.2.3.4\n"
