@@ -95,7 +95,11 @@ class Notifier:
             self._failed(error)  # not noted: it is sent again after its lease
 
     def _attempt(self, claimed: Claimed) -> None:
-        self._done.put((claimed, delivering.attempt(claimed)))
+        posted = Posted(failure="the attempt ended by a bug")  # which Python writes to stderr
+        try:
+            posted = delivering.attempt(claimed)
+        finally:
+            self._done.put((claimed, posted))  # whatever became of it: the webhook is busy no more
 
     def _failed(self, error: Error) -> None:
         self._say(f"webhooks are not sent to ({type(error).__name__})")

@@ -13,7 +13,7 @@ from gatewall.shipping import notifier
 from gatewall.shipping.notifier import Notifier
 from tests.key_files import NAMES
 from tests.receiver import a_webhook, outcomes, receiving
-from webhooks import incidents, selectors, services
+from webhooks import delivering, incidents, selectors, services
 from webhooks.models import Webhook
 
 
@@ -90,3 +90,19 @@ def test_secrets_of_webhooks_are_sealed_anew_when_keys_are_rotated(installation,
     assert None not in known
     assert "secrets of webhooks: 1 re-sealed" in lines
     assert "previous secrets of webhooks: 1 re-sealed" in lines
+
+
+@pytest.mark.django_db
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_attempt_that_ends_by_a_bug_is_a_failure_and_its_webhook_is_not_busy_for_ever(monkeypatch, clock):
+    a_webhook()
+    record_event(Event(EventKind.TWO_FACTOR_RECOVERED))
+    sender = Notifier()
+    with monkeypatch.context() as patch:
+        patch.setattr(delivering, "post", lambda *_, **__: 1 / 0)
+        sender.turn()
+        sender.wait(5)
+
+    assert sender._busy == set()
+    assert outcomes() == [("two-factor.recovered", "waiting", 1, None)]
+    assert Webhook.objects.get().failure == "the attempt ended by a bug"
