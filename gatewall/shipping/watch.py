@@ -72,8 +72,7 @@ class Watch:
         self._verdicts = self._verdicts[_VERDICTS_AT_ONCE:]
 
     def _look_at_sign_ins(self, at: datetime) -> None:
-        since = at - (self._detectors_window() if self._looked_at is None else _LATE)
-        rows = event_selectors.failed_sign_ins(since)
+        rows = event_selectors.failed_sign_ins(self._since(at))
         for row in rows:
             if row.pk in self._counted or row.pk > self._settled:  # not again where the clock is set back
                 self._look_at_row(row)
@@ -81,6 +80,13 @@ class Watch:
         self._settled = max([self._settled, *(key for key in self._counted if key not in kept)])
         self._counted = {key: number for key, number in self._counted.items() if key in kept}
         self._marked = {key: number for key, number in self._marked.items() if key in kept}
+
+    def _since(self, at: datetime) -> datetime:
+        """Return since when rows may say what was not seen: shipping may have taken long since the last look."""
+        window = timedelta(seconds=self._detectors.limits.window_seconds)
+        if self._looked_at is None:
+            return at - window
+        return max(min(at, self._looked_at) - _LATE, at - max(window, _LATE))
 
     def _look_at_row(self, row: SecurityEvent) -> None:
         new = row.count - self._counted.get(row.pk, 0)
@@ -112,9 +118,6 @@ class Watch:
 
     def _keep(self, verdicts: list[Verdict]) -> None:
         self._verdicts = [*self._verdicts, *verdicts][-_MOST_VERDICTS:] if verdicts else self._verdicts
-
-    def _detectors_window(self) -> timedelta:
-        return timedelta(seconds=self._detectors.limits.window_seconds)
 
 
 def probe_of(record: AccessRecord) -> Probe | None:

@@ -296,3 +296,16 @@ def test_a_ban_of_before_the_clock_was_set_back_is_lifted(clock):
 
     assert banning.prune(MOMENT) == 1
     assert bans() == ["192.0.2.2"]
+
+
+def test_sign_ins_that_failed_while_a_long_spool_was_shipped_count(watched, clock):
+    a_user("bob")
+    watched.look()
+    clock.shift(10)
+    assert [sign_in(SCANNER, "bob") for _ in range(20)] == [401] * 10 + [429] * 10
+    clock.shift(timedelta(minutes=8))
+    watched.look()
+    watched.look()
+
+    assert bans() == [SCANNER]
+    assert events("client.banned") == [("client.banned", SCANNER, 1)]
