@@ -9,7 +9,8 @@
 
 Missing credentials are no signal, for a page with forty images and no session is forty of them; nor are the
 refusals of a client that is blocked already. What counts of refused requests is how many *different* ones
-there are: a rule that is wrong refuses the same page again and again, and a page its every image.
+there are: a rule that is wrong refuses the same page again and again, and a page its every image. So do
+several rules together, where a cookie trips them: rules that always come together are one kind.
 
 IPv6 is counted by /64, which is what one subscriber holds. A verdict forgets the signals that it rests on.
 """
@@ -69,7 +70,7 @@ class FailedSignIn:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A refused request: for which ``target``, and by which rules, host or fault (``kinds``)."""
+    """A refused request: for which ``target``, by which ``rules``, and what for (all its rules, host or fault)."""
 
     at: float
     client: IPAddress
@@ -141,9 +142,11 @@ class Detectors:
         for rule in sorted(signal.rules):
             _note(seen.rules, rule, signal.at, since, self.limits.probing_rules)
         figures = {"targets": len(seen.targets), "rules": len(seen.rules)}
+        if len(seen.kinds) < _KINDS_OF_PROBE:
+            return []
         if len(seen.rules) >= self.limits.probing_rules and len(seen.targets) >= _PLACES_OF_RULES:
             return [self._verdict(Detector.RULE_PROBING, network, signal, seen.rules.values(), figures)]
-        if len(seen.targets) >= self.limits.probing_targets and len(seen.kinds) >= _KINDS_OF_PROBE:
+        if len(seen.targets) >= self.limits.probing_targets:
             return [self._verdict(Detector.PATH_PROBING, network, signal, seen.targets.values(), figures)]
         return []
 

@@ -127,7 +127,8 @@ def probe_of(record: AccessRecord) -> Probe | None:
         return None
     if record.reason == Reason.WAF_RULE:
         rules = frozenset(int(rule["id"]) for rule in record.rules if rule.get("action") == Action.BLOCK)
-        kinds = frozenset(f"rule:{rule}" for rule in rules)
+        # All together are one kind: a cookie that trips several trips them with every image.
+        kinds = frozenset({f"rules:{sorted(rules)}"})
         return Probe(record.at, client, f"{record.host} {record.path}", kinds, rules)
     if record.reason == Reason.REQUEST_MALFORMED:
         return Probe(record.at, client, f"malformed {record.path}", frozenset({"malformed"}))

@@ -193,6 +193,15 @@ def test_no_other_answer_is_a_signal(reason):
     assert probe_of(a_record(1, reason=reason)) is None
 
 
+def test_a_cookie_that_trips_many_rules_at_every_image_bans_nobody(watched):
+    for number in range(41):
+        rules = [{"id": rule, "name": "rule", "action": "block"} for rule in range(8)]
+        watched.watch.saw(a_record(number, client_ip=VISITOR, path=f"/{number}.png", rules=rules))
+    watched.look()
+
+    assert (bans(), events(*TOLD), noticed()) == ([], [], [])
+
+
 def test_a_rule_that_is_only_monitored_is_no_rule_of_a_probe():
     rules = [{"id": 1, "name": "a", "action": "monitor"}, {"id": 2, "name": "b", "action": "block"}]
 

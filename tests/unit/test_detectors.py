@@ -38,7 +38,7 @@ def failure(account="a", *, client="192.0.2.1", at=NOW):
 
 
 def probe(target="/a", rules=(1,), *, client="192.0.2.1", at=NOW, kinds=None):
-    named = frozenset(f"rule:{rule}" for rule in rules) if kinds is None else frozenset(kinds)
+    named = frozenset([f"rules:{sorted(rules)}"]) if kinds is None else frozenset(kinds)
     return Probe(at, an_address(client), target, named, frozenset(rules))
 
 
@@ -106,6 +106,10 @@ def test_different_targets_refused_for_different_reasons_are_probing(watched):
 
 def test_a_page_whose_every_image_trips_one_wrong_rule_is_no_probing(watched):
     assert found(watched, [probe(f"/image-{number}.png") for number in range(40)]) == []
+
+
+def test_a_page_whose_every_image_carries_a_cookie_that_trips_many_rules_is_no_probing(watched):
+    assert found(watched, [probe(f"/image-{number}.png", rules=(1, 2, 3, 4, 5)) for number in range(40)]) == []
 
 
 def test_a_page_of_a_host_that_is_not_registered_is_no_probing(watched):
