@@ -140,6 +140,7 @@ def note_delivered(claimed: Claimed, status: int, at: datetime) -> None:
     """Note that a delivery was taken."""
     values = {"status": DeliveryStatus.DELIVERED, "next_at": None, "response_status": status, "failure": ""}
     with transaction.atomic():
+        hold(claimed.webhook_id)
         if _mine(claimed).update(**values):
             Webhook.objects.filter(pk=claimed.webhook_id).update(succeeded_at=at, failing_since=None, failure="")
 
@@ -153,10 +154,19 @@ def note_failed(claimed: Claimed, status: int | None, failure: str, at: datetime
         wait = RETRIES[claimed.attempt - 1] * _random.uniform(1 - _JITTER, 1 + _JITTER)
         values |= {"next_at": at + wait}
     with transaction.atomic():
+        hold(claimed.webhook_id)
         if _mine(claimed).update(**values):
             own = Webhook.objects.filter(pk=claimed.webhook_id)
             own.update(failure=failure[:500])
             own.filter(failing_since=None).update(failing_since=at)
+
+
+def hold(webhook_id: int) -> None:
+    """Let nobody else change a webhook or what waits for it until the transaction ends.
+
+    Whoever changes deliveries holds their webhook first, so that no two wait for each other.
+    """
+    list(Webhook.objects.select_for_update(no_key=True).filter(pk=webhook_id).values_list("pk"))
 
 
 def _mine(claimed: Claimed) -> QuerySet[Delivery]:

@@ -73,6 +73,7 @@ def create_webhook(*, actor: str, **values: Any) -> tuple[Webhook, str]:
 @revisions.one_at_a_time
 def change_webhook(webhook: Webhook, *, actor: str, **values: Any) -> Webhook:
     """Change a webhook, but never its secret. Raises ValidationError, NameTaken, Gone."""
+    outbox.hold(webhook.pk)  # what became of it is written beside this, and saved as it is now
     webhook = revisions.as_it_is_now(webhook)
     before, was_enabled = describe(Resource.WEBHOOKS, webhook), webhook.enabled
     if values.get("url", webhook.url) != webhook.url or values.get("enabled", was_enabled) != was_enabled:
@@ -99,6 +100,7 @@ def rotate_secret(webhook: Webhook, *, actor: str) -> tuple[Webhook, str]:
 @revisions.one_at_a_time
 def delete_webhook(webhook: Webhook, *, actor: str) -> None:
     """Delete a webhook, and what waits for it. Raises Gone."""
+    outbox.hold(webhook.pk)
     webhook = revisions.as_it_is_now(webhook)
     gone = difference(describe(Resource.WEBHOOKS, webhook), None)
     webhook.delete()
