@@ -15,12 +15,12 @@ from audit.event_kinds import EventKind
 from audit.event_selectors import events_of_network, was_let_in
 from audit.events import Event, count_event, record_events
 from gatewall import revisions
-from gatewall.changes import difference
+from gatewall.changes import Change, difference
 from gatewall.clientip import UNKNOWN_CLIENT, TrustedProxies
 from gatewall.detectors import Detector
 from gatewall.engine.addresses import IPAddress, IPNetwork, canonical_text, parse_network
 from gatewall.engine.segments import blocked_networks_of
-from policies import rows, selectors
+from policies import list_rows, rows, selectors
 from policies.models import AUTO_BAN, BlocklistEntry
 
 MAX_BANS = 50_000
@@ -106,13 +106,15 @@ def ban(offences: Iterable[Offence], *, until: datetime) -> list[BlocklistEntry]
     chosen = {offence.network: offence for offence in offences}
     banned = _banned(chosen)
     new = [offence for network, offence in chosen.items() if network not in banned and not _was_banned_for(offence)]
-    room = max(0, MAX_BANS - BlocklistEntry.objects.filter(source=AUTO_BAN).count())
+    room = MAX_BANS - BlocklistEntry.objects.filter(source=AUTO_BAN).count()
+    gone = _deleted(_over(timezone.now()), len(new) - room)
+    room = max(0, room + len(gone))
     for offence in new[room:]:
         suspect(offence, Spared.TOO_MANY_BANS)
     if not (new := new[:room]):
         return []
     texts = [canonical_text(offence.network) for offence in new]
-    gone = rows.replace_expired(BlocklistEntry.objects.filter(network__in=texts, source=AUTO_BAN))
+    gone += rows.replace_expired(BlocklistEntry.objects.filter(network__in=texts, source=AUTO_BAN))
     values = {"source": AUTO_BAN, "created_by": AUTO_BAN, "expires_at": until}
     entries = [
         BlocklistEntry(network=text, remark=offence.remark, **values) for text, offence in zip(texts, new, strict=True)
@@ -131,14 +133,22 @@ def prune(at: datetime) -> int:
 
     Those that were made later than now are over, too: they end by a clock that was set back since.
     """
-    is_over = Q(expires_at__lte=at - timedelta(days=1)) | Q(created_at__gt=at + _OTHER_CLOCK)
-    over = BlocklistEntry.objects.filter(is_over, source=AUTO_BAN)
-    entries = list(over.order_by("expires_at")[:_PRUNED_AT_ONCE])
-    if entries:
-        gone = [rows.deletion(entry) for entry in entries]
-        BlocklistEntry.objects.filter(pk__in=[entry.pk for entry in entries]).delete()
+    gone = _deleted(_over(at - timedelta(days=1)) | Q(created_at__gt=at + _OTHER_CLOCK), _PRUNED_AT_ONCE)
+    if gone:
         revisions.advance(blocked_networks_of(AUTO_BAN), actor=AUTO_BAN, changes=gone)
-    return len(entries)
+    return len(gone)
+
+
+def _over(at: datetime) -> Q:
+    return Q(expires_at__lte=at)
+
+
+def _deleted(which: Q, at_most: int) -> list[Change | None]:
+    """Delete so many of these bans, the first to end first; return what became of them."""
+    over = BlocklistEntry.objects.filter(which, source=AUTO_BAN).order_by("expires_at", "id")
+    entries = list(over[: max(0, at_most)])
+    list_rows.delete(entry.pk for entry in entries)
+    return [rows.deletion(entry) for entry in entries]
 
 
 def _banned(networks: Iterable[IPNetwork]) -> set[IPNetwork]:

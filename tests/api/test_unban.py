@@ -1,6 +1,10 @@
 """``POST /ip-black-list/unban``: many automatic bans are lifted at once, and nothing else."""
 
+import sqlite3
+from ipaddress import IPv6Address
+
 import pytest
+from django.db import connection
 
 from gatewall import revisions
 from policies import services
@@ -74,3 +78,15 @@ def test_bad_input_is_refused_and_nothing_is_lifted(admin, body):
 
     assert admin.post("/ip-black-list/unban", body).status_code == 400
     assert left() == [("192.0.2.1", "auto-ban")]
+
+
+def test_so_many_addresses_are_no_more_values_than_a_database_takes(admin):
+    if connection.vendor == "sqlite":
+        connection.ensure_connection()
+        connection.connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 1000)  # 32,766 as its authors build it
+    addresses = [str(IPv6Address((0x2001_0DB8 + number * 0x10001 << 96) + 1)) for number in range(10)]
+    for address in addresses:
+        block(address)
+
+    assert len(unban(admin, addresses=addresses).json()["lifted"]) == 10
+    assert left() == []

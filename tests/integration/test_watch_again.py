@@ -12,9 +12,10 @@ from audit.event_kinds import EventKind
 from audit.events import Event, Tally, count_events, record_event
 from audit.models import SecurityEvent
 from gatewall import system_settings
-from gatewall.detectors import Detector, Verdict
+from gatewall.detectors import Detector, Verdict, network_of
 from gatewall.shipping import watch
 from policies import banning, services
+from policies.banning import Offence
 from policies.models import BlocklistEntry
 from policies.unbanning import unban
 from tests.cast import MOMENT, an_address
@@ -309,3 +310,19 @@ def test_sign_ins_that_failed_while_a_long_spool_was_shipped_count(watched, cloc
 
     assert bans() == [SCANNER]
     assert events("client.banned") == [("client.banned", SCANNER, 1)]
+
+
+def test_bans_that_are_over_make_room_for_new_ones(watched, clock, monkeypatch):
+    monkeypatch.setattr(banning, "MAX_BANS", 2)
+    for number in (1, 2):
+        services.block_network(actor="auto-ban", network=f"192.0.2.{number}", source="auto-ban", expires_at=MOMENT)
+    clock.shift(1)
+
+    def ban(*clients):
+        addresses = map(an_address, clients)
+        offences = [Offence(network_of(each), each, Detector.STUFFING, MOMENT, MOMENT, {}) for each in addresses]
+        return len(banning.ban(offences, until=MOMENT + timedelta(hours=1)))
+
+    assert (ban(SCANNER), bans()) == (1, ["192.0.2.2", SCANNER])
+    assert (ban(VISITOR, "192.0.2.9"), bans()) == (1, [VISITOR, SCANNER])
+    assert [event.detail["why"] for event in SecurityEvent.objects.filter(kind="client.suspected")] == ["too-many-bans"]
