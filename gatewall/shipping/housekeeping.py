@@ -1,4 +1,4 @@
-"""Throws away what nobody reads any more, a little at a time: rows of sign-in, uses of deleted rows, old notices."""
+"""Throws away what nobody reads any more, a little at a time: rows of sign-in, uses of rows, notices, gone hosts."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from accounts import challenges, services, throttling
 from audit import rollups
 from gatewall.engine.model import SubjectKind
+from gatewall.snapshot import nodes
 from licensing.models import GitToken, License
 from policies import banning
 from policies import selectors as policies
@@ -42,6 +43,7 @@ _PRUNES: tuple[Callable[[datetime], int], ...] = (
     services.prune_sessions,
     banning.prune,
     outbox.prune,
+    nodes.prune,
     _prune_uses,
 )
 
