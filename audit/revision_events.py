@@ -2,7 +2,9 @@
 
 import json
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.contrib.auth import get_user_model
 
@@ -28,7 +30,7 @@ def record(revision: PolicyRevision, diff: Diff) -> None:
     changes: defaultdict[EventKind, list[dict[str, Any]]] = defaultdict(list)
     for parts, found in ((diff.counts, counts), (diff.changes or [], changes)):
         for part in parts:
-            found[_kind_of(part)].append(part)
+            found[_kind_of(part)].append(_told(part))
     user = get_user_model().objects.filter(username=revision.actor).first() if counts and revision.actor else None
     for kind, numbers in counts.items():
         detail = {
@@ -44,6 +46,20 @@ def _kind_of(part: dict[str, Any]) -> EventKind:
     if part["resource"] in _TOKENS:
         return _OF_TOKEN.get(part["action"], EventKind.POLICY_CHANGED)
     return _OF_RESOURCE.get(part["resource"], EventKind.POLICY_CHANGED)
+
+
+def _told(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a change without the paths of webhooks: they may be secrets, and every other webhook is told."""
+    if part["resource"] != Resource.WEBHOOKS:
+        return part
+    return part | {side: _without_path(part[side]) for side in ("before", "after") if side in part}
+
+
+def _without_path(fields: Mapping[str, Any]) -> dict[str, Any]:
+    if "url" not in fields:
+        return dict(fields)
+    parts = urlsplit(fields["url"])
+    return {**fields, "url": f"{parts.scheme}://{parts.netloc}/..."}
 
 
 def _short(changes: list[dict[str, Any]]) -> list[dict[str, Any]] | None:

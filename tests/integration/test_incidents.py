@@ -9,6 +9,7 @@ from audit.event_kinds import SEVERITIES, EventKind
 from audit.events import Event, Tally, count_event, count_events, record_event, record_events
 from audit.models import SecurityEvent
 from gatewall import system_settings
+from gatewall.models import PolicyRevision
 from tests.cast import MOMENT, an_address
 from tests.receiver import a_webhook
 from webhooks import incidents, notices, selectors, services
@@ -277,3 +278,15 @@ def test_what_began_before_the_clock_was_set_back_ends(hook, clock, kind):
     assert close() == 1
     tell(kind=kind)
     assert sorted(said()) == [(kind, 1), (kind, 1), (f"{kind}.ended", 2)]
+
+
+def test_a_path_that_is_a_secret_is_told_to_no_other_webhook(clock):
+    a_webhook(name="other", least_severity="low")
+    chat = a_webhook("https://chat.example/services/hunter2", name="chat")
+    services.change_webhook(chat, actor="alice", url="https://chat.example:8443/hunter2/new")
+    services.delete_webhook(chat, actor="alice")
+
+    told = [row.body for row in Notice.objects.order_by("created_at")][1:]  # the first is of the other one
+    assert [(body.count("hunter2"), "https://chat.example" in body) for body in told] == [(0, True)] * 3
+    assert "hunter2" not in str(list(SecurityEvent.objects.values_list("detail", flat=True)))
+    assert "hunter2" in str(list(PolicyRevision.objects.values_list("changes", flat=True)))
