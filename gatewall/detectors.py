@@ -32,6 +32,8 @@ FEW_ACCOUNTS = 3
 _KINDS_OF_PROBE = 2
 _PLACES_OF_RULES = 3
 _IPV6_PREFIX = 64
+_AGAIN_SECONDS = 30.0
+"""So often it is told that an attack goes on; an incident of a minute's quiet does not end meanwhile."""
 
 
 Key = TypeVar("Key")
@@ -113,6 +115,7 @@ class Detectors:
         self._networks: OrderedDict[IPNetwork, _Seen] = OrderedDict()
         self._accounts: OrderedDict[str, float] = OrderedDict()
         self._is_attacked = False
+        self._told_at = 0.0
 
     def __len__(self) -> int:
         """Return of how many networks anything is known."""
@@ -162,17 +165,17 @@ class Detectors:
         return FEW_ACCOUNTS if self._is_attacked else self.limits.stuffing_accounts
 
     def _overall(self, signal: FailedSignIn, since: float) -> list[Verdict]:
-        """Return that an attack has begun, and who of those that were seen before takes part in it."""
+        """Return that an attack has begun, and who of those seen before takes part in it; or that it goes on."""
         _note(self._accounts, signal.account, signal.at, since, MAX_ACCOUNTS)
         number, enough = len(self._accounts), self.limits.stuffing_accounts_overall
-        if self._is_attacked or number < enough:
-            self._is_attacked = self._is_attacked and number >= enough // 2  # it ends later than it began
+        went_on = self._is_attacked
+        self._is_attacked = number >= (enough // 2 if went_on else enough)  # it ends later than it began
+        if not self._is_attacked or (went_on and abs(signal.at - self._told_at) < _AGAIN_SECONDS):
             return []
-        self._is_attacked = True
+        self._told_at = signal.at
         first_at = next(iter(self._accounts.values()))
-        figures = {"accounts": number}
-        begun = Verdict(Detector.DISTRIBUTED_STUFFING, None, None, first_at, signal.at, figures)
-        return [begun, *self._taking_part(signal, since)]
+        told = Verdict(Detector.DISTRIBUTED_STUFFING, None, None, first_at, signal.at, {"accounts": number})
+        return [told] if went_on else [told, *self._taking_part(signal, since)]
 
     def _taking_part(self, signal: FailedSignIn, since: float) -> list[Verdict]:
         verdicts, until = [], signal.at + self.limits.window_seconds

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from audit import event_selectors
 from audit.event_kinds import EventKind
-from audit.events import Event, record_event
+from audit.events import Event, count_event
 from audit.models import SecurityEvent
 from audit.records import AccessRecord
 from gatewall import revisions, system_settings
@@ -33,6 +33,8 @@ _LATE = timedelta(minutes=3)
 _TOO_LATE = timedelta(minutes=15)
 _OTHER_CLOCK = timedelta(hours=1)
 """What is later by more was written before the clock was set back."""
+_GOES_ON = timedelta(seconds=30)
+_TOLD_EVERY_SECONDS = 3600
 _FOREIGN_WORK = ["account"]
 _MOST_VERDICTS = 10_000
 _VERDICTS_AT_ONCE = 1_000
@@ -155,9 +157,11 @@ def _tell_attack(verdict: Verdict) -> None:
     at = datetime.fromtimestamp(verdict.at, UTC)
     since = datetime.fromtimestamp(verdict.first_at, UTC)
     until = timezone.now() + _OTHER_CLOCK
-    if SecurityEvent.objects.filter(kind=EventKind.ATTACK_DETECTED, at__gte=since, at__lte=until).exists():
+    told = SecurityEvent.objects.filter(kind=EventKind.ATTACK_DETECTED, last_at__gte=since, last_at__lte=until)
+    if told.filter(last_at__gt=at - _GOES_ON).exists():
         return  # by the agent of another host, or by this one before it was started again
-    record_event(Event(EventKind.ATTACK_DETECTED, at, detail={"detector": verdict.detector.value, **verdict.figures}))
+    event = Event(EventKind.ATTACK_DETECTED, at, detail={"detector": verdict.detector.value, **verdict.figures})
+    count_event(event, verdict.detector.value, period=_TOLD_EVERY_SECONDS)
 
 
 def _by_time(offence: Offence, at: datetime) -> Spared | None:

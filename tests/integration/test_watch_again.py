@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from accounts import sign_in_events
 from audit import event_selectors
@@ -90,7 +91,7 @@ def failed_at_once(attempts):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sign_in_events, "count_event", lambda *event, mark: tallies.append(Tally(*event, mark=mark)))
         for address, name in attempts:
-            sign_in_events.failed(name, address, MOMENT, flow="login")
+            sign_in_events.failed(name, address, timezone.now(), flow="login")
     count_events(tallies)
 
 
@@ -326,3 +327,18 @@ def test_bans_that_are_over_make_room_for_new_ones(watched, clock, monkeypatch):
     assert (ban(SCANNER), bans()) == (1, ["192.0.2.2", SCANNER])
     assert (ban(VISITOR, "192.0.2.9"), bans()) == (1, [VISITOR, SCANNER])
     assert [event.detail["why"] for event in SecurityEvent.objects.filter(kind="client.suspected")] == ["too-many-bans"]
+
+
+def test_a_stuffing_run_that_goes_on_is_one_incident_until_it_ends(watched, clock):
+    for minute in range(40):
+        for account in range(3):
+            failed_at_once([(f"203.0.{minute}.{each}", f"person-{minute}-{each}-{account}") for each in range(12)])
+        watched.look()
+        clock.shift(60)
+        assert not [kind for kind, *_ in noticed() if kind.endswith("ended")]
+
+    assert len(bans()) > 400
+    kinds = ["attack.detected", "client.banned"]
+    assert [kind for kind, *_ in noticed()] == kinds
+    clock.shift(timedelta(hours=1))
+    assert [kind for kind, *_ in noticed()] == sorted([*kinds, *(f"{kind}.ended" for kind in kinds)])

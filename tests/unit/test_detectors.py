@@ -154,15 +154,15 @@ def test_while_an_attack_is_on_three_accounts_are_enough_and_after_it_no_more(wa
     assert (names(during), after) == ([Detector.STUFFING], [])
 
 
-def test_an_attack_that_goes_on_is_told_once_and_another_one_again(watched):
+def test_an_attack_that_goes_on_is_told_every_half_minute_and_who_took_part_once(watched):
     def attack(at):
         clients = {n: f"198.51.{n // 200}.{n % 200}" for n in range(300)}
         return names(found(watched, [failure(f"{n}", client=client, at=at) for n, client in clients.items()]))
 
-    assert [attack(NOW), attack(NOW + 300), attack(NOW + 5000)] == [
+    assert [attack(NOW + seconds) for seconds in (0, 29, 30, 300, 5000)] == [
         [Detector.DISTRIBUTED_STUFFING],
         [],
-        [Detector.DISTRIBUTED_STUFFING],
+        *[[Detector.DISTRIBUTED_STUFFING]] * 3,
     ]
 
 
