@@ -1,8 +1,11 @@
 """An agent's watch in this process: what the gate answered is shipped, and whom the detectors find is banned."""
 
+import pytest
 from django.utils import timezone
 
+from accounts import sign_in_events
 from audit import ingest
+from audit.events import Tally, count_events
 from audit.models import SecurityEvent
 from gatewall.clientip import TrustedProxies
 from gatewall.shipping.watch import Watch
@@ -66,3 +69,13 @@ def scan(auth, client, times=4, **headers):
     """Look for what is not to be found; the statuses."""
     paths = [path if not number else f"/{number}{path}" for number in range(times) for path in SCAN]
     return [auth(x_forwarded_for=client, x_forwarded_uri=path, **headers).status for path in paths]
+
+
+def failed_at_once(attempts):
+    """What ``sign_in_events.failed()`` leaves of failed sign-ins, address and name, in a fraction of the statements."""
+    tallies = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sign_in_events, "count_event", lambda *event, mark: tallies.append(Tally(*event, mark=mark)))
+        for address, name in attempts:
+            sign_in_events.failed(name, address, timezone.now(), flow="login")
+    count_events(tallies)
