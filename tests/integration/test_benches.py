@@ -82,7 +82,7 @@ def test_the_latency_classes_that_are_filled_in_are_those_of_the_product():
 @pytest.mark.parametrize(
     ("module", "words", "options"),
     [
-        ("auth", "nginx asks data plane", ["--rounds", "1", "--requests", "80"]),
+        ("auth", "nginx asks data plane", ["--rounds", "1", "--requests", "2000"]),
         ("shipping", "shipping to PostgreSQL", ["--rounds", "2", "--requests", "80"]),
         ("log_pages", "page: rule, rare", ["--rows", "600", "--days", "2", "--calls", "1"]),
         ("import_list", "the same again", ["--entries", "2000"]),
