@@ -97,7 +97,7 @@ SETTINGS = {
     "guard_message": "",
     "contact": "",
 }
-DETECTORS = ("auto_ban_", "detector_", "brute_force_", "stuffing_", "probing_")
+EVENTS = ("auto_ban_", "detector_", "brute_force_", "stuffing_", "probing_", "webhook_")
 SETTINGS_NOT_YET = {
     "stale_policy": OPERATION,
     "stale_policy_seconds": OPERATION,
@@ -187,7 +187,7 @@ def test_the_settings_have_these_defaults(admin):
     shown = admin.get("/system/settings").json()
 
     assert {name: shown[name] for name in SETTINGS} == SETTINGS
-    assert {name for name in shown if name not in SETTINGS and not name.startswith(("login_", *DETECTORS))} == set()
+    assert {name for name in shown if name not in SETTINGS and not name.startswith(("login_", *EVENTS))} == set()
 
 
 @pytest.mark.django_db

@@ -119,7 +119,7 @@ def path_of(name, user_id):
     }
     if name.startswith("webhook-deliveries"):
         arguments[name] = {"webhook_id": 999_999} if name.endswith("-list") else {"webhook_id": 999_999, "pk": 999_999}
-    usual = {"pk": 999_999} if name.endswith(("-detail", "-restore", "-rotate", "-test")) else {}
+    usual = {"pk": 999_999} if name.endswith(("-detail", "-restore", "-rotate", "webhooks-test")) else {}
     return reverse(name, kwargs=arguments.get(name, usual)).removeprefix("/wall")
 
 

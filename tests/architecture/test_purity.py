@@ -61,6 +61,7 @@ MODULES = sorted(
         "audit.rows",
         "audit.segments",
         "audit.spool",
+        "audit.merging",
         "audit.summaries",
         "policies.block_lists",
         "policies.list_diff",
