@@ -1,5 +1,6 @@
 """The filters of the security events, from the parameters of a URL: as those of the access log are."""
 
+import re
 import uuid
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -16,6 +17,7 @@ from audit.field_filters import (
     client,
     condition_of,
     country,
+    like,
     none,
     number,
     one_of,
@@ -25,11 +27,7 @@ from audit.field_filters import (
 from gatewall.engine.model import Reason
 
 
-def _decision(value: str) -> Q:
-    try:
-        return Q(decision_id=uuid.UUID(value))
-    except ValueError:
-        raise ValueError("a UUID") from None
+_UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", re.ASCII)
 
 
 def _reason(value: str) -> Q:
@@ -47,7 +45,7 @@ EVENT_FILTERS: Mapping[str, Filter] = {
     "count_min": number("count__gte", excludes=False),
     "count_max": number("count__lte", excludes=False),
     "reason": one_of(tuple(Reason), _reason, empty=none("detail__reason")),
-    "decision_id": Filter(_decision, none("decision_id"), {"type": "string", "maxLength": 36}),
+    "decision_id": like(_UUID, "a UUID", lambda value: Q(decision_id=uuid.UUID(value)), empty=none("decision_id")),
 }
 """What may be asked of each field, by the name of its parameter; ``reason`` is that of ``request.blocked``."""
 
