@@ -26,7 +26,6 @@ from audit.field_filters import (
 )
 from gatewall.engine.model import Reason
 
-
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", re.ASCII)
 
 
