@@ -71,6 +71,7 @@ SCHEMA.app = application
 
 MEANT = {
     "If-Match",
+    "addresses",
     "argument",
     "authorized_domain",
     "authorized_domains",
