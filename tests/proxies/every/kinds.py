@@ -139,3 +139,6 @@ KINDS = {
         Kind("Envoy", start_envoy),
     )
 }
+
+SHOWS_BODIES = frozenset({"Traefik", "Envoy"})
+"""The proxies that can show a body to whom they ask."""

@@ -1,0 +1,92 @@
+"""Asks a proxy as a visitor does, and says what the gate was told and the site was sent."""
+
+import http.client
+import io
+import socket
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tests.processes import PATIENCE, Answer
+from tests.upstream import Upstream
+
+SITE = b"site"
+"""The body of every answer of the site."""
+WEBSOCKET = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    "Sec-WebSocket-Version": "13",
+}
+
+
+class Told(NamedTuple):
+    """A request, as the gate was told of it or as the site got it."""
+
+    method: str
+    host: str
+    uri: str
+
+
+@dataclass(frozen=True)
+class Front:
+    """A running proxy of this kind, with the site behind it; `gate` is there where a stub stands for the gate."""
+
+    kind: str
+    port: int
+    site: Upstream
+    gate: Upstream = field(default_factory=Upstream)
+
+    def told(self) -> Told:
+        """What the gate was told in the newest question."""
+        line, headers = self.gate.requests[-1]
+        if self.kind == "Envoy":
+            method, target, _ = line.split(" ")
+            assert target.startswith("/wall/auth/envoy/"), target
+            return Told(method, headers["Host"], target.removeprefix("/wall/auth/envoy"))
+        assert line.split()[1] == ("/wall/auth" if self.kind == "nginx" else "/wall/auth/forward"), line
+        return Told(headers["X-Forwarded-Method"], headers["X-Forwarded-Host"], headers["X-Forwarded-Uri"])
+
+    def served(self) -> Told:
+        """The newest request that the site got."""
+        line, headers = self.site.requests[-1]
+        method, rest = line.split(" ", 1)
+        return Told(method, headers["Host"], rest.rpartition(" ")[0])
+
+
+def raw(port: int, head: bytes, lines: Sequence[bytes] = (), body: bytes = b"") -> Answer:
+    """Send a request line and header lines as they are; a proxy that hangs up has answered 0."""
+    data = b"\r\n".join([head, *lines, b"Connection: close", b"", b""]) + body
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        received = bytearray()
+        with suppress(ConnectionError):
+            connection.sendall(data)
+        with suppress(ConnectionError):
+            while piece := connection.recv(65_536):
+                received += piece
+    if not received:
+        return Answer(0, http.client.HTTPMessage(), b"")
+    first, _, rest = bytes(received).partition(b"\r\n")
+    stream = io.BytesIO(rest)
+    headers = http.client.parse_headers(stream)
+    return Answer(int(first.split()[1]), headers, stream.read())
+
+
+def lines_of(port: int, headers: dict[str, str]) -> list[bytes]:
+    """Header lines with the host of a proxy on this port; text stands for bytes (latin-1)."""
+    return [f"{name}: {value}".encode("latin-1") for name, value in ({"Host": f"127.0.0.1:{port}"} | headers).items()]
+
+
+def shake_hands(port: int, headers: dict[str, str]) -> tuple[int, bytes]:
+    """Open a WebSocket and say hello: the status, and what came back over it."""
+    lines = lines_of(port, WEBSOCKET | headers)
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        connection.sendall(b"\r\n".join([b"GET /socket HTTP/1.1", *lines, b"", b""]))
+        stream = connection.makefile("rb")
+        status = int(stream.readline().split()[1])
+        http.client.parse_headers(stream)
+        if status != 101:
+            return status, b""
+        connection.sendall(b"hello")
+        return status, stream.read(5)
