@@ -142,3 +142,6 @@ KINDS = {
 
 SHOWS_BODIES = frozenset({"Traefik", "Envoy"})
 """The proxies that can show a body to whom they ask."""
+
+LETS_IN_ALL_2XX = frozenset({"Traefik"})
+"""The proxies to which 2xx is a yes and that cannot be told otherwise; the gate gives no 2xx but 200."""
