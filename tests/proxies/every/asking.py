@@ -1,7 +1,6 @@
 """Asks a proxy as a visitor does, and says what the gate was told and the site was sent."""
 
 import http.client
-import io
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
@@ -45,7 +44,7 @@ class Front:
             method, target, _ = line.split(" ")
             assert target.startswith("/wall/auth/envoy/"), target
             return Told(method, headers["Host"], target.removeprefix("/wall/auth/envoy"))
-        assert line.split()[1] == ("/wall/auth" if self.kind == "nginx" else "/wall/auth/forward"), line
+        assert line.split()[1].removesuffix("?") == ("/wall/auth" if self.kind == "nginx" else "/wall/auth/forward"), line
         return Told(headers["X-Forwarded-Method"], headers["X-Forwarded-Host"], headers["X-Forwarded-Uri"])
 
     def served(self) -> Told:
@@ -59,18 +58,14 @@ def raw(port: int, head: bytes, lines: Sequence[bytes] = (), body: bytes = b"") 
     """Send a request line and header lines as they are; a proxy that hangs up has answered 0."""
     data = b"\r\n".join([head, *lines, b"Connection: close", b"", b""]) + body
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
-        received = bytearray()
         with suppress(ConnectionError):
             connection.sendall(data)
-        with suppress(ConnectionError):
-            while piece := connection.recv(65_536):
-                received += piece
-    if not received:
-        return Answer(0, http.client.HTTPMessage(), b"")
-    first, _, rest = bytes(received).partition(b"\r\n")
-    stream = io.BytesIO(rest)
-    headers = http.client.parse_headers(stream)
-    return Answer(int(first.split()[1]), headers, stream.read())
+        response = http.client.HTTPResponse(connection, method=head.partition(b" ")[0].decode("latin-1"))
+        try:
+            response.begin()
+            return Answer(response.status, response.headers, response.read())
+        except (ConnectionError, http.client.BadStatusLine):
+            return Answer(0, http.client.HTTPMessage(), b"")
 
 
 def lines_of(port: int, headers: dict[str, str]) -> list[bytes]:
