@@ -27,7 +27,10 @@ def basic(text):
         ("a=1; service.token=x", "a=1"),
         ("a=1;service.token=x;b=2", "a=1;b=2"),
         ("a=1; service.token = x ; SERVICE.Token=y; service.token; b=2", "a=1; b=2"),
-        ("myservice.token=1; service.tokens=2; a=service.token=3", "myservice.token=1; service.tokens=2; a=service.token=3"),
+        (
+            "myservice.token=1; service.tokens=2; a=service.token=3",
+            "myservice.token=1; service.tokens=2; a=service.token=3",
+        ),
         ('a="b; service.token=x; c"', 'a="b; c"'),
         ("caf\u00e9=\u00ff", "caf\u00e9=\u00ff"),
         ("a=\x01", ""),

@@ -4,7 +4,7 @@ import http.client
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from tests.processes import PATIENCE, Answer
@@ -35,16 +35,19 @@ class Front:
     kind: str
     port: int
     site: Upstream
-    gate: Upstream = field(default_factory=Upstream)
+    gate: Upstream | None = None
 
     def told(self) -> Told:
         """What the gate was told in the newest question."""
+        assert self.gate, "before the real gate nobody keeps the questions"
         line, headers = self.gate.requests[-1]
         if self.kind == "Envoy":
             method, target, _ = line.split(" ")
             assert target.startswith("/wall/auth/envoy/"), target
             return Told(method, headers["Host"], target.removeprefix("/wall/auth/envoy"))
-        assert line.split()[1].removesuffix("?") == ("/wall/auth" if self.kind == "nginx" else "/wall/auth/forward"), line
+        assert line.split()[1].removesuffix("?") == ("/wall/auth" if self.kind == "nginx" else "/wall/auth/forward"), (
+            line
+        )
         return Told(headers["X-Forwarded-Method"], headers["X-Forwarded-Host"], headers["X-Forwarded-Uri"])
 
     def served(self) -> Told:

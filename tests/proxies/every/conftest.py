@@ -30,8 +30,7 @@ class Fronts:
     def __getitem__(self, kind):
         if kind not in self._started:
             port = self._stack.enter_context(KINDS[kind].start(self._folders.mktemp(kind), self.behind))
-            stub = {"gate": self.gate} if self.gate else {}
-            self._started[kind] = Front(kind, port, self.site, **stub)
+            self._started[kind] = Front(kind, port, self.site, self.gate)
         return self._started[kind]
 
 

@@ -45,7 +45,11 @@ NOTES: Mapping[str, tuple[tuple[str, ...], str, str]] = {
         " spells percent-encoding its own way; Caddy percent-encodes what should be; raw bytes over 0x7F are 400 in"
         " HAProxy and Envoy, `%zz` in nginx, Caddy and Traefik, `%00` in nginx.",
     ),
-    "test_host_and_port_arrive_raw_at_gate_and_site": (("nginx",), "partly", "In lower case, for the gate and the site."),
+    "test_host_and_port_arrive_raw_at_gate_and_site": (
+        ("nginx",),
+        "partly",
+        "In lower case, for the gate and the site.",
+    ),
     "test_header_value_that_is_not_ascii_arrives_as_its_bytes": (
         ("Envoy",),
         "partly",

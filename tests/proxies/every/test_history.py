@@ -155,7 +155,13 @@ def test_cve_2025_54576_ghsa_pxq7_cve_2021_32779_free_path_in_query_or_fragment(
 
 
 OUT_OF_OURS = ["/wall/../secret", "/wall/%2e%2e/secret", "/wall/..%2fsecret", "/wall/..;/secret", "/wall/.%2e/secret"]
-OUT_OF_OURS += ["/wall/..\\secret", "/wall/..%5csecret", "/wall/static/../../secret", "/wall//../secret", "/wall;/../secret"]
+OUT_OF_OURS += [
+    "/wall/..\\secret",
+    "/wall/..%5csecret",
+    "/wall/static/../../secret",
+    "/wall//../secret",
+    "/wall;/../secret",
+]
 OUT_OF_OURS += ["/wall/%2e%2e%2fsecret", "/wall/%252e%252e/secret", "/./wall/../secret", "//wall/../secret"]
 
 
@@ -181,7 +187,12 @@ def test_cve_2026_48794_cve_2026_27588_ghsa_72h4_spelling_of_a_known_host(front,
 
 
 HOSTS = ["evil-public.example", "public.example.evil.test", "public.examplex", "UNKNOWN.example", "unknown.example:80"]
-HOSTS += ["public.example@unknown.example", "unknown.example/public.example", "public.example,unknown.example", "publicXexample"]
+HOSTS += [
+    "public.example@unknown.example",
+    "unknown.example/public.example",
+    "public.example,unknown.example",
+    "publicXexample",
+]
 HOSTS += ["public.example:80:81", "public.example\\.evil.test", "", "public%2eexample", "x y"]
 
 
@@ -202,7 +213,9 @@ def test_host_in_the_request_line_is_judged_if_it_is_served(stub):
         assert answer.status == 400
 
 
-@pytest.mark.parametrize("lines", [(b"Host: public.example", b"Host: unknown.example"), (b"Host : public.example",), ()])
+@pytest.mark.parametrize(
+    "lines", [(b"Host: public.example", b"Host: unknown.example"), (b"Host : public.example",), ()]
+)
 def test_two_hosts_odd_ones_and_none(front, lines):
     before = len(front.site.requests)
 
@@ -225,7 +238,9 @@ def test_method_that_few_use(front, method):
     assert (status in SHUT, arrived) == (True, False)
 
 
-@pytest.mark.parametrize("target", ["/a\\..\\b", "\\", "/\\evil.test", "/%5c%5cevil.test", "//evil.test", "/\t/evil.test"])
+@pytest.mark.parametrize(
+    "target", ["/a\\..\\b", "\\", "/\\evil.test", "/%5c%5cevil.test", "//evil.test", "/\t/evil.test"]
+)
 def test_cve_2026_52844_cve_2022_28923_cve_2020_5233_way_back_leads_to_our_site(front, target):
     before = len(front.site.requests)
     answer = raw(front.port, f"GET {target} HTTP/1.1".encode(), lines_of(front.port, BROWSER))

@@ -131,7 +131,7 @@ def test_header_that_is_too_long_is_refused_or_judged(stub, size):
 
 
 def test_site_learns_host_scheme_and_address_from_the_proxy_alone(stub):
-    forged = {name: "6.6.6.6" for name in ("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto")}
+    forged = dict.fromkeys(("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"), "6.6.6.6")
 
     request(stub.port, "/", forged)
 

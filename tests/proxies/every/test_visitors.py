@@ -90,7 +90,9 @@ def test_attack_in_the_address_is_refused_before_the_site_sees_it(front, cookie)
 def test_attack_in_a_body_is_refused_before_the_site_sees_it(front, cookie):
     before = len(front.site.requests)
 
-    answer = request(front.port, "/", {"Cookie": cookie}, method="POST", body="id=1' UNION SELECT password FROM users--")
+    answer = request(
+        front.port, "/", {"Cookie": cookie}, method="POST", body="id=1' UNION SELECT password FROM users--"
+    )
 
     if front.kind in SHOWS_BODIES:
         assert (answer.status, len(front.site.requests)) == (403, before)
@@ -152,7 +154,14 @@ def test_authorization_for_the_site_arrives(front, cookie, value):
 
 HIDDEN = ("/wall/auth", "/wall/auth?x=1", "/wall/auth/forward", "/wall/auth/envoy/a", "/wall/auth/original-url")
 HIDDEN += ("/wall/metrics", "/wall/admin-recover-2fa")
-DISGUISED = ("/wall/%61uth", "/wall/%61uth/forward", "/wall/./auth", "/wall//auth", "/x/../wall/auth", "/wall/x/../auth")
+DISGUISED = (
+    "/wall/%61uth",
+    "/wall/%61uth/forward",
+    "/wall/./auth",
+    "/wall//auth",
+    "/x/../wall/auth",
+    "/wall/x/../auth",
+)
 DISGUISED += ("/%77all/auth", "//wall/auth", "/wall/auth;x=1", "/wall/m%65trics", "/wall/auth%2fforward", "/WALL/auth")
 
 
