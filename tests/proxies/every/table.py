@@ -1,4 +1,4 @@
-"""The table proxy x check of docs/proxies/README.md: `python -m tests.proxies.every.table` runs the suite and writes it."""
+"""The table of checks in docs/proxies/README.md: `python -m tests.proxies.every.table` runs the suite and writes it."""
 
 import importlib
 import inspect
@@ -66,7 +66,7 @@ NOTES: Mapping[str, tuple[tuple[str, ...], str, str]] = {
         "After 30 seconds, which are fixed in Traefik; run by `bin/test --full`. The others wait for five.",
     ),
 }
-"""The checks that come out otherwise with some proxies, what the table says then, and why; the tests hold them to it."""
+"""The checks that come out otherwise with some proxies, what the table says then, and why; the tests hold it."""
 
 Outcomes = Mapping[tuple[str, str], bool]
 
@@ -144,7 +144,7 @@ def main() -> int:
     outcomes = gathered(gathering.reports)
     # Traefik's half a minute is a test of its own, of the long form.
     outcomes.setdefault(("test_gate_that_is_slow_lets_nobody_in", "Traefik"), code == 0)
-    print(rendered(outcomes))
+    sys.stdout.write(rendered(outcomes))
     if code == 0:
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
         PAGE.write_text(before + BEGIN + rendered(outcomes) + END + rest.partition(END)[2], encoding="utf-8")
