@@ -41,9 +41,9 @@ NOTES: Mapping[str, tuple[tuple[str, ...], str, str]] = {
     "test_uri_arrives_raw_at_gate_and_site": (
         tuple(KINDS),
         "partly",
-        "Always the same URI for gate and site. Not as it came: Traefik resolves `//` and dot segments for both and"
-        " spells percent-encoding its own way; Caddy percent-encodes what should be; raw bytes over 0x7F are 400 in"
-        " HAProxy and Envoy, `%zz` in nginx, Caddy and Traefik, `%00` in nginx.",
+        "Always the same for both. Not as it came: Traefik resolves `//` and dot segments and spells percent-encoding its "
+        + "own way; Caddy percent-encodes what should be; raw bytes over 0x7F are 400 in HAProxy and Envoy, `%zz` in "
+        + "nginx, Caddy and Traefik, `%00` in nginx.",
     ),
     "test_host_and_port_arrive_raw_at_gate_and_site": (
         ("nginx",),
