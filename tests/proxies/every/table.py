@@ -22,6 +22,11 @@ PAGE = BASE / "docs" / "proxies" / "README.md"
 BEGIN, END = "<!-- table: python -m tests.proxies.every.table -->\n", "<!-- end of the table -->\n"
 EACH_PROXY = {"front", "stub", "kind"}
 """The parameters that stand for a proxy."""
+RAW = (
+    "Always the same for both. Not as it came: Traefik resolves `//` and dot segments and spells percent-encoding its own"
+    " way; Caddy percent-encodes what should be; raw bytes over 0x7F are 400 in HAProxy and Envoy, `%zz` in nginx, Caddy"
+    " and Traefik, `%00` in nginx."
+)
 NOTES: Mapping[str, tuple[tuple[str, ...], str, str]] = {
     "test_attack_in_a_body_is_refused_before_the_site_sees_it": (
         ("nginx", "Caddy", "HAProxy"),
@@ -41,9 +46,7 @@ NOTES: Mapping[str, tuple[tuple[str, ...], str, str]] = {
     "test_uri_arrives_raw_at_gate_and_site": (
         tuple(KINDS),
         "partly",
-        "Always the same for both. Not as it came: Traefik resolves `//` and dot segments and spells percent-encoding its "
-        + "own way; Caddy percent-encodes what should be; raw bytes over 0x7F are 400 in HAProxy and Envoy, `%zz` in "
-        + "nginx, Caddy and Traefik, `%00` in nginx.",
+        RAW,
     ),
     "test_host_and_port_arrive_raw_at_gate_and_site": (
         ("nginx",),
