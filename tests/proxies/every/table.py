@@ -23,9 +23,9 @@ BEGIN, END = "<!-- table: python -m tests.proxies.every.table -->\n", "<!-- end 
 EACH_PROXY = {"front", "stub", "kind"}
 """The parameters that stand for a proxy."""
 RAW = (
-    "Always the same for both. Not as it came: Traefik resolves `//` and dot segments and spells percent-encoding its own"
-    " way; Caddy percent-encodes what should be; raw bytes over 0x7F are 400 in HAProxy and Envoy, `%zz` in nginx, Caddy"
-    " and Traefik, `%00` in nginx."
+    "Always the same for both. Not as it came: Traefik resolves `//` and dot segments and spells percent-encoding its"
+    " own way; Caddy percent-encodes what should be; raw bytes over 0x7F are 400 in HAProxy and Envoy, `%zz` in nginx,"
+    " Caddy and Traefik, `%00` in nginx."
 )
 NOTES: Mapping[str, tuple[tuple[str, ...], str, str]] = {
     "test_attack_in_a_body_is_refused_before_the_site_sees_it": (
