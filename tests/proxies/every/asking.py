@@ -12,6 +12,8 @@ from tests.upstream import Upstream
 
 SITE = b"site"
 """The body of every answer of the site."""
+PUBLIC, UNKNOWN = "public.example", "unknown.example"
+"""A site that everybody may see, and one that the gate does not know."""
 WEBSOCKET = {
     "Connection": "Upgrade",
     "Upgrade": "websocket",
@@ -88,3 +90,10 @@ def shake_hands(port: int, headers: dict[str, str]) -> tuple[int, bytes]:
             return status, b""
         connection.sendall(b"hello")
         return status, stream.read(5)
+
+
+def reached(front: Front, target: str, method: str = "GET", **headers: str) -> tuple[int, bool]:
+    """Send a request line as it is; the status, and whether the site got it."""
+    before = len(front.site.requests)
+    answer = raw(front.port, f"{method} {target} HTTP/1.1".encode("latin-1"), lines_of(front.port, headers))
+    return answer.status, len(front.site.requests) > before

@@ -11,12 +11,13 @@ import pytest
 from tests.processes import BASE
 from tests.proxies.every.kinds import KINDS
 
-MODULES = ("visitors", "told", "closed", "history")
+MODULES = ("visitors", "told", "closed", "history", "lines")
 TITLES = {
     "visitors": "What a visitor gets, and the site of him",
     "told": "What the gate is told",
     "closed": "Closed unless the gate says 200",
-    "history": "What broke gateways like this one",
+    "history": "What broke gateways like this one: headers, cookies, connections",
+    "lines": "What broke gateways like this one: paths, hosts, request lines",
 }
 PAGE = BASE / "docs" / "proxies" / "README.md"
 BEGIN, END = "<!-- table: python -m tests.proxies.every.table -->\n", "<!-- end of the table -->\n"
