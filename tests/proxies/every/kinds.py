@@ -83,12 +83,20 @@ def start_caddy(folder: Path, behind: Behind) -> Iterator[int]:
 
 @contextmanager
 def start_traefik(folder: Path, behind: Behind) -> Iterator[int]:
-    port, dynamic = free_port(), folder / "dynamic"
-    changes = {"127.0.0.1:9998": f"127.0.0.1:{behind.auth}", "127.0.0.1:9999": f"127.0.0.1:{behind.control}"}
+    port, questions, dynamic = free_port(), free_port(), folder / "dynamic"
+    changes = {
+        "127.0.0.1:9997": f"127.0.0.1:{questions}",
+        "127.0.0.1:9998": f"127.0.0.1:{behind.auth}",
+        "127.0.0.1:9999": f"127.0.0.1:{behind.control}",
+    }
     samples = DEPLOY / "traefik"
     fill(samples / "dynamic" / "gatewall.yml", dynamic / "gatewall.yml", changes)
     fill(samples / "dynamic" / "site.yml", dynamic / "site.yml", {"127.0.0.1:8000": f"127.0.0.1:{behind.site}"})
-    static = {'":80"': f'"127.0.0.1:{port}"', "directory: dynamic": f"directory: {dynamic}"}
+    static = {
+        '":80"': f'"127.0.0.1:{port}"',
+        "127.0.0.1:9997": f"127.0.0.1:{questions}",
+        "directory: dynamic": f"directory: {dynamic}",
+    }
     fill(samples / "traefik.yml", folder / "traefik.yml", static)
     with listening([script("traefik"), f"--configFile={folder / 'traefik.yml'}"], folder, port):
         wait_until(lambda: request(port, "/wall/").status != 404, what="Traefik's routes")
@@ -142,6 +150,3 @@ KINDS = {
 
 SHOWS_BODIES = frozenset({"Traefik", "Envoy"})
 """The proxies that can show a body to whom they ask."""
-
-LETS_IN_ALL_2XX = frozenset({"Traefik"})
-"""The proxies to which 2xx is a yes and that cannot be told otherwise; the gate gives no 2xx but 200."""

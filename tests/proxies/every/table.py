@@ -59,16 +59,6 @@ NOTES: Mapping[str, tuple[tuple[str, ...], str, str]] = {
         "partly",
         "The gate sees `!` for bytes that are no UTF-8; the site sees the bytes.",
     ),
-    "test_other_2xx_does_not_let_in": (
-        ("Traefik",),
-        "no",
-        "To Traefik every 2xx is a yes and it cannot be told otherwise. The gate has no 2xx but 200.",
-    ),
-    "test_gate_that_is_slow_lets_nobody_in": (
-        ("Traefik",),
-        "yes",
-        "After 30 seconds, which are fixed in Traefik; run by `bin/test --full`. The others wait for five.",
-    ),
 }
 """The checks that come out otherwise with some proxies, what the table says then, and why; the tests hold it."""
 
@@ -144,10 +134,8 @@ class Gathering:
 def main() -> int:
     """Run the suite, print the table, and write it into the page if everything passed."""
     gathering = Gathering()
-    code = pytest.main(["-q", "-m", "not full", str(BASE / "tests" / "proxies" / "every")], plugins=[gathering])
+    code = pytest.main(["-q", str(BASE / "tests" / "proxies" / "every")], plugins=[gathering])
     outcomes = gathered(gathering.reports)
-    # Traefik's half a minute is a test of its own, of the long form.
-    outcomes.setdefault(("test_gate_that_is_slow_lets_nobody_in", "Traefik"), code == 0)
     sys.stdout.write(rendered(outcomes))
     if code == 0:
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)

@@ -4,7 +4,6 @@ import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
 
 import pytest
 
@@ -12,10 +11,8 @@ from gatewall.operations.launcher import free_port
 from tests.processes import BROWSER, request
 from tests.proxies.every.asking import SITE
 from tests.proxies.every.conftest import IDENTITY, Fronts
-from tests.proxies.every.kinds import KINDS, LETS_IN_ALL_2XX, Behind
+from tests.proxies.every.kinds import KINDS, Behind
 
-QUICK = [kind for kind in KINDS if kind != "Traefik"]
-"""Those that wait five seconds; Traefik's half a minute is fixed."""
 ODD_ANSWERS = {
     "nothing": b"",
     "no HTTP": b"SSH-2.0-OpenSSH_9.9\r\n",
@@ -39,10 +36,7 @@ def test_other_2xx_does_not_let_in(stub, status):
 
     answer = request(stub.port, "/", BROWSER)
 
-    if stub.kind in LETS_IN_ALL_2XX:
-        assert answer.body == SITE
-    else:
-        assert len(stub.site.requests) == before
+    assert (len(stub.site.requests), answer.status != 200) == (before, True)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 304, 307, 400, 401, 403, 404, 407, 418, 429, 500, 502, 503, 599])
@@ -112,33 +106,20 @@ def test_answer_that_is_none_lets_nobody_in(kind, gone, data):
 
 @pytest.fixture(scope="module")
 def late(gone):
-    """Return a function: what these proxies say while the gate takes their question and never answers."""
-
-    @cache
-    def ask(*kinds):
-        port, fronts = gone
-        ports = [fronts[kind].port for kind in kinds]
-        before = len(fronts.site.requests)
-        with socket.create_server(("127.0.0.1", port)), ThreadPoolExecutor(len(ports)) as pool:
-            answers = pool.map(lambda port: request(port, "/", BROWSER), ports)
-            given = {kind: answer.status for kind, answer in zip(kinds, answers, strict=True)}
-        return given, len(fronts.site.requests) - before
-
-    return ask
+    """Return what each proxy says while the gate takes its question and never answers, and what the site sees."""
+    port, fronts = gone
+    ports = {kind: fronts[kind].port for kind in KINDS}
+    before = len(fronts.site.requests)
+    with socket.create_server(("127.0.0.1", port)), ThreadPoolExecutor(len(ports)) as pool:
+        given = dict(zip(ports, pool.map(lambda port: request(port, "/", BROWSER), ports.values()), strict=True))
+    return given, len(fronts.site.requests) - before
 
 
-@pytest.mark.parametrize("kind", QUICK)
+@pytest.mark.parametrize("kind", KINDS)
 def test_gate_that_is_slow_lets_nobody_in(kind, late):
-    given, arrived = late(*QUICK)
+    given, arrived = late
 
-    assert (given[kind] // 100, arrived) == (5, 0)
-
-
-@pytest.mark.full
-def test_traefik_waits_half_a_minute_for_a_slow_gate_and_lets_nobody_in(late):
-    given, arrived = late("Traefik")
-
-    assert (given["Traefik"] // 100, arrived) == (5, 0)
+    assert (given[kind].status // 100, arrived) == (5, 0)
 
 
 @pytest.mark.parametrize("name", ["Remote-User", "Remote-Email", "Remote-Groups", "X-Gatewall-Subject-Kind"])
