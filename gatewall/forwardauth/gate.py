@@ -2,16 +2,17 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from audit.records import AccessRecord
 from gatewall.clientip import TrustedProxies, peer_or_unknown
 from gatewall.engine.evaluate import CANNOT_DECIDE, evaluate
-from gatewall.engine.model import AccessRequest, Decision
+from gatewall.engine.model import AccessRequest, Decision, Effect
 from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import AuditMode, PolicySnapshot
 from gatewall.forwardauth.decision_id import new_decision_id
+from gatewall.forwardauth.leftovers import leftovers
 from gatewall.forwardauth.record import record_of
 from gatewall.forwardauth.responses import Answer, GuardPage, answer, for_browser
 from gatewall.forwardauth.subrequest import Subrequest
@@ -21,13 +22,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one kind of proxy asks, whether it passes our answer on to the browser as it is, and whether the
-    visitor's body may come along.
+    """How one kind of proxy asks, whether it passes our answer on to the browser as it is, whether the
+    visitor's body may come along, and whether it leaves to us what the site sees of credentials.
     """
 
     parse: Callable[[Subrequest, TrustedProxies, float], AccessRequest]
     answers_browsers: bool = False
     shows_body: bool = False
+    cuts_credentials: bool = False
 
 
 class Policies(Protocol):
@@ -96,6 +98,8 @@ class Gate:
             given = answer(decision, request, policy, self._guard, decision_id)
             if dialect.answers_browsers:
                 given = for_browser(given, request, decision_id)
+            if dialect.cuts_credentials and given.status == Effect.ALLOW.status:
+                given = replace(given, headers=(*given.headers, *leftovers(subrequest.headers)))
             kept = self._record(request, decision, policy, decision_id, given.status)
             if not kept and _must_be_kept(policy):
                 given = answer(CANNOT_DECIDE, request, policy, self._guard, decision_id)
