@@ -38,6 +38,13 @@ server {{
         proxy_set_header Host $http_host;
         proxy_pass http://127.0.0.1:{site};
     }}
+    location /wall/ {{
+        proxy_set_header Host $http_host;
+        proxy_pass http://127.0.0.1:{control};
+    }}
+    location /wall/auth/ {{
+        deny all;
+    }}
 }}
 """
 
@@ -68,6 +75,7 @@ def front(wall, annotations, tmp_path_factory):
         port=port,
         auth=wall.behind.auth,
         site=wall.behind.site,
+        control=wall.behind.control,
         path=urlsplit(annotations["auth-url"]).path,
         headers="\n".join(lines),
         http_snippet=controller["http-snippet"],
@@ -123,6 +131,19 @@ def test_name_in_the_request_line_must_be_the_one_in_the_header(front):
 
     assert raw(front.port, target, [b"Host: public.example"]).status == 421
     assert raw(front.port, target, lines_of(front.port, {})).status == 401
+
+
+@pytest.mark.parametrize(
+    "path", ["/wall/auth/envoy/../../x", "/wall/auth/envoy/..%2f..%2fx", "/%77all/a//b", "/wall/;", "/wall/a\\\\b"]
+)
+def test_path_of_ours_has_no_other_spelling(front, path):
+    answer = request(front.port, path, {"Host": "public.example"})
+
+    assert (answer.status, answer.header("X-Gatewall-Reason")) == (404, "")
+
+
+def test_query_of_a_path_of_ours_may_hold_anything(front):
+    assert request(front.port, "/wall/?rd=http%3A%2F%2F127.0.0.1%2Fa%2F..%2Fb//;").status == 200
 
 
 def test_upgrade_to_h2c_is_refused(front, cookie):

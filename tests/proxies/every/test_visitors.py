@@ -163,6 +163,7 @@ DISGUISED = (
     "/wall/x/../auth",
 )
 DISGUISED += ("/%77all/auth", "//wall/auth", "/wall/auth;x=1", "/wall/m%65trics", "/wall/auth%2fforward", "/WALL/auth")
+DISGUISED += ("/wall/auth/envoy/../../x", "/wall/auth/envoy/..%2f..%2fx", "/wall/auth/envoy/%2e%2e/..%2fx?y")
 
 
 @pytest.mark.parametrize("path", HIDDEN)
