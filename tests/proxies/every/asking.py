@@ -78,7 +78,7 @@ def raw(port: int, head: bytes, lines: Sequence[bytes] = (), body: bytes = b"") 
 
 
 def http2(port: int, host: str, path: str, *headers: tuple[str, str]) -> bool:
-    """Send a GET over HTTP/2 and wait for the head of the answer; False if this proxy does not speak it here."""
+    """Send a GET over HTTP/2 and wait for the head of the answer; False if it is refused, or not spoken here."""
     fields = [(":method", "GET"), (":scheme", "http"), (":authority", host), (":path", path), *headers]
     # RFC 7541 section 6.2.2: fields as they are, names and values shorter than 127 bytes.
     block = b"".join(b"\0" + b"".join(bytes([len(text)]) + text.encode() for text in field) for field in fields)
@@ -87,8 +87,8 @@ def http2(port: int, host: str, path: str, *headers: tuple[str, str]) -> bool:
         stream = connection.makefile("rb")
         while len(head := stream.read(9)) == 9 and not head.startswith(b"HTTP/"):
             stream.read(int.from_bytes(head[:3], "big"))
-            if head[3] == 1:
-                return True
+            if head[3] in {1, 3, 7}:  # HEADERS, RST_STREAM, GOAWAY
+                return head[3] == 1
     return False
 
 

@@ -30,6 +30,8 @@ server {{
         proxy_set_header X-Original-URL $scheme://$http_host$request_uri;
         proxy_set_header X-Original-Method $request_method;
         proxy_set_header X-Forwarded-For $remote_addr;
+        proxy_buffer_size {buffer};
+        proxy_buffers 4 {buffer};
         proxy_pass http://127.0.0.1:{auth}{path};
     }}
     location / {{
@@ -76,6 +78,7 @@ def front(wall, annotations, tmp_path_factory):
         auth=wall.behind.auth,
         site=wall.behind.site,
         control=wall.behind.control,
+        buffer=annotations.get("proxy-buffer-size", "4k"),  # the controller's own
         path=urlsplit(annotations["auth-url"]).path,
         headers="\n".join(lines),
         http_snippet=controller["http-snippet"],
@@ -144,6 +147,12 @@ def test_path_of_ours_has_no_other_spelling(front, path):
 
 def test_query_of_a_path_of_ours_may_hold_anything(front):
     assert request(front.port, "/wall/?rd=http%3A%2F%2F127.0.0.1%2Fa%2F..%2Fb//;").status == 200
+
+
+def test_visitor_with_much_in_his_cookies_gets_in(front, cookie):
+    answer = request(front.port, "/", {"Cookie": f"{cookie}; a=" + "b" * 6_000})
+
+    assert (answer.status, len(front.site.last["Cookie"])) == (200, 6_002)
 
 
 def test_upgrade_to_h2c_is_refused(front, cookie):
