@@ -141,7 +141,7 @@ class UserAdmin(ServiceAdmin):
         if is_own and (password is not None or forget) and not getattr(request, "is_reauthenticated", False):
             raise reauthentication.ReauthenticationRequired("send your password along")
         if forget:
-            recovery.reset(row, actor=actor(request))
+            recovery.reset(row, actor=actor(request), client_ip=browser.visitor(request).client_ip)
         if password is None and not values:
             return
         user = services.change_user(row, actor=actor(request), password=password, **values)

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.contrib.auth.hashers import check_password, make_password
+from django.db import transaction
 from django.utils.functional import SimpleLazyObject
 
-from accounts import challenges, second_factor, selectors, services, throttling, tokens
+from accounts import challenges, second_factor, selectors, services, sign_in_events, tokens
 from accounts.challenges import Challenged, InvalidChallenge
 from accounts.models import User
 from accounts.tokens import API, GATE, IssuedToken
@@ -103,13 +104,16 @@ def finish_sign_in(token: str, code: str, *, flow: Flow, visitor: Visitor, at: d
 
 def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor, at: datetime) -> Proven | Challenged:
     """Check the first factor, as ``sign_in()`` does, and open nothing."""
-    attempt = throttling.attempt(username, visitor.client_ip, at, is_at_home=visitor.is_at_this_machine)
+    where, at_home = visitor.client_ip, visitor.is_at_this_machine
+    attempt = sign_in_events.attempt(username, where, at, flow=flow.name, is_at_home=at_home)
     with attempt.unless_too_busy():
         user = verify_password(username, password)
     if user is None:
+        sign_in_events.failed(username, where, at, flow=flow.name)
         raise InvalidCredentials(_WRONG)
     if flow.admins_only and not user.is_admin:
         attempt.was_no_failure()
+        sign_in_events.failed(username, where, at, flow=flow.name, why=AdminRequired.code)
         raise AdminRequired("only admins may sign in here")
     if selectors.has_second_factor(user):
         attempt.was_no_failure()
@@ -129,14 +133,17 @@ def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datet
     """Check the second factor, as ``finish_sign_in()`` does, and open nothing."""
     challenge = challenges.find(token, flow.name, at=at)
     user = challenge.user
-    attempt = throttling.attempt(user.username, visitor.client_ip, at, is_at_home=visitor.is_at_this_machine)
+    where, at_home = visitor.client_ip, visitor.is_at_this_machine
+    attempt = sign_in_events.attempt(user.username, where, at, flow=flow.name, is_at_home=at_home)
     challenges.take_a_try(challenge, at=at)
     method = second_factor.use_code(user, code, at=at)
     if method is None:
+        sign_in_events.wrong_code(user, where, at, flow=flow.name)
         raise InvalidCode("the code is wrong, or was used already")
     challenges.spend(challenge, at=at)
     if flow.admins_only and not user.is_admin:
         attempt.was_no_failure()
+        sign_in_events.failed(user.username, where, at, flow=flow.name, why=AdminRequired.code)
         raise AdminRequired("only admins may sign in here")
     attempt.succeeded()
     return Proven(user, (PASSWORD_METHOD, method))
@@ -145,10 +152,18 @@ def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datet
 def open_session(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -> SignedIn:
     """Issue a token to a user who has proved to be one, and record its session. Raises InvalidCredentials."""
     try:
-        token = start_session(proof.user, audiences=flow.audiences, amr=proof.amr, visitor=visitor, at=at)
+        with transaction.atomic():
+            token = start_session(proof.user, audiences=flow.audiences, amr=proof.amr, visitor=visitor, at=at)
+            tell_success(proof, flow=flow, visitor=visitor, at=at)
     except Gone:
         raise InvalidCredentials(_WRONG) from None
     return SignedIn(proof.user, token, proof.amr)
+
+
+def tell_success(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -> None:
+    """Record the sign-in among the security events, for whoever opens the session."""
+    where, user_agent = visitor.client_ip, visitor.user_agent
+    sign_in_events.succeeded(proof.user, where, at, flow=flow.name, amr=proof.amr, user_agent=user_agent)
 
 
 def start_session(

@@ -4,12 +4,14 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.hashers import check_password
 
-from accounts import second_factor, throttling
+from accounts import second_factor, sign_in_events
 from accounts.login import Visitor
 from accounts.models import User
+from accounts.throttling import Attempt
 from accounts.validators import MAX_LENGTH
 from gatewall.refusals import Conflict, Forbidden, Gone
 
+FLOW = "reauthentication"
 FRESH = timedelta(minutes=10)
 """How long after signing in nobody is asked again."""
 
@@ -35,10 +37,11 @@ def require_password(user: User, password: str | None, *, visitor: Visitor, at: 
     """Raise unless this is the user's password: ReauthenticationRequired, ReauthenticationFailed, TooManyAttempts."""
     if password is None:
         raise ReauthenticationRequired("send your password along")
-    attempt = throttling.attempt(user.username, visitor.client_ip, at, is_at_home=visitor.is_at_this_machine)
+    attempt = _attempt(user, visitor, at)
     with attempt.unless_too_busy():
         is_right = len(password) <= MAX_LENGTH and check_password(password, user.password)
     if not is_right:
+        sign_in_events.failed(user.username, visitor.client_ip, at, flow=FLOW)
         raise ReauthenticationFailed("the password is wrong")
     attempt.was_no_failure()
 
@@ -58,10 +61,12 @@ def require_password_or_code(
 
 def prove_code(user: User, code: str, *, visitor: Visitor, at: datetime) -> str | None:
     """Use a code up and return its method, or None for a wrong one, which is counted. Raises TooManyAttempts."""
-    attempt = throttling.attempt(user.username, visitor.client_ip, at, is_at_home=visitor.is_at_this_machine)
+    attempt = _attempt(user, visitor, at)
     method = second_factor.use_code(user, code, at=at)
     if method is not None:
         attempt.was_no_failure()
+    else:
+        sign_in_events.wrong_code(user, visitor.client_ip, at, flow=FLOW)
     return method
 
 
@@ -70,11 +75,16 @@ def confirm_second_factor(user: User, code: str, *, visitor: Visitor, at: dateti
 
     Raises what ``second_factor.confirm_setup()`` raises, and TooManyAttempts.
     """
-    attempt = throttling.attempt(user.username, visitor.client_ip, at, is_at_home=visitor.is_at_this_machine)
+    attempt = _attempt(user, visitor, at)
     try:
-        codes = second_factor.confirm_setup(user, code, at=at)
+        codes = second_factor.confirm_setup(user, code, at=at, client_ip=visitor.client_ip)
     except (Conflict, Gone):
         attempt.was_no_failure()
         raise
     attempt.was_no_failure()
     return codes
+
+
+def _attempt(user: User, visitor: Visitor, at: datetime) -> Attempt:
+    where, at_home = visitor.client_ip, visitor.is_at_this_machine
+    return sign_in_events.attempt(user.username, where, at, flow=FLOW, is_at_home=at_home)

@@ -11,6 +11,8 @@ from django.db import transaction
 
 from accounts import selectors, totp
 from accounts.models import RecoveryCode, TotpDevice, User
+from audit.event_kinds import EventKind
+from audit.events import Event, record_event
 from gatewall.credentials.sealing import SealBroken, Sealer
 from gatewall.refusals import Conflict, Gone, Invalid
 
@@ -70,7 +72,7 @@ def pending_setup(user: User) -> Setup | None:
 
 
 @transaction.atomic
-def confirm_setup(user: User, code: str, *, at: datetime) -> list[str]:
+def confirm_setup(user: User, code: str, *, at: datetime, client_ip: str | None = None) -> list[str]:
     """Switch the second factor on and return its recovery codes, which are shown this once.
 
     Raises TotpEnabled, TotpNotSetUp, WrongSetupCode, Gone.
@@ -84,15 +86,18 @@ def confirm_setup(user: User, code: str, *, at: datetime) -> list[str]:
     if step is None:
         raise WrongSetupCode("this is not the code that the app shows now")
     TotpDevice.objects.filter(user=user).update(confirmed_at=at, last_step=step)
+    record_event(Event(EventKind.TWO_FACTOR_ENABLED, at, client_ip, user))
     return _new_recovery_codes(user)
 
 
-def switch_off(user: User) -> None:
+def switch_off(user: User, *, actor: str, client_ip: str | None = None) -> None:
     """Forget the secret and the recovery codes. Raises Gone if there is no second factor to switch off."""
     with transaction.atomic():
         RecoveryCode.objects.filter(user=user).delete()
         if not TotpDevice.objects.filter(user=user, confirmed_at__isnull=False).delete()[0]:
             raise Gone("the second factor is not on")
+        told = Event(EventKind.TWO_FACTOR_DISABLED, client_ip=client_ip, user=user, detail={"actor": actor})
+        record_event(told)
 
 
 def forget(user: User) -> None:

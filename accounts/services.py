@@ -13,6 +13,8 @@ from django.db.models import F
 
 from accounts import selectors
 from accounts.models import Session, User
+from audit.event_kinds import EventKind
+from audit.events import Event, record_event
 from gatewall import revisions
 from gatewall.changes import Resource, describe, difference
 from gatewall.engine.segments import Segment
@@ -171,8 +173,9 @@ def end_live_session(jti: uuid.UUID, *, at: datetime) -> None:
 def end_sessions_besides(user: User, jti: uuid.UUID | None, *, at: datetime) -> None:
     """End every session of a user but one."""
     others = Session.objects.filter(user=user, revoked_at__isnull=True, expires_at__gt=at).exclude(pk=jti)
-    if others.update(revoked_at=at):
+    if ended := others.update(revoked_at=at):
         revisions.advance_revocations()
+        record_event(Event(EventKind.SESSION_REVOKED, at, user=user, detail={"sessions": ended}))
 
 
 @revisions.one_at_a_time
@@ -180,6 +183,8 @@ def revoke_session(jti: uuid.UUID, *, at: datetime) -> None:
     """End a session; its token opens nothing from the next request on. Twice is once."""
     if Session.objects.filter(pk=jti, revoked_at__isnull=True).update(revoked_at=at):
         revisions.advance_revocations()
+        owner = User.objects.get(sessions=jti)
+        record_event(Event(EventKind.SESSION_REVOKED, at, user=owner, detail={"sessions": 1}))
 
 
 def prune_sessions(at: datetime) -> int:
@@ -200,6 +205,8 @@ def end_all_sessions(user: User, *, actor: str) -> None:
     found = describe(Resource.USERS, user)
     ended = difference(found, found, noted={"sessions": "ended"})
     revisions.advance(Segment.USERS, actor=actor, changes=[ended])
+    told = {"sessions": "all", "actor": actor}
+    record_event(Event(EventKind.SESSION_REVOKED, user=user, detail=told))
 
 
 def _refuse_last_admin(user: User) -> None:

@@ -10,7 +10,7 @@ from rest_framework.permissions import AllowAny, IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts import browser, login, recovery, services
+from accounts import browser, login, recovery, services, sign_in_events
 from accounts.authentication import SessionTokenAuthentication
 from accounts.challenges import Challenged
 from accounts.login import LOGIN, Flow, SignedIn
@@ -89,6 +89,8 @@ class RecoverSecondFactor(_Door):
     @operation(body=RecoveryInput, refuses=(403,))
     def post(self, request: Request) -> Response:
         if system_settings.current().recovery_local_only and not browser.is_at_this_machine(request):
+            client_ip = browser.visitor(request).client_ip
+            sign_in_events.recovery_refused("", client_ip, timezone.now(), why=RecoveryLocalOnly.code)
             raise RecoveryLocalOnly("only whoever is at this machine may do this (recovery_local_only)")
         form = RecoveryInput(data=request.data)
         form.is_valid(raise_exception=True)

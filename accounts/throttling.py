@@ -25,14 +25,16 @@ from gatewall.models import SystemSettings
 from gatewall.refusals import TooMany
 
 LONGEST_DELAY = timedelta(hours=1)
-_ACCOUNT, _PAIR, _NETWORK = "account", "pair", "network"
+ACCOUNT = "account"
+_PAIR, _NETWORK = "pair", "network"
 _PRUNED_AT_ONCE = 1000
 
 
 class TooManyAttempts(TooMany):
-    """Sign-in failed too often here."""
+    """Sign-in failed too often here; ``scopes`` says whose count it was."""
 
     code = "too-many-attempts"
+    scopes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +122,13 @@ def attempt(username: str, client_ip: str, at: datetime, *, is_at_home: bool = F
 
     def count(rows: dict[str, FailureCount]) -> None:
         waits = {scope: _value(row).seconds_to_wait(at) for scope, row in rows.items()}
-        is_foreign_work = waits[_ACCOUNT] and not (waits[_PAIR] or waits[_NETWORK])
+        is_foreign_work = waits[ACCOUNT] and not (waits[_PAIR] or waits[_NETWORK])
         if is_foreign_work and (is_at_home or _is_at_home(username, client_ip, at)):
-            waits[_ACCOUNT] = 0
+            waits[ACCOUNT] = 0
         if longest := max(waits.values()):
-            raise TooManyAttempts("too many failed attempts: wait before the next", retry_after_seconds=longest)
+            refusal = TooManyAttempts("too many failed attempts: wait before the next", retry_after_seconds=longest)
+            refusal.scopes = tuple(sorted(scope for scope, wait in waits.items() if wait))
+            raise refusal
         for scope, row in rows.items():
             before, after = _value(row), _value(row).with_one_more(limits[scope], at)
             counted[scope] = Counted(row.key, before.blocked_until, after.blocked_until)
@@ -198,7 +202,7 @@ def _which(keys: dict[str, str]) -> Q:
 def _keys(username: str, client_ip: str) -> dict[str, str]:
     """Return the digests to count under: what people type into a name field is not kept."""
     account, network = username.casefold(), _network(client_ip)
-    texts = {_ACCOUNT: account, _PAIR: f"{network} {account}", _NETWORK: network}
+    texts = {ACCOUNT: account, _PAIR: f"{network} {account}", _NETWORK: network}
     return {scope: hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for scope, text in texts.items()}
 
 
@@ -213,7 +217,7 @@ def _limits() -> dict[str, Limit]:
     window = timedelta(minutes=settings.login_failure_window_minutes)
     delay = timedelta(seconds=settings.login_delay_seconds)
     failures = {
-        _ACCOUNT: settings.login_failures_per_account,
+        ACCOUNT: settings.login_failures_per_account,
         _PAIR: settings.login_failures_per_account_and_network,
         _NETWORK: settings.login_failures_per_network,
     }

@@ -129,7 +129,7 @@ class Totp(_OfOneUser):
             sent = {name: form.validated_data.get(name) for name in ("password", "code")}
             visitor = browser.visitor(request)
             reauthentication.require_password_or_code(user, **sent, visitor=visitor, at=timezone.now())
-        second_factor.switch_off(user)
+        second_factor.switch_off(user, actor=str(request.user), client_ip=browser.visitor(request).client_ip)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

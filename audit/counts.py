@@ -14,6 +14,9 @@ from audit.summaries import Summary
 MINUTE, TEN_MINUTES, HOUR, DAY = 60, 600, 3_600, 86_400
 KEYS = {MINUTE: 100, TEN_MINUTES: 100, HOUR: 200, DAY: 500}
 """The widths of spans in seconds, and how many keys of an open-ended kind a span of each counts by name."""
+EVER = 0
+"""The width of the one span that never ends: it is counted in besides, deleted never, and shown as a counter."""
+COUNTED_FOR_EVER = frozenset({"reason", "latency"})
 EXACT = frozenset({"outcome", "reason", "deny-reason", "status", "latency", "country", "rule"})
 """Kinds whose keys are few, whatever visitors send: all of them are counted."""
 OPEN_ENDED = frozenset({"client", "denied-client", "host", "path"})
@@ -70,6 +73,8 @@ class Counts:
                 counts = _counted_keys(keys)
                 for width in KEYS:
                     spans.setdefault((kind, width, start_of(minute, width)), Summary()).add(counts)
+                if kind in COUNTED_FOR_EVER:
+                    spans.setdefault((kind, EVER, 0), Summary()).add(counts)
         return spans
 
 

@@ -17,8 +17,11 @@ from typing import Any
 from django.db import DataError, IntegrityError, connection, transaction
 from django.utils import timezone
 
-from audit import aside, partitions, write_lock
+from audit import aside, partitions, tallies, write_lock
+from audit.blocked_requests import count_blocked
 from audit.counts import counted
+from audit.event_kinds import EventKind
+from audit.events import Event, Tally, count_events
 from audit.frames import frames
 from audit.losses import SUFFIX as LOSSES
 from audit.losses import loss_files, losses_of
@@ -57,11 +60,18 @@ class Batch:
 
 
 Stop = Callable[[], bool]
+Witness = Callable[[AccessRecord], None]
 
 
-def ship(folder: Path, looked: Looked | None = None, should_stop: Stop = lambda: False) -> int:
+def ship(
+    folder: Path,
+    looked: Looked | None = None,
+    should_stop: Stop = lambda: False,
+    saw: Witness | None = None,
+) -> int:
     """Bring what is in the spool to the database, until told to stop; return how many records. Raises django.db.Error.
 
+    ``saw`` is called with each record once it is there, and must not raise.
     ``looked`` is what passes of one process remember, so that a file in which nothing is new costs no query.
     Raises OSError for the first file that cannot be read, when all others are shipped.
     """
@@ -71,7 +81,7 @@ def ship(folder: Path, looked: Looked | None = None, should_stop: Stop = lambda:
         if should_stop():
             break
         try:
-            shipped += _ship_file(path, looked, should_stop)
+            shipped += _ship_file(path, looked, should_stop, saw)
         except OSError as error:
             failed.append(error)
     if failed:
@@ -92,11 +102,11 @@ def forget(folder: Path, node: str, before: datetime) -> None:
     SpoolSegment.objects.filter(node=node, shipped_at__lt=before).exclude(pk__in=there).delete()
 
 
-def _ship_file(path: Path, looked: Looked, should_stop: Stop) -> int:
+def _ship_file(path: Path, looked: Looked, should_stop: Stop, saw: Witness | None) -> int:
     if path.suffix == LOSSES:
         return _book_losses(path, looked)
     finished = not is_being_written(path)  # asked first: after that, what is read is all there will ever be
-    shipped = _ship_segment(path, looked, should_stop, finished=finished)
+    shipped = _ship_segment(path, looked, should_stop, saw, finished=finished)
     if finished and not path.exists():
         looked.pop(path, None)
     return shipped
@@ -121,7 +131,7 @@ def _book_losses(path: Path, looked: Looked) -> int:
     return 0
 
 
-def _ship_segment(path: Path, looked: Looked, should_stop: Stop, *, finished: bool) -> int:
+def _ship_segment(path: Path, looked: Looked, should_stop: Stop, saw: Witness | None, *, finished: bool) -> int:
     size = path.stat().st_size
     if not finished and path in looked and looked[path][0] == size:
         return 0
@@ -134,7 +144,10 @@ def _ship_segment(path: Path, looked: Looked, should_stop: Stop, *, finished: bo
             inserted = _insert_batch(path, position, batch)
         if inserted is None:
             return shipped  # the next pass begins where the other one is
-        shipped, position = shipped + inserted, batch.end
+        shipped, position = shipped + len(inserted), batch.end
+        if saw is not None:
+            for row in inserted:
+                saw(row.record)
         looked[path] = position, 0
         if should_stop():
             return shipped
@@ -153,8 +166,8 @@ def _next_batch(path: Path, segment: Segment, position: int) -> Batch:
     return _batch(segment, position, read_from(path, position, SEGMENT_BYTES))
 
 
-def _insert_batch(path: Path, position: int, batch: Batch) -> int | None:
-    """Insert a batch that begins at this position; return how many records it had, or None if somebody was faster."""
+def _insert_batch(path: Path, position: int, batch: Batch) -> list[Row] | None:
+    """Insert a batch that begins at this position; return what of it are rows, or None if somebody was faster."""
     counts = counted(row.record for row in batch.rows)  # the lock is held for as little as possible
     with transaction.atomic():
         _commit_for_sure()
@@ -163,13 +176,14 @@ def _insert_batch(path: Path, position: int, batch: Batch) -> int | None:
         partitions.prepare({partitions.day_of(row.columns[1]) for row in batch.rows}, timezone.now().date())
         kept = _insert(batch.rows, batch.bad)
         add_counts(counts if len(kept) == len(batch.rows) else counted(row.record for row in kept))
+        count_blocked(row.record for row in kept)
         for number, data in enumerate(batch.bad):
             aside.keep(path, position, number, data)
         if batch.bad:
             logger.error("access log: %d records of segment %s are set aside", len(batch.bad), batch.segment.id)
             _tell(batch.segment.node, GapKind.DAMAGED, len(batch.bad))
         _move(batch.segment.id, batch.segment.node, batch.end)
-    return len(kept)
+    return kept
 
 
 def _commit_for_sure() -> None:
@@ -202,6 +216,9 @@ def _move(id_: uuid.UUID, node: str, position: int) -> None:
 
 def _tell(node: str, kind: GapKind, count: int, at: datetime | None = None) -> None:
     LogGap.objects.create(node=node, at=at or timezone.now(), kind=kind, count=count)
+    gap = Event(EventKind.LOG_GAP, timezone.now(), detail={"node": node, "gap": kind.value})
+    count_events([Tally(gap, f"{node} {kind.value}", count)])
+    tallies.add(tallies.lost(kind), count)
 
 
 def _batch(segment: Segment, position: int, data: bytes) -> Batch:

@@ -6,107 +6,39 @@ value keeps the rows that have none.
 
 import re
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
 
+from audit.field_filters import (
+    EXCLUDE,
+    Filter,
+    FilterRefused,
+    client,
+    condition_of,
+    country,
+    like,
+    none,
+    number,
+    one_of,
+    parameters_of,
+    schema_of,
+    text,
+    whole,
+)
 from audit.json_lists import ListHolds
 from audit.log_query import Filters
 from audit.models import AccessLogRule
-from audit.rows import client_key
 from audit.selectors import around
-from audit.wildcards import MAX_STARS, stars_in
-from gatewall.engine.addresses import parse_network
 from gatewall.engine.hosts import Host
 from gatewall.engine.model import Action, CredentialKind, Effect, Reason, SubjectKind
 
-MAX_TEXT = 2048
-EXCLUDE = "exclude_"
 VISIBLE = ("body", "for", "headers", "host", "method", "proto", "uri")
 DECIDED_BY = ("authorized-domains", "geo-block-rules", "ip-black-list", "ip-white-list", "waf-rules")
 STATES = ("valid", "not-valid", "not-checked")
-_MAX_BIG = 2**63 - 1
 _METHOD = re.compile(r"[A-Z-]{1,32}", re.ASCII)
-_COUNTRY = re.compile(r"[A-Za-z]{2}", re.ASCII)
-Condition = Callable[[str], Q]
-
-
-class FilterRefused(ValueError):
-    """A filter that cannot be understood; ``field`` says which."""
-
-    def __init__(self, field: str, words: str) -> None:
-        super().__init__(words)
-        self.field = field
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """What may be asked of one field: the condition of a value (which may raise ValueError), that of an
-    empty one where there is such a thing, and the JSON schema of the parameter.
-    """
-
-    condition: Condition
-    empty: Q | None = None
-    schema: Mapping[str, Any] | None = None
-    excludes: bool = True
-
-    @property
-    def shape(self) -> Mapping[str, Any]:
-        """The JSON schema: of any text, unless there is one of its own."""
-        if self.schema is not None:
-            return self.schema
-        return {"type": "string", "minLength": 0 if self.empty is not None else 1, "maxLength": MAX_TEXT}
-
-
-def _text(column: str, *, empty: Q | None = None) -> Filter:
-    def condition(value: str) -> Q:
-        if "*" not in value:
-            return Q((column, value))
-        if stars_in(value) > MAX_STARS:
-            raise ValueError(f"at most {MAX_STARS} *")
-        return Q((f"{column}__wildcard", value))
-
-    return Filter(condition, empty)
-
-
-def _one_of(choices: Collection[str], condition: Condition, *, empty: Q | None = None) -> Filter:
-    def chosen(value: str) -> Q:
-        if value not in choices:
-            raise ValueError(f"one of {', '.join(choices)}")
-        return condition(value)
-
-    return Filter(chosen, empty, {"type": "string", "enum": [*choices, *([""] if empty is not None else [])]})
-
-
-def _like(pattern: re.Pattern[str], words: str, condition: Condition, *, empty: Q | None = None) -> Filter:
-    def fitting(value: str) -> Q:
-        if not pattern.fullmatch(value):
-            raise ValueError(words)
-        return condition(value)
-
-    return Filter(fitting, empty, _pattern(pattern.pattern, empty))
-
-
-def _pattern(pattern: str, empty: Q | None) -> dict[str, Any]:
-    return {"type": "string", "pattern": f"^({pattern}){'?' if empty is not None else ''}$"}
-
-
-def _number(
-    lookup: str, *, low: int = 0, high: int = _MAX_BIG, empty: Q | None = None, excludes: bool = True
-) -> Filter:
-    shape = {"type": "integer", "minimum": low, "maximum": high}
-    schema = {"oneOf": [shape, {"type": "string", "maxLength": 0}]} if empty is not None else shape
-    return Filter(lambda value: Q((lookup, whole(value, low, high))), empty, schema, excludes)
-
-
-def whole(value: str, low: int = 0, high: int = _MAX_BIG) -> int:
-    """Return the whole number of a text. Raises ValueError."""
-    if not (value.isascii() and value.isdigit() and len(value) <= len(str(_MAX_BIG)) and low <= int(value) <= high):
-        raise ValueError(f"a whole number from {low} to {high}")
-    return int(value)
 
 
 def _row(name: str, kinds: Collection[str]) -> Filter:
@@ -120,18 +52,12 @@ def _row(name: str, kinds: Collection[str]) -> Filter:
 
     # Who has no kind has no id, which there may be an index of.
     empty = Q((f"{name}_id__isnull", True), (f"{name}_kind__isnull", True))
-    return Filter(condition, empty, _pattern(f"({'|'.join(kinds)}):[0-9]{{1,18}}", empty))
-
-
-def _client(value: str) -> Q:
-    network = parse_network(value)
-    first, last = client_key(str(network.network_address)), client_key(str(network.broadcast_address))
-    return Q(client_key=first) if first == last else Q(client_key__gte=first, client_key__lte=last)
+    return Filter(condition, empty, schema_of(f"({'|'.join(kinds)}):[0-9]{{1,18}}", empty))
 
 
 def _host(value: str) -> Q:
     if "*" in value:
-        return _text("host").condition(value.lower())
+        return text("host").condition(value.lower())
     host = Host.parse(value)
     if host is None:
         raise ValueError("a host name or IP literal without port, or a pattern with *")
@@ -152,54 +78,42 @@ def _decision(value: str) -> Q:
     return Q(decision_id=decision_id, at__range=moments) if moments else Q(decision_id=decision_id)
 
 
-def _none(column: str) -> Q:
-    return Q((f"{column}__isnull", True))
-
-
 FILTERS: Mapping[str, Filter] = {
     "decision_id": Filter(_decision, None, {"type": "string", "format": "uuid"}),
-    "client_ip": Filter(_client),
-    "country_code": _like(
-        _COUNTRY, "two letters", lambda value: Q(country_code=value.upper()), empty=_none("country_code")
-    ),
-    "method": _like(_METHOD, "a method in capital letters", lambda value: Q(method=value)),
-    "scheme": _one_of(("http", "https"), lambda value: Q(scheme=value)),
-    "host": Filter(_host, _none("host")),
-    "path": _text("path"),
-    "query": _text("query", empty=Q(query="")),
-    "user_agent": _text("user_agent", empty=Q(user_agent="")),
-    "status": _number("status", low=100, high=599),
-    "outcome": _one_of(tuple(Effect), lambda value: Q(outcome=value)),
-    "reason": _one_of(tuple(Reason), lambda value: Q(reason=value)),
+    "client_ip": Filter(client),
+    "country_code": country(),
+    "method": like(_METHOD, "a method in capital letters", lambda value: Q(method=value)),
+    "scheme": one_of(("http", "https"), lambda value: Q(scheme=value)),
+    "host": Filter(_host, none("host")),
+    "path": text("path"),
+    "query": text("query", empty=Q(query="")),
+    "user_agent": text("user_agent", empty=Q(user_agent="")),
+    "status": number("status", low=100, high=599),
+    "outcome": one_of(tuple(Effect), lambda value: Q(outcome=value)),
+    "reason": one_of(tuple(Reason), lambda value: Q(reason=value)),
     "decided_by": _row("decided_by", DECIDED_BY),
-    "decided_by_kind": _one_of(DECIDED_BY, lambda value: Q(decided_by_kind=value), empty=_none("decided_by_kind")),
-    "decided_by_id": _number("decided_by_id", empty=_none("decided_by_id")),
-    "rule_id": Filter(_rule, Q(rules=[]), _number("", empty=Q()).schema),
+    "decided_by_kind": one_of(DECIDED_BY, lambda value: Q(decided_by_kind=value), empty=none("decided_by_kind")),
+    "decided_by_id": number("decided_by_id", empty=none("decided_by_id")),
+    "rule_id": Filter(_rule, Q(rules=[]), number("", empty=Q()).schema),
     "rule_name": Filter(lambda value: Q(ListHolds("rules", value, part="name")), Q(rules=[])),
-    "rule_action": _one_of(tuple(Action), lambda value: Q(ListHolds("rules", value, part="action")), empty=Q(rules=[])),
-    "credential_kind": _one_of(
-        tuple(CredentialKind), lambda value: Q(credential__kind=value), empty=_none("credential")
-    ),
-    "credential_state": _one_of(STATES, lambda value: Q(credential__state=value), empty=_none("credential")),
-    "amr": _one_of(("pwd", "otp", "mfa"), lambda value: Q(ListHolds("credential", value, key="amr"))),
-    "visible": _one_of(VISIBLE, lambda value: Q(ListHolds("visible", value)), empty=Q(visible=[])),
+    "rule_action": one_of(tuple(Action), lambda value: Q(ListHolds("rules", value, part="action")), empty=Q(rules=[])),
+    "credential_kind": one_of(tuple(CredentialKind), lambda value: Q(credential__kind=value), empty=none("credential")),
+    "credential_state": one_of(STATES, lambda value: Q(credential__state=value), empty=none("credential")),
+    "amr": one_of(("pwd", "otp", "mfa"), lambda value: Q(ListHolds("credential", value, key="amr"))),
+    "visible": one_of(VISIBLE, lambda value: Q(ListHolds("visible", value)), empty=Q(visible=[])),
     "subject": _row("subject", tuple(SubjectKind)),
-    "subject_kind": _one_of(tuple(SubjectKind), lambda value: Q(subject_kind=value), empty=_none("subject_kind")),
-    "subject_id": _number("subject_id", empty=_none("subject_id")),
-    "subject_name": _text("subject_name", empty=_none("subject_name")),
-    "latency_us": _number("latency_us"),
-    "latency_us_min": _number("latency_us__gte", excludes=False),
-    "latency_us_max": _number("latency_us__lte", excludes=False),
-    "policy_revision": _number("policy_revision"),
-    "node": _text("node", empty=Q(node="")),
+    "subject_kind": one_of(tuple(SubjectKind), lambda value: Q(subject_kind=value), empty=none("subject_kind")),
+    "subject_id": number("subject_id", empty=none("subject_id")),
+    "subject_name": text("subject_name", empty=none("subject_name")),
+    "latency_us": number("latency_us"),
+    "latency_us_min": number("latency_us__gte", excludes=False),
+    "latency_us_max": number("latency_us__lte", excludes=False),
+    "policy_revision": number("policy_revision"),
+    "node": text("node", empty=Q(node="")),
 }
 """What may be asked of each field, by the name of its parameter."""
 
-PARAMETERS: Mapping[str, Mapping[str, Any]] = {
-    name: each.shape
-    for field_name, each in FILTERS.items()
-    for name in (field_name, *([f"{EXCLUDE}{field_name}"] if each.excludes else []))
-}
+PARAMETERS: Mapping[str, Mapping[str, Any]] = parameters_of(FILTERS)
 """The JSON schema of each parameter."""
 
 _IN_ORDER = ("decision_id", "subject", "subject_id", "client_ip", "host", "reason")
@@ -215,7 +129,7 @@ def filters_of(parameters: Iterable[tuple[str, str]], *, start: datetime | None,
     rest, rule = Q(), None
     for name, value in parameters:
         field_name = name.removeprefix(EXCLUDE)
-        condition = _condition(name, field_name, value)
+        condition = condition_of(FILTERS, name, value)
         if field_name != name:
             rest &= ~condition
         elif field_name == "rule_id" and value:
@@ -236,17 +150,3 @@ def _is_range(condition: Q | None) -> bool:
 
 def _is_exact(condition: Q | None) -> bool:
     return condition is not None and all("__wildcard" not in name for name, _ in condition.children)
-
-
-def _condition(name: str, field_name: str, value: str) -> Q:
-    known = FILTERS.get(field_name) if name in PARAMETERS else None
-    if known is None:
-        raise FilterRefused(name, "there is no such filter")
-    if not value and known.empty is not None:
-        return known.empty
-    if not value or len(value) > MAX_TEXT or "\0" in value:
-        raise FilterRefused(name, "a text of 1 to 2,048 characters")
-    try:
-        return known.condition(value)
-    except ValueError as error:
-        raise FilterRefused(name, str(error)) from None

@@ -112,3 +112,40 @@ class LogGap(models.Model):
     at = models.DateTimeField()
     kind = models.CharField(max_length=16)
     count = models.BigIntegerField()
+
+
+class SecurityEvent(models.Model):
+    """Something that whoever runs the gateway may want to be told. Written by ``audit/events.py`` alone.
+
+    A row of what comes in floods stands for all of one ``rollup``: ``count`` of them, from ``at`` to
+    ``last_at`` within one minute. ``minute`` is that of ``at``, since the epoch. ``marks`` tells repeats
+    of one thing from different ones, by keyed digests that nobody is shown.
+    """
+
+    kind = models.CharField(max_length=32)
+    severity = models.CharField(max_length=16)
+    at = models.DateTimeField()
+    last_at = models.DateTimeField()
+    minute = models.BigIntegerField()
+    count = models.BigIntegerField(default=1)
+    client_ip = models.CharField(max_length=45, null=True)
+    client_key = models.CharField(max_length=33, null=True)
+    country_code = models.CharField(max_length=2, null=True)
+    user_id = models.BigIntegerField(null=True)
+    user_name = models.CharField(max_length=100, null=True)
+    detail = models.JSONField(default=dict)
+    decision_id = models.UUIDField(null=True)
+    marks = models.JSONField(default=list)
+    rollup = models.CharField(max_length=200, null=True, unique=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["at", "id"], name="security_event_by_time"),
+            models.Index(fields=["kind", "at"], name="security_event_by_kind"),
+            models.Index(fields=["client_key", "at"], name="security_event_by_client"),
+            models.Index(fields=["user_id", "at"], name="security_event_by_user"),
+            models.Index(fields=["minute"], name="security_event_by_minute"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.at:%Y-%m-%d %H:%M:%S}"

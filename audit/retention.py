@@ -1,10 +1,10 @@
-"""How long what happened is kept (system setting ``access_log_retention_days``)."""
+"""How long what happened is kept (system settings ``access_log_retention_days``, ``event_retention_days``)."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from audit import partitions, rollups, write_lock
-from audit.models import AccessLog, AccessLogRule, LogGap
+from audit.models import AccessLog, AccessLogRule, LogGap, SecurityEvent
 
 _AT_ONCE = 10_000
 
@@ -30,7 +30,13 @@ def prune(at: datetime, *, days: int, at_most: int | None = None) -> Pruned:
     return Pruned(logs + rules + others, len(dropped), at_most is None or max(logs, rules) < at_most)
 
 
-def _in_portions(model: type[AccessLog] | type[AccessLogRule], before: datetime, at_most: int | None) -> int:
+def prune_events(at: datetime, *, days: int, at_most: int | None = None) -> Pruned:
+    """Delete security events older than so many days, at most so many, as ``prune()`` does."""
+    events = _in_portions(SecurityEvent, at - timedelta(days=days), at_most)
+    return Pruned(events, 0, at_most is None or events < at_most)
+
+
+def _in_portions(model: type[AccessLog | AccessLogRule | SecurityEvent], before: datetime, at_most: int | None) -> int:
     """Delete by moments: the oldest are found where they are, and a list of keys would be looked for in every day."""
     deleted, edge = 0, before
     while edge is not None and (at_most is None or deleted < at_most):

@@ -3,10 +3,13 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
 
 from django.db.models import Q, QuerySet, Sum
 
-from audit.counts import DAY, HOUR, KEYS, MINUTE, TEN_MINUTES, start_of
+from audit.counts import DAY, EVER, HOUR, KEYS, MINUTE, TEN_MINUTES, start_of
+from audit.merging import put_together
 from audit.models import GapKind, LogGap, SpanCount
 from audit.summaries import Summary
 
@@ -64,7 +67,18 @@ class Bar:
 def summaries(window: Window, kinds: Collection[str]) -> dict[str, Summary]:
     """Return what the answers of the window had, by kind, in one query."""
     found = {kind: Summary() for kind in kinds}
-    for kind, text, error in _spans(window, kinds, DAY).values_list("kind", "counts", "error"):
+    rows = _spans(window, kinds, DAY).order_by("kind", "width", "start")
+    spans = rows.values_list("kind", "width", "counts", "error")
+    for (kind, _), run in groupby(spans, key=itemgetter(0, 1)):
+        found[kind].add(put_together([(text, error) for _, _, text, error in run]))
+    return found
+
+
+def ever(kinds: Collection[str]) -> dict[str, Summary]:
+    """Return what all answers had since the installation, by kind, of those that are counted for ever."""
+    found = {kind: Summary() for kind in kinds}
+    rows = SpanCount.objects.filter(kind__in=kinds, width=EVER)
+    for kind, text, error in rows.values_list("kind", "counts", "error"):
         found[kind].add_text(text, error)
     return found
 

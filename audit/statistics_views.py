@@ -21,7 +21,7 @@ USUAL_WINDOW = timedelta(hours=24)
 TOP = 10
 _MAX_INTERVAL = 366 * DAY
 _MOMENT = {"type": "string", "format": "date-time"}
-_PARAMETERS = {
+PARAMETERS = {
     "start_time": _MOMENT,
     "end_time": _MOMENT,
     "interval": {"type": "integer", "minimum": MINUTE, "maximum": _MAX_INTERVAL, "multipleOf": MINUTE},
@@ -46,40 +46,42 @@ class BarOutput(OutcomesOutput):
     errors = serializers.IntegerField()
 
 
-class _Counted(serializers.Serializer[Any]):
+class Counted(serializers.Serializer[Any]):
+    """How many there were."""
+
     count = serializers.IntegerField()
 
 
-class ReasonCount(_Counted):
+class ReasonCount(Counted):
     """How many answers had a reason."""
 
     reason = serializers.CharField()
 
 
-class ClientCount(_Counted):
+class ClientCount(Counted):
     """How many answers a client got."""
 
     client_ip = serializers.CharField()
 
 
-class _StatusCount(_Counted):
+class _StatusCount(Counted):
     status = serializers.IntegerField()
 
 
-class _HostCount(_Counted):
+class _HostCount(Counted):
     host = serializers.CharField()
 
 
-class _PathCount(_Counted):
+class _PathCount(Counted):
     path = serializers.CharField()
 
 
-class _RuleCount(_Counted):
+class _RuleCount(Counted):
     id = serializers.IntegerField()
     name = serializers.CharField(help_text="as it was called when it matched")
 
 
-class _CountryCount(_Counted):
+class _CountryCount(Counted):
     country_code = serializers.CharField(allow_null=True)
 
 
@@ -108,13 +110,13 @@ class AccessLogStatsOutput(OutcomesOutput):
 class AccessLogStats(ApiView):
     """What the gate answered, counted."""
 
-    @operation(answer=AccessLogStatsOutput, parameters=_PARAMETERS)
+    @operation(answer=AccessLogStatsOutput, parameters=PARAMETERS)
     def get(self, request: Request) -> Response:
         """Count the answers of a window, the last 24 hours unless said otherwise."""
-        refuse_unknown_parameters(request, _PARAMETERS)
+        refuse_unknown_parameters(request, PARAMETERS)
         try:
-            window = _window(request)
-            interval = _interval(request) or _usual_interval(window)
+            window = window_in(request)
+            interval = interval_in(request) or usual_interval(window)
             bars = statistics.timeline(window, interval)
         except WindowRefused as refused:
             raise refused_parameter(refused.field, str(refused)) from None
@@ -163,7 +165,7 @@ def _rules(counted: Summary) -> list[dict[str, object]]:
     return sorted(rules.values(), key=lambda item: (-item["count"], item["id"]))
 
 
-def _window(request: Request) -> Window:
+def window_in(request: Request) -> Window:
     """Return the window asked for. Raises WindowRefused, ValidationError."""
     end = moment_in(request, "end_time")
     if (start := moment_in(request, "start_time")) is not None:
@@ -172,12 +174,13 @@ def _window(request: Request) -> Window:
     return Window.until(window.end, USUAL_WINDOW)
 
 
-def _interval(request: Request) -> timedelta | None:
+def interval_in(request: Request) -> timedelta | None:
+    """Return the interval asked for, if one was. Raises ValidationError."""
     seconds = whole_number_in(request, "interval", MINUTE, _MAX_INTERVAL, words="a whole number of seconds")
     return None if seconds is None else timedelta(seconds=seconds)
 
 
-def _usual_interval(window: Window) -> timedelta:
+def usual_interval(window: Window) -> timedelta:
     """Return an interval that a window of any length can be shown in."""
     length = window.end - window.start
     if length <= timedelta(hours=3):

@@ -2,9 +2,11 @@
 
 from django.urls import path
 
-from audit import statistics_views, views
+from audit import event_views, statistics_views, views
 
 urlpatterns = [
     path("access-logs", views.AccessLogs.as_view(), name="access-logs"),
     path("access-logs/stats", statistics_views.AccessLogStats.as_view(), name="access-log-stats"),
+    path("security-events", event_views.SecurityEvents.as_view(), name="security-events"),
+    path("security-events/stats", event_views.SecurityEventStats.as_view(), name="security-event-stats"),
 ]

@@ -1,14 +1,14 @@
 """The data plane: ``granian --interface asginl gatewall.asgi:application``. Needs files, nothing else."""
 
 import ctypes
-import logging
+import logging.config
 import multiprocessing
 import os
 import signal
 import sys
 from pathlib import Path
 
-from gatewall import env
+from gatewall import env, log_lines
 from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.forwardauth.asgi import AuthApplication
 from gatewall.forwardauth.build import build_gate
@@ -51,7 +51,7 @@ def _build() -> AuthApplication:
         print(f"gatewall: {error}", file=sys.stderr)  # noqa: T201 - the one line
         sys.exit(2)
     os.umask(0o077)  # what workers write is for the owner alone; granian sets the mode of a socket itself
-    logging.basicConfig(level=config.log_level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.config.dictConfig(log_lines.configuration(config.log_level, config.log_format))
     _die_with_parent()
     countries = Countries(config.geo_database)
     report = WorkerReport(run_folder(config.home) / "workers")

@@ -33,12 +33,15 @@ class Resource(StrEnum):
     USERS = "users"
     GIT_TOKENS = "users/git-tokens"
     SETTINGS = "system/settings"
+    SUBSCRIPTIONS = "list-subscriptions"
+    WEBHOOKS = "webhooks"
 
 
 _WAF_FIELDS = (
     *("name", "pattern", "operator", "targets", "transforms", "category", "severity", "score", "action"),
     *("priority", "enabled", "path_prefix", "exclusions", "description", "builtin"),
 )
+_SUBSCRIPTION_FIELDS = ("name", "url", "format", "interval_minutes", "enabled", "allow_private", "remark")
 _SCOPE = ("is_active", "all_domains", "authorized_domains", "remark")
 
 FIELDS: Mapping[str, Mapping[str, str]] = {
@@ -47,9 +50,14 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     Resource.WAF_RULES: {**_same(*_WAF_FIELDS, "domain"), **_RECORD},
     Resource.DOMAINS: {**_same("name", "access", "remark"), **_RECORD},
     Resource.COUNTRIES: {**_same("country_code", "remark"), **_RECORD},
+    Resource.SUBSCRIPTIONS: {**_same(*_SUBSCRIPTION_FIELDS), **_RECORD},
     Resource.LICENSES: {**_same("name", "prefix", "expires_at", *_SCOPE), **_RECORD},
     Resource.USERS: {**_same("username", "email", "is_admin", *_SCOPE), **_RECORD},
     Resource.GIT_TOKENS: {**_same("user_id", "name", "prefix", "expires_at"), **_RECORD},
+    Resource.WEBHOOKS: {
+        **_same("name", "url", "kinds", "least_severity", "enabled", "allow_private", "remark"),
+        **_RECORD,
+    },
 }
 """By resource, the fields that are recorded: their name in the API and the attribute of the row."""
 

@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from gatewall import geo_file
+from gatewall import geo_file, log_lines
 from gatewall.clientip import TrustedProxies, TrustRefused
 from gatewall.credentials.keyring import KeyRing
 from gatewall.engine.hosts import Authority
@@ -35,6 +35,7 @@ _NAMES = frozenset(
         "GATEWALL_WORKERS",
         "GATEWALL_SPOOL_SYNC",
         "GATEWALL_LOG_LEVEL",
+        "GATEWALL_LOG_FORMAT",
         "GATEWALL_DEMO",
         "GATEWALL_DEMO_PORT",
         "GATEWALL_TRUSTED_PROXIES",
@@ -63,6 +64,7 @@ class Config:
     workers: int
     spool_sync: bool
     log_level: str
+    log_format: str
     demo: bool
     demo_port: int
     trusted_proxies: TrustedProxies
@@ -102,6 +104,7 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
         workers=reader.integer("GATEWALL_WORKERS", default=2, minimum=1, maximum=64),
         spool_sync=reader.boolean("GATEWALL_SPOOL_SYNC", default=False),
         log_level=reader.choice("GATEWALL_LOG_LEVEL", default="INFO", choices=_LOG_LEVELS),
+        log_format=reader.choice("GATEWALL_LOG_FORMAT", default=log_lines.LINE, choices=log_lines.FORMATS),
         demo=reader.boolean("GATEWALL_DEMO", default=True),
         demo_port=reader.integer("GATEWALL_DEMO_PORT", default=8080, minimum=1, maximum=65535),
         trusted_proxies=_trusted_proxies(environ.get("GATEWALL_TRUSTED_PROXIES", LOOPBACK_PROXIES)),
@@ -118,6 +121,11 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
         metrics_token=reader.token("GATEWALL_METRICS_TOKEN"),
     )
     _refuse_shared_ports(config)
+    _refuse_shared_secrets(config)
+    return config
+
+
+def _refuse_shared_secrets(config: Config) -> None:
     refuse_shared(
         {
             "GATEWALL_SECRET_KEY": config.secret_key,
@@ -127,7 +135,6 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
             "GATEWALL_METRICS_TOKEN": config.metrics_token,
         }
     )
-    return config
 
 
 def secret_file(name: str, environ: Mapping[str, str], home: Path) -> Path | None:

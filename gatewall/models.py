@@ -137,6 +137,45 @@ class SystemSettings(models.Model):
     access_log_retention_days = models.PositiveSmallIntegerField(
         default=30, validators=[MinValueValidator(1), MaxValueValidator(3650)]
     )
+    event_retention_days = models.PositiveSmallIntegerField(
+        default=90, validators=[MinValueValidator(1), MaxValueValidator(3650)]
+    )
+    auto_ban_mode = models.CharField(
+        max_length=16,
+        choices=choices(EnforcementMode),
+        default=EnforcementMode.BLOCK.value,
+        help_text="monitor: attackers are told of among the security events, and not banned",
+    )
+    auto_ban_minutes = models.PositiveIntegerField(
+        default=60, validators=[MinValueValidator(1), MaxValueValidator(43_200)]
+    )
+    detector_window_minutes = models.PositiveSmallIntegerField(
+        default=10, validators=[MinValueValidator(1), MaxValueValidator(60)]
+    )
+    brute_force_failures = models.PositiveSmallIntegerField(
+        default=20, validators=[MinValueValidator(5), MaxValueValidator(500)], help_text="of sign-ins, by one network"
+    )
+    stuffing_accounts = models.PositiveSmallIntegerField(
+        default=10, validators=[MinValueValidator(3), MaxValueValidator(500)], help_text="that one network fails at"
+    )
+    stuffing_accounts_overall = models.PositiveSmallIntegerField(
+        default=100, validators=[MinValueValidator(10), MaxValueValidator(10_000)], help_text="that all clients fail at"
+    )
+    probing_targets = models.PositiveSmallIntegerField(
+        default=20, validators=[MinValueValidator(5), MaxValueValidator(500)], help_text="different ones of one network"
+    )
+    probing_rules = models.PositiveSmallIntegerField(
+        default=5, validators=[MinValueValidator(3), MaxValueValidator(100)], help_text="that one network trips"
+    )
+    webhook_incident_minutes = models.PositiveSmallIntegerField(
+        default=15, validators=[MinValueValidator(1), MaxValueValidator(1440)], help_text="of quiet end an incident"
+    )
+    webhook_notices_per_hour = models.PositiveIntegerField(
+        default=100, validators=[MinValueValidator(1), MaxValueValidator(10_000)], help_text="that a webhook is sent"
+    )
+    webhook_retention_days = models.PositiveSmallIntegerField(
+        default=30, validators=[MinValueValidator(1), MaxValueValidator(365)], help_text="of notices, failed ones too"
+    )
     audit_mode = models.CharField(
         max_length=16,
         choices=choices(AuditMode),
@@ -183,6 +222,18 @@ class SystemSettings(models.Model):
             models.CheckConstraint(
                 condition=models.Q(access_log_retention_days__gte=1, access_log_retention_days__lte=3650),
                 name="access_log_retention_in_range",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(event_retention_days__gte=1, event_retention_days__lte=3650),
+                name="event_retention_in_range",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(auto_ban_mode__in=[mode.value for mode in EnforcementMode]),
+                name="auto_ban_mode_is_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(auto_ban_minutes__gte=1, auto_ban_minutes__lte=43_200),
+                name="auto_ban_minutes_in_range",
             ),
             models.CheckConstraint(
                 condition=models.Q(waf_threshold__gte=1, waf_threshold__lte=100), name="waf_threshold_in_range"

@@ -1,7 +1,8 @@
 """The number of the policy. Whoever changes policy advances it in the same transaction.
 
 Apps announce here which segments they changed and know nothing of snapshots. After the commit one
-hook is called, once, and says whether the change is in force on this host.
+hook is called, once, and says whether the change is in force on this host; before it, in the
+transaction of the change, one witness writes down what was changed.
 """
 
 import uuid
@@ -14,7 +15,7 @@ from django.db import models, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from gatewall.changes import Change, diff_of
+from gatewall.changes import Change, Diff, diff_of
 from gatewall.engine.segments import Segment
 from gatewall.engine.snapshot import Version
 from gatewall.models import PolicyHead, PolicyRevision, PolicyRevocation, PolicySegment
@@ -24,7 +25,9 @@ _ONLY = 1
 _BEFORE_ANY_CHANGE = uuid.UUID(int=0)
 """The epoch of an installation in which nothing was ever changed: reading makes no row."""
 Hook = Callable[[Version], bool]
+Witness = Callable[[PolicyRevision, Diff], None]
 _hook: list[Hook] = []
+_witness: list[Witness] = []
 _pending: ContextVar[bool] = ContextVar("policy_pending", default=False)
 _unannounced: ContextVar[bool] = ContextVar("policy_unannounced", default=False)
 P = ParamSpec("P")
@@ -64,6 +67,11 @@ def call_after_commit(hook: Hook) -> None:
     _hook[:] = [hook]
 
 
+def tell_within(witness: Witness) -> None:
+    """Have this called with each revision and its diff, in its transaction."""
+    _witness[:] = [witness]
+
+
 def advance(*segments: str, actor: str, changes: Iterable[Change | None]) -> None:
     """Move to the next policy revision, which changes these segments, and record who changed what.
 
@@ -74,13 +82,15 @@ def advance(*segments: str, actor: str, changes: Iterable[Change | None]) -> Non
     """
     _move(revision=F("revision") + 1)
     diff = diff_of(changes)
-    PolicyRevision.objects.create(
+    revision = PolicyRevision.objects.create(
         number=_head().revision,
         actor=actor,
         changes=diff.changes,
         counts=diff.counts,
         resources="".join(f"{name} " for name in ["", *sorted({count["resource"] for count in diff.counts})]),
     )
+    for witness in _witness:
+        witness(revision, diff)
     _mark(segments)
 
 

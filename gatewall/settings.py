@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from gatewall import env
+from gatewall import env, log_lines
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 CONFIG = env.read(os.environ, BASE_DIR)
@@ -24,6 +24,7 @@ GATEWALL_PUBLIC_URL = CONFIG.public_url
 GATEWALL_GEOIP_DATABASE = CONFIG.geoip_database
 GATEWALL_ADMIN_PASSWORD = CONFIG.admin_password
 GATEWALL_ADMIN_RECOVERY_KEY = CONFIG.admin_recovery_key
+GATEWALL_METRICS_TOKEN = CONFIG.metrics_token
 GATEWALL_JWT_KEYS = CONFIG.jwt_keys
 GATEWALL_DATA_KEYS = CONFIG.data_keys
 
@@ -39,6 +40,7 @@ INSTALLED_APPS = [
     "policies.apps.PoliciesConfig",
     "licensing.apps.LicensingConfig",
     "audit.apps.AuditConfig",
+    "webhooks.apps.WebhooksConfig",
     "gatewall.operations.admin_site.GatewallAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -193,10 +195,4 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": CONFIG.log_level},
-}
+LOGGING = log_lines.configuration(CONFIG.log_level, CONFIG.log_format)

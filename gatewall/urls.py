@@ -14,6 +14,7 @@ _PATHS = [
     path("", include("policies.urls")),
     path("", include("licensing.urls")),
     path("", include("audit.urls")),
+    path("", include("webhooks.urls")),
     path("schema", Document.as_view(), name="schema"),
     path("docs", Docs.as_view(), name="docs"),
     path("admin/", admin.site.urls),

@@ -13,9 +13,9 @@ from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor, forced
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Target
 from gatewall.models import choices
-from policies import services
+from policies import services, subscriptions
 from policies.countries import COUNTRY_NAMES
-from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
 from policies.validators import canonical_country, canonical_domain, canonical_network
 from policies.waf_batch import change_waf_rules
 
@@ -263,3 +263,24 @@ class WafRuleAdmin(ServiceAdmin):
 
     def delete_row(self, request: HttpRequest, row: WafRule) -> None:
         services.delete_waf_rule(row, actor=actor(request))
+
+
+@admin.register(ListSubscription)
+class ListSubscriptionAdmin(ServiceAdmin):
+    list_display = ("name", "url", "enabled", "interval_minutes", "entries", "succeeded_at", "failure")
+    list_filter = ("enabled",)
+    search_fields = ("name", "url", "remark")
+    readonly_fields = ("next_at", "tried_at", "succeeded_at", "failure", "entries", *_RECORD)
+    fields = ("name", "url", "format", "interval_minutes", "enabled", "allow_private", "remark", *readonly_fields)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return self.readonly_fields if obj is None else ("name", *self.readonly_fields)
+
+    def create_row(self, request: HttpRequest, **values: Any) -> ListSubscription:
+        return subscriptions.subscribe(actor=actor(request), **values)
+
+    def change_row(self, request: HttpRequest, row: ListSubscription, **values: Any) -> None:
+        subscriptions.change_subscription(row, actor=actor(request), **values)
+
+    def delete_row(self, request: HttpRequest, row: ListSubscription) -> None:
+        subscriptions.unsubscribe(row, actor=actor(request))

@@ -11,8 +11,9 @@ Blank lines and those that begin with ``#`` or ``;`` are skipped in every format
 
 import csv
 import json
+import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -25,6 +26,7 @@ MAX_BYTES = 64 * 1024 * 1024
 _MAX_LINE = 16 * 1024
 _MAX_COMMENT = 500
 _NETWORK, _EXPIRES, _COMMENT = ("ip", "cidr", "network", "address"), ("expires", "expires_at"), ("comment", "remark")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}", re.ASCII)
 _SPAMHAUS_COMMENT = "sblid"
 _TOR_ADDRESS, _TOR_OTHER = "ExitAddress ", ("ExitNode ", "Published ", "LastStatus ")
 
@@ -40,6 +42,25 @@ class Format(StrEnum):
 
 class ListRefused(ValueError):
     """The list cannot be used as a whole; the message says in which line and why."""
+
+
+def source_named(name: str) -> str:
+    """Return the source of the list of this name. Raises ListRefused."""
+    if not _NAME.fullmatch(name):
+        raise ListRefused("a name has letters, digits, '.', '_' and '-', at most 50")
+    return f"import:{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line that should be an entry and is none, and why."""
+
+    line: int
+    why: str
+
+
+class _NoEntry(ValueError):
+    """A line is no entry; the next one may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +128,8 @@ class _Lines:
         return ListRefused(f"line {self.number}: {why}")
 
 
-def read_list(file: BinaryIO, kind: Format = Format.AUTO) -> Iterator[Listed]:
-    """Yield the entries of a list, one after another. Raises ListRefused at the first that is none."""
+def read_list(file: BinaryIO, kind: Format = Format.AUTO) -> Iterator[Listed | BadLine]:
+    """Yield the lines of a list, one after another. Raises ListRefused where it cannot be read on."""
     lines = _Lines(file)
     texts = iter(lines)
     first = next(texts, None)
@@ -132,18 +153,27 @@ def _format_of(text: str) -> Format:
     return Format.CSV if "," in entry or entry.strip(' "').lower() in _NETWORK else Format.PLAIN
 
 
-def _plain(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed]:
+def _read(lines: _Lines, parse: Callable[[_Lines, Any], Listed], line: Any) -> Listed | BadLine:
+    try:
+        return parse(lines, line)
+    except _NoEntry as error:
+        return BadLine(lines.number, str(error))
+
+
+def _plain(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed | BadLine]:
     for text in texts:
-        if text.startswith(_TOR_OTHER):
-            continue
-        if text.startswith(_TOR_ADDRESS):
-            yield _listed(lines, text.split()[1])
-            continue
-        end = min((place for place in map(text.find, "#;") if place >= 0), default=len(text))
-        yield _listed(lines, text[:end].strip(), comment=text[end:].lstrip("#; "))
+        if not text.startswith(_TOR_OTHER):
+            yield _read(lines, _of_text, text)
 
 
-def _csv(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed]:
+def _of_text(lines: _Lines, text: str) -> Listed:
+    if text.startswith(_TOR_ADDRESS):
+        return _listed(lines, text.split()[1])
+    end = min((place for place in map(text.find, "#;") if place >= 0), default=len(text))
+    return _listed(lines, text[:end].strip(), comment=text[end:].lstrip("#; "))
+
+
+def _csv(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed | BadLine]:
     rows = csv.reader(texts, strict=True, skipinitialspace=True)
     try:
         header = [name.strip().lower() for name in next(rows)]
@@ -152,39 +182,44 @@ def _csv(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed]:
         if len(set(header)) != len(header):
             raise lines.refusal("a column is named twice")
         for row in rows:
-            if len(row) > len(header):
-                raise lines.refusal("more values than columns")
-            yield _of_fields(lines, dict(zip(header, row, strict=False)))
+            yield _read(lines, _of_row, (header, row))
     except csv.Error as error:
         raise lines.refusal(f"not CSV ({error})") from None
 
 
-def _ndjson(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed]:
+def _of_row(lines: _Lines, row: tuple[list[str], list[str]]) -> Listed:
+    header, values = row
+    if len(values) > len(header):
+        raise _NoEntry("more values than columns")
+    return _of_fields(lines, dict(zip(header, values, strict=False)))
+
+
+def _ndjson(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed | BadLine]:
     for text in texts:
         try:
             fields = json.loads(text)
         except (ValueError, RecursionError):
-            raise lines.refusal("not JSON") from None
-        if not isinstance(fields, dict):
-            raise lines.refusal("not a JSON object")
-        if fields.get("type") == "metadata" and not set(_NETWORK) & set(fields):
+            yield BadLine(lines.number, "not JSON")
             continue
-        yield _of_fields(lines, fields)
+        if not isinstance(fields, dict):
+            yield BadLine(lines.number, "not a JSON object")
+        elif fields.get("type") != "metadata" or set(_NETWORK) & set(fields):
+            yield _read(lines, _of_fields, fields)
 
 
 def _of_fields(lines: _Lines, fields: Mapping[str, Any]) -> Listed:
     network = _first_of(fields, _NETWORK)
     comment = _first_of(fields, (*_COMMENT, _SPAMHAUS_COMMENT)) or ""
     if not isinstance(network, str) or not isinstance(comment, str):
-        raise lines.refusal("address and comment are texts")
-    return _listed(lines, network, _moment(lines, _first_of(fields, _EXPIRES)), comment)
+        raise _NoEntry("address and comment are texts")
+    return _listed(lines, network, _moment(_first_of(fields, _EXPIRES)), comment)
 
 
 def _first_of(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
     return next((fields[name] for name in names if fields.get(name) not in (None, "")), None)
 
 
-def _moment(lines: _Lines, value: Any) -> int | None:
+def _moment(value: Any) -> int | None:
     """Return a moment of expiry: RFC 3339 with its offset, or seconds since the epoch."""
     if value is None:
         return None
@@ -192,17 +227,17 @@ def _moment(lines: _Lines, value: Any) -> int | None:
         if isinstance(value, str) and not value.isdigit():
             moment = datetime.fromisoformat(value.strip())
             if moment.tzinfo is None:
-                raise lines.refusal("an expiry needs its offset, like 2026-01-31T12:00:00Z")
+                raise _NoEntry("an expiry needs its offset, like 2026-01-31T12:00:00Z")  # noqa: TRY301 - passed on below
             seconds = int(moment.timestamp())
         elif isinstance(value, str | int) and not isinstance(value, bool):
             seconds = int(value)
         else:
             raise ValueError  # noqa: TRY301 - told below
         datetime.fromtimestamp(seconds, tz=UTC)  # the database must be able to hold it
-    except ListRefused:
+    except _NoEntry:
         raise
     except (ValueError, OverflowError, OSError):
-        raise lines.refusal("an expiry is a moment like 2026-01-31T12:00:00Z, or seconds since 1970") from None
+        raise _NoEntry("an expiry is a moment like 2026-01-31T12:00:00Z, or seconds since 1970") from None
     return seconds
 
 
@@ -210,6 +245,6 @@ def _listed(lines: _Lines, network: str, expires_at: int | None = None, comment:
     try:
         parsed = parse_network(network)
     except ValueError as error:
-        raise lines.refusal(str(error)) from None
+        raise _NoEntry(str(error)) from None
     words = "".join(character if character.isprintable() else " " for character in comment[:_MAX_COMMENT])
     return Listed(lines.number, parsed, expires_at, words.strip())

@@ -11,6 +11,7 @@ from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Severity
+from policies.block_lists import Format
 from policies.validators import canonical_country, canonical_domain, canonical_network
 
 _MAX_FOUND = 10_000
@@ -122,3 +123,15 @@ class WafRuleFilters(ListFilters):
     builtin = is_set("builtin_key")
     domain = _domain()
     path_prefix = text("path_prefix", max_length=500)
+
+
+class ListSubscriptionFilters(ListFilters):
+    """Filters of the lists that are fetched."""
+
+    name = text("name", max_length=50)
+    url = text("url", max_length=1000)
+    format = one_of("format", Format)
+    interval_minutes = whole_number("interval_minutes", least=15, most=43_200)
+    enabled = flag("enabled")
+    allow_private = flag("allow_private")
+    succeeded_at_after, succeeded_at_before = at_or_after("succeeded_at"), before("succeeded_at")

@@ -1,33 +1,30 @@
 """Imports of block lists: all entries of one source are replaced at once."""
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice, repeat
-from typing import Any, BinaryIO
-
-from django.db import connection
-from django.utils import timezone
+from typing import BinaryIO
 
 from gatewall import revisions
 from gatewall.changes import MAX_CHANGES, Action, Change, Described, Resource, difference
 from gatewall.clientip import TrustedProxies
 from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.segments import blocked_networks_of
-from policies import rows
-from policies.block_lists import Format, Listed, ListRefused, Ranges, read_list
-from policies.list_diff import Entry, ListDiff, Row
+from policies import list_rows, rows
+from policies.block_lists import BadLine, Format, Listed, ListRefused, Ranges, read_list, source_named
+from policies.list_diff import Entry, ListDiff
 from policies.models import BlocklistEntry
 
 MAX_ENTRIES = 1_000_000
 ACTOR = "import"
 """Who made the entries and the revision."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}", re.ASCII)
 _SHORTEST_PREFIX = {4: 8, 6: 19}
 _BATCH = 500
 _EXAMPLES = 10
+_BAD_IN = 100
+"""One line in so many may be none that is understood."""
 _IPV4 = ("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12")
 _IPV4_TOO = ("192.168.0.0/16", "224.0.0.0/3")
 _IPV6 = ("::/127", "fc00::/7", "fe80::/10", "ff00::/8")
@@ -45,6 +42,18 @@ class Imported:
     kept: int
     dropped: dict[str, int] = field(default_factory=dict)
     examples: tuple[str, ...] = ()
+    bad: int = 0
+    bad_lines: tuple[str, ...] = ()
+
+    @property
+    def before(self) -> int:
+        """How many entries there were."""
+        return self.removed + self.changed + self.kept
+
+    @property
+    def after(self) -> int:
+        """How many entries there are then."""
+        return self.added + self.changed + self.kept
 
     @property
     def changes(self) -> bool:
@@ -54,7 +63,10 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class ImportRules:
-    """What holds for the entries of a list: when they expire if they do not say, and which are left out."""
+    """What holds for the entries of a list: when they expire if they do not say, and which are left out.
+
+    ``force`` takes networks of any size, and a list that lost more than half of its entries.
+    """
 
     at: datetime
     trusted: TrustedProxies
@@ -62,61 +74,92 @@ class ImportRules:
     force: bool = False
 
 
-def source_named(name: str) -> str:
-    """Return the source of the list of this name. Raises ListRefused."""
-    if not _NAME.fullmatch(name):
-        raise ListRefused("a name has letters, digits, '.', '_' and '-', at most 50")
-    return f"import:{name}"
-
-
 def import_list(
-    file: BinaryIO, *, name: str, rules: ImportRules, kind: Format = Format.AUTO, dry_run: bool = False
+    file: BinaryIO,
+    *,
+    name: str,
+    rules: ImportRules,
+    kind: Format = Format.AUTO,
+    dry_run: bool = False,
+    still_wanted: Callable[[], bool] = lambda: True,
 ) -> Imported:
     """Put this list in the place of all that was imported under the name, in one revision, or in none if it is equal.
 
-    The list is read to its end before anything is written. Raises ListRefused.
+    The list is read to its end before anything is written; whether it is ``still_wanted`` is asked when nobody else
+    can write any more. Raises ListRefused.
     """
     source = source_named(name)
     with ListDiff() as diff:
-        dropped = _read(file, kind, rules, diff)
+        seen = _read(file, kind, rules, diff)
         if dry_run:
-            diff.there_is(_rows_of(source))
-            return _outcome(diff, dropped)
-        return _replace(source, diff, dropped)
+            diff.there_is(list_rows.rows_of(source))
+            return _outcome(diff, seen, rules)
+        return _replace(source, diff, seen, rules, still_wanted)
 
 
 @revisions.one_at_a_time
 def remove_list(name: str) -> int:
     """Take everything of this name off the blocklist; return how many entries there were. Raises ListRefused."""
     source = source_named(name)
-    entries = BlocklistEntry.objects.filter(source=source)
-    count = entries.count()
+    count, gone = remove_entries(source)
     if count:
-        whole = count <= MAX_CHANGES
-        gone = [rows.deletion(entry) for entry in entries] if whole else _counted_only(source, Action.DELETED, count)
-        entries.delete()
         revisions.advance(blocked_networks_of(source), actor=ACTOR, changes=gone)
     return count
 
 
-def _read(file: BinaryIO, kind: Format, rules: ImportRules, diff: ListDiff) -> dict[str, int]:
-    """Note the entries that count; return how many were dropped, by why. Raises ListRefused."""
+def remove_entries(source: str) -> tuple[int, Iterable[Change | None]]:
+    """Delete the entries of a source, for a service that makes the revision; return how many and their changes."""
+    entries = BlocklistEntry.objects.filter(source=source)
+    count = entries.count()
+    whole = count <= MAX_CHANGES
+    gone = [rows.deletion(entry) for entry in entries] if whole else _counted_only(source, Action.DELETED, count)
+    entries.delete()
+    return count, gone
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What of a list was left out: dropped by why, and lines that are no entries, the first of them in words."""
+
+    dropped: Counter[str] = field(default_factory=Counter)
+    bad: int = 0
+    bad_lines: list[str] = field(default_factory=list)
+
+    def note(self, bad: BadLine) -> None:
+        """Count a line; a list of nothing but such lines is not read to its end."""
+        self.bad += 1
+        if len(self.bad_lines) < _EXAMPLES:
+            self.bad_lines.append(f"line {bad.line}: {bad.why}")
+        if self.bad > MAX_ENTRIES // _BAD_IN:
+            self.refuse_above(0)
+
+    def refuse_above(self, entries: int) -> None:
+        """Raise ListRefused if there are too many such lines for so many entries."""
+        if self.bad * _BAD_IN > self.bad + entries:
+            raise ListRefused(f"{self.bad_lines[0]} ({self.bad:,} such lines, more than one in {_BAD_IN})")
+
+
+def _read(file: BinaryIO, kind: Format, rules: ImportRules, diff: ListDiff) -> _Seen:
+    """Note the entries that count; return what else was seen. Raises ListRefused."""
     trusted = Ranges(rules.trusted.networks)
-    dropped: Counter[str] = Counter()
-    wanted = 0
+    seen, wanted = _Seen(), 0
     for listed in read_list(file, kind):
+        if isinstance(listed, BadLine):
+            seen.note(listed)
+            continue
         why = _dropped_for(listed, rules, trusted)
         if why is None and not diff.want(_entry(listed, rules)):
             why = "there twice"
         if why is not None:
-            dropped[why] += 1
+            seen.dropped[why] += 1
             continue
         wanted += 1
         if wanted > MAX_ENTRIES:
             raise ListRefused(f"line {listed.line}: the list has more than {MAX_ENTRIES:,} entries")
+    seen.refuse_above(wanted + seen.dropped.total())
     if not wanted:
         raise ListRefused("the list has no entry that counts: to take it away, say --remove")
-    return dict(dropped)
+    return seen
 
 
 def _dropped_for(listed: Listed, rules: ImportRules, trusted: Ranges) -> str | None:
@@ -145,14 +188,18 @@ def _entry(listed: Listed, rules: ImportRules) -> Entry:
 
 
 @revisions.one_at_a_time
-def _replace(source: str, diff: ListDiff, dropped: dict[str, int]) -> Imported:
-    diff.there_is(_rows_of(source))
-    outcome = _outcome(diff, dropped)
+def _replace(
+    source: str, diff: ListDiff, seen: _Seen, rules: ImportRules, still_wanted: Callable[[], bool]
+) -> Imported:
+    if not still_wanted():
+        raise ListRefused("nobody wants it any more")
+    diff.there_is(list_rows.rows_of(source))
+    outcome = _outcome(diff, seen, rules)
     if outcome.changes:
         recorded = _Recorded(source, diff, outcome)
-        _delete(id_ for id_, _ in diff.removed())
-        _change(diff.changed())
-        _insert(source, diff.added())
+        list_rows.delete(id_ for id_, _ in diff.removed())
+        list_rows.change(diff.changed())
+        list_rows.insert(source, ACTOR, diff.added())
         revisions.advance(blocked_networks_of(source), actor=ACTOR, changes=recorded.changes())
     return outcome
 
@@ -197,58 +244,22 @@ def _counted_only(source: str, action: Action, count: int) -> Iterator[Change]:
     return repeat(Change(Resource.BLOCKLIST, 0, "", action, {}, named), count)
 
 
-def _rows_of(source: str) -> Iterator[Row]:
-    found = BlocklistEntry.objects.filter(source=source).values_list("id", "network", "expires_at", "remark")
-    for id_, network, expires_at, remark in found.iterator():
-        yield id_, network, None if expires_at is None else int(expires_at.timestamp()), remark
-
-
-def _outcome(diff: ListDiff, dropped: dict[str, int]) -> Imported:
+def _outcome(diff: ListDiff, seen: _Seen, rules: ImportRules) -> Imported:
+    """Return what the import does. Raises ListRefused for a list that is the rest of one."""
     added, first_added = _counted(f"+ {network}" for network, *_ in diff.added())
     removed, first_removed = _counted(f"- {network}" for _, network in diff.removed())
     changed, first_changed = _counted(f"~ {network}" for _, network, *_ in diff.changed())
     examples = (*first_added, *first_removed, *first_changed)
-    return Imported(added, removed, changed, diff.kept(), dropped, examples)
+    outcome = Imported(
+        added, removed, changed, diff.kept(), dict(seen.dropped), examples, seen.bad, tuple(seen.bad_lines)
+    )
+    if outcome.after * 2 < outcome.before and not rules.force:
+        raise ListRefused(
+            f"it has {outcome.after:,} entries where there were {outcome.before:,}, less than half; --force takes it"
+        )
+    return outcome
 
 
 def _counted(lines: Iterator[str]) -> tuple[int, list[str]]:
     first = list(islice(lines, _EXAMPLES))
     return len(first) + sum(1 for _ in lines), first
-
-
-def _delete(ids: Iterator[int]) -> None:
-    while batch := list(islice(ids, _BATCH)):
-        BlocklistEntry.objects.filter(pk__in=batch).delete()
-
-
-def _change(changed: Iterator[Row]) -> None:
-    while batch := list(islice(changed, _BATCH)):
-        entries = [
-            BlocklistEntry(pk=id_, expires_at=_moment(expires_at), remark=remark)
-            for id_, _, expires_at, remark in batch
-        ]
-        BlocklistEntry.objects.bulk_update(entries, ["expires_at", "remark"])
-
-
-def _insert(source: str, entries: Iterable[Entry]) -> None:
-    """Write the rows as ``bulk_create`` would, in a fifth of the time: all other writers wait meanwhile."""
-    names = ("created_at", "created_by", "network", "remark", "expires_at", "source")
-    fields: list[Any] = [BlocklistEntry._meta.get_field(name) for name in names]  # noqa: SLF001 - public by its documentation
-    quote = connection.ops.quote_name
-    columns = ", ".join(quote(each.column) for each in fields)
-    table = quote(BlocklistEntry._meta.db_table)  # noqa: SLF001 - the same
-    now = timezone.now()
-    values = (
-        [
-            each.get_db_prep_save(value, connection)
-            for each, value in zip(fields, (now, ACTOR, network, remark, _moment(expires_at), source), strict=True)
-        ]
-        for network, expires_at, remark in entries
-    )
-    with connection.cursor() as cursor:
-        sql = f"INSERT INTO {table} ({columns}) VALUES ({', '.join(['%s'] * len(names))})"  # noqa: S608 - our own names
-        cursor.executemany(sql, values)
-
-
-def _moment(seconds: int | None) -> datetime | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, tz=UTC)

@@ -1,5 +1,6 @@
 """What changes when a list takes the place of another. Pure; on disk, so that a million entries fit."""
 
+import errno
 import sqlite3
 from collections.abc import Iterable, Iterator
 from types import TracebackType
@@ -20,7 +21,10 @@ _DIFFERS = "(present.expires IS NOT wanted.expires OR present.remark <> wanted.r
 
 
 class ListDiff:
-    """The entries that are wanted and those that are there, in a file of SQLite's that nobody else sees."""
+    """The entries that are wanted and those that are there, in a file of SQLite's that nobody else sees.
+
+    At the end of the block, OSError is raised if the disk had no room for it.
+    """
 
     def __init__(self) -> None:
         self._scratch = sqlite3.connect("", isolation_level=None)  # "": a temporary file, gone when closed
@@ -34,6 +38,8 @@ class ListDiff:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._scratch.close()
+        if isinstance(error, sqlite3.Error):
+            raise OSError(errno.EIO, f"the list cannot be compared with what is there ({error})") from None
 
     def want(self, entry: Entry) -> bool:
         """Note an entry of the new list; False if it has this network already."""

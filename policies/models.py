@@ -2,15 +2,19 @@
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils import timezone
 
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Severity, Target
 from gatewall.models import Record, choices
+from policies.block_lists import Format
 from policies.validators import (
     validate_country_code,
     validate_domain_name,
     validate_exclusions,
+    validate_list_name,
+    validate_list_url,
     validate_network,
     validate_path_prefix,
     validate_source,
@@ -60,6 +64,7 @@ class BlocklistEntry(Record):
         constraints = [
             models.UniqueConstraint(fields=["network", "source"], name="blocked_network_is_unique_per_source")
         ]
+        indexes = [models.Index(fields=["source", "expires_at"], name="blocked_network_by_source")]
 
     def __str__(self) -> str:
         return self.network
@@ -149,3 +154,39 @@ class WafRule(Record):
     def builtin(self) -> bool:
         """True for a rule that comes with Gatewall: its pattern is fixed and it cannot be deleted."""
         return self.builtin_key is not None
+
+
+class ListSubscription(Record):
+    """A list that is fetched again and again, and put in the place of what its last fetching brought.
+
+    From ``next_at`` on is what became of it: written by whoever fetches, and no part of any revision.
+    """
+
+    name = models.CharField(max_length=50, unique=True, validators=[validate_list_name])
+    url = models.CharField(max_length=1000, validators=[validate_list_url])
+    format = models.CharField(max_length=16, choices=choices(Format), default=Format.AUTO.value)
+    interval_minutes = models.PositiveIntegerField(
+        default=1440, validators=[MinValueValidator(15), MaxValueValidator(43_200)]
+    )
+    enabled = models.BooleanField(default=True)
+    allow_private = models.BooleanField(default=False, help_text="also http, and addresses that are not public")
+    remark = models.CharField(max_length=500, blank=True)
+    next_at = models.DateTimeField(default=timezone.now, editable=False)
+    tried_at = models.DateTimeField(null=True, editable=False)
+    succeeded_at = models.DateTimeField(null=True, editable=False)
+    failure = models.CharField(max_length=500, blank=True, editable=False)
+    failures = models.PositiveIntegerField(default=0, editable=False)
+    entries = models.PositiveIntegerField(null=True, editable=False)
+    tag = models.CharField(max_length=200, blank=True, editable=False)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(interval_minutes__gte=15, interval_minutes__lte=43_200),
+                name="list_interval_in_range",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,5 +1,6 @@
 """Policy rows as engine values."""
 
+from collections.abc import Iterator
 from datetime import datetime
 
 from django.db.models import QuerySet
@@ -25,8 +26,8 @@ def block_sources() -> list[str]:
     return sorted(selectors.blocked_networks().order_by().values_list("source", flat=True).distinct())
 
 
-def blocked_networks(source: str) -> tuple[BlockedNetwork, ...]:
-    """Return the blocklist entries of one source."""
+def blocked_networks(source: str) -> Iterator[BlockedNetwork]:
+    """Yield the blocklist entries of one source, of which there may be a million."""
     return _blocked(selectors.blocked_networks().filter(source=source))
 
 
@@ -38,17 +39,16 @@ def allowed_networks() -> tuple[AllowedNetwork, ...]:
 def lists_about(address: IPAddress) -> IPLists:
     """Return the lists with the entries that this address is in alone: they are found by index, not by reading all."""
     networks = [canonical_text(network) for network in networks_of(address)]
-    blocked = _blocked(selectors.blocked_networks().filter(network__in=networks))
+    blocked = tuple(_blocked(selectors.blocked_networks().filter(network__in=networks)))
     allowed = _allowed(selectors.allowed_networks().filter(network__in=networks))
     by_hand = [[entry for entry in blocked if entry.by_hand is whose] for whose in (True, False)]
     return IPLists([NetworkTable(entries) for entries in by_hand], NetworkTable(allowed))
 
 
-def _blocked(rows: QuerySet[BlocklistEntry]) -> tuple[BlockedNetwork, ...]:
-    return tuple(
-        BlockedNetwork(id_, parse_network(network), source == MANUAL, seconds(expires_at))
-        for id_, network, source, expires_at in rows.values_list("id", "network", "source", "expires_at")
-    )
+def _blocked(rows: QuerySet[BlocklistEntry]) -> Iterator[BlockedNetwork]:
+    values = rows.values_list("id", "network", "source", "expires_at")
+    for id_, network, source, expires_at in values.iterator():
+        yield BlockedNetwork(id_, parse_network(network), source == MANUAL, seconds(expires_at))
 
 
 def _allowed(rows: QuerySet[AllowlistEntry]) -> tuple[AllowedNetwork, ...]:

@@ -9,7 +9,7 @@ from django.utils import timezone
 from gatewall import revisions
 from gatewall.changes import Change, Described, Resource, describe, difference
 from gatewall.refusals import Conflict
-from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
 
 RESOURCES: Mapping[type[models.Model], Resource] = {
     BlocklistEntry: Resource.BLOCKLIST,
@@ -17,6 +17,7 @@ RESOURCES: Mapping[type[models.Model], Resource] = {
     AuthorizedDomain: Resource.DOMAINS,
     GeoBlockRule: Resource.COUNTRIES,
     WafRule: Resource.WAF_RULES,
+    ListSubscription: Resource.SUBSCRIPTIONS,
 }
 
 

@@ -1,13 +1,29 @@
 """What the policy rows say. Reads only."""
 
-from django.db.models import QuerySet
+from datetime import datetime
 
-from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+from django.db.models import Q, QuerySet
+
+from policies.models import (
+    AUTO_BAN,
+    AllowlistEntry,
+    AuthorizedDomain,
+    BlocklistEntry,
+    GeoBlockRule,
+    ListSubscription,
+    WafRule,
+)
 
 
 def blocked_networks() -> QuerySet[BlocklistEntry]:
     """Return the blocklist."""
     return BlocklistEntry.objects.all()
+
+
+def number_of_bans(at: datetime) -> int:
+    """Return how many automatic bans are in force. Costs no more however long the imported lists are."""
+    live = Q(expires_at__isnull=True) | Q(expires_at__gt=at)
+    return BlocklistEntry.objects.filter(live, source=AUTO_BAN).count()
 
 
 def allowed_networks() -> QuerySet[AllowlistEntry]:
@@ -34,6 +50,11 @@ def waf_rules_of(category: str, *, builtin: bool | None = None) -> QuerySet[WafR
     """Return the WAF rules of a category: all of them, those that come with Gatewall, or the others."""
     rules = WafRule.objects.filter(category=category)
     return rules if builtin is None else rules.filter(builtin_key__isnull=not builtin)
+
+
+def list_subscriptions() -> QuerySet[ListSubscription]:
+    """Return the lists that are fetched, switched off ones included."""
+    return ListSubscription.objects.all()
 
 
 def builtin_rules_by_key() -> dict[str, WafRule]:

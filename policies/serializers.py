@@ -11,19 +11,24 @@ from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Severity, Target, Transform
 from policies import selectors
+from policies.block_lists import Format
 from policies.countries import COUNTRY_NAMES
-from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
 from policies.validators import (
     canonical_country,
     canonical_domain,
     canonical_network,
     validate_exclusions,
+    validate_list_name,
+    validate_list_url,
     validate_path_prefix,
     validate_targets,
     validate_transforms,
 )
 
 _RECORD = ("id", "created_at", "created_by")
+FETCHED = ("next_at", "tried_at", "succeeded_at", "failure", "entries")
+"""What fetching a list changes of its subscription."""
 _TEXT = {"type": ["string", "null"], "maxLength": 500}
 _TARGETS = {"type": "array", "items": {"enum": [each.value for each in Target]}, "minItems": 1}
 _TRANSFORMS = {"type": "array", "items": {"enum": [each.value for each in Transform]}}
@@ -157,6 +162,34 @@ class GeoBlockRuleOutput(HitsOutput, serializers.ModelSerializer[GeoBlockRule]):
     def get_country_name(self, rule: GeoBlockRule) -> str:
         """Return the English name of the country."""
         return COUNTRY_NAMES[rule.country_code]
+
+
+class ListSubscriptionInput(StrictInput):
+    """A list to be fetched as sent."""
+
+    name = TextField(max_length=50)
+    url = TextField(max_length=1000)
+    format = serializers.ChoiceField(choices=[each.value for each in Format], required=False)
+    interval_minutes = WholeNumberField(min_value=15, max_value=43_200, required=False)
+    enabled = FlagField(required=False)
+    allow_private = FlagField(required=False)
+    remark = TextField(max_length=500, allow_blank=True, required=False)
+
+    def validate_name(self, value: str) -> str:
+        """Refuse a name that no list can have."""
+        return _checked(validate_list_name, value)
+
+    def validate_url(self, value: str) -> str:
+        """Refuse what is no URL, and one that may hold a secret."""
+        return _checked(validate_list_url, value)
+
+
+class ListSubscriptionOutput(serializers.ModelSerializer[ListSubscription]):
+    """A list that is fetched as shown, and what became of it."""
+
+    class Meta:
+        model = ListSubscription
+        fields = (*_RECORD, *ListSubscriptionInput().fields, *FETCHED)
 
 
 class WafRuleInput(StrictInput):

@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from gatewall import revisions
 from gatewall.engine.addresses import IPAddress, canonical_text, networks_of
 from gatewall.engine.segments import blocked_networks_of
-from policies import policy_source, rows
+from policies import list_rows, policy_source, rows
 from policies.models import AUTO_BAN, BlocklistEntry
+
+_LOOKED_UP_AT_ONCE = 500
+"""SQLite takes no more than 32,766 values in a statement, as its authors build it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +35,25 @@ def unban(
     """
     named = list(addresses)
     automatic = BlocklistEntry.objects.filter(source=AUTO_BAN)
-    if not all_automatic:
-        around = {canonical_text(network) for address in named for network in networks_of(address)}
-        automatic = automatic.filter(network__in=around)
-    lifted = list(automatic)
+    lifted = list(automatic) if all_automatic else _around(named, automatic)
     with transaction.atomic():
         gone = [rows.deletion(entry) for entry in lifted]
-        automatic.delete()
+        list_rows.delete(entry.pk for entry in lifted)
         still_blocked = {address: entry for address in named if (entry := _blocking(address, at)) is not None}
         if dry_run:
             transaction.set_rollback(True)
         elif lifted:
             revisions.advance(blocked_networks_of(AUTO_BAN), actor=actor, changes=gone)
     return Unbanned(lifted, still_blocked)
+
+
+def _around(addresses: Iterable[IPAddress], entries: QuerySet[BlocklistEntry]) -> list[BlocklistEntry]:
+    """Return those of the entries that contain one of the addresses, of which there may be many."""
+    texts = sorted({canonical_text(network) for address in addresses for network in networks_of(address)})
+    found: list[BlocklistEntry] = []
+    for start in range(0, len(texts), _LOOKED_UP_AT_ONCE):
+        found += entries.filter(network__in=texts[start : start + _LOOKED_UP_AT_ONCE])
+    return sorted(found, key=lambda entry: entry.pk)
 
 
 def _blocking(address: IPAddress, at: datetime) -> BlocklistEntry | None:

@@ -11,8 +11,10 @@ from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.hosts import parse_domain_name
 from gatewall.engine.waf.patterns import PatternRefused, compile_pattern
 from gatewall.engine.waf.rules import Operator, Target, Transform
+from policies.block_lists import ListRefused, source_named
 from policies.countries import COUNTRY_NAMES
 
+_LIST_URL = re.compile(r"https?://[^\s@?#\\\x00-\x20\x7f-\U0010ffff]+")
 _ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
 _MAX_EXCLUSIONS = 50
 _MAX_EXCLUSION_BYTES = 4096
@@ -140,3 +142,17 @@ def validate_pattern(pattern: str, operator: str) -> None:
         compile_pattern(pattern, Operator(operator))
     except PatternRefused as error:
         raise ValidationError(str(error), code="pattern-refused") from None
+
+
+def validate_list_name(text: str) -> None:
+    """Refuse a name that no imported list can have."""
+    try:
+        source_named(text)
+    except ListRefused as refused:
+        raise ValidationError(str(refused), code="invalid") from None
+
+
+def validate_list_url(text: str) -> None:
+    """Refuse a URL with a query or a user: what may be a key would be shown, and stand in every revision."""
+    if not _LIST_URL.fullmatch(text):
+        raise ValidationError("write a URL like https://lists.example/drop.txt, without query and user", code="invalid")

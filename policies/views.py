@@ -17,16 +17,18 @@ from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
 from gatewall.engine.snapshot import DomainsMode
 from gatewall.engine.waf.rules import Severity
-from policies import geo, seen_hosts, selectors, services
+from policies import geo, seen_hosts, selectors, services, subscriptions
 from policies.filters import (
     AllowlistFilters,
     AuthorizedDomainFilters,
     BlocklistFilters,
     GeoBlockRuleFilters,
+    ListSubscriptionFilters,
     WafRuleFilters,
 )
-from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
 from policies.serializers import (
+    FETCHED,
     AllowlistEntryInput,
     AllowlistEntryOutput,
     AuthorizedDomainInput,
@@ -35,6 +37,8 @@ from policies.serializers import (
     BlocklistEntryOutput,
     GeoBlockRuleInput,
     GeoBlockRuleOutput,
+    ListSubscriptionInput,
+    ListSubscriptionOutput,
     WafRuleBatchInput,
     WafRuleBatchOutput,
     WafRuleInput,
@@ -174,6 +178,28 @@ class WafRules(UsedResource):
 
     def delete_row(self, row: WafRule) -> None:
         services.delete_waf_rule(row, actor=self.actor)
+
+
+class ListSubscriptions(Resource):
+    """Block lists that are fetched again and again."""
+
+    input, output = ListSubscriptionInput, ListSubscriptionOutput
+    volatile = FETCHED
+    filterset_class = ListSubscriptionFilters
+    ordering_fields = ("id", "created_at", "name", "next_at", "succeeded_at", "entries")
+    search_fields = ("name", "url", "remark")
+
+    def get_queryset(self) -> QuerySet[ListSubscription]:
+        return selectors.list_subscriptions()
+
+    def create_row(self, **values: Any) -> ListSubscription:
+        return subscriptions.subscribe(actor=self.actor, **values)
+
+    def change_row(self, row: ListSubscription, **values: Any) -> ListSubscription:
+        return subscriptions.change_subscription(row, actor=self.actor, **values)
+
+    def delete_row(self, row: ListSubscription) -> None:
+        subscriptions.unsubscribe(row, actor=self.actor)
 
 
 class WafRuleBatch(ApiView):

@@ -1,31 +1,63 @@
 """A site to protect, in this process: it keeps what reaches it."""
 
+import base64
+import hashlib
 import http.client
 import http.server
 import threading
 from typing import Any, Self
 
+WEBSOCKET_KEY = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+"""What RFC 6455 section 1.3 adds to the key of a visitor."""
+
 
 class Upstream:
-    """The protected site: answers 200 to everything and keeps the headers it got."""
+    """The protected site: answers 200 to everything and keeps the headers and the bodies it got.
+
+    `status`, `headers` and `silent` (no answer until it is set) change its answers; a WebSocket is taken and echoed.
+    """
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, http.client.HTTPMessage]] = []
+        self.bodies: list[bytes] = []
         self.status = 200
+        self.headers = {"X-Gatewall-Decision-Id": "forged-by-the-site"}
+        self.silent: threading.Event | None = None
         upstream = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def answer(self) -> None:
-                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                upstream.bodies.append(self.rfile.read(int(self.headers.get("Content-Length", 0))))
                 upstream.requests.append((self.requestline, self.headers))
+                if upstream.silent:
+                    upstream.silent.wait(60)
+                if self.headers.get("Upgrade", "").lower() == "websocket" and upstream.status == 200:
+                    self.take_websocket()
+                    return
+                has_body = upstream.status not in {204, 205, 304}
                 self.send_response(upstream.status)
-                self.send_header("X-Gatewall-Decision-Id", "forged-by-the-site")
-                self.send_header("Content-Length", "4")
+                for name, value in upstream.headers.items():
+                    self.send_header(name, value)
+                if has_body:
+                    self.send_header("Content-Length", "4")
                 self.end_headers()
-                if self.command != "HEAD":
+                if has_body and self.command != "HEAD":
                     self.wfile.write(b"site")
 
+            def take_websocket(self) -> None:
+                key = self.headers["Sec-WebSocket-Key"].encode() + WEBSOCKET_KEY
+                accepted = base64.b64encode(hashlib.sha1(key).digest()).decode()  # noqa: S324 (RFC 6455 says so)
+                self.protocol_version = "HTTP/1.1"
+                self.send_response(101)
+                self.send_header("Upgrade", "websocket")
+                self.send_header("Connection", "Upgrade")
+                self.send_header("Sec-WebSocket-Accept", accepted)
+                self.end_headers()
+                self.wfile.write(self.rfile.read(5))
+                self.close_connection = True
+
             do_GET = do_HEAD = do_POST = do_PUT = answer  # noqa: N815 (names of http.server)
+            do_DELETE = do_OPTIONS = do_PATCH = answer  # noqa: N815 (names of http.server)
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (name of http.server)
                 """Say nothing: the test asks for what it wants to know."""

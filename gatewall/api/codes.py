@@ -33,6 +33,7 @@ REFUSAL_CODES = frozenset(
         "last-admin",
         "matches-everything",
         "network-too-large",
+        "outbox-full",
         "reauthentication-failed",
         "reauthentication-required",
         "recovery-local-only",
@@ -41,8 +42,10 @@ REFUSAL_CODES = frozenset(
         "too-many-attempts",
         "too-many-git-tokens",
         "too-many-waf-rules",
+        "too-many-webhooks",
         "totp-enabled",
         "totp-not-set-up",
+        "webhook-disabled",
         "would-lock-you-out",
     }
 )

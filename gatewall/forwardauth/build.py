@@ -11,6 +11,7 @@ from gatewall.forwardauth.countries import Countries
 from gatewall.forwardauth.explanation import Explainer
 from gatewall.forwardauth.gate import Gate, Policies
 from gatewall.forwardauth.responses import GuardPage
+from gatewall.forwardauth.untrusted import FOLDER, UntrustedPeers
 from gatewall.forwardauth.waf_trial import RuleTrial
 from gatewall.request_rate import LookedAtRequestRate, SharedRequestRate
 from gatewall.snapshot.places import node_name, run_folder
@@ -34,6 +35,7 @@ def build_gate(config: Config, policies: Policies, countries: Countries) -> Gate
         guard=GuardPage(config.root_path, config.public_url),
         clock=time.time,
         records=spool,
+        peers=UntrustedPeers(run_folder(config.home) / FOLDER, config.trusted_proxies),
     )
 
 

@@ -2,16 +2,17 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from audit.records import AccessRecord
 from gatewall.clientip import TrustedProxies, peer_or_unknown
 from gatewall.engine.evaluate import CANNOT_DECIDE, evaluate
-from gatewall.engine.model import AccessRequest, Decision
+from gatewall.engine.model import AccessRequest, Decision, Effect
 from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import AuditMode, PolicySnapshot
 from gatewall.forwardauth.decision_id import new_decision_id
+from gatewall.forwardauth.leftovers import leftovers
 from gatewall.forwardauth.record import record_of
 from gatewall.forwardauth.responses import Answer, GuardPage, answer, for_browser
 from gatewall.forwardauth.subrequest import Subrequest
@@ -21,13 +22,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one kind of proxy asks, whether it passes our answer on to the browser as it is, and whether the
-    visitor's body may come along.
+    """How one kind of proxy asks, whether it passes our answer on to the browser as it is, whether the
+    visitor's body may come along, and whether it leaves to us what the site sees of credentials.
     """
 
     parse: Callable[[Subrequest, TrustedProxies, float], AccessRequest]
     answers_browsers: bool = False
     shows_body: bool = False
+    cuts_credentials: bool = False
 
 
 class Policies(Protocol):
@@ -50,6 +52,13 @@ class Records(Protocol):
         """Bring everything to disk; nothing is written after this."""
 
 
+class Peers(Protocol):
+    """Looks at who asks."""
+
+    def look_at(self, subrequest: Subrequest) -> None:
+        """Note what an operator should know of the peer. Never raises."""
+
+
 class Gate:
     """Decides for one process."""
 
@@ -62,6 +71,7 @@ class Gate:
         guard: GuardPage,
         clock: Callable[[], float],
         records: Records,
+        peers: Peers | None = None,
     ) -> None:
         self._policies = policies
         self._ports = ports
@@ -69,6 +79,7 @@ class Gate:
         self._guard = guard
         self._clock = clock
         self._records = records
+        self._peers = peers
 
     def check(self, dialect: Dialect, subrequest: Subrequest) -> Answer:
         """Return the answer to a subrequest of this dialect: 200, 401, 403, or 503 for "cannot decide".
@@ -81,10 +92,14 @@ class Gate:
         try:
             policy = self._policies.current()
             request = dialect.parse(subrequest, self._trusted, at)
+            if self._peers is not None:
+                self._peers.look_at(subrequest)
             decision = CANNOT_DECIDE if policy is None else evaluate(request, policy, self._ports)
             given = answer(decision, request, policy, self._guard, decision_id)
             if dialect.answers_browsers:
                 given = for_browser(given, request, decision_id)
+            if dialect.cuts_credentials and given.status == Effect.ALLOW.status:
+                given = replace(given, headers=(*given.headers, *leftovers(subrequest.headers)))
             kept = self._record(request, decision, policy, decision_id, given.status)
             if not kept and _must_be_kept(policy):
                 given = answer(CANNOT_DECIDE, request, policy, self._guard, decision_id)

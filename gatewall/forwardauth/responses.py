@@ -120,7 +120,9 @@ def is_navigation(request: AccessRequest) -> bool:
     mode = request.header("sec-fetch-mode")
     if mode and mode != "navigate":
         return False
-    if request.header("x-requested-with").lower() == "xmlhttprequest" or request.header("upgrade"):
+    if request.header("x-requested-with").lower() == "xmlhttprequest":
+        return False
+    if request.header("upgrade") or request.header("sec-websocket-key"):  # many proxies do not show the first
         return False
     return "text/html" in request.header("accept").lower()
 

@@ -23,10 +23,10 @@ class Route:
 
 _EXACT = {
     "/auth": Route(Dialect(subrequest.auth)),
-    "/auth/forward": Route(Dialect(subrequest.forward, answers_browsers=True, shows_body=True)),
-    "/auth/original-url": Route(Dialect(subrequest.original_url)),
+    "/auth/forward": Route(Dialect(subrequest.forward, answers_browsers=True, shows_body=True, cuts_credentials=True)),
+    "/auth/original-url": Route(Dialect(subrequest.original_url, cuts_credentials=True)),
 }
-_ENVOY_DIALECT = Dialect(subrequest.envoy, answers_browsers=True, shows_body=True)
+_ENVOY_DIALECT = Dialect(subrequest.envoy, answers_browsers=True, shows_body=True, cuts_credentials=True)
 
 
 def find(root_path: str, raw_target: str) -> Route | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.apps import AdminConfig
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -45,7 +46,7 @@ class GatewallAdminSite(admin.AdminSite):
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Sign in as everywhere, and open a row for the session, which says with which factors."""
-        from accounts import admin_session, browser  # noqa: PLC0415 - no models yet when this module is loaded
+        from accounts import admin_session, browser, login  # noqa: PLC0415 - no models yet when this module is loaded
         from gatewall.operations.admin_login import AdminLoginForm  # noqa: PLC0415 - no models yet when this module is loaded
 
         self.login_form = AdminLoginForm
@@ -55,7 +56,9 @@ class GatewallAdminSite(admin.AdminSite):
         if proof := getattr(request, "proof", None):
             with suppress(Gone):  # then the session has no row, and opens nothing
                 visitor, now = browser.visitor(request), timezone.now()
-                admin_session.begin(request.session, proof.user, amr=proof.amr, visitor=visitor, at=now)
+                with transaction.atomic():
+                    admin_session.begin(request.session, proof.user, amr=proof.amr, visitor=visitor, at=now)
+                    login.tell_success(proof, flow=login.ADMIN_SITE, visitor=visitor, at=now)
         if isinstance(refusal := getattr(request, "refusal", None), TooMany):
             response.status_code = HTTPStatus.TOO_MANY_REQUESTS
             response["Retry-After"] = str(refusal.retry_after_seconds)

@@ -4,7 +4,8 @@ import hashlib
 import hmac
 import os
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -15,9 +16,11 @@ import maxminddb
 
 from gatewall.engine.addresses import IPNetwork
 from gatewall.forwardauth.countries import Countries
+from gatewall.geo_ranges import CountryRanges, RangesRefused, bounded_lines, looks_like_ranges
 
 MAX_BYTES = 256 * 1024 * 1024
 _PIECE = 1024 * 1024
+_HEAD = 16 * 1024
 _LOOKED_AT = 100_000
 _ENOUGH = 3
 _GZIP = b"\x1f\x8b"
@@ -44,31 +47,76 @@ class Installed:
     sha256: str
 
 
-def install(source: Readable, target: Path, *, at: datetime, sha256: str | None = None) -> Installed:
+def install(
+    source: Readable, target: Path, *, at: datetime, sha256: str | None = None, more: Sequence[Readable] = ()
+) -> Installed:
     """Replace the target by what the source holds, whole or not at all, on disk when this returns.
+
+    The source is an MMDB, or text ranges, of which there may be ``more``: Tor has IPv4 and IPv6 apart.
 
     Raises GeoDatabaseRefused, and OSError if it cannot be read or written.
     """
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # mode 0600
-    temporary = Path(name)
-    try:
-        size, digest = _copy(source, descriptor)
+    with _temporary(target) as temporary:
+        size, digest = _copy(source, temporary)
         if sha256 is not None and not hmac.compare_digest(digest, sha256.lower()):
             raise GeoDatabaseRefused(f"its SHA-256 is {digest}, another one was asked for")
+        if _is_text(temporary):
+            size = _convert(temporary, target, more, at)
+        elif more:
+            raise GeoDatabaseRefused("an MMDB file is one; only text ranges come in several")
         kind, built_at = _look_at(temporary, at)
         temporary.replace(target)
-    finally:
-        with suppress(FileNotFoundError):
-            temporary.unlink()
     _sync_folder(target.parent)
     return Installed(kind, built_at, size, digest)
 
 
-def _copy(source: Readable, descriptor: int) -> tuple[int, str]:
+@contextmanager
+def _temporary(target: Path) -> Iterator[Path]:
+    """Give an empty file beside the target, for its owner alone, that is gone in the end."""
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # mode 0600
+    os.close(descriptor)
+    try:
+        yield Path(name)
+    finally:
+        with suppress(FileNotFoundError):
+            Path(name).unlink()
+
+
+def _is_text(path: Path) -> bool:
+    with path.open("rb") as file:
+        return looks_like_ranges(file.read(_HEAD))
+
+
+def _convert(text: Path, target: Path, more: Sequence[Readable], at: datetime) -> int:
+    """Replace text ranges by a database of these and of more; return its size. Raises GeoDatabaseRefused, OSError."""
+    ranges = CountryRanges()
+    try:
+        _add_ranges(ranges, text)
+        for source in more:
+            with _temporary(target) as another:
+                _copy(source, another)
+                if not _is_text(another):
+                    raise GeoDatabaseRefused("to text ranges, only more of them can be added")
+                _add_ranges(ranges, another)
+    except RangesRefused as refused:
+        raise GeoDatabaseRefused(str(refused)) from None
+    with text.open("wb") as file:
+        ranges.write(file, at=at)
+        file.flush()
+        os.fsync(file.fileno())
+    return text.stat().st_size
+
+
+def _add_ranges(ranges: CountryRanges, path: Path) -> None:
+    with path.open("rb") as file:
+        ranges.add(bounded_lines(file))
+
+
+def _copy(source: Readable, path: Path) -> tuple[int, str]:
     """Write all of the source to the file; return its size and SHA-256."""
     digest, size = hashlib.sha256(), 0
-    with os.fdopen(descriptor, "wb") as file:
+    with path.open("wb") as file:
         while piece := source.read(_PIECE):
             if not size and piece.startswith(_GZIP):
                 raise GeoDatabaseRefused("it is compressed: unpack it first")

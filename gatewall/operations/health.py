@@ -69,7 +69,7 @@ def geo_state() -> str:
     return "ok" if geo.describe(path) else "cannot be read"
 
 
-class _JsonToAll(DefaultContentNegotiation):
+class JsonToAll(DefaultContentNegotiation):
     """A load balancer may ask for ``text/html``; it gets JSON and no 406."""
 
     def select_renderer(
@@ -96,7 +96,7 @@ class _Open(ApiView):
     authentication_classes: list[Any] = []
     permission_classes = [AllowAny]
     renderer_classes = [JSONRenderer]
-    content_negotiation_class = _JsonToAll
+    content_negotiation_class = JsonToAll
 
 
 class Live(_Open):

@@ -17,6 +17,7 @@ from gatewall.credentials.keyring import KeyRing, KeyRingRefused
 from gatewall.credentials.rotation import RESTART_GRACE, is_announced, new_ring, pruned, replaced, rotated
 from gatewall.credentials.sealing import Sealer
 from gatewall.resealing import Resealed, reseal
+from webhooks import selectors as webhooks
 
 SESSIONS, DATA = "GATEWALL_JWT_KEYS", "GATEWALL_DATA_KEYS"
 
@@ -37,6 +38,12 @@ class SealedColumn:
 SEALED_COLUMNS = {
     "second factors": SealedColumn(
         TotpDevice.objects.all, "sealed_secret", lambda device: sealing_context(device.user_id)
+    ),
+    "secrets of webhooks": SealedColumn(
+        webhooks.webhooks, "sealed_secret", lambda webhook: webhooks.sealing_context(webhook.pk)
+    ),
+    "previous secrets of webhooks": SealedColumn(
+        webhooks.webhooks, "sealed_previous", lambda webhook: webhooks.sealing_context(webhook.pk)
     ),
 }
 """Everything that is under a data key. A column that is not in here loses its secrets when keys are dropped."""

@@ -12,11 +12,15 @@ from django.utils import timezone
 from gatewall import revisions
 from gatewall.engine.snapshot import Version
 from gatewall.shipping import housekeeping
+from gatewall.shipping.host_events import HostEvents
+from gatewall.shipping.list_fetcher import ListFetcher
 from gatewall.shipping.log_shipper import LogShipper
+from gatewall.shipping.notifier import Notifier
 from gatewall.snapshot.files import PolicyFiles, Stamp
 from gatewall.snapshot.nodes import report_node
 from gatewall.snapshot.publisher import publish
 from gatewall.snapshot.wake import AgentLock, Bell, Ear
+from gatewall.snapshot.worker_report import living_workers
 
 logger = logging.getLogger(__name__)
 
@@ -28,14 +32,17 @@ _NICENESS = 5
 class Agent:
     """Publishes the policy of one host. The steps of a turn: publish, report, tidy up, sleep until rung or 500 ms.
 
-    Beside it, a thread ships the access log.
+    Beside it, threads ship the access log, fetch lists and send notices.
     """
 
     def __init__(self, files: PolicyFiles, run: Path, node: str, shipper: LogShipper) -> None:
         self._shipper = shipper
+        self._fetcher = ListFetcher()
+        self._notifier = Notifier()
         self._files = files
         self._run = run
         self._node = node
+        self._events = HostEvents(node, run)
         self._published: Version | None = None
         self._stamp: Stamp | None = None
         self._problem = ""
@@ -53,7 +60,7 @@ class Agent:
                 ear.wait(_POLL_SECONDS)
 
     def _lead(self, should_stop: Callable[[], bool], ear: Ear) -> None:
-        with self._shipper.shipping():
+        with self._shipper.shipping(), self._fetcher.fetching(), self._notifier.sending():
             while not should_stop():
                 self.turn()
                 ear.wait(_POLL_SECONDS)
@@ -83,8 +90,12 @@ class Agent:
 
     def _report(self) -> None:
         self._shipper.keep_going()
+        self._fetcher.keep_going()
+        self._notifier.keep_going()
         problem = self._problem or self._shipper.problem
         report_node(self._node, self._files, self._run, problem, self._shipper.state())
+        rejected = [state.rejected for state in living_workers(self._run / "workers")]
+        self._events.look(timezone.now(), filter(None, [self._problem, *rejected]))
 
     def _tidy(self) -> None:
         """Delete a part of what is old; where there was something, the next turn goes on, for it publishes first."""

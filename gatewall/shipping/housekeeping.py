@@ -1,4 +1,4 @@
-"""Throws away what nobody reads any more, a little at a time: rows of sign-in, uses of deleted rows."""
+"""Throws away what nobody reads any more, a little at a time: rows of sign-in, uses of rows, notices, gone hosts."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -12,8 +12,11 @@ from django.db.models import QuerySet
 from accounts import challenges, services, throttling
 from audit import rollups
 from gatewall.engine.model import SubjectKind
+from gatewall.snapshot import nodes
 from licensing.models import GitToken, License
+from policies import banning
 from policies import selectors as policies
+from webhooks import outbox
 
 EVERY = timedelta(minutes=10)
 _USES_KEPT = timedelta(days=30)  # who brings a deleted row back finds what was counted of it
@@ -38,6 +41,9 @@ _PRUNES: tuple[Callable[[datetime], int], ...] = (
     challenges.prune,
     throttling.prune,
     services.prune_sessions,
+    banning.prune,
+    outbox.prune,
+    nodes.prune,
     _prune_uses,
 )
 

@@ -8,12 +8,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
 
+from django.conf import settings
 from django.db import Error, close_old_connections, connection
 from django.utils import timezone
 
 from audit import ingest, partitions, retention
 from audit.segments import waiting_bytes
 from gatewall import system_settings
+from gatewall.shipping.watch import Watch
 from gatewall.snapshot.nodes import LogState
 from gatewall.snapshot.places import node_name
 
@@ -38,6 +40,7 @@ class LogShipper:
         self._tidied_at: datetime | None = None
         self._complete_until: float | None = None
         self._looked: ingest.Looked = {}
+        self._watch = Watch(settings.GATEWALL_TRUSTED_PROXIES)
         self.problem = ""
         """Why nothing is shipped at the moment, or nothing."""
 
@@ -80,7 +83,9 @@ class LogShipper:
         began = time.monotonic()
         doing = "shipped"
         try:
-            ingest.ship(self._spool, self._looked, should_stop)
+            ingest.ship(self._spool, self._looked, should_stop, self._watch.saw)
+            doing = "looked through"
+            self._watch.turn(timezone.now())
             if should_stop():
                 return
             self._complete_until = began
@@ -98,9 +103,11 @@ class LogShipper:
             return
         today = partitions.day_of(at)
         partitions.prepare([today + timedelta(days=number) for number in range(3)], today)
-        days = system_settings.current().access_log_retention_days
+        kept = system_settings.current()
         ingest.forget(self._spool, node_name(), at - _POSITIONS)
-        if retention.prune(at, days=days, at_most=_PRUNED_AT_ONCE).is_all:
+        logs = retention.prune(at, days=kept.access_log_retention_days, at_most=_PRUNED_AT_ONCE)
+        events = retention.prune_events(at, days=kept.event_retention_days, at_most=_PRUNED_AT_ONCE)
+        if logs.is_all and events.is_all:
             self._tidied_at = at
 
     def _say(self, problem: str) -> None:

@@ -29,6 +29,7 @@ from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Tra
 
 SCHEMA = 4
 _MAGIC = b"gatewall segment %d\n" % SCHEMA
+_TEXT_OF = json.JSONEncoder(separators=(",", ":")).encode
 MAX_SEGMENT_BYTES = 256 * 1024 * 1024
 
 Row = Any
@@ -41,7 +42,12 @@ class DecodeError(ValueError):
 def encode(segment: str, rows: Iterable[Row]) -> bytes:
     """Return the bytes of a segment's rows, which are engine values of its kind."""
     to_json = _CODECS[_kind(segment)][0]
-    return _MAGIC + json.dumps([to_json(row) for row in rows], separators=(",", ":")).encode()
+    data = bytearray(_MAGIC + b"[")
+    for row in rows:  # one after another: of a million, no more than the bytes are held
+        data += _TEXT_OF(to_json(row)).encode() + b","
+    if data.endswith(b","):
+        del data[-1:]
+    return bytes(data + b"]")
 
 
 def decode(segment: str, data: bytes) -> tuple[Row, ...]:

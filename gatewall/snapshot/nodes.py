@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from django.utils import timezone
@@ -12,6 +12,8 @@ from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.manifest import ManifestRefused
 from gatewall.snapshot.worker_report import living_workers
 
+SILENT_FOR = timedelta(days=7)
+"""Then a host is gone: nobody wants to be told any more that it is behind."""
 _WAIT_SECONDS = 1.0
 _LOOK_SECONDS = 0.01
 
@@ -53,3 +55,8 @@ def report_node(name: str, files: PolicyFiles, run: Path, problem: str = "", log
             **({"log_lag_seconds": log.lag_seconds, "log_spooled_bytes": log.spooled_bytes} if log else {}),
         },
     )
+
+
+def prune(at: datetime) -> int:
+    """Delete hosts that were silent for a week; return how many. One that speaks again is there again."""
+    return Node.objects.filter(seen_at__lt=at - SILENT_FOR).delete()[0]

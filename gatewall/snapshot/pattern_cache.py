@@ -22,7 +22,7 @@ from threading import Lock, Thread
 
 from gatewall.engine.waf.canaries import agrees
 from gatewall.engine.waf.scanning import Scanner
-from gatewall.engine.waf.vector import AVAILABLE, VERSION, DatabaseRefused, VectorScanner
+from gatewall.engine.waf.vector import AVAILABLE, LAYOUT, VERSION, DatabaseRefused, VectorScanner
 from gatewall.snapshot.pattern_process import CPU_SECONDS
 
 logger = logging.getLogger(__name__)
@@ -139,8 +139,8 @@ class PatternCache:
 
 
 def name_of(patterns: Sequence[bytes]) -> str:
-    """Return what the patterns, the engine's version and this processor are called together."""
-    digest = hashlib.sha256(f"{VERSION}\n{_processor()}\n".encode())
+    """Return what the patterns, the engine's version, our use of it and this processor are called together."""
+    digest = hashlib.sha256(f"{VERSION}\n{LAYOUT}\n{_processor()}\n".encode())
     for pattern in patterns:
         digest.update(b"%d:%b" % (len(pattern), pattern))
     return digest.hexdigest()

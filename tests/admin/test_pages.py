@@ -9,12 +9,15 @@ from django.contrib.staticfiles import finders
 
 from accounts import login
 from accounts.models import User
+from audit.models import SecurityEvent
 from gatewall import system_settings
 from licensing import services as licensing
 from policies import services as policies
+from policies import subscriptions
 from policies.builtin_rules import seed_waf_rules
 from tests.admin.conftest import ADMIN
 from tests.wall import PASSWORD
+from webhooks import services as webhooks
 
 INLINE = re.compile(r"<script(?![^>]*\ssrc=)[^>]*>|<style|\sstyle=|\son[a-z]+=|javascript:", re.IGNORECASE)
 OUTSIDE = re.compile(r"""(?:src|href|action)=["'](?:https?:)?//""", re.IGNORECASE)
@@ -29,6 +32,7 @@ def rows(alice, bob):
     license_, license_token = licensing.issue_license(actor="test", name="robot", authorized_domains=[domain])
     git_token, git_text = licensing.issue_git_token(actor="test", user_id=bob.pk, name="laptop")
     seed_waf_rules(actor="seed")
+    webhook, webhook_secret = webhooks.create_webhook(actor="test", name="pager", url="https://receiver.example")
     kinds = [
         alice,
         bob,
@@ -39,7 +43,11 @@ def rows(alice, bob):
         policies.allow_network(actor="test", network="198.51.100.7", domain=domain),
         policies.block_country(actor="test", country_code="DE"),
         policies.create_waf_rule(actor="test", name="custom", pattern="x"),
+        subscriptions.subscribe(actor="test", name="drop", url="https://lists.example/drop.txt"),
         system_settings.change(contact="somebody", actor="alice"),
+        SecurityEvent.objects.first(),
+        webhook,
+        webhooks.send_test(webhook, actor="test"),
     ]
     secrets = [
         session.token.text,
@@ -47,6 +55,8 @@ def rows(alice, bob):
         license_token.digest,
         git_text.text,
         git_text.digest,
+        webhook_secret,
+        webhook.sealed_secret,
         PASSWORD,
         *User.objects.values_list("password", flat=True),
         "argon2",

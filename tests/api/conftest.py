@@ -45,6 +45,23 @@ def visits(auth, settings):
 
 
 @pytest.fixture
+def scrape(anonymous):
+    """Return a function that reads the values of all samples, by name and labels."""
+
+    parse = import_module("prometheus_client.parser").text_string_to_metric_families
+
+    def read():
+        answer = anonymous.get("/metrics")
+        assert answer.status_code == 200, answer.content
+        families = parse(answer.content.decode())
+        return {
+            (each.name, *sorted(each.labels.values())): each.value for family in families for each in family.samples
+        }
+
+    return read
+
+
+@pytest.fixture
 def tried(admin):
     """Return a function that tries the rules on a request and returns the answer."""
 

@@ -72,6 +72,22 @@ KINDS = (
         read_only={"id": 1, "prefix": "gwl_000000"},
         queries=5,
     ),
+    Kind(
+        "/list-subscriptions",
+        lambda n: {"name": f"list{n}", "url": f"https://lists.example/{n}.txt", "remark": f"text{n}."},
+        {"interval_minutes": 60},
+        orderings=("id", "created_at", "name", "next_at", "succeeded_at", "entries"),
+        read_only={"id": 1, "created_by": "somebody"},
+        queries=3,
+    ),
+    Kind(
+        "/webhooks",
+        lambda n: {"name": f"pager {n}", "url": f"https://receiver.example/{n}", "remark": f"text{n}."},
+        {"enabled": False},
+        orderings=("id", "created_at", "name", "failing_since", "succeeded_at"),
+        read_only={"id": 1, "created_by": "somebody"},
+        queries=3,
+    ),
 )
 CHANGEABLE = tuple(kind for kind in KINDS if kind.change)
 

@@ -76,9 +76,21 @@ BODIES = {
         {"name": HOSTS}, access=st.sampled_from(["authenticated", "two_factor", "public", "denied"]), remark=WORDS
     ),
     "/geo-block-rules": some({"country_code": st.sampled_from([*COUNTRY_NAMES, "nz", " de ", "XX"])}, remark=WORDS),
+    "/webhooks": some(
+        {"name": WORDS, "url": st.sampled_from(["https://a.example/x", "https://8.8.8.8", "http://a.example"])},
+        kinds=st.lists(st.sampled_from(["client.banned", "log.gap"]), max_size=2), enabled=FLAGS,
+        least_severity=st.sampled_from(["info", "high"]), allow_private=st.just(True), remark=WORDS,
+    ),
     "/licenses": some(
         {"name": WORDS}, expires_at=MOMENTS, is_active=FLAGS, all_domains=FLAGS,
         authorized_domains=st.lists(st.just(OFFICE), max_size=2), remark=WORDS,
+    ),
+    "/list-subscriptions": some(
+        {
+            "name": st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,30}", fullmatch=True),
+            "url": st.sampled_from(["https://lists.example/a", "https://8.8.8.8/a", "http://lists.example/a"]),
+        },
+        enabled=FLAGS, allow_private=FLAGS, interval_minutes=st.integers(14, 1000), remark=WORDS,
     ),
 }  # fmt: skip
 REQUESTS = (

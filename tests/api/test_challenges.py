@@ -164,7 +164,7 @@ def test_a_user_who_is_deleted_after_his_code_was_right_gets_no_session(app, ali
 
 def test_a_factor_that_is_switched_off_meanwhile_ends_the_challenge_without_a_session(app, alice):
     challenge = begin()
-    second_factor.switch_off(alice)
+    second_factor.switch_off(alice, actor="test")
 
     assert code_of(finish(challenge, app.code())) == (401, "invalid-code")
     assert code_of(finish(challenge, app.recovery_codes[0])) == (401, "invalid-code")

@@ -7,7 +7,7 @@ from tests.api.resources import CHANGEABLE, KINDS, fields_refused, make
 pytestmark = pytest.mark.django_db
 ALL_KINDS = pytest.mark.parametrize("kind", KINDS, ids=str)
 CHANGEABLE_KINDS = pytest.mark.parametrize("kind", CHANGEABLE, ids=str)
-ONCE = {"token", "warnings"}
+ONCE = {"token", "secret", "warnings"}
 """What the creator sees and nobody after."""
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.api.resources import KINDS
 from tests.wall import PASSWORD, ROOT
 
-LOGS, EVENTS, OPERATION = "access logs", "security events", "operation"
+OPERATION = "operation"
 
 RECORD = {"created_by": "alice"}
 NEVER_HIT = {"hits": 0, "last_hit_at": None}
@@ -90,14 +90,15 @@ SETTINGS = {
     "session_hours": 24,
     "api_requests_per_minute": 1200,
     "access_log_retention_days": 30,
+    "event_retention_days": 90,
     "audit_mode": "best-effort",
     "log_query_strings": "masked",
     "recovery_local_only": True,
     "guard_message": "",
     "contact": "",
 }
+EVENTS = ("auto_ban_", "detector_", "brute_force_", "stuffing_", "probing_", "webhook_")
 SETTINGS_NOT_YET = {
-    "event_retention_days": EVENTS,
     "stale_policy": OPERATION,
     "stale_policy_seconds": OPERATION,
 }
@@ -186,7 +187,7 @@ def test_the_settings_have_these_defaults(admin):
     shown = admin.get("/system/settings").json()
 
     assert {name: shown[name] for name in SETTINGS} == SETTINGS
-    assert {name for name in shown if name not in SETTINGS and not name.startswith("login_")} == set()
+    assert {name for name in shown if name not in SETTINGS and not name.startswith(("login_", *EVENTS))} == set()
 
 
 @pytest.mark.django_db

@@ -15,7 +15,17 @@ from tests.wall import Api, a_license, a_token, enter_admin_site
 
 PUBLIC, SIGNED_IN, SELF, ADMIN = "public", "signed in", "self", "admin"
 HEALTH = {("health", "GET"), ("health-live", "GET"), ("health-ready", "GET")}
-MANAGED = ("ip-black-list", "ip-white-list", "waf-rules", "authorized-domains", "geo-block-rules", "licenses", "users")
+MANAGED = (
+    "ip-black-list",
+    "ip-white-list",
+    "waf-rules",
+    "authorized-domains",
+    "geo-block-rules",
+    "licenses",
+    "users",
+    "list-subscriptions",
+    "webhooks",
+)
 NO_PUT = {"geo-block-rules"}
 DOORS = ("login", "login-2fa", "admin-login", "admin-login-2fa", "admin-recover-2fa")
 TOTP = ("totp-setup", "totp-confirm", "totp-disable")
@@ -25,6 +35,7 @@ WHO = {
     **{
         (name, "POST"): PUBLIC for name in ("login", "login-2fa", "admin-login", "admin-login-2fa", "admin-recover-2fa")
     },
+    ("metrics", "GET"): PUBLIC,  # on this machine, which is trusted: tests/api/test_metrics.py
     ("session", "GET"): SIGNED_IN,
     ("logout", "POST"): SIGNED_IN,
     ("access-logs", "GET"): ADMIN,
@@ -34,6 +45,9 @@ WHO = {
     ("waf-rules-test", "POST"): ADMIN,
     ("dashboard-stats", "GET"): ADMIN,
     ("access-log-stats", "GET"): ADMIN,
+    ("security-events", "GET"): ADMIN,
+    ("security-event-stats", "GET"): ADMIN,
+    ("ip-black-list-unban", "POST"): ADMIN,
     ("system-settings", "GET"): ADMIN,
     ("system-settings", "PUT"): ADMIN,
     ("system-reload", "POST"): ADMIN,
@@ -45,6 +59,11 @@ WHO = {
     **{(f"{name}-list", verb): ADMIN for name in MANAGED for verb in ("GET", "POST")},
     **{(f"{name}-detail", verb): ADMIN for name in MANAGED for verb in ("GET", "DELETE")},
     **{(f"{name}-detail", "PUT"): ADMIN for name in MANAGED if name not in NO_PUT},
+    ("webhooks-rotate", "POST"): ADMIN,
+    ("webhooks-test", "POST"): ADMIN,
+    ("webhook-deliveries-list", "GET"): ADMIN,
+    ("webhook-deliveries-detail", "GET"): ADMIN,
+    ("webhook-deliveries-resend", "POST"): ADMIN,
     ("users-detail", "GET"): SELF,
     **{("git-tokens-list", verb): SELF for verb in ("GET", "POST")},
     **{("git-tokens-detail", verb): SELF for verb in ("GET", "DELETE")},
@@ -98,7 +117,9 @@ def path_of(name, user_id):
         "access-log": {"decision_id": "019cebab-8748-7000-8000-000000000000"},
         **dict.fromkeys(("git-tokens-list", "sessions-list", "password", "totp", *TOTP), of_a_user),
     }
-    usual = {"pk": 999_999} if name.endswith(("-detail", "-restore")) else {}
+    if name.startswith("webhook-deliveries"):
+        arguments[name] = {"webhook_id": 999_999} if name.endswith("-list") else {"webhook_id": 999_999, "pk": 999_999}
+    usual = {"pk": 999_999} if name.endswith(("-detail", "-restore", "-rotate", "webhooks-test")) else {}
     return reverse(name, kwargs=arguments.get(name, usual)).removeprefix("/wall")
 
 

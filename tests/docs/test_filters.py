@@ -2,6 +2,8 @@
 
 import pytest
 
+from audit.event_filters import EVENT_FILTERS
+from audit.event_kinds import SEVERITIES
 from audit.log_filters import FILTERS
 from audit.masking import _SECRET_NAMES
 from gatewall.api.filters import ListFilters
@@ -10,7 +12,11 @@ from tests.api.test_who_may import patterns
 from tests.docs.test_tables import rows, words
 
 LISTS = {
-    "/" + str(pattern.pattern).strip("^$/").replace("(?P<user_id>[0-9]{1,18})", ":id"): pattern.callback.cls
+    "/"
+    + str(pattern.pattern)
+    .strip("^$/")
+    .replace("(?P<user_id>[0-9]{1,18})", ":id")
+    .replace("(?P<webhook_id>[0-9]{1,18})", ":id"): pattern.callback.cls
     for pattern in patterns()
     if pattern.name.endswith("-list") and issubclass(pattern.callback.cls, Resource)
 }
@@ -39,6 +45,19 @@ def test_every_filter_of_the_access_log_is_documented_and_no_other():
 
     assert named | beside == {*FILTERS, "start_time", "end_time"}
     assert beside <= {word for row in rows("api.md", "## Access log") for word in words(row[1])}
+
+
+def test_every_filter_of_the_security_events_is_documented_and_no_other():
+    named = {name for row in rows("api.md", "## Security events") for name in words(row[0])}
+
+    assert named == {*EVENT_FILTERS, "start_time", "end_time"}
+
+
+def test_every_kind_of_security_event_is_documented_with_its_severity_and_no_other():
+    table = rows("api.md", "| `count_min`, `count_max` | both ends are included |\n")
+    named = {kind: row[1] for row in table for kind in words(row[0])}
+
+    assert named == {kind.value: severity.value for kind, severity in SEVERITIES.items()}
 
 
 def test_every_name_whose_value_is_masked_is_documented_and_no_other():

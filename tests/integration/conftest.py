@@ -49,3 +49,24 @@ def import_list(tmp_path, capsys):
         return capsys.readouterr().out
 
     return run
+
+
+@pytest.fixture
+def waf(db):
+    """The rules that come with Gatewall."""
+    import_module("policies.builtin_rules").seed_waf_rules(actor="seed")
+
+
+@pytest.fixture
+def watched(db, clock, settings, tmp_path):
+    """What drives the watch of an agent, at the moment of the cast; there is a webhook for what is severe."""
+    watching = import_module("tests.watching")
+    import_module("tests.receiver").a_webhook()
+    settings.GATEWALL_TRUSTED_PROXIES = watching.TRUSTED
+    return watching.Watched(tmp_path / "spool")
+
+
+@pytest.fixture
+def another_agent(watched):
+    """The watch of another agent, or of the same one after it was started again."""
+    return type(watched)(watched.spool)

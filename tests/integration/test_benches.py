@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from audit.counts import latency_class
-from bench import log_pages, report, shipping, traffic
+from bench import import_list, log_pages, report, shipping, traffic
 from bench.shipping import Round
 
 BASE = Path(__file__).resolve().parents[2]
@@ -59,10 +59,11 @@ def test_a_table_replaces_the_one_between_its_marks_alone(tmp_path):
         report.write("y", {}, "new", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["auth", "shipping", "log_pages"])
+@pytest.mark.parametrize("name", ["auth", "shipping", "log_pages", "import_list"])
 def test_the_page_shows_what_was_measured(name):
     result = json.loads((BASE / "bench" / "results" / f"{name}.json").read_text())
     tables = {"auth": report.as_text, "shipping": shipping.as_text, "log_pages": log_pages.as_text}
+    tables["import_list"] = import_list.as_text
 
     assert (
         f"<!-- bench.{name} -->\n{tables[name](result)}\n<!-- /bench.{name} -->"
@@ -81,9 +82,10 @@ def test_the_latency_classes_that_are_filled_in_are_those_of_the_product():
 @pytest.mark.parametrize(
     ("module", "words", "options"),
     [
-        ("auth", "nginx asks data plane", ["--rounds", "1", "--requests", "80"]),
+        ("auth", "nginx asks data plane", ["--rounds", "1", "--requests", "2000"]),
         ("shipping", "shipping to PostgreSQL", ["--rounds", "2", "--requests", "80"]),
         ("log_pages", "page: rule, rare", ["--rows", "600", "--days", "2", "--calls", "1"]),
+        ("import_list", "the same again", ["--entries", "2000"]),
     ],
 )
 def test_a_benchmark_runs(module, words, options):

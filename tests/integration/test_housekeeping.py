@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from accounts import challenges, services, throttling
 from accounts.models import Challenge, FailureCount, Session
+from gatewall.models import Node
 from gatewall.shipping import housekeeping
 from gatewall.shipping.agent import Agent
 from gatewall.shipping.log_shipper import LogShipper
@@ -132,3 +133,13 @@ def test_the_agent_publishes_between_the_parts(bob, monkeypatch):
         left.append(FailureCount.objects.count())
 
     assert left == [1, 0, 0]
+
+
+def test_hosts_that_were_silent_for_a_week_are_forgotten(db):
+    at = timezone.now()
+    for name, age in (("here", MINUTE), ("away", 7 * DAY), ("gone", 7 * DAY + MINUTE)):
+        Node.objects.create(name=name, seen_at=at - age, revision=1, workers=[{"pid": 1, "revision": 1}])
+
+    housekeeping.tidy(at)
+
+    assert set(Node.objects.values_list("name", flat=True)) == {"here", "away"}

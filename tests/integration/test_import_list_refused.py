@@ -67,6 +67,51 @@ def test_a_list_without_an_entry_takes_nothing_away(import_list, text):
     assert networks() == ["1.2.3.4"]
 
 
+GOOD = [f"1.2.{number // 200}.{number % 200}" for number in range(198)]
+
+
+def test_one_line_in_a_hundred_may_be_none_and_is_named(import_list):
+    said = import_list("\n".join([*GOOD[:100], "<br>", *GOOD[100:], "nonsense"]))
+
+    assert len(networks()) == 198
+    assert "skipped: line 101: '<br>' is not an IP address or a network\nskipped: line 200: 'nonsense'" in said
+    assert "0 dropped, 2 lines skipped" in said
+
+
+def test_more_bad_lines_refuse_the_list_and_say_the_first_and_how_many(import_list):
+    error = refusal(import_list, "\n".join([*GOOD, "a", "b", "c"]))
+
+    assert "line 199: 'a' is not" in str(error)
+    assert "3 such lines, more than one in 100" in str(error)
+    assert networks() == []
+
+
+def test_garbage_is_not_read_to_its_end(import_list, monkeypatch):
+    monkeypatch.setattr(importing, "MAX_ENTRIES", 200)
+
+    assert "(3 such lines" in str(refusal(import_list, "x\n" * 1000 + "\n".join(GOOD)))
+
+
+@pytest.mark.parametrize("option", [(), ("--dry-run",)], ids=["import", "dry run"])
+def test_a_list_that_lost_more_than_half_is_refused_unless_forced(import_list, option):
+    import_list("1.1.1.1\n2.2.2.2\n3.3.3.3\n4.4.4.4\n5.5.5.5")
+    before = revisions.current()
+
+    error = refusal(import_list, "1.1.1.1\n6.6.6.6", *option)
+
+    assert "2 entries where there were 5" in str(error)
+    assert (len(networks()), revisions.current()) == (5, before)
+    import_list("1.1.1.1\n6.6.6.6", "--force", *option)
+    assert networks() == (["1.1.1.1", "6.6.6.6"] if not option else [f"{n}.{n}.{n}.{n}" for n in range(1, 6)])
+
+
+def test_a_list_that_lost_half_is_taken(import_list):
+    import_list("1.1.1.1\n2.2.2.2\n3.3.3.3\n4.4.4.4")
+    import_list("1.1.1.1\n2.2.2.2")
+
+    assert networks() == ["1.1.1.1", "2.2.2.2"]
+
+
 def test_a_list_of_too_many_entries_is_refused(import_list, monkeypatch):
     monkeypatch.setattr(importing, "MAX_ENTRIES", 2)
 
@@ -80,6 +125,14 @@ def test_a_list_of_too_many_bytes_is_refused(import_list, monkeypatch):
     assert "more than" in str(refusal(import_list, "1.2.3.4\n" + "# filler\n" * 200))
 
 
+@pytest.mark.parametrize("url", ["http://192.0.2.1/list", "ftp://127.0.0.1/list", "https://u:hunter2@a.example/"])
+def test_a_url_that_may_not_be_fetched_is_refused(url):
+    with pytest.raises(CommandError) as caught:
+        call_command("import_list", url, "--name", "drop")
+
+    assert (caught.value.returncode, "hunter2" in str(caught.value)) == (1, False)
+
+
 @pytest.mark.parametrize("name", ["", "a b", "../a", "a" * 51, "ä", "-"])
 def test_a_name_that_is_none_is_refused(import_list, name):
     assert "a name has" in str(refusal(import_list, "1.2.3.4", name=name))
@@ -89,6 +142,7 @@ def test_a_name_that_is_none_is_refused(import_list, name):
     "arguments",
     [
         ("/nowhere/list",),
+        ("http://127.0.0.1:9/list",),
         ("/",),
         (),
         ("list", "--remove"),

@@ -9,10 +9,13 @@ from accounts.models import Session, User
 from gatewall.refusals import Gone
 from licensing import services as licensing
 from licensing.models import GitToken, License
-from policies import rows
+from policies import rows, subscriptions
 from policies import services as policies
-from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule
+from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, ListSubscription, WafRule
+from tests.receiver import a_webhook
 from tests.wall import PASSWORD
+from webhooks import services as webhooks
+from webhooks.models import Webhook
 
 pytestmark = pytest.mark.django_db
 
@@ -59,6 +62,13 @@ ROWS = {
         policies.change_waf_rule,
         {"description": "x"},
     ),
+    "list": (
+        lambda: subscriptions.subscribe(actor="alice", name="drop", url="https://lists.example/drop.txt"),
+        subscriptions.unsubscribe,
+        subscriptions.change_subscription,
+        {"remark": "x"},
+    ),
+    "webhook": (a_webhook, webhooks.delete_webhook, webhooks.change_webhook, {"remark": "x"}),
 }
 CHANGEABLE = {name: row for name, row in ROWS.items() if row[2]}
 
@@ -112,6 +122,8 @@ OTHERS = {
     AllowlistEntry: ("inspect", True),
     AuthorizedDomain: ("access", "denied"),
     WafRule: ("enabled", False),
+    ListSubscription: ("interval_minutes", 60),
+    Webhook: ("least_severity", "low"),
 }
 
 

@@ -3,18 +3,18 @@
 import hashlib
 import os
 import stat
-import threading
 import urllib.request
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
 
 import maxminddb
 import pytest
 from django.core.management import CommandError, call_command
 
-from gatewall import env, revisions
-from gatewall.operations import downloads, geo_database
+from gatewall import downloads, env, revisions
+from gatewall.operations import geo_database
 from policies import geo, services
 from tests.mmdb import write_mmdb
+from tests.publisher import publishing
 
 pytestmark = pytest.mark.django_db
 KEYS = ("GATEWALL_SECRET_KEY", "GATEWALL_JWT_KEYS", "GATEWALL_DATA_KEYS")
@@ -35,30 +35,8 @@ def database(tmp_path):
 @pytest.fixture
 def serve():
     """Return a function that serves answers by path from a loopback port and returns the URL of its root."""
-    servers = []
-
-    def start(answers):
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                status, headers, body = answers[self.path.partition("?")[0]]
-                self.send_response(status)
-                for name, value in {"Content-Length": str(len(body)), **headers}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *arguments):
-                pass
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
-        servers.append(server)
-        return f"http://127.0.0.1:{server.server_port}"
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    with ExitStack() as stack:
+        yield lambda answers: stack.enter_context(publishing(answers)).url
 
 
 def refused(*arguments):

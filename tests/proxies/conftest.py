@@ -1,12 +1,35 @@
-"""One Gatewall behind nginx for a module of tests, whoever nginx asks."""
+"""One Gatewall behind nginx for a module of tests, whoever nginx asks; and what came of it with every proxy."""
+
+from collections import Counter
 
 import pytest
 
 from gatewall.operations.launcher import free_port
 from tests.processes import agent, api, control_plane, data_plane, nginx, prepare, sign_in
+from tests.proxies.every.table import gathered
 from tests.upstream import Upstream
 
 LET_IN = "198.51.100.8"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    """Note with the outcome of a test which check it is, and of which proxy."""
+    report = yield
+    values = item.callspec.params if hasattr(item, "callspec") else {}
+    for name in ("front", "stub", "kind"):
+        if name in values:
+            report.user_properties += [("check", item.originalname), ("proxy", values[name])]
+    return report
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say of each proxy how many checks it passed; `python -m tests.proxies.every.table` prints which."""
+    reports = [report for key in ("passed", "failed", "error") for report in terminalreporter.stats.get(key, ())]
+    outcomes = gathered(reports)
+    passed = Counter(proxy for (_, proxy), all_passed in outcomes.items() if all_passed)
+    for proxy, checks in Counter(proxy for _, proxy in outcomes).items():
+        terminalreporter.write_line(f"{proxy}: {passed[proxy]} of {checks} checks passed")
 
 
 @pytest.fixture(scope="module")

@@ -41,6 +41,7 @@ OTHERS = {
     "image": BROWSER | {"sec-fetch-mode": "no-cors"},
     "unknown mode": BROWSER | {"sec-fetch-mode": "Navigate it"},
     "websocket mode": BROWSER | {"sec-fetch-mode": "websocket"},
+    "websocket whose upgrade the proxy does not show": BROWSER | {"sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ=="},
     "xhr": BROWSER | {"x-requested-with": "XMLHttpRequest"},
     "xhr in other case": BROWSER | {"x-requested-with": "xmlhttprequest"},
     "websocket": BROWSER | {"upgrade": "websocket"},

@@ -211,3 +211,15 @@ def test_what_is_no_json_is_refused(body):
 
 def test_a_segment_is_plain_text():
     assert all(codec.encode(segment, rows).isascii() for segment, rows in ROWS.items())
+
+
+@pytest.mark.parametrize("number", [0, 1, 3])
+def test_rows_that_come_one_after_another_are_the_same_bytes(number):
+    rows = [a_blocked(f"203.0.113.{last}", id=last) for last in range(number)]
+    segment = blocked_networks_of("manual")
+
+    data = codec.encode(segment, iter(rows))
+
+    body = json.dumps([[row.id, str(row.network), row.by_hand, row.expires_at] for row in rows], separators=(",", ":"))
+    assert data == codec.encode(segment, []).removesuffix(b"[]") + body.encode()
+    assert codec.decode(segment, data) == tuple(rows)

@@ -98,7 +98,7 @@ def test_signed_database_that_finds_nothing_is_refused(cache, compiled):
     assert len(compiled) == 2
 
 
-@pytest.mark.parametrize("position", [8, 12, 20, 40], ids=["magic", "version", "processor", "contents"])
+@pytest.mark.parametrize("position", [9, 13, 21, 41], ids=["magic", "version", "processor", "contents"])
 def test_signed_database_of_another_engine_or_processor_is_refused(cache, compiled, position):
     wanted(cache)
     data = bytearray(VectorScanner.compiled(PATTERNS).dumped())

@@ -277,3 +277,9 @@ def test_way_back_that_is_too_long_for_a_header_loses_its_query_then_its_path(ur
 
     assert way_back(url) == SITE + back
     assert len(url) <= 2_100
+
+
+def test_the_only_2xx_is_200_and_it_is_a_yes():
+    # Some proxies take every 2xx for a yes (docs/adr/0037-two-hundred-alone.md).
+    assert [effect for effect in Effect if effect.status < 300] == [Effect.ALLOW]
+    assert Effect.ALLOW.status == 200

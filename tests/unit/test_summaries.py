@@ -7,6 +7,7 @@ import pytest
 
 from audit.counts import (
     DAY,
+    EVER,
     EXACT,
     HOUR,
     KEYS,
@@ -117,8 +118,10 @@ def test_an_answer_is_counted_in_one_span_of_each_width():
 
     places = {(width, start) for _kind, width, start in spans}
 
-    assert places == {(width, start_of(NOW + 59.9, width)) for width in (MINUTE, TEN_MINUTES, HOUR, DAY)}
+    widths = (MINUTE, TEN_MINUTES, HOUR, DAY)
+    assert places == {*((width, start_of(NOW + 59.9, width)) for width in widths), (EVER, 0)}
     assert {kind for kind, _width, _start in spans} == KINDS
+    assert {kind for kind, width, _start in spans if width == EVER} == {"reason", "latency"}
 
 
 def test_a_batch_of_many_minutes_comes_in_portions_that_are_the_whole():

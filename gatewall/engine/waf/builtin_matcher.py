@@ -25,6 +25,7 @@ PATTERNS = tuple([on_one_line(rule.pattern).encode("ascii") for rule in BUILTIN_
 """What is compiled into one database, whichever rules are on."""
 SHORT_URI = 512
 """Up to here one scan for all patterns is cheaper than RE2 for the few that are about the raw URI."""
+_BLOCK = Action.BLOCK  # a look-up in the class costs more than all else that is done about a match
 _NUMBERS = {rule.pattern: number for number, rule in enumerate(BUILTIN_RULES)}
 _NOT_INSPECTED = next(number for number, rule in enumerate(BUILTIN_RULES) if rule.key == "protocol-not-inspected")
 
@@ -96,8 +97,6 @@ class BuiltinMatcher:
         They match the whole request as well. ``protocol-not-inspected`` says that the rest was not looked at.
         """
         values = beginning_of(request)
-        if not values:
-            return []
         text = "\n".join([value for _, _, value in values]).encode("latin-1")
         scope = Scope(request, domain)
         ends = _ends(values)
@@ -110,7 +109,7 @@ class BuiltinMatcher:
         ]
         scores: Counter[Category] = Counter()
         for placed in found:
-            scores[placed.rule.category] += placed.rule.score if placed.rule.action is Action.BLOCK else 0
+            scores[placed.rule.category] += placed.rule.score if placed.rule.action is _BLOCK else 0
         if max(scores.values(), default=0) < threshold:
             return []
         rest = (Target.URI, None, "")

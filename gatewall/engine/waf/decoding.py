@@ -4,9 +4,8 @@ Every function here gives a text that is at most as long as what it was given, s
 encoding can shrink a request and never grow it.
 """
 
-import base64
-import binascii
 import html
+from binascii import a2b_base64
 from codecs import escape_decode
 from functools import lru_cache
 from urllib.parse import unquote_to_bytes
@@ -22,6 +21,9 @@ _SHELL_QUOTES = b"'\"\\^`"
 MIN_BASE64 = 12
 """A shorter text is not read as base64."""
 _SHORT = 256
+_PADDING = (b"", None, b"==", b"=")
+"""By how many characters base64 text is longer than a multiple of four; one is too few to say anything."""
+_PLAIN_BASE64 = bytes.maketrans(b"-_", b"+/")
 _MAX_UNREADABLE = 33  # one character in this many may be unreadable in what base64 text says
 
 
@@ -140,25 +142,29 @@ def unquoted(text: str) -> str:
     return _without(text, _SHELL_QUOTES)
 
 
-@lru_cache(maxsize=2048)  # cookies and headers come again with every request
-def _short_base64_decoded(text: str) -> str | None:
-    return _base64_decoded(text)
-
-
 def base64_decoded(text: str) -> str | None:
     """Return the readable text that this one is base64 of, or None."""
     return _short_base64_decoded(text) if len(text) <= _SHORT else _base64_decoded(text)
 
 
+@lru_cache(maxsize=2048)  # cookies and headers come again with every request
+def _short_base64_decoded(text: str) -> str | None:
+    return _base64_decoded(text)
+
+
 def _base64_decoded(text: str) -> str | None:
-    if len(text) < MIN_BASE64 or text.encode("latin-1").translate(None, _IN_BASE64):
+    if len(text) < MIN_BASE64:
         return None
-    body = text.rstrip("=")
-    if len(body) % 4 == 1:
+    coded = text.encode("latin-1")
+    if coded.translate(None, _IN_BASE64):
+        return None
+    body = coded.rstrip(b"=")
+    padding = _PADDING[len(body) % 4]
+    if padding is None:
         return None
     try:
-        data = base64.b64decode(body + "=" * (-len(body) % 4), b"-_" if "-" in body or "_" in body else None)
-    except (binascii.Error, ValueError):
+        data = a2b_base64(body.translate(_PLAIN_BASE64) + padding)
+    except ValueError:
         return None
     unreadable = len(data) - len(data.translate(None, _UNREADABLE))
     return data.decode("latin-1") if unreadable * _MAX_UNREADABLE <= len(data) else None

@@ -6,6 +6,7 @@ from operator import attrgetter
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.builtin_matcher import BuiltinMatcher
 from gatewall.engine.waf.custom_matcher import CustomMatcher
+from gatewall.engine.waf.reading import LONG_URI
 from gatewall.engine.waf.rules import WafRule
 from gatewall.engine.waf.scanning import OneByOne, Scanners
 
@@ -66,12 +67,15 @@ class RuleSet:
         With ``stop_at``, the score at which the caller refuses, only some of them may be named where these
         reach it: an attack need not be read to its end. The answer is the same.
         """
-        found = self._builtin.refused_at_once(request, domain, stop_at) if self._builtin and stop_at else []
-        stopped = bool(found)
-        if self._builtin and not stopped:
-            found = self._builtin.matches(request, domain)
-        if self._custom and not stopped:
-            found = found + self._custom.matches(request, domain)
+        builtin = self._builtin
+        found = []
+        if builtin and stop_at and len(request.uri) > LONG_URI:
+            found = builtin.refused_at_once(request, domain, stop_at)
+        if not found:
+            if builtin:
+                found = builtin.matches(request, domain)
+            if self._custom:
+                found = found + self._custom.matches(request, domain)
         if not found:
             return ()
         found.sort(key=_position)

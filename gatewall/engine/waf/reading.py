@@ -24,7 +24,7 @@ MAX_SEPARATE = 256
 """How many arguments and cookies are matched one by one; those behind are one value together."""
 LONG_URI = 1_024
 """Only a longer URI is worth a look at its beginning before everything else."""
-BEGINNING = 512
+BEGINNING = 256
 CUT = 32
 """So many characters at the end of a cut value may be read otherwise there: half an escape, three times decoded."""
 _MAX_INSIDE = 64  # values taken out of one JSON text
@@ -79,12 +79,10 @@ def values_of(request: AccessRequest) -> list[Value]:
 
 
 def beginning_of(request: AccessRequest) -> list[Value]:
-    """Return the first values of a long URI, as sent, the last of them cut; none if the URI is short.
+    """Return the first values of a URI longer than ``LONG_URI``, as sent, the last of them cut.
 
     But for its last ``CUT`` characters this begins values that ``values_of`` returns, too.
     """
-    if len(request.uri) <= LONG_URI:
-        return []
     path, _, query = request.uri[:BEGINNING].partition("?")
     values: list[Value] = [(_PATH, None, percent_decoded(path).replace("\n", "\r"))]
     for part in query.replace("+", " ").split("&", MAX_SEPARATE)[:MAX_SEPARATE]:
@@ -104,23 +102,25 @@ def _cookies(values: list[Value], request: AccessRequest) -> None:
     for name, value in request.cookies[:MAX_SEPARATE]:
         if not (name.isidentifier() or _is_token(name)):
             _add(values, _COOKIES, name, percent_decoded(name[:MAX_HEADER]), base64=False)
-        if not _is_token(value):
+        if not (value.isalnum() or _is_token(value)):
             _add(values, _COOKIES, name, percent_decoded(value[:MAX_HEADER]))
         elif len(value) >= MIN_BASE64 and (inside := base64_decoded(value[:MAX_HEADER])) is not None:
             _add(values, _COOKIES, name, percent_decoded(inside))
 
 
 def _is_token(text: str) -> bool:
-    return text.isalnum() or text.replace("-", "").replace("_", "").replace(".", "").isalnum()
+    return text.replace("-", "").replace("_", "").replace(".", "").isalnum()
 
 
 def _path(values: list[Value], path: str) -> None:
     if "%" in path:
         path = percent_decoded(path)
     _add(values, _PATH, None, path, base64=False)
+    if len(path) < MIN_BASE64:
+        return
     last = path[path.rfind("/") + 1 :]
     inside = base64_decoded(last) if len(last) >= MIN_BASE64 else None
-    if inside is None and len(path) > max(len(last) + 1, MIN_BASE64):
+    if inside is None and len(path) > len(last) + 1:
         inside = base64_decoded(path[1:])  # a slash is a letter of base64
     if inside is not None:
         _add(values, _PATH, None, percent_decoded(inside))
@@ -180,7 +180,7 @@ def _header(values: list[Value], name: str, value: str) -> None:
 
 def _referer(values: list[Value], request: AccessRequest, value: str) -> None:
     host, found = _short_referer_values(value) if len(value) <= _SHORT else _referer_values(value)
-    values.extend(found)
+    values += found
     if host and request.host is not None and host != request.host.name and "?" in request.uri:
         names = [part.partition("=")[0] for part in request.uri.partition("?")[2].split("&", MAX_SEPARATE)]
         values.append((_ARG_NAMES, None, FROM_ELSEWHERE + " ".join(names).replace("\n", "\r")))
@@ -204,7 +204,10 @@ def _short_referer_values(value: str) -> tuple[str, tuple[Value, ...]]:
 
 
 def _is_address(text: str) -> bool:
-    return text.startswith("http") and text.encode("latin-1").translate(None, _ADDRESS).decode("latin-1").isalnum()
+    if text[:4] != "http":
+        return False
+    rest = text.encode("latin-1").translate(None, _ADDRESS)
+    return rest.isalnum() or rest.decode("latin-1").isalnum()
 
 
 _ADDRESS = b":/.-_~@+,=;!*"

@@ -32,6 +32,8 @@ class Target(StrEnum):
     HOST = "host"
     BODY = "body"
 
+    __hash__ = str.__hash__  # that of Enum is Python, and a rule's targets are looked up at each of its matches
+
 
 class Transform(StrEnum):
     """A change made to each value before it is matched, in the order of the rule."""
@@ -58,6 +60,8 @@ class Category(StrEnum):
     SCANNER = "scanner"
     PROTOCOL = "protocol"
     CUSTOM = "custom"
+
+    __hash__ = str.__hash__  # that of Enum is Python, and scores are added up by it
 
 
 class Severity(StrEnum):

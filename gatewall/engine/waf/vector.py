@@ -6,6 +6,7 @@ from threading import local
 from typing import Any
 
 from gatewall.engine.waf.scanning import Hit, Scanner
+from gatewall.engine.waf.uncommon import COMMON, Numbered, split_up
 
 hyperscan: Any  # its stubs know neither flags nor errors
 try:
@@ -16,9 +17,15 @@ except ImportError:  # pragma: no cover - a machine for which there is no wheel
 AVAILABLE = hyperscan is not None
 VERSION = f"hyperscan {hyperscan.__version__}" if AVAILABLE else ""
 
-_PARTS = 3  # compiling grows faster than the list: three databases take half the time of one, and scan as fast
-_WORTH_PARTS = 32
+LAYOUT = f"1 {COMMON.hex()}"
+"""What databases are made of besides their patterns: kept ones are of use to those alone that lay them out alike."""
+_PARTS = 3  # compiling grows faster than the list: three databases take half the time of one
+_WORTH_PARTS = 128
 _LENGTH_BYTES = 8
+_ANYWHERE, _ELSEWHERE = b"a", b"e"
+
+Scan = tuple[Callable[..., None], Any]
+"""The method of a database, and scratch space for it."""
 
 
 class DatabaseRefused(ValueError):
@@ -26,12 +33,17 @@ class DatabaseRefused(ValueError):
 
 
 class VectorScanner:
-    """Databases in block mode. Safe to share: each thread has scratch space of its own."""
+    """Databases in block mode. Safe to share: each thread has scratch space of its own.
+
+    Patterns that need a character which harmless text seldom holds have databases of their own, which
+    are used on texts with such a character alone.
+    """
 
     name = "hyperscan"
 
-    def __init__(self, databases: Sequence[Any]) -> None:
-        self._databases = tuple(databases)
+    def __init__(self, anywhere: Sequence[Any], elsewhere: Sequence[Any]) -> None:
+        self._anywhere = tuple(anywhere)
+        self._elsewhere = tuple(elsewhere)
         self._local = local()
 
     @classmethod
@@ -40,41 +52,60 @@ class VectorScanner:
 
         Raises DatabaseRefused if one of them cannot be compiled.
         """
-        numbered = list(enumerate(patterns))
-        parts = _PARTS if len(numbered) >= _WORTH_PARTS else 1
-        return cls([_compile(numbered[part::parts]) for part in range(parts)])
+        anywhere, elsewhere = split_up(patterns)
+        return cls(_compiled_parts(anywhere), _compiled_parts(elsewhere))
 
     @classmethod
     def loaded(cls, data: bytes) -> "VectorScanner":
         """Return the scanner that ``dumped`` gave these bytes. Raises DatabaseRefused."""
-        databases = []
+        found: dict[bytes, list[Any]] = {_ANYWHERE: [], _ELSEWHERE: []}
         while data:
-            end = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "big")
+            begin = 1 + _LENGTH_BYTES
+            kind, end = data[:1], begin + int.from_bytes(data[1:begin], "big")
+            if kind not in found:
+                raise DatabaseRefused("not a database of this engine and processor: another layout")
             try:
-                databases.append(hyperscan.loadb(data[_LENGTH_BYTES:end], hyperscan.HS_MODE_BLOCK))
+                found[kind].append(hyperscan.loadb(data[begin:end], hyperscan.HS_MODE_BLOCK))
             except hyperscan.error as error:
                 raise DatabaseRefused(f"not a database of this engine and processor: {error}") from None
             data = data[end:]
-        return cls(databases)
+        return cls(found[_ANYWHERE], found[_ELSEWHERE])
 
     def dumped(self) -> bytes:
-        """Return the databases as bytes for this version of the engine on this processor."""
-        parts = [hyperscan.dumpb(database) for database in self._databases]
-        return b"".join([len(part).to_bytes(_LENGTH_BYTES, "big") + part for part in parts])
+        """Return the databases as bytes for this version of the engine and of ours, on this processor."""
+        databases = [(_ANYWHERE, each) for each in self._anywhere] + [(_ELSEWHERE, each) for each in self._elsewhere]
+        parts = [(kind, hyperscan.dumpb(database)) for kind, database in databases]
+        return b"".join([kind + len(part).to_bytes(_LENGTH_BYTES, "big") + part for kind, part in parts])
 
     def scan(self, text: bytes) -> list[Hit]:
         """Return one match of each pattern that has any, in no order."""
         try:
-            pairs = self._local.pairs
+            anywhere, elsewhere = self._local.scans
         except AttributeError:
-            pairs = self._local.pairs = [(each.scan, hyperscan.Scratch(each)) for each in self._databases]
+            anywhere, elsewhere = self._local.scans = self._with_scratch()
         hits: list[Hit] = []
-        for scan, scratch in pairs:
+        for scan, scratch in anywhere:
             scan(text, _note, 0, hits, scratch)  # by position: names cost a tenth of a short scan
+        if elsewhere and text.translate(None, COMMON):
+            for scan, scratch in elsewhere:
+                scan(text, _note, 0, hits, scratch)
+            return list(dict(sorted(hits, reverse=True)).items())  # the first of two, one from each kind
         return hits
 
+    def _with_scratch(self) -> tuple[list[Scan], list[Scan]]:
+        anywhere, elsewhere = (
+            [(each.scan, hyperscan.Scratch(each)) for each in databases]
+            for databases in (self._anywhere, self._elsewhere)
+        )
+        return anywhere, elsewhere
 
-def _compile(numbered: Sequence[tuple[int, bytes]]) -> Any:
+
+def _compiled_parts(numbered: Sequence[Numbered]) -> list[Any]:
+    parts = _PARTS if len(numbered) >= _WORTH_PARTS else 1
+    return [_compile(numbered[part::parts]) for part in range(parts)] if numbered else []
+
+
+def _compile(numbered: Sequence[Numbered]) -> Any:
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
     flags = hyperscan.HS_FLAG_MULTILINE | hyperscan.HS_FLAG_SINGLEMATCH
     try:

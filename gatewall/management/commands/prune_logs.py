@@ -14,19 +14,21 @@ _LONGEST = 3650
 
 class Command(BaseCommand):
     help = (
-        "Deletes rows of the access log, and what was counted of them, that are older than the setting "
-        "access_log_retention_days says. The agent does it every hour; this does it now."
+        "Deletes rows of the access log, and what was counted of them, and security events that are older than the "
+        "settings access_log_retention_days and event_retention_days say. The agent does it every hour; this does "
+        "it now."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--days", type=int, help="keep so many days instead, 1 to 3650")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        days = options["days"]
-        if days is None:
-            days = system_settings.current().access_log_retention_days
-        if not 1 <= days <= _LONGEST:
-            raise CommandError(f"--days is 1 to {_LONGEST}, not {days}")
-        pruned = retention.prune(timezone.now(), days=days)
+        asked, settings, now = options["days"], system_settings.current(), timezone.now()
+        if asked is not None and not 1 <= asked <= _LONGEST:
+            raise CommandError(f"--days is 1 to {_LONGEST}, not {asked}")
+        days = asked or settings.access_log_retention_days
+        pruned = retention.prune(now, days=days)
         partitions = f", and {pruned.partitions} whole days" if pruned.partitions else ""
         self.stdout.write(f"deleted {pruned.rows} rows older than {days} days{partitions}")
+        days = asked or settings.event_retention_days
+        self.stdout.write(f"deleted {retention.prune_events(now, days=days).rows} events older than {days} days")

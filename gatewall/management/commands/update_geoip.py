@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +11,25 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from gatewall import geo_file, revisions
-from gatewall.operations.downloads import DownloadFailed, DownloadRefused, download
+from gatewall.downloads import DownloadFailed, DownloadRefused, download, is_url
 from gatewall.operations.geo_database import GeoDatabaseRefused, Readable, install
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_TOR = (Path("/usr/share/tor/geoip"), Path("/usr/share/tor/geoip6"))
 
 
 class Command(BaseCommand):
-    help = "Checks an MMDB file with countries, puts it under GATEWALL_HOME and has every worker read it."
+    help = (
+        "Checks an MMDB file with countries, or makes one of text ranges, puts it under GATEWALL_HOME and has every "
+        "worker read it."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("source", metavar="FILE|URL", help="a file, or an https URL")
+        parser.add_argument(
+            "sources",
+            nargs="*",
+            metavar="FILE|URL",
+            help="an MMDB file, or text ranges for IPv4 and IPv6; without any, those of Debian's tor-geoipdb",
+        )
         parser.add_argument("--sha256", metavar="HEX", help="refuse a file with another digest")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -31,9 +39,13 @@ class Command(BaseCommand):
         target, named = geo_file.installed(settings.GATEWALL_HOME), settings.GATEWALL_GEOIP_DATABASE
         if named not in {None, target}:
             raise CommandError(f"GEOIP_DATABASE names {str(named)!r}: unset it, or replace that file yourself")
+        names = options["sources"] or [str(path) for path in _TOR if path.exists()]
+        if not names:
+            raise CommandError(f"name a file or URL: tor-geoipdb is not installed ({_TOR[0]})", returncode=2)
         try:
-            with _opened(options["source"]) as source:
-                installed = install(source, target, at=timezone.now(), sha256=wanted)
+            with ExitStack() as stack:
+                source, *more = [stack.enter_context(_opened(name)) for name in names]
+                installed = install(source, target, at=timezone.now(), sha256=wanted, more=more)
         except (GeoDatabaseRefused, DownloadRefused) as refused:
             raise CommandError(f"the geo database stays as it is: {refused}") from None
         except DownloadFailed as failed:
@@ -49,7 +61,7 @@ class Command(BaseCommand):
 @contextmanager
 def _opened(source: str) -> Iterator[Readable]:
     """Give the file or what is at the URL. Raises OSError, DownloadRefused, DownloadFailed."""
-    if _URL.match(source):
+    if is_url(source):
         with download(source) as downloaded:
             yield downloaded
         return

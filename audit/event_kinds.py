@@ -1,0 +1,70 @@
+"""What a security event may tell of, and how much it matters. Pure; a closed list: never reuse a value."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class EventSeverity(StrEnum):
+    """How soon somebody should look."""
+
+    INFO = "info"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
+class EventKind(StrEnum):
+    """What happened."""
+
+    LOGIN_SUCCEEDED = "login.succeeded"
+    LOGIN_FAILED = "login.failed"
+    LOGIN_LOCKED = "login.locked"
+    TWO_FACTOR_FAILED = "two-factor.failed"
+    TWO_FACTOR_ENABLED = "two-factor.enabled"
+    TWO_FACTOR_DISABLED = "two-factor.disabled"
+    TWO_FACTOR_RECOVERED = "two-factor.recovered"
+    RECOVERY_REFUSED = "recovery.refused"
+    SESSION_REVOKED = "session.revoked"
+    USER_CHANGED = "user.changed"
+    POLICY_CHANGED = "policy.changed"
+    SETTINGS_CHANGED = "settings.changed"
+    TOKEN_ISSUED = "token.issued"
+    TOKEN_REVOKED = "token.revoked"
+    CLIENT_BANNED = "client.banned"
+    CLIENT_SUSPECTED = "client.suspected"
+    ATTACK_DETECTED = "attack.detected"
+    REQUEST_BLOCKED = "request.blocked"
+    POLICY_REJECTED = "policy.rejected"
+    LOG_GAP = "log.gap"
+    PROXY_UNTRUSTED = "proxy.untrusted"
+    CLOCK_JUMPED = "clock.jumped"
+    WEBHOOK_DISABLED = "webhook.disabled"
+
+
+SEVERITIES: Mapping[EventKind, EventSeverity] = {
+    EventKind.LOGIN_SUCCEEDED: EventSeverity.INFO,
+    EventKind.LOGIN_FAILED: EventSeverity.LOW,
+    EventKind.LOGIN_LOCKED: EventSeverity.MEDIUM,
+    EventKind.TWO_FACTOR_FAILED: EventSeverity.MEDIUM,
+    EventKind.TWO_FACTOR_ENABLED: EventSeverity.INFO,
+    EventKind.TWO_FACTOR_DISABLED: EventSeverity.MEDIUM,
+    EventKind.TWO_FACTOR_RECOVERED: EventSeverity.HIGH,
+    EventKind.RECOVERY_REFUSED: EventSeverity.HIGH,
+    EventKind.SESSION_REVOKED: EventSeverity.INFO,
+    EventKind.USER_CHANGED: EventSeverity.MEDIUM,
+    EventKind.POLICY_CHANGED: EventSeverity.LOW,
+    EventKind.SETTINGS_CHANGED: EventSeverity.MEDIUM,
+    EventKind.TOKEN_ISSUED: EventSeverity.LOW,
+    EventKind.TOKEN_REVOKED: EventSeverity.LOW,
+    EventKind.CLIENT_BANNED: EventSeverity.HIGH,
+    EventKind.CLIENT_SUSPECTED: EventSeverity.HIGH,
+    EventKind.ATTACK_DETECTED: EventSeverity.CRITICAL,
+    EventKind.REQUEST_BLOCKED: EventSeverity.LOW,
+    EventKind.POLICY_REJECTED: EventSeverity.HIGH,
+    EventKind.LOG_GAP: EventSeverity.HIGH,
+    EventKind.PROXY_UNTRUSTED: EventSeverity.MEDIUM,
+    EventKind.CLOCK_JUMPED: EventSeverity.MEDIUM,
+    EventKind.WEBHOOK_DISABLED: EventSeverity.HIGH,
+}
+"""The severity of each kind: one, so that a reader knows what he gets when he chooses kinds."""

@@ -1,0 +1,69 @@
+"""Counters that only ever grow, for whoever compares them over time. Not the access log's: see ``audit.counts``."""
+
+import logging
+from collections.abc import Mapping
+
+from django.db import Error, connection, transaction
+from django.utils import timezone
+
+from audit.event_kinds import EventKind
+from audit.models import GapKind, UseCount
+from gatewall.detectors import Detector
+
+logger = logging.getLogger(__name__)
+
+_PREFIX = "tally "
+_ADD = (
+    "INSERT INTO audit_usecount (kind, row_id, count, last_at) VALUES (%s, 0, %s, %s) "
+    "ON CONFLICT (kind, row_id) DO UPDATE SET count = audit_usecount.count + excluded.count, last_at = excluded.last_at"
+)
+
+
+def lost(kind: GapKind) -> str:
+    """Return the tally of the records that are missing for this reason."""
+    return f"lost.{kind.value}"
+
+
+def of_events(kind: EventKind) -> str:
+    """Return the tally of the security events of a kind."""
+    return f"event.{kind.value}"
+
+
+def banned_by(detector: Detector) -> str:
+    """Return the tally of the bans that this detector led to."""
+    return f"banned.{detector.value}"
+
+
+ALL = (*map(lost, GapKind), *map(of_events, EventKind), *map(banned_by, Detector))
+"""What is counted. A closed list: each is a row, and a line of ``/metrics``."""
+
+
+def add(tally: str, number: int = 1) -> None:
+    """Count so many more, in the caller's transaction if there is one."""
+    moment = connection.ops.adapt_datetimefield_value(timezone.now())
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD, [f"{_PREFIX}{tally}", number, moment])
+
+
+def add_after_commit(numbers: Mapping[str, int]) -> None:
+    """Count so many more of each once the caller's transaction is there to stay.
+
+    Nobody holds these rows, which all want, for the rest of a transaction. What the database does not take then
+    is lost.
+    """
+    transaction.on_commit(lambda: _add_if_possible(numbers))
+
+
+def totals() -> dict[str, int]:
+    """Return all counters, those that never counted anything too."""
+    rows = UseCount.objects.filter(kind__in=[f"{_PREFIX}{tally}" for tally in ALL], row_id=0)
+    found = dict(rows.values_list("kind", "count"))
+    return {tally: found.get(f"{_PREFIX}{tally}", 0) for tally in ALL}
+
+
+def _add_if_possible(numbers: Mapping[str, int]) -> None:
+    try:
+        for tally, number in numbers.items():
+            add(tally, number)
+    except Error as error:
+        logger.warning("what happened is not counted for /metrics (%s)", type(error).__name__)

@@ -1,0 +1,228 @@
+"""Who attacks: signals in, verdicts out. Pure, and bounded whoever sends however much.
+
+| Signal | What |
+|---|---|
+| a failed sign-in | of which account |
+| a request that was refused by WAF rules | at which path, by which rules |
+| a request that was malformed | at which path |
+| a request for a host that is not authorized | which host |
+
+Missing credentials are no signal, for a page with forty images and no session is forty of them; nor are the
+refusals of a client that is blocked already. What counts of refused requests is how many *different* ones
+there are: a rule that is wrong refuses the same page again and again, and a page its every image. So do
+several rules together, where a cookie trips them: rules that always come together are one kind.
+
+IPv6 is counted by /64, which is what one subscriber holds. A verdict forgets the signals that it rests on.
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from ipaddress import ip_network
+from typing import TypeVar
+
+from gatewall.engine.addresses import IPAddress, IPNetwork
+
+MAX_NETWORKS = 10_000
+"""What is known of more is forgotten, of those first that were not heard of for longest."""
+MAX_ACCOUNTS = 20_000
+FEW_ACCOUNTS = 3
+"""Nobody mistypes his way through so many accounts; alone it is enough while an attack is on."""
+_KINDS_OF_PROBE = 2
+_PLACES_OF_RULES = 3
+_IPV6_PREFIX = 64
+_AGAIN_SECONDS = 30.0
+"""So often it is told that an attack goes on; an incident of a minute's quiet does not end meanwhile."""
+
+
+Key = TypeVar("Key")
+
+
+class Detector(StrEnum):
+    """What was detected."""
+
+    BRUTE_FORCE = "brute-force"
+    STUFFING = "credential-stuffing"
+    PATH_PROBING = "path-probing"
+    RULE_PROBING = "rule-probing"
+    DISTRIBUTED_STUFFING = "distributed-stuffing"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is enough for a verdict within the window; the settings of the same names."""
+
+    window_seconds: float = 600
+    brute_force_failures: int = 20
+    stuffing_accounts: int = 10
+    stuffing_accounts_overall: int = 100
+    probing_targets: int = 20
+    probing_rules: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class FailedSignIn:
+    """A sign-in that failed at this moment (seconds since the epoch); ``account`` tells accounts apart."""
+
+    at: float
+    client: IPAddress
+    account: str
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A refused request: for which ``target``, by which ``rules``, and what for (all its rules, host or fault)."""
+
+    at: float
+    client: IPAddress
+    target: str
+    kinds: frozenset[str]
+    rules: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Somebody attacks: a network, whose last signal came from ``client``; or (None) many at once.
+
+    It rests on signals from ``first_at`` to ``at``.
+    """
+
+    detector: Detector
+    network: IPNetwork | None
+    client: IPAddress | None
+    first_at: float
+    at: float
+    figures: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What is known of one network: when each thing was seen last. No list is longer than its limit."""
+
+    failures: deque[float] = field(default_factory=deque)
+    accounts: OrderedDict[str, float] = field(default_factory=OrderedDict)
+    targets: OrderedDict[int, float] = field(default_factory=OrderedDict)
+    kinds: OrderedDict[str, float] = field(default_factory=OrderedDict)
+    rules: OrderedDict[int, float] = field(default_factory=OrderedDict)
+
+
+class Detectors:
+    """Looks at signals as they come. Not safe to share between threads."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._networks: OrderedDict[IPNetwork, _Seen] = OrderedDict()
+        self._accounts: OrderedDict[str, float] = OrderedDict()
+        self._is_attacked = False
+        self._told_at = 0.0
+
+    def __len__(self) -> int:
+        """Return of how many networks anything is known."""
+        return len(self._networks)
+
+    def failed_sign_in(self, signal: FailedSignIn) -> list[Verdict]:
+        """Return what follows from a failed sign-in."""
+        network = network_of(signal.client)
+        seen, since = self._seen(network), signal.at - self.limits.window_seconds
+        while seen.failures and seen.failures[-1] > signal.at + self.limits.window_seconds:
+            seen.failures.pop()
+        seen.failures.append(signal.at)
+        while seen.failures[0] <= since or len(seen.failures) > self.limits.brute_force_failures:
+            seen.failures.popleft()
+        _note(seen.accounts, signal.account, signal.at, since, self.limits.stuffing_accounts)
+        verdicts = self._overall(signal, since)
+        own = self._of_sign_ins(network, seen, signal)
+        return [*verdicts, *([own] if own else [])]
+
+    def probe(self, signal: Probe) -> list[Verdict]:
+        """Return what follows from a refused request."""
+        network = network_of(signal.client)
+        seen, since = self._seen(network), signal.at - self.limits.window_seconds
+        _note(seen.targets, hash(signal.target), signal.at, since, self.limits.probing_targets)
+        for kind in sorted(signal.kinds):
+            _note(seen.kinds, kind, signal.at, since, _KINDS_OF_PROBE)
+        for rule in sorted(signal.rules):
+            _note(seen.rules, rule, signal.at, since, self.limits.probing_rules)
+        figures = {"targets": len(seen.targets), "rules": len(seen.rules)}
+        if len(seen.kinds) < _KINDS_OF_PROBE:
+            return []
+        if len(seen.rules) >= self.limits.probing_rules and len(seen.targets) >= _PLACES_OF_RULES:
+            return [self._verdict(Detector.RULE_PROBING, network, signal, seen.rules.values(), figures)]
+        if len(seen.targets) >= self.limits.probing_targets:
+            return [self._verdict(Detector.PATH_PROBING, network, signal, seen.targets.values(), figures)]
+        return []
+
+    def _of_sign_ins(self, network: IPNetwork, seen: _Seen, signal: FailedSignIn) -> Verdict | None:
+        figures = {"failures": len(seen.failures), "accounts": len(seen.accounts)}
+        if len(seen.accounts) >= self._enough_accounts():
+            return self._verdict(Detector.STUFFING, network, signal, seen.accounts.values(), figures)
+        if len(seen.failures) >= self.limits.brute_force_failures:
+            return self._verdict(Detector.BRUTE_FORCE, network, signal, seen.failures, figures)
+        return None
+
+    def _enough_accounts(self) -> int:
+        return FEW_ACCOUNTS if self._is_attacked else self.limits.stuffing_accounts
+
+    def _overall(self, signal: FailedSignIn, since: float) -> list[Verdict]:
+        """Return that an attack has begun, and who of those seen before takes part in it; or that it goes on."""
+        _note(self._accounts, signal.account, signal.at, since, MAX_ACCOUNTS)
+        number, enough = len(self._accounts), self.limits.stuffing_accounts_overall
+        went_on = self._is_attacked
+        self._is_attacked = number >= (enough // 2 if went_on else enough)  # it ends later than it began
+        if not self._is_attacked or (went_on and abs(signal.at - self._told_at) < _AGAIN_SECONDS):
+            return []
+        self._told_at = signal.at
+        first_at = next(iter(self._accounts.values()))
+        told = Verdict(Detector.DISTRIBUTED_STUFFING, None, None, first_at, signal.at, {"accounts": number})
+        return [told] if went_on else [told, *self._taking_part(signal, since)]
+
+    def _taking_part(self, signal: FailedSignIn, since: float) -> list[Verdict]:
+        verdicts, until = [], signal.at + self.limits.window_seconds
+        for network, seen in list(self._networks.items()):
+            accounts = [at for at in seen.accounts.values() if since < at <= until]
+            if len(accounts) >= FEW_ACCOUNTS and network != network_of(signal.client):
+                figures = {"failures": len(seen.failures), "accounts": len(accounts)}
+                verdict = Verdict(
+                    Detector.STUFFING, network, network.network_address, min(accounts), max(accounts), figures
+                )
+                del self._networks[network]
+                verdicts.append(verdict)
+        return verdicts
+
+    def _seen(self, network: IPNetwork) -> _Seen:
+        seen = self._networks.setdefault(network, _Seen())
+        self._networks.move_to_end(network)
+        if len(self._networks) > MAX_NETWORKS:
+            self._networks.popitem(last=False)
+        return seen
+
+    def _verdict(
+        self,
+        detector: Detector,
+        network: IPNetwork,
+        signal: FailedSignIn | Probe,
+        moments: Iterable[float],
+        figures: Mapping[str, int],
+    ) -> Verdict:
+        del self._networks[network]
+        return Verdict(detector, network, signal.client, min(moments), signal.at, figures)
+
+
+def network_of(client: IPAddress) -> IPNetwork:
+    """Return what one attacker holds: an IPv4 address, or the /64 of an IPv6 one."""
+    prefix = client.max_prefixlen if client.version == 4 else _IPV6_PREFIX
+    return ip_network((client, prefix), strict=False)
+
+
+def _note(seen: OrderedDict[Key, float], key: Key, at: float, since: float, most: int) -> None:
+    """Note that a thing was seen, forget those of before the window, and the oldest where there are too many.
+
+    Those that are later than this one by more than a window are of before the clock was set back, and forgotten, too.
+    """
+    while seen and next(reversed(seen.values())) > at + (at - since):
+        seen.popitem()
+    seen[key] = max(at, seen.get(key, at))
+    seen.move_to_end(key)
+    while len(seen) > most or (seen and next(iter(seen.values())) <= since):
+        seen.popitem(last=False)

@@ -1,0 +1,195 @@
+r"""Tells which patterns match only where a text holds an uncommon character, such as ``<`` or a quote. No I/O.
+
+Most harmless text holds none, and need not be scanned for them. The answer errs on one side: a pattern
+that is read here with any doubt is looked for in all texts.
+
+Case does not matter: what is uncommon has none.
+"""
+
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+COMMON = f"{string.ascii_letters}{string.digits}_ \n\x01/().;,-:=+".encode() + bytes(range(0x80, 0x100))
+"""What harmless paths, arguments and user agents are made of, and the marks of ``reading.py``. All else is uncommon."""
+_LITERAL_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_CLASSES = "dDwWsS"
+_HEX = frozenset(string.hexdigits)
+
+Numbered = tuple[int, bytes]
+"""A pattern and its number in the list that it comes from."""
+
+
+class _Doubt(Exception):
+    """The pattern is written in a way that is not read here."""
+
+
+def split_up(patterns: Sequence[bytes]) -> tuple[list[Numbered], list[Numbered]]:
+    """Return what to look for in all texts, and what only in those with an uncommon character.
+
+    A pattern of several alternatives may be in both, each time with some of them: it matches where one of the two does.
+    """
+    anywhere: list[Numbered] = []
+    elsewhere: list[Numbered] = []
+    for number, pattern in enumerate(patterns):
+        prefix, alternatives = _read(pattern)
+        for found, needed in ((anywhere, False), (elsewhere, True)):
+            if chosen := [text for text, needs in alternatives if needs is needed]:
+                found.append((number, prefix + b"|".join(chosen)))
+    return anywhere, elsewhere
+
+
+def _read(pattern: bytes) -> tuple[bytes, list[tuple[bytes, bool]]]:
+    """Return the flag that a pattern begins with, and its alternatives, each with whether it needs such a character."""
+    prefix = b"(?i)" if pattern.startswith(b"(?i)") else b""
+    reader = _Reader(pattern[len(prefix) :].decode("latin-1"))
+    try:
+        found = reader.alternatives()
+    except (_Doubt, RecursionError):
+        return b"", [(pattern, False)]
+    if not reader.is_at_end:
+        return b"", [(pattern, False)]
+    return prefix, [(text.encode("latin-1"), needs) for text, needs in found]
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads the syntax that RE2 and hyperscan have in common, from left to right."""
+
+    pattern: str
+    at: int = 0
+
+    @property
+    def is_at_end(self) -> bool:
+        return self.at == len(self.pattern)
+
+    def _next(self) -> str:
+        return self.pattern[self.at : self.at + 1]
+
+    def _take(self) -> str:
+        character = self._next()
+        if not character:
+            raise _Doubt
+        self.at += 1
+        return character
+
+    def _took(self, text: str) -> bool:
+        if not self.pattern.startswith(text, self.at):
+            return False
+        self.at += len(text)
+        return True
+
+    def alternatives(self) -> list[tuple[str, bool]]:
+        """Return each alternative up to the end of the group, and whether it needs an uncommon character."""
+        found = []
+        while True:
+            began = self.at
+            needs = self._sequence()
+            found.append((self.pattern[began : self.at], needs))
+            if not self._took("|"):
+                return found
+
+    def _sequence(self) -> bool:
+        needs = False
+        while self._next() not in {"", "|", ")"}:
+            item = self._item()
+            is_there = self._is_at_least_once()
+            needs = needs or (item and is_there)
+        return needs
+
+    def _item(self) -> bool:
+        character = self._take()
+        match character:
+            case "(":
+                return self._group()
+            case "[":
+                return self._class()
+            case "\\":
+                return _is_uncommon(self._escaped())
+            case "^" | "$" | ".":
+                return False
+            case "*" | "+" | "?" | "{":
+                raise _Doubt
+        return _is_uncommon(character)
+
+    def _group(self) -> bool:
+        if self._next() == "?" and not (self._took("?:") or self._took("?i:")):
+            raise _Doubt  # a flag for what follows, a name, a look-around
+        found = self.alternatives()
+        if not self._took(")"):
+            raise _Doubt
+        return all(needs for _, needs in found)
+
+    def _is_at_least_once(self) -> bool:
+        """Read how often the item is repeated."""
+        if self._took("*") or self._took("?"):
+            least = 0
+        elif self._took("+"):
+            least = 1
+        elif self._took("{"):
+            least = self._counted()
+        else:
+            return True
+        self._took("?")  # as few as possible: it matches the same texts
+        if self._next() in {"*", "+", "?", "{"}:
+            raise _Doubt
+        return least > 0
+
+    def _counted(self) -> int:
+        """Return the least number of ``{2}``, ``{2,}`` or ``{2,3}``."""
+        text, end, _ = self.pattern[self.at :].partition("}")
+        least, _, most = text.partition(",")
+        if not (end and _is_number(least) and (not most or _is_number(most))):
+            raise _Doubt
+        self.at += len(text) + 1
+        return int(least)
+
+    def _escaped(self) -> str:
+        """Return the character that stands behind a backslash, empty for a position or a class."""
+        letter = self._take()
+        if letter == "x":
+            digits = self._take() + self._take()
+            if not _HEX.issuperset(digits):
+                raise _Doubt
+            return chr(int(digits, 16))
+        if letter in _LITERAL_ESCAPES:
+            return _LITERAL_ESCAPES[letter]
+        if letter in _CLASSES or letter in "bB":
+            return ""  # each class holds common characters
+        if letter.isalnum() or not letter.isascii():
+            raise _Doubt
+        return letter
+
+    def _class(self) -> bool:
+        is_negated = self._took("^")
+        if self._next() == "]":
+            raise _Doubt
+        needs = not is_negated  # what is left out is never all that is common
+        while not self._took("]"):
+            if self._next() == "[" and self.pattern[self.at + 1 : self.at + 2] in {":", ".", "="}:
+                raise _Doubt
+            first = self._member()
+            last = first
+            if self._next() == "-" and self.pattern[self.at + 1 : self.at + 2] != "]":
+                self.at += 1
+                last = self._member()
+                if not (first and last):
+                    raise _Doubt
+            needs = needs and bool(first) and all(map(_is_uncommon, map(chr, range(ord(first), ord(last) + 1))))
+        return needs
+
+    def _member(self) -> str:
+        if not self._took("\\"):
+            return self._take()
+        if self._next() in {"b", "B"}:
+            raise _Doubt
+        return self._escaped()
+
+
+def _is_uncommon(character: str) -> bool:
+    """True if this is a character, and an uncommon one."""
+    return bool(character) and ord(character) not in COMMON
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal()

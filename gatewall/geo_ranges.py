@@ -1,0 +1,164 @@
+"""Countries as text, as Debian's tor-geoipdb has them, made into a MaxMind DB. Pure.
+
+A line is ``first,last,CC``: two addresses, IPv4 ones as whole numbers or dotted, both included, and a country code.
+Lines that begin with ``#`` and codes that are no two letters (``??``) are skipped. Ranges must not overlap.
+"""
+
+import re
+import sys
+from array import array
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from ipaddress import IPv4Address, summarize_address_range
+from typing import IO, Any
+
+from gatewall.engine.addresses import IPAddress, parse_address
+
+KIND = "Gatewall-Country-Ranges"
+MAX_NODES = 32_000_000
+"""Eight bytes each while the tree is made; Tor's own files have some two million."""
+_MAX_LINE = 200
+_LINE = re.compile(rb"([0-9A-Fa-f.:]{1,45}),([0-9A-Fa-f.:]{1,45}),(..)\s*", re.ASCII)
+_CODE = re.compile(rb"[A-Za-z]{2}", re.ASCII)
+_MARKER, _SEPARATOR = b"\xab\xcd\xefMaxMind.com", bytes(16)
+_STRING, _UINT16, _UINT32, _MAP, _UINT64, _ARRAY = 2, 5, 6, 7, 9, 11
+_LEAF = 1 << 31
+"""A child with this bit is a country, 0 is nothing, any other is a node."""
+
+
+class RangesRefused(ValueError):
+    """The text is not one of ranges; the message says in which line and why."""
+
+
+def looks_like_ranges(head: bytes) -> bool:
+    """True if a file that begins so is text, and its first line that is no comment a range."""
+    for line in head.splitlines():
+        if line and not line.startswith(b"#"):
+            return _LINE.fullmatch(line) is not None
+    return False
+
+
+class CountryRanges:
+    """A tree of networks and their countries, to be written as an MMDB."""
+
+    def __init__(self) -> None:
+        self._children = array("I", [0, 0])
+        self._codes: dict[bytes, int] = {}
+        self._ipv4 = self._walk(0, "0" * 96)  # ::/96 holds the IPv4 addresses
+
+    def add(self, lines: Iterable[bytes]) -> None:
+        """Add the ranges of a text. Raises RangesRefused."""
+        for number, line in enumerate(lines, 1):
+            if not line.strip() or line.startswith(b"#"):
+                continue
+            found = _LINE.fullmatch(line)
+            if found is None:
+                raise RangesRefused(f"line {number}: not like 16777216,16777471,AU")
+            if _CODE.fullmatch(found[3]):
+                try:
+                    self._add(_address(found[1]), _address(found[2]), found[3].upper())
+                except ValueError as error:
+                    raise RangesRefused(f"line {number}: {error}") from None
+
+    def write(self, file: IO[bytes], *, at: datetime) -> None:
+        """Write the database, built at this moment. Raises OSError."""
+        count = len(self._children) // 2
+        data, offsets = bytearray(), []
+        for code in self._codes:
+            offsets.append(len(data))
+            data += _encode({"country": {"iso_code": code.decode()}})
+        places = array("I", self._children)
+        for place, child in enumerate(places):
+            if child == 0:
+                places[place] = count
+            elif child & _LEAF:
+                places[place] = count + len(_SEPARATOR) + offsets[child ^ _LEAF]
+        if sys.byteorder == "little":
+            places.byteswap()  # the format has the big end first
+        places.tofile(file)
+        file.write(_SEPARATOR + bytes(data) + _MARKER + _encode(_metadata(count, at)))
+
+    def _add(self, first: IPAddress, last: IPAddress, code: bytes) -> None:
+        leaf = _LEAF | self._codes.setdefault(code, len(self._codes))
+        for network in _networks(first, last):
+            width = network.max_prefixlen
+            bits = f"{int(network.network_address):0{width}b}"[: network.prefixlen]
+            if not bits:
+                raise ValueError("a range of all addresses")
+            start = self._ipv4 if width == 32 else 0
+            place = 2 * self._walk(start, bits[:-1]) + int(bits[-1])
+            if self._children[place]:
+                raise ValueError("overlaps a range before it")
+            self._children[place] = leaf
+
+    def _walk(self, node: int, bits: str) -> int:
+        """Return the node that the bits lead to, made where it is not there. Raises ValueError."""
+        children = self._children
+        for bit in bits:
+            place = 2 * node + (bit == "1")
+            node = children[place]
+            if node & _LEAF:
+                raise ValueError("overlaps a range before it")
+            if not node:
+                node = children[place] = len(children) // 2
+                if node >= MAX_NODES:
+                    raise ValueError("there are too many ranges")
+                children.extend((0, 0))
+        return node
+
+
+def bounded_lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a file, none longer than a range can be. Raises RangesRefused."""
+    number = 0
+    while line := file.readline(_MAX_LINE + 1):
+        number += 1
+        if len(line) > _MAX_LINE:
+            raise RangesRefused(f"line {number}: too long")
+        yield line
+
+
+def _address(text: bytes) -> IPAddress:
+    if text.isdigit():
+        return IPv4Address(int(text))
+    address = parse_address(text.decode())
+    if address is None:
+        raise ValueError(f"{text.decode()!r} is not an IP address")
+    return address
+
+
+def _networks(first: IPAddress, last: IPAddress) -> Iterator[Any]:
+    if first.version != last.version:
+        raise ValueError("an IPv4 and an IPv6 address")
+    return summarize_address_range(first, last)
+
+
+def _metadata(count: int, at: datetime) -> dict[str, Any]:
+    return {
+        "binary_format_major_version": (_UINT16, 2),
+        "binary_format_minor_version": (_UINT16, 0),
+        "build_epoch": (_UINT64, int(at.timestamp())),
+        "database_type": KIND,
+        "description": {"en": "made of text ranges"},
+        "ip_version": (_UINT16, 6),
+        "languages": ["en"],
+        "node_count": (_UINT32, count),
+        "record_size": (_UINT16, 32),
+    }
+
+
+def _encode(value: Any) -> bytes:
+    """Return a value in the data format of MMDB; all of ours are shorter than 29."""
+    if isinstance(value, str):
+        return _control(_STRING, len(value)) + value.encode()
+    if isinstance(value, tuple):
+        kind, number = value  # readers insist on the width of each number
+        raw: bytes = number.to_bytes(8, "big").lstrip(b"\0")
+        return _control(kind, len(raw)) + raw
+    if isinstance(value, list):
+        return _control(_ARRAY, len(value)) + b"".join(map(_encode, value))
+    pairs = [_encode(key) + _encode(item) for key, item in value.items()]
+    return _control(_MAP, len(pairs)) + b"".join(pairs)
+
+
+def _control(kind: int, size: int) -> bytes:
+    return bytes([kind << 5 | size]) if kind < 8 else bytes([size, kind - 7])

@@ -1,0 +1,41 @@
+"""How the processes of Gatewall write their log: lines for people on stderr, or JSON on stdout. Pure."""
+
+import json
+import logging
+from datetime import UTC, datetime
+from typing import Any
+
+LINE, JSON = "LINE", "JSON"
+FORMATS = (LINE, JSON)
+
+
+class JsonLine(logging.Formatter):
+    """A log record as one JSON object on one line: at, level, logger, message and, if there is one, exception."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        fields = {
+            "at": at.replace("+00:00", "Z"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            fields["exception"] = self.formatException(record.exc_info)
+        return json.dumps(fields)
+
+
+def configuration(level: str, form: str) -> dict[str, Any]:
+    """Return what ``logging.config.dictConfig`` and Django's ``LOGGING`` take."""
+    is_json = form == JSON
+    handler = {"class": "logging.StreamHandler", "formatter": form.lower()}
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"},
+            "json": {"()": "gatewall.log_lines.JsonLine"},
+        },
+        "handlers": {"out": {**handler, "stream": "ext://sys.stdout" if is_json else "ext://sys.stderr"}},
+        "root": {"handlers": ["out"], "level": level},
+    }

@@ -1,0 +1,188 @@
+"""What Prometheus is told. Read from counts and states that are kept anyway: no answer waits for it.
+
+No label carries an address, a user or a path: the values of each are a closed list, or the hosts of this installation.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from accounts import selectors as accounts
+from audit import statistics, tallies
+from audit.event_kinds import SEVERITIES, EventKind
+from audit.models import GapKind
+from audit.summaries import Summary
+from gatewall import revisions, system_settings
+from gatewall.detectors import Detector
+from gatewall.engine.addresses import parse_hop
+from gatewall.engine.model import Effect, Reason
+from gatewall.models import Node
+from policies import geo
+from policies import selectors as policies
+
+BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+"""In seconds; each bound is a class of ``audit.counts.latency_class``, so that the buckets are exact."""
+OUTCOMES = {
+    **dict.fromkeys((Reason.CLIENT_ALLOWED, Reason.HOST_PUBLIC, Reason.SESSION_VALID), Effect.ALLOW),
+    **dict.fromkeys((Reason.GIT_TOKEN_VALID, Reason.LICENSE_VALID), Effect.ALLOW),
+    **dict.fromkeys((Reason.CREDENTIAL_MISSING, Reason.CREDENTIAL_INVALID), Effect.CHALLENGE),
+    Reason.SECOND_FACTOR_REQUIRED: Effect.CHALLENGE,
+    **dict.fromkeys((Reason.REQUEST_MALFORMED, Reason.CLIENT_BLOCKED, Reason.HOST_NOT_AUTHORIZED), Effect.DENY),
+    **dict.fromkeys((Reason.COUNTRY_BLOCKED, Reason.WAF_RULE, Reason.CLIENT_RATE_LIMITED), Effect.DENY),
+    Reason.HOST_NOT_IN_SCOPE: Effect.DENY,
+    Reason.CANNOT_DECIDE: Effect.ERROR,
+}
+LOGINS = {
+    "succeeded": (EventKind.LOGIN_SUCCEEDED,),
+    "failed": (EventKind.LOGIN_FAILED, EventKind.TWO_FACTOR_FAILED),
+    "locked": (EventKind.LOGIN_LOCKED,),
+}
+_MICRO = 1_000_000
+
+
+def exposition(at: datetime) -> bytes:
+    """Return all metrics as of this moment in Prometheus' text format. Raises django.db.Error."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Gatewall(at))
+    return generate_latest(registry)
+
+
+class _Gatewall(Collector):
+    """Reads everything when it is asked, with a number of queries that does not grow."""
+
+    def __init__(self, at: datetime) -> None:
+        self._at = at
+
+    def describe(self) -> Iterable[Metric]:
+        """Say nothing beforehand: a registry would collect everything once more to find the names."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield each metric with all its values."""
+        yield from _answers()
+        yield from _happened()
+        yield from _hosts(list(Node.objects.all()), self._at)
+        yield from _people(self._at)
+        yield from _policy(self._at)
+        yield from _lists(self._at)
+
+
+def _answers() -> Iterator[Metric]:
+    counted = statistics.ever(("reason", "latency"))
+    decisions = CounterMetricFamily(
+        "gatewall_decisions", "Answers of the gate that are in the access log.", labels=["outcome", "reason"]
+    )
+    for reason, outcome in OUTCOMES.items():
+        decisions.add_metric([outcome.value, reason.value], counted["reason"].counts[reason.value])
+    yield decisions
+    yield _latency(counted["latency"])
+
+
+def _happened() -> Iterator[Metric]:
+    totals = tallies.totals()
+    lost = CounterMetricFamily(
+        "gatewall_log_lost_records", "Records that are missing in the access log.", labels=["kind"]
+    )
+    for gap in GapKind:
+        lost.add_metric([gap.value], totals[tallies.lost(gap)])
+    yield lost
+    events = CounterMetricFamily("gatewall_security_events", "Security events.", labels=["kind", "severity"])
+    for kind, severity in SEVERITIES.items():
+        events.add_metric([kind.value, severity.value], totals[tallies.of_events(kind)])
+    yield events
+    logins = CounterMetricFamily("gatewall_logins", "Sign-ins, and those that were refused.", labels=["result"])
+    for result, kinds in LOGINS.items():
+        logins.add_metric([result], sum(totals[tallies.of_events(kind)] for kind in kinds))
+    yield logins
+    banned = CounterMetricFamily("gatewall_networks_banned", "Automatic bans that were made.", labels=["detector"])
+    for detector in Detector:
+        banned.add_metric([detector.value], totals[tallies.banned_by(detector)])
+    yield banned
+
+
+def _latency(latency: Summary) -> Metric:
+    """Return the histogram; the sum is at most a tenth too large."""
+    classes = sorted((int(key), number) for key, number in latency.counts.items())
+    bounds = [round(bound * _MICRO) for bound in BUCKETS]
+    buckets = [
+        (str(float(bound)), float(sum(number for longest, number in classes if longest <= microseconds)))
+        for bound, microseconds in zip(BUCKETS, bounds, strict=True)
+    ]
+    total = sum(longest * number for longest, number in classes) / _MICRO
+    found = HistogramMetricFamily("gatewall_decision_duration_seconds", "How long the gate took to answer.")
+    found.add_metric([], [*buckets, ("+Inf", float(latency.total))], total)
+    return found
+
+
+def _hosts(nodes: list[Node], at: datetime) -> Iterator[Metric]:
+    labels = ["node"]
+    seen = GaugeMetricFamily("gatewall_node_silence_seconds", "Since the agent of a host spoke last.", labels=labels)
+    problem = GaugeMetricFamily(
+        "gatewall_node_problem", "1 while the agent of a host says what is wrong.", labels=labels
+    )
+    published = GaugeMetricFamily("gatewall_node_policy_revision", "The policy that a host published.", labels=labels)
+    spooled = GaugeMetricFamily("gatewall_spool_bytes", "What waits to be shipped to the database.", labels=labels)
+    lag = GaugeMetricFamily("gatewall_log_lag_seconds", "The age of the oldest record that waits.", labels=labels)
+    slots = [*labels, "slot"]
+    worker = GaugeMetricFamily("gatewall_worker_policy_revision", "The policy a worker decides with.", labels=slots)
+    rejected = GaugeMetricFamily("gatewall_worker_policy_rejected", "1 while it refused a newer one.", labels=slots)
+    for node in nodes:
+        name = _name_of(node)
+        seen.add_metric([name], max(0.0, (at - node.seen_at).total_seconds()))
+        problem.add_metric([name], bool(node.problem))
+        published.add_metric([name], node.revision)
+        spooled.add_metric([name], node.log_spooled_bytes)
+        if node.log_lag_seconds is not None:
+            lag.add_metric([name], node.log_lag_seconds)
+        for slot, state in enumerate(sorted(node.workers, key=lambda state: state.get("pid", 0))):
+            worker.add_metric([name, str(slot)], state.get("revision", 0))
+            rejected.add_metric([name, str(slot)], bool(state.get("rejected")))
+    yield from (seen, problem, published, spooled, lag, worker, rejected)
+
+
+def _name_of(node: Node) -> str:
+    """Return what the host is called, unless that is an address."""
+    return f"node-{node.pk}" if parse_hop(node.name) else node.name
+
+
+def _people(at: datetime) -> Iterator[Metric]:
+    yield GaugeMetricFamily("gatewall_sessions", "Sessions that open anything.", accounts.number_of_live_sessions(at))
+    yield GaugeMetricFamily("gatewall_bans", "Automatic bans in force.", policies.number_of_bans(at))
+
+
+def _policy(at: datetime) -> Iterator[Metric]:
+    yield GaugeMetricFamily("gatewall_policy_revision", "The policy as committed.", revisions.current().revision)
+    rules = policies.waf_rules().filter(enabled=True).count()
+    yield GaugeMetricFamily("gatewall_waf_rules", "WAF rules that are switched on.", rules)
+    waf = GaugeMetricFamily("gatewall_waf", "1 for the engine of the WAF and its mode.", labels=["engine", "mode"])
+    waf.add_metric(["re2", system_settings.current().waf_mode], 1)
+    yield waf
+    database = geo.describe(geo.in_use())
+    age = GaugeMetricFamily("gatewall_geo_database_age_seconds", "Since the geo database was built.", labels=[])
+    if database is not None:
+        age.add_metric([], max(0.0, (at - database.built_at).total_seconds()))
+    yield age
+
+
+def _lists(at: datetime) -> Iterator[Metric]:
+    states = {"ok": 0, "failing": 0, "new": 0, "off": 0}
+    oldest = GaugeMetricFamily(
+        "gatewall_list_age_seconds", "Since the stalest of the lists that are fetched was fetched.", labels=[]
+    )
+    ages = []
+    for subscription in policies.list_subscriptions().only("enabled", "failure", "succeeded_at", "created_at"):
+        if not subscription.enabled:
+            states["off"] += 1
+            continue
+        fetched_at = subscription.succeeded_at
+        states["failing" if subscription.failure else "ok" if fetched_at else "new"] += 1
+        ages.append((at - (fetched_at or subscription.created_at)).total_seconds())
+    lists = GaugeMetricFamily("gatewall_lists", "Lists that are fetched, by what became of them.", labels=["state"])
+    for state, number in states.items():
+        lists.add_metric([state], number)
+    if ages:
+        oldest.add_metric([], max(0.0, *ages))
+    yield from (lists, oldest)

@@ -1,0 +1,59 @@
+"""Metrics over HTTP: for trusted networks, and for whoever has the token."""
+
+import hmac
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpResponse
+from django.utils import timezone
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
+from rest_framework.permissions import AllowAny
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+
+from gatewall.api.operations import operation
+from gatewall.api.views import ApiView
+from gatewall.clientip import client_of_environ
+from gatewall.operations import metrics
+from gatewall.operations.health import JsonToAll
+
+_SCHEME = "Bearer"
+
+
+class _TrustedNetworkOrToken(BaseAuthentication):
+    """A client of the networks in ``GATEWALL_TRUSTED_PROXIES``, or one that sends ``GATEWALL_METRICS_TOKEN``."""
+
+    def authenticate(self, request: Request) -> tuple[AnonymousUser, None]:
+        """Return nobody in particular. Raises NotAuthenticated, AuthenticationFailed."""
+        trusted = settings.GATEWALL_TRUSTED_PROXIES
+        if trusted.trusts(client_of_environ(request.META, trusted)):
+            return AnonymousUser(), None
+        scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+        if scheme.lower() != _SCHEME.lower():
+            raise NotAuthenticated("metrics are for trusted networks, or with the token as Authorization: Bearer")
+        expected = settings.GATEWALL_METRICS_TOKEN
+        if expected is None or not hmac.compare_digest(_digestible(token), expected.encode()):
+            raise AuthenticationFailed("this is not the token")
+        return AnonymousUser(), None
+
+    def authenticate_header(self, request: Request) -> str:
+        return f'{_SCHEME} realm="Gatewall metrics"'
+
+
+def _digestible(token: str) -> bytes:
+    return token.strip().encode("utf-8", "surrogateescape")
+
+
+class Metrics(ApiView):
+    """Counters and states in Prometheus' text format."""
+
+    authentication_classes = [_TrustedNetworkOrToken]
+    permission_classes = [AllowAny]
+    renderer_classes = [JSONRenderer]  # of problems
+    content_negotiation_class = JsonToAll
+
+    @operation(answer={"type": "string"}, media_type="text/plain", refuses=(401,))
+    def get(self, request: Request) -> HttpResponse:
+        return HttpResponse(metrics.exposition(timezone.now()), content_type=CONTENT_TYPE_PLAIN_0_0_4)

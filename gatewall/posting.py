@@ -1,0 +1,91 @@
+"""Sends a body to where an operator said. To an address that was looked at, once, not for long. Pure.
+
+No proxy is asked, no redirect followed, and of the answer nothing is read but its status.
+"""
+
+import http.client
+import socket
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
+
+from gatewall.downloads import Deadline, DownloadRefused, Reach, addresses_of, require_acceptable
+
+_MAX_WHY = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """What became of it: the status of the answer, or why there is none. Neither holds a body, query or password."""
+
+    status: int | None = None
+    failure: str = ""
+
+    @property
+    def is_taken(self) -> bool:
+        """True if the other side says that it has it."""
+        return self.status is not None and 200 <= self.status < 300
+
+
+def post(url: str, body: bytes, headers: Mapping[str, str], *, reach: Reach, seconds: float) -> Posted:
+    """Send the body and return what became of it, which raises nothing. A slow side is left after so many seconds."""
+    deadline = Deadline(seconds)
+    try:
+        require_acceptable(url, reach)
+        return Posted(_answer(urlsplit(url), body, headers, reach, deadline))
+    except DownloadRefused as refused:
+        return Posted(failure=str(refused)[:_MAX_WHY])
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        return Posted(failure=_late(deadline, seconds) or _why(error))
+    finally:
+        deadline.cancel()
+
+
+def _answer(parts: SplitResult, body: bytes, headers: Mapping[str, str], reach: Reach, deadline: Deadline) -> int:
+    """Return the status. Raises DownloadRefused, OSError, HTTPException, ValueError."""
+    host, is_encrypted = parts.hostname or "", parts.scheme == "https"
+    connection = http.client.HTTPConnection(host, parts.port or (443 if is_encrypted else 80))
+    try:
+        connection.sock = _connected(host, connection.port, reach, deadline)
+        if is_encrypted:
+            connection.sock = ssl.create_default_context().wrap_socket(connection.sock, server_hostname=host)
+        connection.putrequest("POST", parts.path or "/", skip_host=True, skip_accept_encoding=True)
+        for name, value in {"Host": parts.netloc, "Content-Length": str(len(body)), **headers}.items():
+            connection.putheader(name, value)
+        connection.endheaders(body)
+        status = connection.getresponse().status
+        if deadline.left <= 0:
+            raise TimeoutError  # headers that were cut off look like headers that have ended
+        return status
+    finally:
+        connection.close()
+
+
+def _connected(host: str, port: int, reach: Reach, deadline: Deadline) -> socket.socket:
+    """Return a connection to an address that was looked at. Raises DownloadRefused, OSError."""
+    failure: OSError = TimeoutError()
+    for address in addresses_of(host, port, private=reach.private):
+        if deadline.left <= 0:
+            break
+        try:
+            connection = socket.create_connection((address, port), deadline.left)
+        except OSError as error:
+            failure = error
+            continue
+        deadline.watch(connection)
+        return connection
+    raise failure
+
+
+def _late(deadline: Deadline, seconds: float) -> str:
+    return f"no answer within {seconds:g} s" if deadline.left <= 0 else ""
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed ({error.reason or type(error).__name__})"[:_MAX_WHY]
+    words = error.strerror if isinstance(error, OSError) else None
+    return (words or type(error).__name__)[:_MAX_WHY]

@@ -1,0 +1,55 @@
+"""What an agent sees on its host that is a security event: policies not taken, strange proxies, a clock that jumps."""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from audit.event_kinds import EventKind
+from audit.events import Event, count_event
+from gatewall.engine.addresses import parse_address
+from gatewall.forwardauth import untrusted
+
+JUMP_SECONDS = 5.0
+"""NTP slews what is less; certificates, tokens and codes live with it."""
+_LONGEST_PROBLEM = 200
+
+
+class HostEvents:
+    """Tells each thing once, not at every look.
+
+    Raises django.db.Error; it is told at the next look then, but for a proxy, which is told a minute later.
+    """
+
+    def __init__(self, node: str, run: Path, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._node = node
+        self._notes = run / untrusted.FOLDER
+        self._monotonic = monotonic
+        self._told: frozenset[str] = frozenset()
+        self._clocks: tuple[float, float] | None = None
+
+    def look(self, at: datetime, problems: Iterable[str]) -> None:
+        """Tell of what is new since the last look; ``problems`` are why policies are not taken at the moment."""
+        self._look_at_clock(at)
+        self._look_at_problems(at, frozenset(problem[:_LONGEST_PROBLEM] for problem in problems))
+        for note in untrusted.taken_notes(self._notes):
+            peer = parse_address(note.peer)
+            event = Event(EventKind.PROXY_UNTRUSTED, at, str(peer) if peer else None, detail={"node": self._node})
+            count_event(event, self._node)
+
+    def _look_at_clock(self, at: datetime) -> None:
+        now, before = (at.timestamp(), self._monotonic()), self._clocks
+        if before is not None:
+            jump = (now[0] - before[0]) - (now[1] - before[1])
+            if abs(jump) >= JUMP_SECONDS:
+                detail = {"node": self._node, "seconds": round(jump, 1)}
+                count_event(Event(EventKind.CLOCK_JUMPED, at, detail=detail), self._node)
+        self._clocks = now
+
+    def _look_at_problems(self, at: datetime, problems: frozenset[str]) -> None:
+        for problem in sorted(problems - self._told):
+            key = hashlib.sha256(problem.encode("utf-8", "replace")).hexdigest()[:16]
+            detail = {"node": self._node, "problem": problem}
+            count_event(Event(EventKind.POLICY_REJECTED, at.astimezone(UTC), detail=detail), f"{self._node} {key}")
+        self._told = problems

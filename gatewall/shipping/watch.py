@@ -1,0 +1,184 @@
+"""Feeds the detectors with what a host's agent ships and with failed sign-ins, and acts on their verdicts.
+
+A restarted agent begins with nothing but the failed sign-ins of the last window, which the database has:
+for signals that somebody was banned for, nobody is banned again.
+"""
+
+import logging
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from django.utils import timezone
+
+from audit import event_selectors
+from audit.event_kinds import EventKind
+from audit.events import Event, count_event
+from audit.models import SecurityEvent
+from audit.records import AccessRecord
+from gatewall import revisions, system_settings
+from gatewall.clientip import TrustedProxies
+from gatewall.detectors import Detectors, FailedSignIn, Limits, Probe, Verdict
+from gatewall.engine.addresses import parse_address
+from gatewall.engine.model import Action, Reason
+from gatewall.engine.snapshot import EnforcementMode
+from gatewall.models import SystemSettings
+from policies import banning
+from policies.banning import Offence, Spared
+
+logger = logging.getLogger(__name__)
+
+_EVERY = timedelta(seconds=1)
+_LATE = timedelta(minutes=3)
+"""Rows of other hosts, whose clocks go wrong by less, and of the minute that they began in, are seen."""
+_TOO_LATE = timedelta(minutes=15)
+_OTHER_CLOCK = timedelta(hours=1)
+"""What is later by more was written before the clock was set back."""
+_GOES_ON = timedelta(seconds=30)
+_TOLD_EVERY_SECONDS = 3600
+_FOREIGN_WORK = ["account"]
+_MOST_VERDICTS = 10_000
+_VERDICTS_AT_ONCE = 1_000
+"""A ban holds the head of the policy while it asks who was banned before."""
+
+
+class Watch:
+    """The detectors of one agent. ``saw()`` never raises; ``turn()`` raises django.db.Error."""
+
+    def __init__(self, trusted: TrustedProxies) -> None:
+        self._trusted = trusted
+        self._detectors = Detectors(Limits())
+        self._verdicts: list[Verdict] = []
+        self._counted: dict[int, int] = {}
+        self._marked: dict[int, int] = {}
+        self._settled = 0
+        self._looked_at: datetime | None = None
+
+    def saw(self, record: AccessRecord) -> None:
+        """Take a record that was shipped for a signal, if it is one."""
+        probe = probe_of(record)
+        if probe is not None:
+            self._keep(self._detectors.probe(probe))
+
+    def turn(self, at: datetime) -> None:
+        """Once a second: look at the sign-ins that failed since, and have banned whom the detectors found."""
+        if self._looked_at is not None and abs(at - self._looked_at) < _EVERY:
+            return
+        settings = system_settings.current()
+        self._detectors.limits = _limits(settings)
+        self._look_at_sign_ins(at)
+        self._looked_at = at
+        if settings.auto_ban_mode == EnforcementMode.OFF:
+            self._verdicts = []
+        # What fails is tried again in the next turn; what was done is not done twice.
+        self._act(self._verdicts[:_VERDICTS_AT_ONCE], at, settings)
+        self._verdicts = self._verdicts[_VERDICTS_AT_ONCE:]
+
+    def _look_at_sign_ins(self, at: datetime) -> None:
+        rows = event_selectors.failed_sign_ins(self._since(at))
+        for row in rows:
+            if row.pk in self._counted or row.pk > self._settled:  # not again where the clock is set back
+                self._look_at_row(row)
+        kept = {row.pk for row in rows}
+        self._settled = max([self._settled, *(key for key in self._counted if key not in kept)])
+        self._counted = {key: number for key, number in self._counted.items() if key in kept}
+        self._marked = {key: number for key, number in self._marked.items() if key in kept}
+
+    def _since(self, at: datetime) -> datetime:
+        """Return since when rows may say what was not seen: shipping may have taken long since the last look."""
+        window = timedelta(seconds=self._detectors.limits.window_seconds)
+        if self._looked_at is None:
+            return at - window
+        return max(min(at, self._looked_at) - _LATE, at - max(window, _LATE))
+
+    def _look_at_row(self, row: SecurityEvent) -> None:
+        new = row.count - self._counted.get(row.pk, 0)
+        marks = row.marks[self._marked.get(row.pk, 0) :] or row.marks[-1:]
+        self._counted[row.pk], self._marked[row.pk] = row.count, len(row.marks)
+        client = parse_address(row.client_ip or "")
+        if client is None or not _is_signal(row):
+            return
+        for number in range(min(new, max(self._detectors.limits.brute_force_failures, len(marks)))):
+            account = str(row.user_id or (marks[min(number, len(marks) - 1)] if marks else ""))
+            self._keep(self._detectors.failed_sign_in(FailedSignIn(row.last_at.timestamp(), client, account)))
+
+    def _act(self, verdicts: Sequence[Verdict], at: datetime, settings: SystemSettings) -> None:
+        if not verdicts:
+            return
+        protection = banning.Protection(self._trusted, at)
+        offences = []
+        for verdict in verdicts:
+            offence = _offence(verdict)
+            if offence is None:
+                _tell_attack(verdict)
+            elif (why := protection.of(offence) or _by_time(offence, at) or _by_mode(settings)) is not None:
+                banning.suspect(offence, why)
+            else:
+                offences.append(offence)
+        if offences:
+            banned = banning.ban(offences, until=at + timedelta(minutes=settings.auto_ban_minutes))
+            logger.info("agent: %d networks are banned", len(banned))
+
+    def _keep(self, verdicts: list[Verdict]) -> None:
+        self._verdicts = [*self._verdicts, *verdicts][-_MOST_VERDICTS:] if verdicts else self._verdicts
+
+
+def probe_of(record: AccessRecord) -> Probe | None:
+    """Return the signal that a record is, or None."""
+    client = parse_address(record.client_ip)
+    if client is None:
+        return None
+    if record.reason == Reason.WAF_RULE:
+        rules = frozenset(int(rule["id"]) for rule in record.rules if rule.get("action") == Action.BLOCK)
+        # All together are one kind: a cookie that trips several trips them with every image.
+        kinds = frozenset({f"rules:{sorted(rules)}"})
+        return Probe(record.at, client, f"{record.host} {record.path}", kinds, rules)
+    if record.reason == Reason.REQUEST_MALFORMED:
+        return Probe(record.at, client, f"malformed {record.path}", frozenset({"malformed"}))
+    if record.reason == Reason.HOST_NOT_AUTHORIZED:
+        host = f"host:{record.host}"  # whatever the path: a page of a host that is not registered has many
+        return Probe(record.at, client, host, frozenset({host}))
+    return None
+
+
+def _is_signal(row: SecurityEvent) -> bool:
+    """False for a right password, and where the failures of others keep an account's owner out."""
+    return row.detail.get("why") != "admin-required" and row.detail.get("scopes") != _FOREIGN_WORK
+
+
+def _offence(verdict: Verdict) -> Offence | None:
+    if verdict.network is None or verdict.client is None:
+        return None
+    first, last = (datetime.fromtimestamp(at, UTC) for at in (verdict.first_at, verdict.at))
+    return Offence(verdict.network, verdict.client, verdict.detector, first, last, verdict.figures)
+
+
+@revisions.one_at_a_time
+def _tell_attack(verdict: Verdict) -> None:
+    at = datetime.fromtimestamp(verdict.at, UTC)
+    since = datetime.fromtimestamp(verdict.first_at, UTC)
+    until = timezone.now() + _OTHER_CLOCK
+    told = SecurityEvent.objects.filter(kind=EventKind.ATTACK_DETECTED, last_at__gte=since, last_at__lte=until)
+    if told.filter(last_at__gt=at - _GOES_ON).exists():
+        return  # by the agent of another host, or by this one before it was started again
+    event = Event(EventKind.ATTACK_DETECTED, at, detail={"detector": verdict.detector.value, **verdict.figures})
+    count_event(event, verdict.detector.value, period=_TOLD_EVERY_SECONDS)
+
+
+def _by_time(offence: Offence, at: datetime) -> Spared | None:
+    """Return why nobody is banned for what was shipped after a long outage: others may have his address by now."""
+    return Spared.TOO_LATE if at - offence.at > _TOO_LATE else None
+
+
+def _by_mode(settings: SystemSettings) -> Spared | None:
+    return Spared.MONITOR if settings.auto_ban_mode == EnforcementMode.MONITOR else None
+
+
+def _limits(settings: SystemSettings) -> Limits:
+    return Limits(
+        window_seconds=60 * settings.detector_window_minutes,
+        brute_force_failures=settings.brute_force_failures,
+        stuffing_accounts=settings.stuffing_accounts,
+        stuffing_accounts_overall=settings.stuffing_accounts_overall,
+        probing_targets=settings.probing_targets,
+        probing_rules=settings.probing_rules,
+    )

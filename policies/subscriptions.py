@@ -1,0 +1,61 @@
+"""Lists that are fetched again and again: who subscribes to which. Fetching them is ``policies.fetching``."""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from gatewall import revisions
+from gatewall.downloads import ANYWHERE, PUBLIC, DownloadRefused, Reach, require_acceptable
+from gatewall.engine.segments import blocked_networks_of
+from policies import rows
+from policies.block_lists import source_named
+from policies.importing import remove_entries
+from policies.models import ListSubscription
+
+
+def reach_of(subscription: ListSubscription) -> Reach:
+    """Return from where its list may come."""
+    return ANYWHERE if subscription.allow_private else PUBLIC
+
+
+@revisions.one_at_a_time
+def subscribe(*, actor: str, name: str, url: str, **values: Any) -> ListSubscription:
+    """Have a list fetched, for the first time at once. Raises ValidationError, Duplicate."""
+    subscription = ListSubscription(created_by=actor)
+    _write(subscription, actor, name=name, url=url, **values)
+    return subscription
+
+
+@revisions.one_at_a_time
+def change_subscription(subscription: ListSubscription, *, actor: str, **values: Any) -> ListSubscription:
+    """Change from where and how often a list comes; it is fetched at once. Raises ValidationError, Gone."""
+    subscription = revisions.as_it_is_now(subscription)
+    if values.get("name", subscription.name) != subscription.name:
+        raise ValidationError({"name": "the name is that of the entries and stays"})
+    if values.get("url", subscription.url) != subscription.url:
+        values["tag"] = ""
+    _write(subscription, actor, **values)
+    return subscription
+
+
+@revisions.one_at_a_time
+def unsubscribe(subscription: ListSubscription, *, actor: str) -> None:
+    """Have a list fetched no more, and take its entries off the blocklist. Raises Gone."""
+    subscription = revisions.as_it_is_now(subscription)
+    gone = rows.deletion(subscription)
+    subscription.delete()
+    source = source_named(subscription.name)
+    count, entries = remove_entries(source)
+    segments = [blocked_networks_of(source)] if count else []
+    revisions.advance(*segments, actor=actor, changes=[gone, *entries])
+
+
+def _write(subscription: ListSubscription, actor: str, **values: Any) -> None:
+    values |= {"next_at": timezone.now(), "failures": 0}
+    allowed = values.get("allow_private", subscription.allow_private)
+    try:
+        require_acceptable(values.get("url", subscription.url), ANYWHERE if allowed else PUBLIC)
+    except DownloadRefused as refused:
+        raise ValidationError({"url": str(refused)}) from None
+    rows.save(subscription, actor=actor, **values)

@@ -1,0 +1,83 @@
+"""Lifting many automatic bans at once over HTTP."""
+
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gatewall import revisions
+from gatewall.api.operations import operation
+from gatewall.api.serializers import FlagField, StrictInput, TextField
+from gatewall.api.views import ApiView
+from gatewall.engine.addresses import IPAddress, parse_address
+from policies.unbanning import Unbanned, unban
+
+MAX_ADDRESSES = 1_000
+
+
+class UnbanInput(StrictInput):
+    """Whom to let in again: these addresses, or everybody who was banned."""
+
+    addresses = serializers.ListField(child=TextField(max_length=64), max_length=MAX_ADDRESSES, required=False)
+    all_automatic = FlagField(required=False)
+    dry_run = FlagField(required=False)
+
+    def validate_addresses(self, texts: list[str]) -> list[IPAddress]:
+        addresses = [parse_address(text) for text in texts]
+        if None in addresses:
+            raise serializers.ValidationError(f"{texts[addresses.index(None)]!r} is not an IP address")
+        return [address for address in addresses if address is not None]
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if not attrs.get("addresses") and not attrs.get("all_automatic"):
+            raise serializers.ValidationError({"addresses": ["name at least one, or send all_automatic: true"]})
+        return attrs
+
+
+class _Lifted(serializers.Serializer[Any]):
+    id = serializers.IntegerField()
+    ip = serializers.CharField()
+
+
+class _StillBlocked(serializers.Serializer[Any]):
+    address = serializers.CharField()
+    id = serializers.IntegerField()
+    ip = serializers.CharField()
+    source = serializers.CharField()
+
+
+class UnbanOutput(serializers.Serializer[Any]):
+    """What was lifted, or would be, and by which entry addresses that were named are blocked all the same."""
+
+    lifted = _Lifted(many=True)
+    still_blocked = _StillBlocked(many=True)
+    policy_pending = serializers.BooleanField(required=False)
+
+
+class Unban(ApiView):
+    """Take automatic bans off the blocklist; entries made by hand or imported stay."""
+
+    @operation(body=UnbanInput, answer=UnbanOutput)
+    def post(self, request: Request) -> Response:
+        """Lift automatic bans."""
+        form = UnbanInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        asked = form.validated_data
+        everything, dry_run = asked.get("all_automatic", False), asked.get("dry_run", False)
+        addresses, at = asked.get("addresses", []), timezone.now()
+        unbanned = unban(addresses, actor=str(request.user), at=at, all_automatic=everything, dry_run=dry_run)
+        return Response(_shown(unbanned))
+
+
+def _shown(unbanned: Unbanned) -> dict[str, Any]:
+    pending = {"policy_pending": True} if revisions.publication_is_pending() else {}
+    return {
+        "lifted": [{"id": entry.pk, "ip": entry.network} for entry in unbanned.lifted],
+        "still_blocked": [
+            {"address": str(address), "id": entry.pk, "ip": entry.network, "source": entry.source}
+            for address, entry in unbanned.still_blocked.items()
+        ],
+        **pending,
+    }

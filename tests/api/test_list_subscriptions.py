@@ -1,0 +1,38 @@
+"""What a subscription to a list may be. What becomes of it: tests/integration/test_list_fetching.py."""
+
+import pytest
+
+from policies.models import ListSubscription
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"name": "../x"},
+        {"name": "drop", "url": "http://lists.example/"},
+        {"url": "https://lists.example/?key=hunter2"},
+        {"url": "https://u:hunter2@lists.example/"},
+        {"url": "https://lists.example/\u00e4"},
+        {"url": "https://"},
+        {"url": "https://10.0.0.1/"},
+        {"url": "ftp://lists.example/"},
+        {"interval_minutes": 14},
+        {"format": "xml"},
+    ],
+)
+def test_a_subscription_that_makes_no_sense_is_refused(admin, body):
+    answer = admin.post("/list-subscriptions", {"name": "drop", "url": "https://lists.example/a", **body})
+
+    assert answer.status_code == 400
+    assert "hunter2" not in answer.content.decode()
+    assert not ListSubscription.objects.exists()
+
+
+def test_a_name_stays(admin):
+    made = admin.post("/list-subscriptions", {"name": "drop", "url": "https://lists.example/a"}).json()
+
+    answer = admin.put(f"/list-subscriptions/{made['id']}", {"name": "other"})
+
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "name")

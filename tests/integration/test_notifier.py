@@ -1,0 +1,108 @@
+"""The agent's thread that sends, and secrets of webhooks when keys are rotated."""
+
+import time
+
+import pytest
+from django.db import OperationalError
+from django.utils import timezone
+
+from audit.event_kinds import EventKind
+from audit.events import Event, record_event
+from gatewall.operations import key_rotation
+from gatewall.shipping import notifier
+from gatewall.shipping.notifier import Notifier
+from tests.key_files import NAMES
+from tests.receiver import a_webhook, outcomes, receiving
+from webhooks import delivering, incidents, selectors, services
+from webhooks.models import Webhook
+
+
+def wait_until(condition, seconds=10):
+    until = time.monotonic() + seconds
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert condition()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_thread_sends_until_its_block_ends(monkeypatch):
+    monkeypatch.setattr(notifier, "_EVERY_SECONDS", 0.05)
+    with receiving() as receiver:
+        a_webhook(receiver.url)
+        sender = Notifier()
+        with sender.sending():
+            record_event(Event(EventKind.TWO_FACTOR_RECOVERED))
+            wait_until(lambda: outcomes() == [("two-factor.recovered", "delivered", 1, 204)])
+            sender.keep_going()
+        assert not sender._thread.is_alive()
+        record_event(Event(EventKind.TWO_FACTOR_RECOVERED))
+        sender.keep_going()
+        assert not sender._thread.is_alive()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_bug_ends_the_thread_and_it_begins_again(monkeypatch):
+    monkeypatch.setattr(notifier, "_EVERY_SECONDS", 0.05)
+    sender = Notifier()
+    with monkeypatch.context() as patch:
+        patch.setattr(incidents, "close_ended", lambda _: 1 / 0)
+        with sender.sending():
+            wait_until(lambda: not sender._thread.is_alive())
+            patch.undo()
+            sender.keep_going()
+            assert sender._thread.is_alive()
+
+
+@pytest.mark.django_db
+def test_a_database_that_cannot_be_used_is_said_once_and_survived(monkeypatch, caplog):
+    sender = Notifier()
+
+    def broken(at):
+        raise OperationalError("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(notifier, "close_old_connections", lambda: None)
+        patch.setattr(incidents, "close_ended", broken)
+        sender.turn()
+        sender.turn()
+    assert sender.problem == "webhooks are not sent to (OperationalError)"
+    assert [record.getMessage() for record in caplog.records] == ["agent: webhooks are not sent to (OperationalError)"]
+    sender.turn()
+    assert sender.problem == ""
+
+
+@pytest.mark.django_db
+def test_secrets_of_webhooks_are_sealed_anew_when_keys_are_rotated(installation, settings):
+    settings.GATEWALL_DATA_KEYS = installation.data
+    webhook, _ = services.create_webhook(actor="alice", name="pager", url="https://receiver.example/")
+    services.rotate_secret(webhook, actor="alice")
+    before = Webhook.objects.get()
+    known = [selectors.opened(before, text) for text in (before.sealed_secret, before.sealed_previous)]
+
+    files = {name: installation.folder / file for name, file in NAMES.items()}
+    lines = key_rotation.replace_compromised(files, timezone.now())
+
+    settings.GATEWALL_DATA_KEYS = installation.data
+    after = Webhook.objects.get()
+    assert after.sealed_secret != before.sealed_secret
+    assert [selectors.opened(after, text) for text in (after.sealed_secret, after.sealed_previous)] == known
+    assert None not in known
+    assert "secrets of webhooks: 1 re-sealed" in lines
+    assert "previous secrets of webhooks: 1 re-sealed" in lines
+
+
+@pytest.mark.django_db
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_attempt_that_ends_by_a_bug_is_a_failure_and_its_webhook_is_not_busy_for_ever(monkeypatch, clock):
+    a_webhook()
+    record_event(Event(EventKind.TWO_FACTOR_RECOVERED))
+    sender = Notifier()
+    with monkeypatch.context() as patch:
+        patch.setattr(delivering, "post", lambda *_, **__: 1 / 0)
+        sender.turn()
+        sender.wait(5)
+
+    assert sender._busy == set()
+    assert outcomes() == [("two-factor.recovered", "waiting", 1, None)]
+    assert Webhook.objects.get().failure == "the attempt ended by a bug"

@@ -1,0 +1,102 @@
+"""A POST over TLS: to whom the certificate is, and to nobody else."""
+
+import socket
+import ssl
+import subprocess
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+from gatewall import posting
+from gatewall.downloads import ANYWHERE, PUBLIC
+from tests.receiver import Receiver
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A certificate for localhost that nobody signed, and its key."""
+    folder = tmp_path_factory.mktemp("tls")
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-days",
+        "2",
+    ]
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    files = ["-keyout", folder / "key.pem", "-out", folder / "cert.pem"]
+    subprocess.run([*command, *subject, *files], check=True, capture_output=True, timeout=30)
+    return folder
+
+
+@contextmanager
+def receiving_over_tls(folder):
+    receiver = Receiver()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    receiver.server.socket = context.wrap_socket(receiver.server.socket, server_side=True)
+    threading.Thread(target=receiver.server.serve_forever, args=[0.01], daemon=True).start()
+    try:
+        yield receiver, f"https://localhost:{receiver.server.server_port}/hook"
+    finally:
+        receiver.server.shutdown()
+        receiver.server.server_close()
+
+
+def post(url, reach=ANYWHERE):
+    return posting.post(url, b"{}", {"webhook-id": "msg_1"}, reach=reach, seconds=5)
+
+
+def test_a_certificate_that_is_trusted_is_spoken_to(certificate, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate / "cert.pem"))
+    with receiving_over_tls(certificate) as (receiver, url):
+        assert post(url) == posting.Posted(204)
+        assert post(url.replace("localhost", "127.0.0.1")).failure == "TLS failed (CERTIFICATE_VERIFY_FAILED)"
+
+    [(_, headers, body)] = receiver.got
+    assert (body, headers["webhook-id"]) == (b"{}", "msg_1")
+    assert headers["host"] == url.split("/")[2]
+
+
+def test_a_certificate_that_nobody_signed_is_not(certificate):
+    with receiving_over_tls(certificate) as (receiver, url):
+        assert post(url).failure == "TLS failed (CERTIFICATE_VERIFY_FAILED)"
+
+    assert receiver.got == []
+
+
+def test_a_name_that_leads_home_is_not_connected_to(monkeypatch):
+    answers = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 443)) for address in ("192.0.2.1", "10.0.0.7")]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answers)
+    monkeypatch.setattr(socket, "create_connection", lambda *_: pytest.fail("connected"))
+
+    assert post("https://rebinding.example/", PUBLIC).failure == "rebinding.example has an address that is not public"
+
+
+def test_the_address_that_was_looked_at_is_connected_to(monkeypatch):
+    looked_up, tried = [], []
+
+    def lookup(host, *arguments, **more):
+        looked_up.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("8.8.8.8", 443))]
+
+    def connect(place, *arguments):
+        tried.append(place)
+        raise OSError(111, "Connection refused")
+
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)
+    monkeypatch.setattr(socket, "create_connection", connect)
+
+    assert post("https://receiver.example/", PUBLIC).failure == "Connection refused"
+    assert (looked_up, tried) == (["receiver.example"], [("8.8.8.8", 443)])
+
+
+@pytest.mark.parametrize("url", ["https://", "https://a..b/", f"https://{'a' * 64}.example/", "https://a:70000/", "x"])
+def test_what_is_no_url_is_a_failure_and_raises_nothing(url):
+    assert post(url).failure

@@ -1,0 +1,82 @@
+"""``manage.py update_geoip`` of text ranges, as Debian's tor-geoipdb has them: an MMDB is made of them."""
+
+import stat
+
+import maxminddb
+import pytest
+from django.core.management import CommandError, call_command
+
+from gatewall.management.commands import update_geoip
+from policies import geo, services
+from tests.mmdb import write_mmdb
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def target(tmp_path):
+    return tmp_path / "geo" / "country.mmdb"
+
+
+@pytest.fixture
+def database(tmp_path):
+    """Return a good database as a file."""
+    return write_mmdb(tmp_path / "new.mmdb", {"203.0.113.0/24": {"country": {"iso_code": "NZ"}}})
+
+
+def refused(*arguments):
+    with pytest.raises(CommandError) as caught:
+        call_command("update_geoip", *map(str, arguments))
+    assert len(str(caught.value).splitlines()) == 1
+    return caught.value
+
+
+TOR = b"# of Tor\n16777216,16777471,AU\n16777472,16778239,CN\n3405803776,3405804031,DE\n"
+TOR6 = b"2001:db8::,2001:db8:ffff:ffff:ffff:ffff:ffff:ffff,FR\n"
+
+
+@pytest.fixture
+def tor(tmp_path):
+    """Return both files of tor-geoipdb."""
+    (tmp_path / "geoip").write_bytes(TOR)
+    (tmp_path / "geoip6").write_bytes(TOR6)
+    return tmp_path / "geoip", tmp_path / "geoip6"
+
+
+def test_a_gate_decides_by_text_ranges(auth, tor, target):
+    tor[0].write_bytes(TOR + b"198.51.100.0,198.51.100.255,NZ\n")
+    services.block_country(actor="alice", country_code="NZ")
+    assert auth().reason == "credential-missing"
+
+    call_command("update_geoip", *map(str, tor))
+
+    assert auth().reason == "country-blocked"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert list(target.parent.iterdir()) == [target]
+    with maxminddb.open_database(target) as reader:
+        assert reader.get("2001:db8::7") == {"country": {"iso_code": "FR"}}
+
+
+def test_without_a_name_the_files_of_debian_are_used(tor, target, monkeypatch):
+    monkeypatch.setattr(update_geoip, "_TOR", tor)
+    call_command("update_geoip")
+
+    assert geo.describe(target).kind == "Gatewall-Country-Ranges"
+
+    monkeypatch.setattr(update_geoip, "_TOR", (target.parent / "none", target.parent / "none6"))
+    assert refused().returncode == 2
+
+
+def test_text_and_a_database_do_not_mix(tor, database, target):
+    assert "MMDB file is one" in str(refused(database, tor[0]))
+    assert "more of them" in str(refused(tor[0], database))
+    assert not target.exists()
+
+
+def test_bad_ranges_leave_the_database_that_is_there(tor, database, target):
+    call_command("update_geoip", str(database))
+    tor[1].write_bytes(TOR6 + TOR6)
+
+    assert "line 2: overlaps" in str(refused(*tor))
+    assert target.read_bytes() == database.read_bytes()
+    assert list(target.parent.iterdir()) == [target]

@@ -1,0 +1,217 @@
+"""Real-life sequences: who is banned, who is not, and what is told. tests/proxies has some of them behind nginx."""
+
+from datetime import timedelta
+
+import pytest
+
+from audit.event_kinds import EventKind
+from audit.events import Event, record_event
+from audit.models import SecurityEvent
+from gatewall.clientip import UNKNOWN_CLIENT
+from gatewall.shipping.watch import probe_of
+from policies import services
+from policies.models import BlocklistEntry
+from tests.cast import MOMENT, NOW
+from tests.records import a_record
+from tests.wall import PASSWORD, a_token, a_user
+from tests.watching import CGNAT, MONITOR, SCANNER, TOLD, VISITOR, bans, events, noticed, scan, sign_in
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_page_with_forty_images_and_no_session_bans_nobody_and_is_told_to_nobody(auth, watched, waf):
+    SecurityEvent.objects.all().delete()
+    for number in range(41):
+        assert auth(x_forwarded_for=VISITOR, x_forwarded_uri=f"/image-{number}.png").reason == "credential-missing"
+
+    watched.look()
+
+    assert (bans(), events(), noticed()) == ([], [], [])
+
+
+def test_a_page_of_a_host_that_is_not_registered_bans_nobody(auth, watched, alice):
+    services.register_domain(actor="alice", name="other.example", access="authenticated")
+    SecurityEvent.objects.all().delete()
+    for number in range(41):
+        assert auth(x_forwarded_for=VISITOR, x_forwarded_uri=f"/{number}.png").reason == "host-not-authorized"
+
+    watched.look()
+
+    assert (bans(), events(), noticed()) == ([], [("request.blocked", VISITOR, 41)], [])
+
+
+def test_a_wrong_rule_that_refuses_every_image_bans_nobody(auth, watched):
+    services.create_waf_rule(actor="alice", name="wrong", pattern="png")
+    for number in range(41):
+        assert auth(x_forwarded_for=VISITOR, x_forwarded_uri=f"/{number}.png").reason == "waf-rule"
+
+    watched.look()
+
+    assert (bans(), events(*TOLD), noticed()) == ([], [], [])
+
+
+def test_a_client_that_is_blocked_already_is_no_signal(auth, watched, waf):
+    services.block_network(actor="alice", network=SCANNER)
+
+    assert set(scan(auth, SCANNER)) == {403}
+    watched.look()
+
+    assert (bans(), events(*TOLD), noticed()) == ([], [], [])
+
+
+def test_a_scanner_is_banned_once_until_the_ban_is_over(auth, watched, waf, clock):
+    SecurityEvent.objects.all().delete()
+    scan(auth, SCANNER)
+
+    watched.look()
+
+    (entry,) = BlocklistEntry.objects.filter(source="auto-ban")
+    assert (entry.network, entry.expires_at, entry.created_by) == (SCANNER, MOMENT + timedelta(hours=1), "auto-ban")
+    assert entry.remark.startswith("rule-probing: ")
+    assert [kind for kind, *_ in events()] == ["request.blocked", "client.banned", "policy.changed"]
+    event = SecurityEvent.objects.get(kind="client.banned")
+    assert event.detail["network"] == SCANNER
+    assert (event.detail["entry"], event.detail["expires_at"]) == (entry.pk, "2026-03-14T10:26:53Z")
+    assert auth(x_forwarded_for=SCANNER).reason == "client-blocked"
+    assert noticed() == [("client.banned", SCANNER, 1)]
+
+    clock.shift(timedelta(hours=1, seconds=1))
+    assert auth(x_forwarded_for=SCANNER).reason == "credential-missing"
+    assert noticed() == [("client.banned", SCANNER, 1), ("client.banned.ended", SCANNER, 1)]
+
+
+def test_whoever_goes_on_after_his_ban_is_banned_again(auth, watched, waf, clock):
+    scan(auth, SCANNER)
+    watched.look()
+    clock.shift(timedelta(hours=2))
+    assert noticed()[-1] == ("client.banned.ended", SCANNER, 1)
+    scan(auth, SCANNER)
+    watched.look()
+
+    assert bans() == [SCANNER]
+    assert len(events("client.banned")) == 2
+    assert noticed() == [("client.banned", SCANNER, 1)] * 2 + [("client.banned.ended", SCANNER, 1)]
+
+
+def test_a_shared_address_with_an_attacker_and_ten_good_users_is_not_banned_and_told(auth, watched, waf):
+    for number in range(10):
+        token = a_token(a_user(f"user{number}"))
+        assert auth(x_forwarded_for=CGNAT, service_authorization=token).status == 200
+    scan(auth, CGNAT)
+
+    watched.look()
+
+    assert bans() == []
+    assert events(*TOLD) == [("client.suspected", CGNAT, events("client.suspected")[0][2])]
+    detail = SecurityEvent.objects.get(kind="client.suspected").detail
+    assert (detail["why"], detail["detector"], detail["network"]) == ("good-session", "rule-probing", CGNAT)
+    assert [(kind, client) for kind, client, _ in noticed()] == [("client.suspected", CGNAT)]
+
+
+def test_an_attacker_at_a_shared_address_is_told_once_an_hour(auth, watched, waf, clock):
+    assert auth(x_forwarded_for=CGNAT, service_authorization=a_token(a_user("user"))).status == 200
+    for _ in range(5):
+        scan(auth, CGNAT)
+        clock.shift(timedelta(minutes=1))
+        watched.look()
+
+    assert len(events("client.suspected")) == 1
+    assert [(kind, client) for kind, client, _ in noticed()] == [("client.suspected", CGNAT)]
+    clock.shift(timedelta(minutes=15))
+    told = events("client.suspected")[0][2]
+    assert [each for each in noticed() if each[0].endswith("ended")] == [("client.suspected.ended", CGNAT, told)]
+
+
+def test_a_good_session_protects_for_a_day(auth, watched, waf, clock):
+    assert sign_in(SCANNER, "bob", PASSWORD) == 401
+    a_user("bob")
+    assert sign_in(SCANNER, "bob", PASSWORD) == 200
+    clock.shift(timedelta(days=1, minutes=10))
+    scan(auth, SCANNER)
+    watched.look()
+
+    assert bans() == [SCANNER]
+
+
+def test_a_whitelisted_monitor_is_never_banned(auth, watched, waf, office):
+    services.allow_network(actor="alice", network="192.0.2.0/24", domain=office)
+    scan(auth, MONITOR, x_forwarded_host="other.example")
+
+    watched.look()
+
+    assert bans() == []
+    assert [event.detail["why"] for event in SecurityEvent.objects.filter(kind="client.suspected")] == ["allowlisted"]
+    assert [(kind, client) for kind, client, _ in noticed()] == [("client.suspected", MONITOR)]
+
+
+def test_a_whitelisted_monitor_that_is_let_in_is_not_even_told(auth, watched, waf):
+    services.allow_network(actor="alice", network=MONITOR)
+    SecurityEvent.objects.all().delete()
+
+    assert set(scan(auth, MONITOR)) == {200}
+    watched.look()
+
+    assert (bans(), events(), noticed()) == ([], [], [])
+
+
+@pytest.mark.parametrize(
+    ("client", "why"),
+    [("127.0.0.2", "loopback"), ("::1", "loopback"), (str(UNKNOWN_CLIENT), "loopback"), ("10.0.0.9", "trusted-proxy")],
+)
+def test_loopback_trusted_proxies_and_nobody_are_never_banned(watched, client, why):
+    for number in range(20):
+        path, rule = f"/{number}", {"id": number % 3, "name": "rule", "action": "block"}
+        watched.watch.saw(a_record(number, client_ip=client, path=path, rules=[rule]))
+    watched.look()
+
+    assert bans() == []
+    assert [event.detail["why"] for event in SecurityEvent.objects.filter(kind="client.suspected")] == [why]
+
+
+def test_a_subscriber_of_ipv6_is_banned_by_his_64(auth, watched, waf):
+    for number in range(4):
+        scan(auth, f"2001:db8:1:2::{number + 1}", times=1)
+
+    watched.look()
+
+    assert bans() == ["2001:db8:1:2::/64"]
+    assert auth(x_forwarded_for="2001:db8:1:2:ffff::1").reason == "client-blocked"
+    assert auth(x_forwarded_for="2001:db8:1:3::1").reason != "client-blocked"
+
+
+def test_an_allowed_neighbour_in_the_64_keeps_it_from_being_banned(auth, watched, waf):
+    services.allow_network(actor="alice", network="2001:db8:1:2::99")
+    scan(auth, "2001:db8:1:2::1")
+
+    watched.look()
+
+    assert bans() == []
+
+
+@pytest.mark.parametrize("reason", ["credential-missing", "credential-invalid", "client-blocked", "country-blocked"])
+def test_no_other_answer_is_a_signal(reason):
+    assert probe_of(a_record(1, reason=reason)) is None
+
+
+def test_a_cookie_that_trips_many_rules_at_every_image_bans_nobody(watched):
+    for number in range(41):
+        rules = [{"id": rule, "name": "rule", "action": "block"} for rule in range(8)]
+        watched.watch.saw(a_record(number, client_ip=VISITOR, path=f"/{number}.png", rules=rules))
+    watched.look()
+
+    assert (bans(), events(*TOLD), noticed()) == ([], [], [])
+
+
+def test_a_rule_that_is_only_monitored_is_no_rule_of_a_probe():
+    rules = [{"id": 1, "name": "a", "action": "monitor"}, {"id": 2, "name": "b", "action": "block"}]
+
+    assert probe_of(a_record(1, at=NOW, rules=rules)).rules == {2}
+
+
+def test_an_event_of_another_network_does_not_protect(auth, watched, waf):
+    record_event(Event(EventKind.CLIENT_BANNED, MOMENT, VISITOR))
+    record_event(Event(EventKind.LOGIN_SUCCEEDED, MOMENT, VISITOR))
+    scan(auth, SCANNER)
+    watched.look()
+
+    assert bans() == [SCANNER]

@@ -1,0 +1,257 @@
+"""Failed sign-ins, and that nobody is banned twice or for old things: what the watch of an agent makes of them."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+
+from accounts import sign_in_events
+from audit import event_selectors
+from audit.event_kinds import EventKind
+from audit.events import Event, record_event
+from audit.models import SecurityEvent
+from gatewall import system_settings
+from gatewall.detectors import Detector, Verdict
+from gatewall.shipping import watch
+from policies import banning, services
+from policies.models import BlocklistEntry
+from policies.unbanning import unban
+from tests.cast import MOMENT, an_address
+from tests.wall import PASSWORD, a_user
+from tests.watching import SCANNER, TOLD, VISITOR, bans, events, failed_at_once, noticed, scan, sign_in
+
+pytestmark = pytest.mark.django_db
+
+
+def test_brute_force_is_banned(watched):
+    a_user("bob")
+    SecurityEvent.objects.all().delete()
+
+    assert [sign_in(SCANNER, "bob") for _ in range(20)] == [401] * 10 + [429] * 10
+    watched.look()
+
+    assert bans() == [SCANNER]
+    assert events() == [
+        ("login.failed", SCANNER, 10),
+        ("login.locked", SCANNER, 10),
+        ("client.banned", SCANNER, 1),
+        ("policy.changed", None, 1),
+    ]
+    assert SecurityEvent.objects.get(kind="client.banned").detail["detector"] == "brute-force"
+    assert noticed() == [("client.banned", SCANNER, 1)]
+
+
+def test_who_forgot_his_password_is_not_banned(watched, clock):
+    a_user("bob")
+    for _ in range(9):
+        sign_in(VISITOR, "bob")
+        clock.shift(5)
+        watched.look()
+    assert sign_in(VISITOR, "bob", PASSWORD) == 200
+    watched.look()
+
+    assert (bans(), events(*TOLD), noticed()) == ([], [], [])
+
+
+def test_passwords_typed_as_names_count_as_what_they_are(watched):
+    for number in range(10):
+        sign_in(SCANNER, f"a secret {number}")
+    watched.look()
+
+    assert bans() == [SCANNER]
+    assert SecurityEvent.objects.get(kind="client.banned").detail["accounts"] == 10
+
+
+def test_a_right_password_of_no_admin_is_no_failed_sign_in(watched):
+    for number in range(25):
+        sign_in_events.failed(f"account-{number}", SCANNER, MOMENT, flow="admin-login", why="admin-required")
+    watched.look()
+
+    assert (bans(), events(*TOLD), noticed()) == ([], [], [])
+
+
+def test_an_owner_whom_the_failures_of_others_keep_out_is_not_banned(watched):
+    system_settings.change(actor="alice", login_failures_per_account=20, brute_force_failures=25)
+    a_user("bob")
+    for number in range(20):
+        sign_in(f"203.0.113.{number}", "bob")
+
+    assert [sign_in(VISITOR, "bob", PASSWORD) for _ in range(30)] == [429] * 30
+    watched.look()
+
+    assert bans() == []
+
+
+def test_an_agent_that_starts_again_bans_nobody_twice(watched, another_agent):
+    a_user("bob")
+    for _ in range(20):
+        sign_in(SCANNER, "bob")
+    watched.look()
+    another_agent.look()
+
+    assert len(events("client.banned")) == 1
+    assert bans() == [SCANNER]
+    assert noticed() == [("client.banned", SCANNER, 1)]
+
+
+def test_who_was_let_in_again_is_not_banned_for_what_he_did_before(watched, another_agent):
+    a_user("bob")
+    for _ in range(20):
+        sign_in(SCANNER, "bob")
+    watched.look()
+    unban([an_address(SCANNER)], actor="alice", at=MOMENT)
+    watched.look()
+    another_agent.look()
+
+    assert (bans(), len(events("client.banned"))) == ([], 1)
+    assert noticed() == [("client.banned", SCANNER, 1), ("client.banned.ended", SCANNER, 1)]
+
+
+def test_nobody_is_banned_for_what_was_shipped_after_a_long_outage(auth, watched, waf, clock):
+    scan(auth, SCANNER)
+    clock.shift(timedelta(hours=3))
+    watched.look()
+
+    assert bans() == []
+    assert [event.detail["why"] for event in SecurityEvent.objects.filter(kind="client.suspected")] == ["too-late"]
+
+
+def test_in_monitor_mode_nobody_is_banned_and_everybody_told(auth, watched, waf):
+    system_settings.change(actor="alice", auto_ban_mode="monitor")
+    scan(auth, SCANNER)
+    watched.look()
+
+    assert bans() == []
+    assert [event.detail["why"] for event in SecurityEvent.objects.filter(kind="client.suspected")] == ["monitor"]
+
+
+def test_switched_off_detectors_do_nothing(auth, watched, waf):
+    system_settings.change(actor="alice", auto_ban_mode="off")
+    scan(auth, SCANNER)
+    watched.look()
+
+    assert (bans(), events(*TOLD), noticed()) == ([], [], [])
+
+
+def test_settings_say_what_is_enough_and_for_how_long(watched):
+    system_settings.change(actor="alice", brute_force_failures=5, auto_ban_minutes=3)
+    a_user("bob")
+    for _ in range(5):
+        sign_in(SCANNER, "bob")
+    watched.look()
+
+    assert BlocklistEntry.objects.get(network=SCANNER).expires_at == MOMENT + timedelta(minutes=3)
+
+
+def test_bans_that_are_long_over_are_deleted_and_no_others(clock):
+    services.block_network(actor="alice", network="192.0.2.9", expires_at=MOMENT + timedelta(hours=1))
+    for network in ("192.0.2.1", "192.0.2.2"):
+        hours = 1 if network.endswith("1") else 40
+        until = MOMENT + timedelta(hours=hours)
+        services.block_network(actor="auto-ban", network=network, source="auto-ban", expires_at=until)
+    clock.shift(timedelta(hours=26))
+
+    assert [banning.prune(MOMENT + timedelta(hours=26)) for _ in range(2)] == [1, 0]
+    assert sorted(BlocklistEntry.objects.values_list("network", flat=True)) == ["192.0.2.2", "192.0.2.9"]
+
+
+def test_a_clock_that_is_set_back_counts_no_failure_twice(watched, clock):
+    a_user("bob")
+    for _ in range(9):
+        sign_in(SCANNER, "bob")
+    watched.look()
+    for _ in range(4):
+        clock.shift(timedelta(minutes=5))
+        watched.look()
+    clock.shift(-timedelta(minutes=20))
+    for _ in range(3):
+        watched.look()
+        clock.shift(2)
+
+    assert (bans(), watched.watch._verdicts) == ([], [])
+
+
+def test_of_failed_sign_ins_no_more_are_read_than_fit(watched, monkeypatch):
+    monkeypatch.setattr(event_selectors, "MOST_ROWS", 5)
+    failed_at_once([(SCANNER, f"name-{number}") for number in range(3)])
+    failed_at_once([(f"203.0.113.{number}", "bob") for number in range(8)])
+
+    assert len(event_selectors.failed_sign_ins(MOMENT - timedelta(days=1))) == 5
+    for _ in range(3):
+        watched.look()
+    assert len(watched.watch._counted) == 5
+
+
+def test_of_many_verdicts_some_wait_for_the_next_turn(watched, clock, monkeypatch):
+    monkeypatch.setattr(watch, "_VERDICTS_AT_ONCE", 2)
+    system_settings.change(actor="alice", brute_force_failures=5)
+    a_user("bob")
+    failed_at_once([(f"203.0.113.{number}", "bob") for number in range(3) for _ in range(5)])
+
+    numbers = []
+    for _ in range(3):
+        watched.look()
+        clock.shift(2)
+        numbers.append(len(bans()))
+
+    assert numbers == [2, 3, 3]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_agents_that_find_an_attack_at_once_tell_it_once():
+    verdict = Verdict(Detector.DISTRIBUTED_STUFFING, None, None, MOMENT.timestamp(), MOMENT.timestamp(), {})
+
+    def tell(_):
+        try:
+            watch._tell_attack(verdict)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as agents:
+        list(agents.map(tell, range(16)))
+
+    assert len(events("attack.detected")) == 1
+
+
+def test_what_was_told_before_the_clock_was_set_back_does_not_keep_it_from_being_told(watched, another_agent, clock):
+    a_user("bob")
+    attack = [(f"203.0.113.{number}", f"account{number}") for number in range(150)]
+    clock.shift(timedelta(days=2))
+    ahead = MOMENT + timedelta(days=2)
+    record_event(Event(EventKind.CLIENT_BANNED, ahead, SCANNER))
+    record_event(Event(EventKind.ATTACK_DETECTED, ahead))
+    clock.shift(-timedelta(days=2))
+
+    failed_at_once(attack)
+    for _ in range(20):
+        sign_in(SCANNER, "bob")
+    watched.look()
+    another_agent.look()
+
+    assert (bans(), len(events("client.banned")), len(events("attack.detected"))) == ([SCANNER], 2, 2)
+
+
+def test_a_ban_of_before_the_clock_was_set_back_is_lifted(clock):
+    for days, network in ((2, "192.0.2.1"), (0, "192.0.2.2")):
+        clock.shift(timedelta(days=days))
+        services.block_network(
+            actor="auto-ban", network=network, source="auto-ban", expires_at=MOMENT + timedelta(days=days, hours=1)
+        )
+        clock.shift(-timedelta(days=days))
+
+    assert banning.prune(MOMENT) == 1
+    assert bans() == ["192.0.2.2"]
+
+
+def test_sign_ins_that_failed_while_a_long_spool_was_shipped_count(watched, clock):
+    a_user("bob")
+    watched.look()
+    clock.shift(10)
+    assert [sign_in(SCANNER, "bob") for _ in range(20)] == [401] * 10 + [429] * 10
+    clock.shift(timedelta(minutes=8))
+    watched.look()
+    watched.look()
+
+    assert bans() == [SCANNER]
+    assert events("client.banned") == [("client.banned", SCANNER, 1)]

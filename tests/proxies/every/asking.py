@@ -1,0 +1,122 @@
+"""Asks a proxy as a visitor does, and says what the gate was told and the site was sent."""
+
+import http.client
+import socket
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tests.processes import PATIENCE, Answer
+from tests.upstream import Upstream
+
+SITE = b"site"
+"""The body of every answer of the site."""
+PUBLIC, UNKNOWN = "public.example", "unknown.example"
+"""A site that everybody may see, and one that the gate does not know."""
+WEBSOCKET = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    "Sec-WebSocket-Version": "13",
+}
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+END_OF_BOTH = 5
+"""The flags of a HEADERS frame behind which nothing comes, RFC 9113 section 6.2."""
+
+
+class Told(NamedTuple):
+    """A request, as the gate was told of it or as the site got it."""
+
+    method: str
+    host: str
+    uri: str
+
+
+@dataclass(frozen=True)
+class Front:
+    """A running proxy of this kind, with the site behind it; `gate` is there where a stub stands for the gate."""
+
+    kind: str
+    port: int
+    site: Upstream
+    gate: Upstream | None = None
+
+    def told(self) -> Told:
+        """What the gate was told in the newest question."""
+        assert self.gate, "before the real gate nobody keeps the questions"
+        line, headers = self.gate.requests[-1]
+        if self.kind == "Envoy":
+            method, target, _ = line.split(" ")
+            assert target.startswith("/wall/auth/envoy/"), target
+            return Told(method, headers["Host"], target.removeprefix("/wall/auth/envoy"))
+        assert line.split()[1].removesuffix("?") == ("/wall/auth" if self.kind == "nginx" else "/wall/auth/forward"), (
+            line
+        )
+        return Told(headers["X-Forwarded-Method"], headers["X-Forwarded-Host"], headers["X-Forwarded-Uri"])
+
+    def served(self) -> Told:
+        """The newest request that the site got."""
+        line, headers = self.site.requests[-1]
+        method, rest = line.split(" ", 1)
+        return Told(method, headers["Host"], rest.rpartition(" ")[0])
+
+
+def raw(port: int, head: bytes, lines: Sequence[bytes] = (), body: bytes = b"") -> Answer:
+    """Send a request line and header lines as they are; a proxy that hangs up has answered 0."""
+    data = b"\r\n".join([head, *lines, b"Connection: close", b"", b""]) + body
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        with suppress(ConnectionError):
+            connection.sendall(data)
+        response = http.client.HTTPResponse(connection, method=head.partition(b" ")[0].decode("latin-1"))
+        try:
+            response.begin()
+            return Answer(response.status, response.headers, response.read())
+        except (ConnectionError, http.client.BadStatusLine):
+            return Answer(0, http.client.HTTPMessage(), b"")
+
+
+def http2(port: int, host: str, path: str, *headers: tuple[str, str]) -> bool:
+    """Send a GET over HTTP/2 and wait for the head of the answer; False if it is refused, or not spoken here."""
+    fields = [(":method", "GET"), (":scheme", "http"), (":authority", host), (":path", path), *headers]
+    # RFC 7541 section 6.2.2: fields as they are, names and values shorter than 127 bytes.
+    block = b"".join(b"\0" + b"".join(bytes([len(text)]) + text.encode() for text in field) for field in fields)
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection, suppress(ConnectionError):
+        connection.sendall(PREFACE + _frame(4, 0, 0) + _frame(1, END_OF_BOTH, 1, block))
+        stream = connection.makefile("rb")
+        while len(head := stream.read(9)) == 9 and not head.startswith(b"HTTP/"):
+            stream.read(int.from_bytes(head[:3], "big"))
+            if head[3] in {1, 3, 7}:  # HEADERS, RST_STREAM, GOAWAY
+                return head[3] == 1
+    return False
+
+
+def _frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+
+
+def lines_of(port: int, headers: dict[str, str]) -> list[bytes]:
+    """Header lines with the host of a proxy on this port; text stands for bytes (latin-1)."""
+    return [f"{name}: {value}".encode("latin-1") for name, value in ({"Host": f"127.0.0.1:{port}"} | headers).items()]
+
+
+def shake_hands(port: int, headers: dict[str, str]) -> tuple[int, bytes]:
+    """Open a WebSocket and say hello: the status, and what came back over it."""
+    lines = lines_of(port, WEBSOCKET | headers)
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        connection.sendall(b"\r\n".join([b"GET /socket HTTP/1.1", *lines, b"", b""]))
+        stream = connection.makefile("rb")
+        status = int(stream.readline().split()[1])
+        http.client.parse_headers(stream)
+        if status != 101:
+            return status, b""
+        connection.sendall(b"hello")
+        return status, stream.read(5)
+
+
+def reached(front: Front, target: str, method: str = "GET", **headers: str) -> tuple[int, bool]:
+    """Send a request line as it is; the status, and whether the site got it."""
+    before = len(front.site.requests)
+    answer = raw(front.port, f"{method} {target} HTTP/1.1".encode("latin-1"), lines_of(front.port, headers))
+    return answer.status, len(front.site.requests) > before

@@ -1,0 +1,86 @@
+"""Each proxy twice, started once for all tests: before the real gate, and before a stub that answers as it is told."""
+
+from contextlib import ExitStack
+
+import pytest
+
+from gatewall.operations.launcher import free_port
+from tests.processes import agent, api, control_plane, data_plane, prepare, request, sign_in, wait_until
+from tests.proxies.conftest import LET_IN
+from tests.proxies.every.asking import Front
+from tests.proxies.every.kinds import KINDS, Behind
+from tests.upstream import Upstream
+
+IDENTITY = {
+    "Remote-User": "admin",
+    "Remote-Email": "admin@office.example",
+    "Remote-Groups": "admins",
+    "X-Gatewall-Subject-Kind": "user",
+    "X-Gatewall-Decision-Id": "the-id",
+}
+
+
+class Fronts:
+    """Proxies of every kind before one gate, each started when it is asked for."""
+
+    def __init__(self, stack, folders, behind, site, gate=None):
+        self.behind, self.site, self.gate = behind, site, gate
+        self._stack, self._folders, self._started = stack, folders, {}
+
+    def __getitem__(self, kind):
+        if kind not in self._started:
+            port = self._stack.enter_context(KINDS[kind].start(self._folders.mktemp(kind), self.behind))
+            self._started[kind] = Front(kind, port, self.site, self.gate)
+        return self._started[kind]
+
+
+@pytest.fixture(scope="session")
+def wall(tmp_path_factory):
+    """Return proxies before the real gate, which refuses hosts it does not know."""
+    home, control, auth = tmp_path_factory.mktemp("home"), free_port(), free_port()
+    prepare(home)
+    with ExitStack() as stack:
+        stack.enter_context(agent(home))
+        stack.enter_context(control_plane(home, control, GATEWALL_WORKERS="1"))
+        stack.enter_context(data_plane(home, auth))
+        api(control, "/authorized-domains", name="public.example", access="public")
+        api(control, "/ip-white-list", ip=LET_IN)
+        site = stack.enter_context(Upstream())
+        yield Fronts(stack, tmp_path_factory, Behind(auth, control, site.port), site)
+
+
+@pytest.fixture(scope="session")
+def stubs(tmp_path_factory):
+    """Return proxies before a stub of the gate."""
+    with ExitStack() as stack:
+        gate, site = stack.enter_context(Upstream()), stack.enter_context(Upstream())
+        gate.headers = IDENTITY
+        yield Fronts(stack, tmp_path_factory, Behind(gate.port, gate.port, site.port), site, gate)
+
+
+@pytest.fixture(params=KINDS)
+def front(request, wall):
+    """Return each proxy in turn, before the real gate."""
+    return wall[request.param]
+
+
+@pytest.fixture(params=KINDS)
+def stub(request, stubs):
+    """Return each proxy in turn, before a stub of the gate that says yes until it is told otherwise."""
+    yield stubs[request.param]
+    stubs.gate.status, stubs.gate.headers = 200, IDENTITY
+
+
+@pytest.fixture(scope="session")
+def cookie(wall):
+    """Return the cookie of the first admin."""
+    return sign_in(wall["nginx"].port)
+
+
+@pytest.fixture(scope="session")
+def git_token(wall):
+    """Return a git token of the first admin, once it opens the gate."""
+    token = api(wall.behind.control, "/users/1/git-tokens", name="laptop")["token"]
+    port = wall["nginx"].port
+    wait_until(lambda: request(port, "/", {"Service-Git-Token": f"admin:{token}"}).status == 200, what="the token")
+    return token

@@ -1,0 +1,147 @@
+"""The table of checks in docs/proxies/README.md: `python -m tests.proxies.every.table` runs the suite and writes it."""
+
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Iterable, Mapping
+
+import pytest
+
+from tests.processes import BASE
+from tests.proxies.every.kinds import KINDS
+
+MODULES = ("visitors", "told", "closed", "history", "lines")
+TITLES = {
+    "visitors": "What a visitor gets, and the site of him",
+    "told": "What the gate is told",
+    "closed": "Closed unless the gate says 200",
+    "history": "What broke gateways like this one: headers, cookies, connections",
+    "lines": "What broke gateways like this one: paths, hosts, request lines",
+}
+PAGE = BASE / "docs" / "proxies" / "README.md"
+BEGIN, END = "<!-- table: python -m tests.proxies.every.table -->\n", "<!-- end of the table -->\n"
+EACH_PROXY = {"front", "stub", "kind"}
+"""The parameters that stand for a proxy."""
+RAW = (
+    "Always the same for both. Not as it came: Traefik resolves `//` and dot segments and spells percent-encoding its"
+    " own way; Caddy percent-encodes what should be; raw bytes over 0x7F are 400 in HAProxy and Envoy, `%zz` in nginx,"
+    " Caddy and Traefik, `%00` in nginx."
+)
+NOTES: Mapping[str, tuple[tuple[str, ...], str, str]] = {
+    "test_attack_in_a_body_is_refused_before_the_site_sees_it": (
+        ("nginx", "Caddy", "HAProxy"),
+        "no",
+        "The sample shows the gate no body: the request is judged without it.",
+    ),
+    "test_upload_arrives_whole_unless_the_firewall_is_to_see_more_than_it_can": (
+        ("Traefik", "Envoy"),
+        "no",
+        "A body over 64 KiB is refused, unless `protocol-not-inspected` is told otherwise ([waf.md](../waf.md)).",
+    ),
+    "test_site_learns_who_it_is_and_the_visitor_the_id": (
+        ("Traefik",),
+        "partly",
+        "The site gets the id; on a 200 the visitor does not.",
+    ),
+    "test_uri_arrives_raw_at_gate_and_site": (
+        tuple(KINDS),
+        "partly",
+        RAW,
+    ),
+    "test_host_and_port_arrive_raw_at_gate_and_site": (
+        ("nginx",),
+        "partly",
+        "In lower case, for the gate and the site.",
+    ),
+    "test_header_value_that_is_not_ascii_arrives_as_its_bytes": (
+        ("Envoy",),
+        "partly",
+        "The gate sees `!` for bytes that are no UTF-8; the site sees the bytes.",
+    ),
+}
+"""The checks that come out otherwise with some proxies, what the table says then, and why; the tests hold it."""
+
+Outcomes = Mapping[tuple[str, str], bool]
+
+
+def checks() -> dict[str, list[str]]:
+    """The names of the tests that every proxy goes through, by the last word of their module."""
+    found = {}
+    for word in MODULES:
+        module = importlib.import_module(f"tests.proxies.every.test_{word}")
+        found[word] = [
+            name
+            for name, function in vars(module).items()
+            if name.startswith("test_") and EACH_PROXY & set(inspect.signature(function).parameters)
+        ]
+    return found
+
+
+def in_words(name: str) -> str:
+    """The name of a test as a sentence, advisories as they are written."""
+    words = name.removeprefix("test_").replace("_", " ")
+    words = re.sub(r"\bcve (\d{4}) (\d+)\b", r"CVE-\1-\2", words)
+    words = re.sub(r"\bghsa (\w{4})\b", r"GHSA-\1", words)
+    return words[0].upper() + words[1:]
+
+
+def all_passed() -> dict[tuple[str, str], bool]:
+    return {(name, kind): True for names in checks().values() for name in names for kind in KINDS}
+
+
+def rendered(outcomes: Outcomes) -> str:
+    """The table in Markdown."""
+    lines, notes = [], []
+    for word, names in checks().items():
+        lines += ["", f"| {TITLES[word]} | {' | '.join(KINDS)} |", "|---|" + "---|" * len(KINDS)]
+        for name in names:
+            noted, mark, text = NOTES.get(name, ((), "yes", ""))
+            if noted:
+                notes.append(text)
+            marks = {kind: f"{mark} ({len(notes)})" for kind in noted}
+            cells = [cell(outcomes.get((name, kind)), marks.get(kind, "yes")) for kind in KINDS]
+            lines.append(f"| {in_words(name)} | {' | '.join(cells)} |")
+    lines += ["", *(f"{number}. {text}" for number, text in enumerate(notes, 1))]
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+def cell(passed: bool | None, mark: str) -> str:
+    return {None: "-", True: mark, False: "**FAILED**"}[passed]
+
+
+def gathered(reports: Iterable[pytest.TestReport]) -> dict[tuple[str, str], bool]:
+    """What came of each check with each proxy: true if all its cases passed."""
+    found: dict[tuple[str, str], bool] = {}
+    for report in reports:
+        told = dict(report.user_properties)
+        if "proxy" in told and (report.when == "call" or report.failed):
+            key = str(told["check"]), str(told["proxy"])
+            found[key] = found.get(key, True) and report.passed
+    return found
+
+
+class Gathering:
+    """A plugin of pytest that keeps every report."""
+
+    def __init__(self) -> None:
+        self.reports: list[pytest.TestReport] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.reports.append(report)
+
+
+def main() -> int:
+    """Run the suite, print the table, and write it into the page if everything passed."""
+    gathering = Gathering()
+    code = pytest.main(["-q", str(BASE / "tests" / "proxies" / "every")], plugins=[gathering])
+    outcomes = gathered(gathering.reports)
+    sys.stdout.write(rendered(outcomes))
+    if code == 0:
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+        PAGE.write_text(before + BEGIN + rendered(outcomes) + END + rest.partition(END)[2], encoding="utf-8")
+    return int(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""A receiver of webhooks on loopback, good or bad, and what sends to it."""
+
+import base64
+import hmac
+import json
+import threading
+import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from gatewall.shipping.notifier import Notifier
+from webhooks import services
+from webhooks.models import Delivery
+
+
+class Receiver:
+    """Answers with ``status``, or as ``answer`` (a function that is handed the request) does; keeps what it got."""
+
+    def __init__(self, status=204, headers=None, answer=None):
+        self.status, self.headers, self.answer = status, headers or {}, answer
+        self.got = []
+        self.over = threading.Event()
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                receiver.got.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+                if receiver.answer:
+                    receiver.answer(self, receiver.over)
+                    return
+                self.send_response(receiver.status)
+                for name, value in {"Content-Length": "0", **receiver.headers}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+
+            def log_message(self, *arguments):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
+
+    @property
+    def types(self):
+        """The types of what it got."""
+        return [json.loads(body)["type"] for _, _, body in self.got]
+
+
+@contextmanager
+def receiving(**how):
+    """Give a receiver for as long as the block."""
+    receiver = Receiver(**how)
+    threading.Thread(target=receiver.server.serve_forever, args=[0.01], daemon=True).start()
+    try:
+        yield receiver
+    finally:
+        receiver.over.set()
+        receiver.server.shutdown()
+        receiver.server.server_close()
+
+
+def a_webhook(url="https://receiver.example/hook", **values):
+    """Create a webhook; its row. One at a receiver of ours needs ``allow_private``."""
+    values = {"name": "pager", "allow_private": url.startswith("http:"), **values}
+    return services.create_webhook(actor="alice", url=url, **values)[0]
+
+
+def is_signed(secret, headers, body):
+    """True if one of the signatures is that of the secret, as the specification says."""
+    key = base64.b64decode(secret.removeprefix("whsec_"))
+    signed = b".".join([headers["webhook-id"].encode(), headers["webhook-timestamp"].encode(), body])
+    wanted = "v1," + base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
+    return wanted in headers["webhook-signature"].split()
+
+
+def send_due(notifier=None, *, seconds=5.0):
+    """Have an agent send what is due, until nothing is under way or due any more."""
+    notifier = notifier or Notifier()
+    until = time.monotonic() + seconds
+    notifier.turn()
+    while notifier._busy and time.monotonic() < until:
+        notifier.wait(0.2)
+        notifier.turn()
+
+
+def outcomes():
+    """What became of each delivery, in the order in which they were made: type, status, attempts, answer."""
+    rows = Delivery.objects.select_related("notice").order_by("id")
+    return [(row.notice.type, row.status, row.attempts, row.response_status) for row in rows]

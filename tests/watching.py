@@ -1,0 +1,81 @@
+"""An agent's watch in this process: what the gate answered is shipped, and whom the detectors find is banned."""
+
+import pytest
+from django.utils import timezone
+
+from accounts import sign_in_events
+from audit import ingest
+from audit.events import Tally, count_events
+from audit.models import SecurityEvent
+from gatewall.clientip import TrustedProxies
+from gatewall.shipping.watch import Watch
+from policies.models import BlocklistEntry
+from tests.wall import Api
+from webhooks import incidents, notices
+from webhooks.models import Notice
+
+PROXY = "127.0.0.1"
+TRUSTED = TrustedProxies.parse([PROXY, "10.0.0.0/24"])
+
+VISITOR, SCANNER, CGNAT, MONITOR = "198.51.100.20", "203.0.113.66", "100.64.7.7", "192.0.2.53"
+SCAN = (
+    *("/.git/config", "/.env", "/../../etc/passwd", "/?id=1%27%20UNION%20SELECT%20password%20FROM%20users--"),
+    *("/wp-config.php", "/?q=%3Cscript%3Ealert(1)%3C/script%3E", "/?x=;cat%20/etc/passwd", "/.svn/entries"),
+    *("/?u=http://169.254.169.254/latest/meta-data/", "/phpmyadmin/", "/.aws/credentials", "/backup.sql", "/.htpasswd"),
+)
+TOLD = ("client.banned", "client.suspected", "attack.detected")
+
+
+class Watched:
+    """Drives one agent's watch over the spool of a folder."""
+
+    def __init__(self, spool) -> None:
+        self.spool = spool
+        self.watch = Watch(TRUSTED)
+
+    def look(self) -> None:
+        """Ship what is there, and take a turn."""
+        ingest.ship(self.spool, saw=self.watch.saw)
+        self.watch.turn(timezone.now())
+
+
+def bans():
+    """The networks that are banned."""
+    return sorted(BlocklistEntry.objects.filter(source="auto-ban").values_list("network", flat=True))
+
+
+def events(*kinds):
+    """The events of these kinds, or of all but what making the cast left, as kind and how often."""
+    rows = SecurityEvent.objects.order_by("id")
+    rows = rows.filter(kind__in=kinds) if kinds else rows
+    return [(row.kind, row.client_ip, row.count) for row in rows]
+
+
+def noticed():
+    """The notices so far, of what has begun and what has ended: type, client, and of how many events."""
+    incidents.close_ended(timezone.now())
+    rows = Notice.objects.order_by("created_at", "type")
+    said = [(row.type, notices.data_of(row.body)) for row in rows]
+    return sorted(((kind, data["client_ip"], data["count"]) for kind, data in said), key=str)
+
+
+def sign_in(client, username, password="wrong"):
+    """Try to sign in from an address, through the proxy; the status."""
+    body = {"username": username, "password": password}
+    return Api().post("/login", body, REMOTE_ADDR=PROXY, HTTP_X_FORWARDED_FOR=client).status_code
+
+
+def scan(auth, client, times=4, **headers):
+    """Look for what is not to be found; the statuses."""
+    paths = [path if not number else f"/{number}{path}" for number in range(times) for path in SCAN]
+    return [auth(x_forwarded_for=client, x_forwarded_uri=path, **headers).status for path in paths]
+
+
+def failed_at_once(attempts):
+    """What ``sign_in_events.failed()`` leaves of failed sign-ins, address and name, in a fraction of the statements."""
+    tallies = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sign_in_events, "count_event", lambda *event, mark: tallies.append(Tally(*event, mark=mark)))
+        for address, name in attempts:
+            sign_in_events.failed(name, address, timezone.now(), flow="login")
+    count_events(tallies)

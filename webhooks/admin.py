@@ -1,0 +1,144 @@
+"""Webhooks in the Django admin, and what was sent to them. A secret is shown once, when it is made."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+
+from audit.event_kinds import EventKind
+from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor
+from gatewall.refusals import Refusal
+from webhooks import services
+from webhooks.models import Delivery, Webhook
+
+_BECAME = ("created_at", "created_by", "previous_until", "failing_since", "succeeded_at", "failure", "left_out")
+
+
+class WebhookForm(ServiceForm):
+    kinds = forms.MultipleChoiceField(
+        choices=[(kind.value, kind.value) for kind in EventKind],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="none: all kinds",
+    )
+
+
+@admin.register(Webhook)
+class WebhookAdmin(ServiceAdmin):
+    form = WebhookForm
+    list_display = ("name", "url", "least_severity", "enabled", "failing_since", "succeeded_at", "left_out")
+    list_filter = ("enabled", "least_severity")
+    search_fields = ("name", "url", "remark")
+    readonly_fields = _BECAME
+    fields = ("name", "url", "kinds", "least_severity", "enabled", "allow_private", "remark", *readonly_fields)
+    actions = ("send_test", "rotate_secret")
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+        return "sealed" not in lookup and super().lookup_allowed(lookup, value, request)
+
+    def create_row(self, request: HttpRequest, **values: Any) -> Webhook:
+        webhook, request.issued = services.create_webhook(actor=actor(request), **values)  # type: ignore[attr-defined]
+        return webhook
+
+    def change_row(self, request: HttpRequest, row: Webhook, **values: Any) -> None:
+        services.change_webhook(row, actor=actor(request), **values)
+
+    def delete_row(self, request: HttpRequest, row: Webhook) -> None:
+        services.delete_webhook(row, actor=actor(request))
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Let the outbox go with its webhook, although nobody deletes from it."""
+        to_delete, counts, forbidden, protected = super().get_deleted_objects(objs, request)
+        return to_delete, counts, forbidden - {Delivery._meta.verbose_name}, protected  # noqa: SLF001 - Django's documented API
+
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+        return self._shown_once(request, obj, request.issued, f"{obj} was created")  # type: ignore[attr-defined]
+
+    @admin.action(description="Send a test")
+    def send_test(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> None:
+        """Put a test into the outbox of each."""
+        for webhook in queryset:
+            try:
+                services.send_test(webhook, actor=actor(request))
+            except Refusal as refusal:
+                self.message_user(request, f"Not to {webhook}: {refusal}", messages.ERROR)
+            else:
+                self.message_user(request, f"A test is on its way to {webhook}", messages.SUCCESS)
+
+    @admin.action(description="Make a new secret (choose one webhook)")
+    def rotate_secret(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> HttpResponse | None:
+        """Give the one that was chosen a new secret, and show it."""
+        chosen = list(queryset[:2])
+        if len(chosen) != 1:
+            self.message_user(request, "Choose one webhook: its secret is shown once.", messages.ERROR)
+            return None
+        webhook, secret = services.rotate_secret(chosen[0], actor=actor(request))
+        return self._shown_once(request, webhook, secret, f"{webhook} has a new secret")
+
+    def _shown_once(self, request: HttpRequest, webhook: Webhook, secret: str, title: str) -> HttpResponse:
+        # No redirect: a message that waits for the next page is kept in a cookie or a row meanwhile.
+        self.message_user(request, f"The secret is {secret}", messages.SUCCESS)
+        self.message_user(request, "It is shown this once. Copy it now.", messages.WARNING)
+        context = {**self.admin_site.each_context(request), "opts": self.opts, "object": webhook, "title": title}
+        return TemplateResponse(request, "admin/webhooks/secret.html", context)
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(admin.ModelAdmin):
+    list_display = ("created_at", "webhook", "type", "status", "attempts", "next_at", "response_status", "failure")
+    list_filter = ("status", "webhook")
+    list_select_related = ("webhook", "notice")
+    ordering = ("-id",)
+    show_full_result_count = False
+    list_per_page = 50
+    fields = (
+        *("webhook", "type", "message_id", "status", "created_at", "attempts", "tried_at", "next_at"),
+        *("response_status", "failure", "body"),
+    )
+    readonly_fields = fields
+    actions = ("send_again",)
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+        """Refuse to filter by what is never shown."""
+        return "sealed" not in lookup and super().lookup_allowed(lookup, value, request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Notices are made of events alone."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """What was sent was sent."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Time deletes them, or their webhook."""
+        return False
+
+    @admin.display(description="type")
+    def type(self, delivery: Delivery) -> str:
+        """The type of the notice."""
+        return delivery.notice.type
+
+    @admin.display(description="webhook-id")
+    def message_id(self, delivery: Delivery) -> str:
+        """The id of the message."""
+        return delivery.notice.message_id
+
+    @admin.display(description="body")
+    def body(self, delivery: Delivery) -> str:
+        """What is sent."""
+        return delivery.notice.body
+
+    @admin.action(description="Send again")
+    def send_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
+        """Send what was chosen once more."""
+        for delivery in queryset:
+            try:
+                services.resend(delivery)
+            except Refusal as refusal:
+                self.message_user(request, f"Not sent again: {refusal}", messages.ERROR)
+            else:
+                self.message_user(request, f"Sent again: {delivery.notice.type}", messages.SUCCESS)

@@ -1,0 +1,14 @@
+from django.apps import AppConfig
+from django.utils.module_loading import import_string
+
+
+class WebhooksConfig(AppConfig):
+    name = "webhooks"
+    verbose_name = "Webhooks"
+    witness = "webhooks.incidents.witness"
+
+    def ready(self) -> None:
+        """Have every event made into notices; by name, because events must not know webhooks."""
+        from audit import events  # noqa: PLC0415 - its models are not loaded before
+
+        events.tell_within(import_string(self.witness))

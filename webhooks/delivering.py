@@ -1,0 +1,45 @@
+"""Tries what is due, and notes what became of it."""
+
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from gatewall.posting import Posted, post
+from webhooks import outbox, services, signing
+from webhooks.models import Webhook
+from webhooks.outbox import Claimed
+
+SECONDS = 10.0
+"""How long an attempt may take."""
+DISABLED_AFTER = timedelta(days=3)
+"""Of nothing but failures."""
+_GONE = 410
+_USER_AGENT = "Gatewall-Webhooks/1"
+
+
+def attempt(claimed: Claimed) -> Posted:
+    """Send what was claimed and return what became of it. Uses no database, so that it may take its time."""
+    if not claimed.keys:
+        return Posted(failure="the secret cannot be opened: GATEWALL_DATA_KEYS lacks its key")
+    now = int(timezone.now().timestamp())
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": _USER_AGENT,
+        **signing.headers(claimed.message_id, now, claimed.body, claimed.keys),
+    }
+    reach = services.reach_of(allow_private=claimed.allow_private)
+    return post(claimed.url, claimed.body, headers, reach=reach, seconds=SECONDS)
+
+
+def settle(claimed: Claimed, posted: Posted, at: datetime) -> None:
+    """Note what became of an attempt. A webhook that is gone, or fails for days, is switched off."""
+    if posted.is_taken and posted.status is not None:
+        outbox.note_delivered(claimed, posted.status, at)
+        return
+    is_gone = posted.status == _GONE
+    failure = posted.failure or f"the answer was {posted.status}"
+    outbox.note_failed(claimed, posted.status, failure, at, is_final=is_gone)
+    if is_gone:
+        services.switch_off(claimed.webhook_id, why="gone")
+    elif Webhook.objects.filter(pk=claimed.webhook_id, failing_since__lte=at - DISABLED_AFTER).exists():
+        services.switch_off(claimed.webhook_id, why="failing")

@@ -1,0 +1,248 @@
+"""Makes incidents of events, and notices of incidents: one when it begins, one when it ends.
+
+An incident is the events of one kind about one client (an IPv6 /64), account or host that come one after
+the other. Bans while many accounts are under attack are one incident, whoever is banned. Some kinds are what
+somebody did (``SINGLE``): each such event is a notice of its own.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+
+from audit.event_kinds import EventKind
+from audit.events import Event, Tally
+from audit.models import SecurityEvent
+from gatewall import system_settings
+from gatewall.detectors import Detector, network_of
+from gatewall.engine.addresses import canonical_text, parse_address
+from policies import selectors as policies
+from webhooks import notices, outbox, selectors
+from webhooks.models import Incident, Webhook
+from webhooks.outbox import Draft
+
+SINGLE = frozenset(
+    {
+        EventKind.LOGIN_SUCCEEDED,
+        EventKind.TWO_FACTOR_ENABLED,
+        EventKind.TWO_FACTOR_DISABLED,
+        EventKind.TWO_FACTOR_RECOVERED,
+        EventKind.SESSION_REVOKED,
+        EventKind.USER_CHANGED,
+        EventKind.POLICY_CHANGED,
+        EventKind.SETTINGS_CHANGED,
+        EventKind.TOKEN_ISSUED,
+        EventKind.TOKEN_REVOKED,
+        EventKind.WEBHOOK_DISABLED,
+    }
+)
+"""What somebody did, once: it does not go on, so nothing ends."""
+MAX_OPEN = 1_000
+"""Incidents of one kind at a time; what else begins belongs to one more."""
+_AT_ONCE = 500
+_TRIES = 3
+_LONGEST_QUIET = timedelta(days=1, hours=1)
+_LONGEST_BAN = timedelta(days=30, hours=1)
+"""The settings allow no more, and hosts' clocks differ by less than the hour: what ends later began before the clock
+was set back."""
+_OTHERS = "others"
+_SIGN_INS = frozenset({Detector.BRUTE_FORCE.value, Detector.STUFFING.value})
+_OF_ATTACKS = frozenset({EventKind.CLIENT_BANNED, EventKind.CLIENT_SUSPECTED})
+
+
+@dataclass(slots=True)
+class _Seen:
+    """The events of one incident that came together; ``until`` they last, of themselves."""
+
+    event: Event
+    count: int
+    first_at: datetime
+    last_at: datetime
+    until: datetime | None
+    ban: int | None
+
+    def add(self, other: "_Seen") -> None:
+        """Take the other's events for this one's, too; the ban of more than one client is nobody's."""
+        self.count += other.count
+        self.first_at, self.last_at = min(self.first_at, other.first_at), max(self.last_at, other.last_at)
+        self.until = max(filter(None, (self.until, other.until)), default=None)
+        self.ban = None
+
+
+def witness(tallies: Sequence[Tally]) -> None:
+    """Write the notices that these events are for the webhooks that want them, in the caller's transaction."""
+    webhooks = list(selectors.webhooks().filter(enabled=True))
+    wanted = [tally for tally in tallies if any(selectors.wants(each, tally.event.kind) for each in webhooks)]
+    if not wanted:
+        return
+    outbox.put(_single(tally, webhooks) for tally in wanted if tally.event.kind in SINGLE)
+    window = timedelta(minutes=system_settings.current().webhook_incident_minutes)
+    found = _grouped((tally for tally in wanted if tally.event.kind not in SINGLE), window)
+    ordered = sorted(found)  # two who count in the same incidents take them in one order
+    for start in range(0, len(ordered), _AT_ONCE):
+        part = _with_room({key: found[key] for key in ordered[start : start + _AT_ONCE]})
+        outbox.put(_beginning(incident, seen, webhooks) for incident, seen in _join(part, window))
+
+
+def close_ended(at: datetime, *, at_most: int = 200) -> int:
+    """End the incidents that are over, each with its notice; return how many."""
+    standing = policies.blocked_networks().filter(pk=OuterRef("ban"))
+    is_lifted = Q(ban__isnull=False) & ~Exists(standing)
+    is_over = Q(ends_at__lte=at) | _is_of_another_clock(at) | is_lifted
+    over = Incident.objects.filter(is_over, open_key__isnull=False).order_by("ends_at")
+    return sum(_close(pk, at) for pk in list(over.values_list("pk", flat=True)[:at_most]))
+
+
+@transaction.atomic
+def _close(pk: object, at: datetime) -> bool:
+    incident = Incident.objects.select_for_update().filter(pk=pk, open_key__isnull=False).first()
+    if incident is None:
+        return False
+    is_lifted = incident.ban is not None and not policies.blocked_networks().filter(pk=incident.ban).exists()
+    is_lost = Incident.objects.filter(_is_of_another_clock(at), pk=pk).exists()
+    if incident.ends_at > at and not is_lost and not is_lifted:
+        return False  # it went on since it was looked at
+    why = "quiet"
+    if incident.kind == EventKind.CLIENT_BANNED:
+        why = "ban-expired" if incident.ends_at <= at else "ban-lifted"
+    incident.open_key, incident.ends_at = None, at
+    incident.save(update_fields=["open_key", "ends_at"])
+    for notice in incident.notices.all():  # one, or none where no outbox had room
+        told = selectors.webhooks().filter(enabled=True, deliveries__notice=notice)
+        data = notices.ended(
+            notices.data_of(notice.body), count=incident.count, last_at=incident.last_at, at=at, why=why
+        )
+        kind = notices.ended_type(EventKind(incident.kind))
+        # Never without room: it is one for each that begins, and who was told of that waits for it.
+        outbox.put([Draft(kind, at, lambda data=data: data, list(told), incident)], is_limited=False)
+    return True
+
+
+def _is_of_another_clock(at: datetime) -> Q:
+    is_ban = Q(kind=EventKind.CLIENT_BANNED)
+    return Q(~is_ban, ends_at__gt=at + _LONGEST_QUIET) | Q(is_ban, ends_at__gt=at + _LONGEST_BAN)
+
+
+def _single(tally: Tally, webhooks: Iterable[Webhook]) -> Draft:
+    event, at = tally.event, tally.moment
+    return Draft(
+        event.kind.value,
+        at,
+        lambda: notices.begun(event, incident=None, count=tally.count, first_at=at, last_at=tally.last_at or at),
+        [webhook for webhook in webhooks if selectors.wants(webhook, event.kind)],
+    )
+
+
+def _beginning(incident: Incident, seen: _Seen, webhooks: Iterable[Webhook]) -> Draft:
+    event = seen.event
+    return Draft(
+        event.kind.value,
+        seen.first_at,
+        lambda: notices.begun(
+            event, incident=str(incident.pk), count=seen.count, first_at=seen.first_at, last_at=seen.last_at
+        ),
+        [webhook for webhook in webhooks if selectors.wants(webhook, event.kind)],
+        incident,
+    )
+
+
+def _grouped(tallies: Iterable[Tally], window: timedelta) -> dict[str, _Seen]:
+    found: dict[str, _Seen] = {}
+    is_attack: bool | None = None
+    for tally in tallies:
+        event, at = tally.event, tally.moment
+        group = _group_of(event)
+        if event.kind in _OF_ATTACKS and event.detail.get("detector") in _SIGN_INS:
+            is_attack = _is_attack(at - window) if is_attack is None else is_attack
+            group = "attack" if is_attack else group
+        until, ban = _ban_of(event)
+        seen = _Seen(event, tally.count, at, tally.last_at or at, until, None if group == "attack" else ban)
+        key = f"{event.kind} {group}"[:120]
+        if key in found:
+            found[key].add(seen)
+        else:
+            found[key] = seen
+    return found
+
+
+def _group_of(event: Event) -> str:
+    """Return what tells the incidents of a kind apart: the client's network, else the account, else the host."""
+    client = parse_address(event.client_ip or "")
+    if client is not None:
+        return canonical_text(network_of(client))
+    if event.user is not None:
+        return f"user {event.user.pk}"
+    return f"node {event.detail.get('node', '')}"
+
+
+def _is_attack(since: datetime) -> bool:
+    return SecurityEvent.objects.filter(kind=EventKind.ATTACK_DETECTED, last_at__gte=since).exists()
+
+
+def _ban_of(event: Event) -> tuple[datetime | None, int | None]:
+    """Return until when a ban stands, and its entry."""
+    if event.kind != EventKind.CLIENT_BANNED or "expires_at" not in event.detail:
+        return None, None
+    return datetime.fromisoformat(event.detail["expires_at"]), event.detail.get("entry")
+
+
+def _with_room(seen: dict[str, _Seen]) -> dict[str, _Seen]:
+    """Return these, those that begin although too many of their kind are open put into one of their kind."""
+    are_open = set(Incident.objects.filter(open_key__in=seen).values_list("open_key", flat=True))
+    room: dict[EventKind, int] = {}
+    kept: dict[str, _Seen] = {}
+    for key, each in seen.items():
+        kind = each.event.kind
+        if key not in are_open and kind not in room:
+            room[kind] = MAX_OPEN - Incident.objects.filter(kind=kind, open_key__isnull=False).count()
+        if key in are_open or room[kind] > 0:
+            if key not in are_open:
+                room[kind] -= 1
+            kept[key] = each
+        elif (others := f"{kind} {_OTHERS}") in kept:
+            kept[others].add(each)
+        else:
+            kept[others] = each
+    return kept
+
+
+def _join(seen: Mapping[str, _Seen], window: timedelta) -> list[tuple[Incident, _Seen]]:
+    """Count these events in their incidents; return those that began. One that ends meanwhile begins anew."""
+    begun: list[tuple[Incident, _Seen]] = []
+    left = dict(seen)
+    for _ in range(_TRIES):
+        if not left:
+            break
+        now = timezone.now()
+        made = {key: _incident(key, each, now + window) for key, each in left.items()}
+        Incident.objects.bulk_create(made.values(), ignore_conflicts=True)
+        rows = list(Incident.objects.select_for_update().filter(open_key__in=left).order_by("open_key"))
+        begun += [(row, left[row.open_key]) for row in rows if row.pk == made[row.open_key].pk]
+        going_on = [row for row in rows if row.pk != made[row.open_key].pk]
+        for row in going_on:
+            _go_on(row, left[row.open_key], now + window)
+        Incident.objects.bulk_update(going_on, ["count", "last_at", "ends_at", "ban"])
+        left = {key: each for key, each in left.items() if key not in {row.open_key for row in rows}}
+    return begun
+
+
+def _incident(key: str, seen: _Seen, quiet_at: datetime) -> Incident:
+    return Incident(
+        kind=seen.event.kind.value,
+        open_key=key,
+        began_at=seen.first_at,
+        last_at=seen.last_at,
+        ends_at=seen.until or quiet_at,
+        count=seen.count,
+        ban=seen.ban,
+    )
+
+
+def _go_on(row: Incident, seen: _Seen, quiet_at: datetime) -> None:
+    row.count += seen.count
+    row.last_at = max(row.last_at, seen.last_at)
+    row.ends_at = max(row.ends_at, seen.until or quiet_at)
+    row.ban = seen.ban

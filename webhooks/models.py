@@ -1,0 +1,109 @@
+"""Webhooks, the incidents that they tell of, and the outbox."""
+
+import uuid
+
+from django.db import models
+from django.utils import timezone
+
+from audit.event_kinds import EventKind, EventSeverity
+from gatewall.models import Record, choices
+from webhooks.validators import validate_kinds, validate_url
+
+
+class DeliveryStatus(models.TextChoices):
+    """What became of a notice to one webhook."""
+
+    WAITING = "waiting", "waiting"
+    DELIVERED = "delivered", "delivered"
+    FAILED = "failed", "failed"
+
+
+class Webhook(Record):
+    """Who is told of which events, and where. The secrets are sealed.
+
+    From ``failing_since`` on is what became of it: written by whoever sends, and no part of any revision.
+    """
+
+    name = models.CharField(max_length=100, unique=True)
+    url = models.CharField(max_length=1000, validators=[validate_url])
+    kinds = models.JSONField(default=list, blank=True, validators=[validate_kinds], help_text="none: all kinds")
+    least_severity = models.CharField(max_length=16, choices=choices(EventSeverity), default=EventSeverity.HIGH.value)
+    enabled = models.BooleanField(default=True)
+    allow_private = models.BooleanField(default=False, help_text="also http, and addresses that are not public")
+    remark = models.CharField(max_length=500, blank=True)
+    sealed_secret = models.CharField(max_length=255, editable=False)
+    sealed_previous = models.CharField(max_length=255, blank=True, editable=False)
+    previous_until = models.DateTimeField(null=True, editable=False)
+    failing_since = models.DateTimeField(null=True, editable=False)
+    succeeded_at = models.DateTimeField(null=True, editable=False)
+    failure = models.CharField(max_length=500, blank=True, editable=False)
+    left_out = models.PositiveBigIntegerField(default=0, editable=False)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Incident(models.Model):
+    """Events of one kind about one client, account or host that came one after the other.
+
+    ``open_key`` names what it is about while it lasts, so that there is one at a time; it lasts until
+    ``ends_at``, or as long as the ``ban`` stands, if there is one.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    kind = models.CharField(max_length=32, choices=choices(EventKind))
+    open_key = models.CharField(max_length=120, null=True, unique=True)
+    began_at = models.DateTimeField()
+    last_at = models.DateTimeField()
+    ends_at = models.DateTimeField()
+    count = models.BigIntegerField()
+    ban = models.BigIntegerField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["kind", "open_key"], name="incident_by_kind"),
+            models.Index(fields=["ends_at"], name="incident_by_end", condition=models.Q(open_key__isnull=False)),
+        ]
+
+
+class Notice(models.Model):
+    """A message as it is signed and sent, to whichever webhooks. ``body`` never changes, nor does the id."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    type = models.CharField(max_length=48)
+    incident = models.ForeignKey(Incident, on_delete=models.CASCADE, null=True, related_name="notices")
+    created_at = models.DateTimeField(default=timezone.now)
+    body = models.TextField()
+
+    class Meta:
+        indexes = [models.Index(fields=["created_at"], name="notice_by_time")]
+
+    @property
+    def message_id(self) -> str:
+        """The ``webhook-id``."""
+        return f"msg_{self.id.hex}"
+
+
+class Delivery(models.Model):
+    """A notice in the outbox of one webhook. Whoever sends it moves ``next_at`` by a lease first."""
+
+    webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
+    notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="deliveries")
+    status = models.CharField(max_length=16, choices=DeliveryStatus, default=DeliveryStatus.WAITING)
+    created_at = models.DateTimeField(default=timezone.now)
+    next_at = models.DateTimeField(null=True)
+    attempts = models.PositiveIntegerField(default=0)
+    tried_at = models.DateTimeField(null=True)
+    response_status = models.PositiveSmallIntegerField(null=True)
+    failure = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [models.UniqueConstraint(fields=["webhook", "notice"], name="notice_is_once_in_an_outbox")]
+        indexes = [
+            models.Index(fields=["status", "next_at", "webhook"], name="delivery_by_turn"),
+            models.Index(fields=["webhook", "created_at"], name="delivery_by_time"),
+        ]

@@ -1,0 +1,58 @@
+"""What a notice says: the JSON that is signed and sent. Nothing that is not in the event."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from audit.event_kinds import SEVERITIES, EventKind
+from audit.events import Event
+
+MAX_DETAIL = 16_384
+"""Longer details are left out: receivers take about 20 kB; the event has them."""
+
+
+def begun(event: Event, *, incident: str | None, count: int, first_at: datetime, last_at: datetime) -> dict[str, Any]:
+    """Return the data of an incident that begins, or (None) of an event that is none."""
+    detail = dict(event.detail)
+    return {
+        "incident": incident,
+        "state": "begun" if incident else "single",
+        "kind": event.kind.value,
+        "severity": SEVERITIES[event.kind].value,
+        "count": count,
+        "first_at": moment(first_at),
+        "last_at": moment(last_at),
+        "client_ip": event.client_ip,
+        "country_code": event.country_code,
+        "user": {"id": event.user.pk, "name": event.user.username[:100]} if event.user else None,
+        "detail": detail if len(json.dumps(detail)) <= MAX_DETAIL else None,
+        "decision_id": str(event.decision_id) if event.decision_id else None,
+    }
+
+
+def ended(begun: Mapping[str, Any], *, count: int, last_at: datetime, at: datetime, why: str) -> dict[str, Any]:
+    """Return the data of the end of an incident, from what was said at its beginning."""
+    changed = {"state": "ended", "count": count, "last_at": moment(last_at)}
+    return {**begun, **changed, "ended_at": moment(at), "ended_by": why}
+
+
+def body_of(kind: str, at: datetime, data: Mapping[str, Any]) -> str:
+    """Return the body of a notice; its type and moment stand where the Standard Webhooks specification has them."""
+    return json.dumps({"type": kind, "timestamp": moment(at), "data": data}, separators=(",", ":"))
+
+
+def data_of(body: str) -> dict[str, Any]:
+    """Return the data of a body."""
+    data: dict[str, Any] = json.loads(body)["data"]
+    return data
+
+
+def ended_type(kind: EventKind) -> str:
+    """Return the type of the notice that ends an incident of this kind."""
+    return f"{kind.value}.ended"
+
+
+def moment(at: datetime) -> str:
+    """Return a moment as the API writes it, to the microsecond."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,205 @@
+"""The outbox: notices that are to be sent, each to one webhook. Written with what they tell of."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from random import SystemRandom
+from uuid import UUID, uuid4
+
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from gatewall import system_settings
+from webhooks import notices, selectors
+from webhooks.models import Delivery, DeliveryStatus, Incident, Notice, Webhook
+
+MAX_WAITING = 1_000
+"""Of one webhook. What has no room is left out, and counted."""
+LEASE = timedelta(minutes=2)
+"""Longer than an attempt takes, with the name looked up: after it, another host tries."""
+RETRIES = (*(timedelta(seconds=30 * 4**number) for number in range(6)), timedelta(hours=12))
+"""How long after each attempt that failed the next one is made: 23 hours in all."""
+_JITTER = 0.2
+_OTHER_CLOCK = timedelta(hours=1)
+_LONGEST_WAIT = max(RETRIES) * (1 + _JITTER) + _OTHER_CLOCK
+"""What is put off for longer was put off before the clock was set back; hosts' clocks differ by less than the hour."""
+_PRUNED_AT_ONCE = 1_000
+_random = SystemRandom()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A notice to be; ``data`` makes it, for most events are told to nobody."""
+
+    type: str
+    at: datetime
+    data: Callable[[], dict[str, object]]
+    webhooks: Collection[Webhook]
+    incident: Incident | None = None
+    id: UUID = field(default_factory=uuid4)
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A delivery that is this host's to try until ``lease``, with all that sending it needs."""
+
+    id: int
+    lease: datetime
+    attempt: int
+    webhook_id: int
+    message_id: str
+    url: str
+    body: bytes
+    keys: tuple[bytes, ...] = field(repr=False)
+    allow_private: bool = False
+
+
+def put(drafts: Iterable[Draft], *, is_limited: bool = True) -> list[Delivery]:
+    """Write notices into the outboxes that have room; return what was written, in the caller's transaction."""
+    now, rooms, left_out = timezone.now(), _Rooms(), Counter[int]()
+    made, deliveries = [], []
+    for draft in drafts:
+        takers = [webhook for webhook in draft.webhooks if not is_limited or rooms.take(webhook.pk, now)]
+        left_out.update(webhook.pk for webhook in draft.webhooks if webhook not in takers)
+        if not takers:
+            continue
+        body = notices.body_of(draft.type, draft.at, draft.data())
+        notice = Notice(id=draft.id, type=draft.type, incident=draft.incident, created_at=now, body=body)
+        made.append(notice)
+        deliveries += [Delivery(webhook=taker, notice=notice, created_at=now, next_at=now) for taker in takers]
+    Notice.objects.bulk_create(made)
+    Delivery.objects.bulk_create(deliveries)
+    for pk, number in sorted(left_out.items()):
+        Webhook.objects.filter(pk=pk).update(left_out=F("left_out") + number)
+    return deliveries
+
+
+class _Rooms:
+    """How many notices each webhook may be sent yet."""
+
+    def __init__(self) -> None:
+        self._left: dict[int, int] = {}
+
+    def take(self, webhook_id: int, at: datetime) -> bool:
+        """True if there is room for one more, which is taken."""
+        if webhook_id not in self._left:
+            own = Delivery.objects.filter(webhook_id=webhook_id)
+            of_hour = own.filter(created_at__gt=at - timedelta(hours=1), created_at__lt=at + _OTHER_CLOCK).count()
+            waiting = own.filter(status=DeliveryStatus.WAITING).count()
+            most = system_settings.current().webhook_notices_per_hour
+            self._left[webhook_id] = min(most - of_hour, MAX_WAITING - waiting)
+        self._left[webhook_id] -= 1
+        return self._left[webhook_id] >= 0
+
+
+def claim(at: datetime, *, busy: Collection[int]) -> list[Claimed]:
+    """Return what is due, at most one delivery of each webhook that is not busy, each put off by a lease.
+
+    Of several hosts, one gets a delivery.
+    """
+    is_due = Q(next_at__lte=at) | Q(next_at__gt=at + _LONGEST_WAIT)
+    due = Delivery.objects.filter(is_due, status=DeliveryStatus.WAITING, webhook__enabled=True)
+    idle = set(due.order_by().values_list("webhook_id", flat=True).distinct()) - set(busy)
+    found = (_first_of(due.filter(webhook_id=webhook_id), at) for webhook_id in sorted(idle))
+    return [claimed for claimed in found if claimed is not None]
+
+
+def _first_of(due: QuerySet[Delivery], at: datetime) -> Claimed | None:
+    delivery = due.select_related("notice", "webhook").order_by("next_at", "id").first()
+    if delivery is None:
+        return None
+    lease = at + LEASE
+    mine = Delivery.objects.filter(pk=delivery.pk, status=DeliveryStatus.WAITING, next_at=delivery.next_at)
+    if not mine.update(next_at=lease, attempts=F("attempts") + 1, tried_at=at):
+        return None
+    webhook = delivery.webhook
+    return Claimed(
+        id=delivery.pk,
+        lease=lease,
+        attempt=delivery.attempts + 1,
+        webhook_id=webhook.pk,
+        message_id=delivery.notice.message_id,
+        url=webhook.url,
+        body=delivery.notice.body.encode(),
+        keys=_keys(webhook, at),
+        allow_private=webhook.allow_private,
+    )
+
+
+def _keys(webhook: Webhook, at: datetime) -> tuple[bytes, ...]:
+    """Return the keys to sign with, the one in use first; none if it cannot be opened."""
+    is_rotating = webhook.sealed_previous and webhook.previous_until and webhook.previous_until > at
+    sealed = [webhook.sealed_secret, *([webhook.sealed_previous] if is_rotating else [])]
+    keys = [selectors.opened(webhook, text) for text in sealed]
+    return () if keys[0] is None else tuple(key for key in keys if key is not None)
+
+
+def note_delivered(claimed: Claimed, status: int, at: datetime) -> None:
+    """Note that a delivery was taken."""
+    values = {"status": DeliveryStatus.DELIVERED, "next_at": None, "response_status": status, "failure": ""}
+    with transaction.atomic():
+        hold(claimed.webhook_id)
+        if _mine(claimed).update(**values):
+            Webhook.objects.filter(pk=claimed.webhook_id).update(succeeded_at=at, failing_since=None, failure="")
+
+
+def note_failed(claimed: Claimed, status: int | None, failure: str, at: datetime, *, is_final: bool = False) -> None:
+    """Note that an attempt failed: it is made again later, unless it was the last one."""
+    values = {"response_status": status, "failure": failure[:500]}
+    if is_final or claimed.attempt > len(RETRIES):
+        values |= {"status": DeliveryStatus.FAILED, "next_at": None}
+    else:
+        wait = RETRIES[claimed.attempt - 1] * _random.uniform(1 - _JITTER, 1 + _JITTER)
+        values |= {"next_at": at + wait}
+    with transaction.atomic():
+        hold(claimed.webhook_id)
+        if _mine(claimed).update(**values):
+            own = Webhook.objects.filter(pk=claimed.webhook_id)
+            own.update(failure=failure[:500])
+            own.filter(failing_since=None).update(failing_since=at)
+
+
+def hold(webhook_id: int) -> None:
+    """Let nobody else change a webhook or what waits for it until the transaction ends.
+
+    Whoever changes deliveries holds their webhook first, so that no two wait for each other.
+    """
+    list(Webhook.objects.select_for_update(no_key=True).filter(pk=webhook_id).values_list("pk"))
+
+
+def _mine(claimed: Claimed) -> QuerySet[Delivery]:
+    """Return the delivery, unless it was given up, sent again or claimed by another since: each moves ``next_at``."""
+    return Delivery.objects.filter(pk=claimed.id, status=DeliveryStatus.WAITING, next_at=claimed.lease)
+
+
+def give_up(webhook_id: int, why: str) -> int:
+    """Give up what waits for a webhook; return how much. It can be sent again by hand."""
+    waiting = Delivery.objects.filter(webhook_id=webhook_id, status=DeliveryStatus.WAITING)
+    return waiting.update(status=DeliveryStatus.FAILED, next_at=None, failure=why)
+
+
+def send_again(delivery: Delivery) -> Delivery:
+    """Have a notice sent once more, at once and under its old id, with all its retries."""
+    Delivery.objects.filter(pk=delivery.pk).update(
+        status=DeliveryStatus.WAITING, next_at=timezone.now(), attempts=0, failure="", response_status=None
+    )
+    delivery.refresh_from_db()
+    return delivery
+
+
+def prune(at: datetime) -> int:
+    """Delete notices and incidents that are too old, at most 1,000 of each, with their deliveries; return how many.
+
+    A notice whose incident is not over is kept: its end is told to whom its beginning was.
+    """
+    before = at - timedelta(days=system_settings.current().webhook_retention_days)
+    old = Notice.objects.filter(created_at__lt=before, incident__open_key=None)
+    old = old.order_by("created_at").values_list("pk", flat=True)
+    over = Incident.objects.filter(open_key=None, ends_at__lt=before).values_list("pk", flat=True)
+    deleted = 0
+    for model, keys in ((Notice, old), (Incident, over)):
+        chosen = list(keys[:_PRUNED_AT_ONCE])
+        deleted += model.objects.filter(pk__in=chosen).delete()[0] if chosen else 0
+    return deleted

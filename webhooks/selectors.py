@@ -1,0 +1,44 @@
+"""What the rows of webhooks say. Reads only."""
+
+from django.conf import settings
+from django.db.models import QuerySet
+
+from audit.event_kinds import SEVERITIES, EventKind, EventSeverity
+from gatewall.credentials.sealing import SealBroken, Sealer
+from webhooks.models import Delivery, Webhook
+
+_RANKS = {severity: rank for rank, severity in enumerate(EventSeverity)}
+
+
+def webhooks() -> QuerySet[Webhook]:
+    """Return the webhooks."""
+    return Webhook.objects.all()
+
+
+def deliveries_of(webhook_id: int) -> QuerySet[Delivery]:
+    """Return the outbox of a webhook, the last notice first, with what was sent."""
+    return Delivery.objects.filter(webhook_id=webhook_id).select_related("notice")
+
+
+def wants(webhook: Webhook, kind: EventKind) -> bool:
+    """True if the webhook is told of events of this kind: it is severe enough and, if it chose kinds, one of them."""
+    is_chosen = not webhook.kinds or kind.value in webhook.kinds
+    return is_chosen and matters(kind, EventSeverity(webhook.least_severity))
+
+
+def matters(kind: EventKind, least: EventSeverity) -> bool:
+    """True if events of this kind are at least this severe."""
+    return _RANKS[SEVERITIES[kind]] >= _RANKS[least]
+
+
+def sealing_context(webhook_id: int) -> str:
+    """Return what a secret is bound to: moved to another webhook's row, it does not open."""
+    return f"webhook:{webhook_id}"
+
+
+def opened(webhook: Webhook, sealed: str) -> bytes | None:
+    """Return a secret of this webhook, or None while it cannot be opened."""
+    try:
+        return Sealer(settings.GATEWALL_DATA_KEYS).open(sealed, context=sealing_context(webhook.pk))
+    except SealBroken:
+        return None

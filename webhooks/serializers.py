@@ -1,0 +1,95 @@
+"""The JSON of webhooks and of what was sent to them. A secret is shown once."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from audit.event_kinds import EventKind, EventSeverity
+from gatewall.api.serializers import FlagField, ShapedField, StrictInput, TextField
+from webhooks import notices
+from webhooks.models import Delivery, DeliveryStatus, Webhook
+
+BECAME = ("previous_until", "failing_since", "succeeded_at", "failure", "left_out")
+"""What rotating and sending change of a webhook."""
+
+
+class WebhookInput(StrictInput):
+    """A webhook as sent."""
+
+    name = TextField(max_length=100)
+    url = TextField(max_length=1000)
+    kinds = serializers.ListField(
+        child=serializers.ChoiceField(choices=[kind.value for kind in EventKind]),
+        max_length=len(EventKind),
+        required=False,
+    )
+    least_severity = serializers.ChoiceField(choices=[each.value for each in EventSeverity], required=False)
+    enabled = FlagField(required=False)
+    allow_private = FlagField(required=False)
+    remark = TextField(max_length=500, allow_blank=True, required=False)
+
+
+class WebhookOutput(serializers.ModelSerializer[Webhook]):
+    """A webhook as shown, and what became of it."""
+
+    kinds = ShapedField({"type": "array", "items": {"enum": [kind.value for kind in EventKind]}})
+
+    class Meta:
+        model = Webhook
+        fields = ("id", "created_at", "created_by", *WebhookInput().fields, *BECAME)
+
+
+class SecretShownOnce(serializers.Serializer[Any]):
+    """What only the creator of a webhook sees, once."""
+
+    secret = serializers.CharField()
+
+
+class SecretRotated(WebhookOutput):
+    """A webhook with its new secret."""
+
+    secret = serializers.CharField()
+
+    class Meta(WebhookOutput.Meta):
+        fields = (*WebhookOutput.Meta.fields, "secret")
+
+
+class NothingInput(StrictInput):
+    """A body without fields."""
+
+
+class DeliveryOutput(serializers.ModelSerializer[Delivery]):
+    """A notice in the outbox, and what became of it."""
+
+    message_id = serializers.SerializerMethodField()
+    type = serializers.CharField(source="notice.type")
+    status = serializers.ChoiceField(choices=DeliveryStatus.values)
+
+    class Meta:
+        model = Delivery
+        fields = (
+            *("id", "message_id", "type", "status", "created_at", "attempts", "tried_at", "next_at"),
+            *("response_status", "failure"),
+        )
+
+    def get_message_id(self, delivery: Delivery) -> str:
+        return delivery.notice.message_id
+
+
+class DataField(ShapedField):
+    """What is sent: the ``data`` of the body."""
+
+    def __init__(self) -> None:
+        super().__init__({"type": "object", "additionalProperties": True}, source="notice.body", read_only=True)
+
+    def to_representation(self, value: str) -> dict[str, Any]:
+        return notices.data_of(value)
+
+
+class DeliveryWithDataOutput(DeliveryOutput):
+    """A notice in the outbox, what became of it, and what it says."""
+
+    data = DataField()
+
+    class Meta(DeliveryOutput.Meta):
+        fields = (*DeliveryOutput.Meta.fields, "data")

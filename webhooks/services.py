@@ -1,0 +1,176 @@
+"""Makes, changes and ends webhooks. A secret leaves here once; rows hold it sealed."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from audit.event_kinds import EventKind, EventSeverity
+from audit.events import Event, record_event
+from gatewall import revisions
+from gatewall.changes import Change, Resource, describe, difference
+from gatewall.credentials.sealing import Sealer
+from gatewall.downloads import ANYWHERE, PUBLIC, DownloadRefused, Reach, require_acceptable
+from gatewall.refusals import Conflict, Gone
+from webhooks import outbox, selectors, signing
+from webhooks.models import Delivery, Webhook
+from webhooks.outbox import Draft
+
+MAX_WEBHOOKS = 20
+"""Each is sent to in a thread of its own, so that none waits for another."""
+ROTATION = timedelta(hours=24)
+"""For so long what is sent is signed with the old secret, too."""
+TEST = "webhook.test"
+BY_ITSELF = "webhooks"
+"""The actor of what happens without anybody's doing."""
+
+
+class NameTaken(Conflict):
+    """There is a webhook of this name already."""
+
+    code = "duplicate"
+
+
+class TooManyWebhooks(Conflict):
+    """There are as many webhooks as there may be."""
+
+    code = "too-many-webhooks"
+
+
+class WebhookDisabled(Conflict):
+    """Nothing is sent to a webhook that is switched off."""
+
+    code = "webhook-disabled"
+
+
+class OutboxFull(Conflict):
+    """As many notices wait, or were sent within the hour, as may be."""
+
+    code = "outbox-full"
+
+
+def reach_of(*, allow_private: bool) -> Reach:
+    """Return where a webhook may be."""
+    return ANYWHERE if allow_private else PUBLIC
+
+
+@revisions.one_at_a_time
+def create_webhook(*, actor: str, **values: Any) -> tuple[Webhook, str]:
+    """Create a webhook; its secret is returned this once. Raises ValidationError, NameTaken, TooManyWebhooks."""
+    if Webhook.objects.count() >= MAX_WEBHOOKS:
+        raise TooManyWebhooks(f"there are at most {MAX_WEBHOOKS} webhooks: delete one that is not needed")
+    webhook, secret = Webhook(created_by=actor), signing.new_secret()
+    _write(webhook, values)
+    _set_secret(webhook, secret)
+    webhook.save(update_fields=["sealed_secret"])
+    _advance(actor, difference(None, describe(Resource.WEBHOOKS, webhook)))
+    return webhook, signing.shown(secret)
+
+
+@revisions.one_at_a_time
+def change_webhook(webhook: Webhook, *, actor: str, **values: Any) -> Webhook:
+    """Change a webhook, but never its secret. Raises ValidationError, NameTaken, Gone."""
+    outbox.hold(webhook.pk)  # what became of it is written beside this, and saved as it is now
+    webhook = revisions.as_it_is_now(webhook)
+    before, was_enabled = describe(Resource.WEBHOOKS, webhook), webhook.enabled
+    if values.get("url", webhook.url) != webhook.url or values.get("enabled", was_enabled) != was_enabled:
+        values |= {"failing_since": None, "failure": ""}
+    _write(webhook, values)
+    if was_enabled and not webhook.enabled:
+        outbox.give_up(webhook.pk, "the webhook was switched off")
+    _advance(actor, difference(before, describe(Resource.WEBHOOKS, webhook)))
+    return webhook
+
+
+@revisions.one_at_a_time
+def rotate_secret(webhook: Webhook, *, actor: str) -> tuple[Webhook, str]:
+    """Give a webhook a new secret, which is returned this once; the old one signs, too, for a day. Raises Gone."""
+    webhook, secret = revisions.as_it_is_now(webhook), signing.new_secret()
+    before = describe(Resource.WEBHOOKS, webhook)
+    webhook.sealed_previous, webhook.previous_until = webhook.sealed_secret, timezone.now() + ROTATION
+    _set_secret(webhook, secret)
+    webhook.save(update_fields=["sealed_secret", "sealed_previous", "previous_until"])
+    _advance(actor, difference(before, before, noted={"secret": "changed"}))
+    return webhook, signing.shown(secret)
+
+
+@revisions.one_at_a_time
+def delete_webhook(webhook: Webhook, *, actor: str) -> None:
+    """Delete a webhook, and what waits for it. Raises Gone."""
+    outbox.hold(webhook.pk)
+    webhook = revisions.as_it_is_now(webhook)
+    gone = difference(describe(Resource.WEBHOOKS, webhook), None)
+    webhook.delete()
+    _advance(actor, gone)
+
+
+@revisions.one_at_a_time
+def switch_off(webhook_id: int, *, why: str) -> None:
+    """Switch off a webhook that nobody answers for any more, and tell it; nothing if somebody has done so."""
+    webhook = Webhook.objects.filter(pk=webhook_id, enabled=True).first()
+    if webhook is None:
+        return
+    before = describe(Resource.WEBHOOKS, webhook)
+    webhook.enabled = False
+    webhook.save(update_fields=["enabled"])
+    outbox.give_up(webhook.pk, "the webhook was switched off")
+    detail = {"webhook": webhook.pk, "name": webhook.name, "why": why}
+    record_event(Event(EventKind.WEBHOOK_DISABLED, timezone.now(), detail=detail))
+    _advance(BY_ITSELF, difference(before, describe(Resource.WEBHOOKS, webhook)))
+
+
+@transaction.atomic
+def send_test(webhook: Webhook, *, actor: str) -> Delivery:
+    """Put a notice into the outbox that says nothing. Raises WebhookDisabled, OutboxFull, Gone."""
+    webhook = _enabled(webhook.pk)
+    data = {"webhook": webhook.pk, "name": webhook.name, "actor": actor}
+    made = outbox.put([Draft(TEST, timezone.now(), lambda: data, [webhook])])
+    if not made:
+        raise OutboxFull("as many notices wait for it, or were sent to it within the hour, as may be")
+    return made[0]
+
+
+@transaction.atomic
+def resend(delivery: Delivery) -> Delivery:
+    """Send a notice once more, under its old id. Raises WebhookDisabled, Gone."""
+    _enabled(delivery.webhook_id)
+    return outbox.send_again(delivery)
+
+
+def _enabled(webhook_id: int) -> Webhook:
+    webhook = Webhook.objects.select_for_update().filter(pk=webhook_id).first()
+    if webhook is None:
+        raise Gone("the webhook was deleted in the meantime")
+    if not webhook.enabled:
+        raise WebhookDisabled("the webhook is switched off: nothing is sent to it")
+    return webhook
+
+
+def _write(webhook: Webhook, values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        setattr(webhook, name, value)
+    webhook.full_clean(exclude={"sealed_secret"}, validate_unique=False, validate_constraints=False)
+    try:
+        require_acceptable(webhook.url, reach_of(allow_private=webhook.allow_private))
+    except DownloadRefused as refused:
+        raise ValidationError({"url": str(refused)}) from None
+    least = EventSeverity(webhook.least_severity)
+    if never := [kind for kind in webhook.kinds if not selectors.matters(EventKind(kind), least)]:
+        raise ValidationError({"least_severity": f"{', '.join(never)} would never be sent: less severe than {least}"})
+    try:
+        with transaction.atomic():
+            webhook.save()
+    except IntegrityError:
+        raise NameTaken(f"{webhook.name!r} is there already") from None
+
+
+def _set_secret(webhook: Webhook, secret: bytes) -> None:
+    context = selectors.sealing_context(webhook.pk)
+    webhook.sealed_secret = Sealer(settings.GATEWALL_DATA_KEYS).seal(secret, context=context)
+
+
+def _advance(actor: str, change: Change | None) -> None:
+    revisions.advance(actor=actor, changes=[change])

@@ -1,0 +1,40 @@
+"""What the fields of a webhook may say."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ValidationError
+
+from audit.event_kinds import EventKind
+
+_KINDS = frozenset(kind.value for kind in EventKind)
+
+
+def validate_url(value: str) -> None:
+    """Refuse what is no URL, and one with a place for secrets: admins see it, and revisions keep it."""
+    try:
+        parts = urlsplit(value)
+        parts.port  # noqa: B018 - raises for what is no port
+        host = parts.hostname
+    except ValueError:
+        raise ValidationError("that is no URL") from None
+    if (
+        parts.scheme not in {"http", "https"}
+        or not host
+        or not value.isascii()
+        or not value.isprintable()
+        or " " in value
+    ):
+        raise ValidationError("an https URL in ASCII")
+    if parts.username is not None or parts.password is not None or "?" in value or "#" in value:
+        raise ValidationError("no user, query or fragment: every admin sees the URL, and revisions keep it")
+
+
+def validate_kinds(value: Any) -> None:
+    """Refuse what is no list of different kinds of events."""
+    if not isinstance(value, list) or not all(isinstance(kind, str) for kind in value):
+        raise ValidationError("a list of kinds of events")
+    if unknown := sorted(set(value) - _KINDS):
+        raise ValidationError(f"there is no such kind: {', '.join(unknown)[:200]}")
+    if len(set(value)) < len(value):
+        raise ValidationError("a kind is there twice")

@@ -1,0 +1,99 @@
+"""Webhooks over HTTP: parse, one call, answer."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gatewall.api import etags
+from gatewall.api.operations import operation
+from gatewall.api.resources import Resource
+from webhooks import selectors, services
+from webhooks.filters import DeliveryFilters, WebhookFilters
+from webhooks.models import Delivery, Webhook
+from webhooks.serializers import (
+    BECAME,
+    DeliveryOutput,
+    DeliveryWithDataOutput,
+    NothingInput,
+    SecretRotated,
+    SecretShownOnce,
+    WebhookInput,
+    WebhookOutput,
+)
+
+
+class Webhooks(Resource):
+    """Who is told of which security events. The secret is shown when it is created and never again."""
+
+    input, output = WebhookInput, WebhookOutput
+    output_on_create = SecretShownOnce
+    volatile = BECAME
+    filterset_class = WebhookFilters
+    ordering_fields = ("id", "created_at", "name", "failing_since", "succeeded_at")
+    search_fields = ("name", "url", "remark")
+
+    def get_queryset(self) -> QuerySet[Webhook]:
+        return selectors.webhooks()
+
+    def create_row(self, **values: Any) -> Webhook:
+        webhook, self._secret = services.create_webhook(actor=self.actor, **values)
+        return webhook
+
+    def created(self, row: Webhook) -> dict[str, Any]:
+        return {**super().created(row), "secret": self._secret}
+
+    def change_row(self, row: Webhook, **values: Any) -> Webhook:
+        return services.change_webhook(row, actor=self.actor, **values)
+
+    def delete_row(self, row: Webhook) -> None:
+        services.delete_webhook(row, actor=self.actor)
+
+    @operation(body=NothingInput, answer=SecretRotated, refuses={404})
+    def rotate(self, request: Request, **path: Any) -> Response:
+        """Give a webhook a new secret, which is shown this once; the old one signs, too, for a day."""
+        _refuse_fields(request)
+        webhook, secret = services.rotate_secret(self.get_object(), actor=self.actor)
+        return Response({**self.show(webhook), "secret": secret})
+
+    @operation(body=NothingInput, answer=DeliveryOutput, status=202, refuses={404, 409})
+    def test(self, request: Request, **path: Any) -> Response:
+        """Send a notice that says nothing."""
+        _refuse_fields(request)
+        delivery = services.send_test(self.get_object(), actor=self.actor)
+        return Response(DeliveryOutput(delivery).data, status=status.HTTP_202_ACCEPTED)
+
+
+class Deliveries(Resource):
+    """What was, or is to be, sent to a webhook, the last notice first."""
+
+    input, output = NothingInput, DeliveryOutput
+    filterset_class = DeliveryFilters
+    ordering_fields = ("id", "created_at", "next_at")
+    http_method_names = ["get", "head", "options", "post"]
+
+    def get_queryset(self) -> QuerySet[Delivery]:
+        webhook_id = int(self.kwargs["webhook_id"])
+        if not selectors.webhooks().filter(pk=webhook_id).exists():
+            raise Http404
+        return selectors.deliveries_of(webhook_id)
+
+    @operation(answer=DeliveryWithDataOutput, is_tagged=True)
+    def retrieve(self, request: Request, **path: Any) -> Response:
+        """Show what was sent, and what became of it."""
+        shown = dict(DeliveryWithDataOutput(self.get_object()).data)
+        return etags.shown_if_changed(request, shown, etags.tag_of(shown))
+
+    @operation(body=NothingInput, answer=DeliveryOutput, status=202, refuses={404, 409})
+    def resend(self, request: Request, **path: Any) -> Response:
+        """Send a notice once more, under its old id."""
+        _refuse_fields(request)
+        delivery = services.resend(self.get_object())
+        return Response(DeliveryOutput(delivery).data, status=status.HTTP_202_ACCEPTED)
+
+
+def _refuse_fields(request: Request) -> None:
+    NothingInput(data=request.data).is_valid(raise_exception=True)
