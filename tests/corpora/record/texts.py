@@ -99,7 +99,7 @@ def translations(seed: int, count: int) -> list[str]:
                     catalogue = gettext.GNUTranslations(file)._catalog
                 found.update(text for text in catalogue.values() if isinstance(text, str) and _is_sentence(text))
     texts = sorted(re.sub(r"%\((\w+)\)[sd]", r"\1", text).replace("%%", "%") for text in found)
-    return random.Random(seed).sample(texts, count)  # noqa: S311
+    return random.Random(seed).sample(texts, count)  # noqa: S311 - the same texts each time
 
 
 def _is_sentence(text: str) -> bool:
@@ -120,7 +120,7 @@ def sentences(seed: int, count: int) -> list[str]:
         for line in path.read_text().splitlines()
         if len(line.strip()) > 12
     }
-    return random.Random(seed).sample(sorted(lines), count)  # noqa: S311
+    return random.Random(seed).sample(sorted(lines), count)  # noqa: S311 - the same texts each time
 
 
 def identifiers(seed: int, count: int) -> list[str]:
@@ -132,4 +132,4 @@ def identifiers(seed: int, count: int) -> list[str]:
         for match in pattern.finditer(path.read_text())
         if len(match[0]) < 120 and "\n" not in match[0]
     }
-    return random.Random(seed).sample(sorted(found), count)  # noqa: S311
+    return random.Random(seed).sample(sorted(found), count)  # noqa: S311 - the same texts each time
