@@ -36,7 +36,7 @@ class MachineCredentialAdmin(ServiceAdmin):
             "object": obj,
             "title": f"{obj} was created",
         }
-        return TemplateResponse(request, "admin/licensing/issued.html", context)
+        return TemplateResponse(request, "admin/shown_once.html", context)
 
 
 @admin.register(License)

@@ -83,7 +83,7 @@ class WebhookAdmin(ServiceAdmin):
         self.message_user(request, f"The secret is {secret}", messages.SUCCESS)
         self.message_user(request, "It is shown this once. Copy it now.", messages.WARNING)
         context = {**self.admin_site.each_context(request), "opts": self.opts, "object": webhook, "title": title}
-        return TemplateResponse(request, "admin/webhooks/secret.html", context)
+        return TemplateResponse(request, "admin/shown_once.html", context)
 
 
 @admin.register(Delivery)
