@@ -29,11 +29,15 @@ securityContext:
   capabilities: {drop: [ALL]}
 volumeMounts:
   - {name: state, mountPath: /var/lib/gatewall}
-  - {name: secrets, mountPath: /run/secrets/gatewall, readOnly: true}
+  - {name: keys, mountPath: /run/secrets/gatewall, readOnly: true}
+{{- end -}}
+
+{{- /* For who uses the database: the data plane does not, and gets no password of one. */ -}}
+{{- define "gatewall.access" -}}
+- {name: access, mountPath: /run/secrets/gatewall-access, readOnly: true}
 {{- end -}}
 
 {{- define "gatewall.env" -}}
-{{- $keys := .Values.secret.keys -}}
 - {name: GATEWALL_HOME, value: /var/lib/gatewall/state}
 - {name: ROOT_PATH, value: {{ .Values.rootPath | quote }}}
 - {name: GATEWALL_PUBLIC_URL, value: {{ .Values.publicUrl | quote }}}
@@ -46,9 +50,12 @@ volumeMounts:
 - {name: GATEWALL_SECRET_KEY_FILE, value: /run/secrets/gatewall/secret-key}
 - {name: GATEWALL_JWT_KEYS_FILE, value: /run/secrets/gatewall/jwt-keys}
 - {name: GATEWALL_DATA_KEYS_FILE, value: /run/secrets/gatewall/data-keys}
-- {name: DATABASE_URL_FILE, value: /run/secrets/gatewall/database-url}
-{{- if $keys.cacheUrl }}
-- {name: CACHE_URL_FILE, value: /run/secrets/gatewall/cache-url}
+{{- end -}}
+
+{{- define "gatewall.envOfAccess" -}}
+- {name: DATABASE_URL_FILE, value: /run/secrets/gatewall-access/database-url}
+{{- if .Values.secret.keys.cacheUrl }}
+- {name: CACHE_URL_FILE, value: /run/secrets/gatewall-access/cache-url}
 {{- end }}
 {{- end -}}
 
@@ -57,7 +64,10 @@ volumeMounts:
   restartPolicy: Always # a sidecar: it ends after the plane, so that it can ship the last records
   args: [agent]
   {{- include "gatewall.container" . | nindent 2 }}
-  env: {{- include "gatewall.env" . | nindent 4 }}
+    {{- include "gatewall.access" . | nindent 4 }}
+  env:
+    {{- include "gatewall.env" . | nindent 4 }}
+    {{- include "gatewall.envOfAccess" . | nindent 4 }}
   livenessProbe:
     exec: {command: [/opt/gatewall/deploy/docker/entrypoint, health, agent]}
     initialDelaySeconds: 30
@@ -92,7 +102,7 @@ tolerations: {{- toYaml . | nindent 2 }}
 {{- $keys := .root.Values.secret.keys -}}
 - name: state
   emptyDir: {sizeLimit: {{ .root.Values.state.sizeLimit }}}
-- name: secrets
+- name: keys
   secret:
     secretName: {{ .root.Values.secret.name }}
     defaultMode: 0440
@@ -100,6 +110,11 @@ tolerations: {{- toYaml . | nindent 2 }}
       - {key: {{ $keys.secretKey }}, path: secret-key}
       - {key: {{ $keys.jwtKeys }}, path: jwt-keys}
       - {key: {{ $keys.dataKeys }}, path: data-keys}
+- name: access
+  secret:
+    secretName: {{ .root.Values.secret.name }}
+    defaultMode: 0440
+    items:
       - {key: {{ $keys.databaseUrl }}, path: database-url}
       {{- with $keys.cacheUrl }}
       - {key: {{ . }}, path: cache-url}
