@@ -60,10 +60,12 @@ def test_every_plane_answers_and_a_change_reaches_the_one_that_needs_nothing_but
     admin.post("/authorized-domains", name=OFFICE)
     admin.post("/ip-black-list", ip=BLOCKED)
 
+    blocked = about(client=BLOCKED, Service_Authorization=admin.token)
+    wait_until(lambda: ask(ours.auth, blocked) == Verdict(403, "client-blocked"), what="the data plane to know it")
     for port in (ours.auth, ours.control):
         assert ask(port, about()) == Verdict(401, "credential-missing")
         assert ask(port, about(Service_Authorization=admin.token)) == Verdict(200, "session-valid")
-        assert ask(port, about(client=BLOCKED, Service_Authorization=admin.token)) == Verdict(403, "client-blocked")
+    assert ask(ours.control, blocked) == Verdict(403, "client-blocked")
 
 
 def test_the_agent_ships_what_the_data_plane_has_answered_and_sees_its_workers(ours, planes):
