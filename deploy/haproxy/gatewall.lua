@@ -51,13 +51,19 @@ local function refuse(txn, status, answer)
     txn:done(reply)
 end
 
+-- What stands behind the host: HTTP/2, and some clients, name the host in the target too. `*` is as it came.
+local function target(txn)
+    local path = txn.f:pathq()
+    return path ~= nil and path ~= "" and path or txn.f:url()
+end
+
 local function ask(txn)
     local headers = txn.http:req_get_headers()
     for _, name in ipairs(NOT_ASKED) do
         headers[name] = nil
     end
     headers["x-forwarded-method"] = { [0] = txn.f:method() }
-    headers["x-forwarded-uri"] = { [0] = txn.f:url() }
+    headers["x-forwarded-uri"] = { [0] = target(txn) }
     headers["user-agent"] = headers["user-agent"] or { [0] = "" } -- not HAProxy's own
     return core.httpclient():get({ url = question, headers = headers, timeout = MILLISECONDS })
 end

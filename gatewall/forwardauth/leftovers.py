@@ -3,9 +3,17 @@
 Few proxies can cut one cookie out of a header, but all of them can take a header from our answer.
 """
 
+import base64
+import re
+
+from gatewall.credentials.machine import GIT_TOKEN_PREFIX
 from gatewall.forwardauth import headers as wire
 from gatewall.forwardauth.headers import Headers
-from gatewall.forwardauth.subrequest import COOKIE_NAME, basic_credential
+from gatewall.forwardauth.subrequest import COOKIE_NAME
+
+_BEHIND_A_COMMA = re.compile(rf",[ \t]*{re.escape(COOKIE_NAME)}[ \t]*=.*", re.IGNORECASE)
+"""Envoy joins several ``Cookie`` lines of HTTP/1.1 by a comma when it asks."""
+_NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/]")
 
 
 def leftovers(headers: Headers) -> tuple[tuple[str, str], ...]:
@@ -18,13 +26,26 @@ def leftovers(headers: Headers) -> tuple[tuple[str, str], ...]:
     if "cookie" in headers:
         left.append(("Cookie", _cookies_of_others(headers["cookie"])))
     if "authorization" in headers:
-        ours = basic_credential(headers) is not None
-        left.append(("Authorization", "" if ours else wire.one_value(headers, "authorization") or ""))
+        value = wire.one_value(headers, "authorization") or ""
+        left.append(("Authorization", "" if _has_git_token(value) else value))
     return tuple((name, value if wire.is_printable(value) else "") for name, value in left)
 
 
 def _cookies_of_others(text: str) -> str:
     """Return the cookies as they were sent, without those of our name in any case: a site may fold it."""
-    parts = text.replace(wire.LINE, "; ").split(";")
+    parts = (_BEHIND_A_COMMA.sub("", part) for part in text.replace(wire.LINE, "; ").split(";"))
     kept = [part for part in parts if part.partition("=")[0].strip(" \t").lower() != COOKIE_NAME]
     return ";".join(kept).strip(" \t;")
+
+
+def _has_git_token(text: str) -> bool:
+    """True if any reader finds a git token of ours there, also one who is more lenient about base64 than we are."""
+    schemes = (part.strip(" \t").partition(" ") for part in text.split(","))
+    return any(_is_git_token(encoded) for scheme, _, encoded in schemes if scheme.lower() == "basic")
+
+
+def _is_git_token(encoded: str) -> bool:
+    letters = _NOT_BASE64.sub("", encoded.replace("-", "+").replace("_", "/"))
+    whole = letters[: len(letters) - (len(letters) % 4 == 1)]
+    password = base64.b64decode(whole + "=" * (-len(whole) % 4)).partition(b":")[2]
+    return password.startswith(GIT_TOKEN_PREFIX.encode())

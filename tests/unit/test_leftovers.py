@@ -58,6 +58,40 @@ def test_authorization_with_a_git_token_is_not(value):
     assert left(("Authorization", value)) == {"Authorization": ""}
 
 
+TOKEN = base64.b64encode(b"dora:gwg_abcd").decode()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        f"Basic {TOKEN.rstrip('=')}",
+        f"Basic {TOKEN[:6]} {TOKEN[6:]}",
+        f"Basic ={TOKEN}",
+        f"Basic {TOKEN},Bearer mine",
+        f"Bearer mine,Basic {TOKEN}",
+        f"Basic {TOKEN}!",
+        "Basic " + base64.urlsafe_b64encode(b"\xff\xfe\xff:gwg_abc").decode(),
+    ],
+)
+def test_git_token_that_only_a_lenient_reader_finds_is_not(value):
+    assert left(("Authorization", value)) == {"Authorization": ""}
+
+
+@pytest.mark.parametrize(
+    ("joined", "kept"),
+    [
+        ("a=1,service.token=x,b=2", "a=1"),
+        ("a=1, Service.Token =x; b=2", "a=1; b=2"),
+        ("a=1,2; b=service.token=3", "a=1,2; b=service.token=3"),
+        ("a=1,service.token", "a=1,service.token"),
+        ("," * 60_000 + "service.token=x", "," * 59_999),
+    ],
+    ids=range(5),
+)
+def test_cookies_that_a_proxy_joined_by_comma_are_kept_without_ours(joined, kept):
+    assert left(("Cookie", joined)) == {"Cookie": kept}
+
+
 def test_what_was_not_sent_is_not_there():
     assert left(("Host", "office.example")) == {}
 

@@ -114,3 +114,9 @@ def test_judge_says_of_a_long_attack_what_it_says_of_a_short_one():
 
     assert judge(b"GET", ATTACK.encode(), [])
     assert not judge(b"GET", PADDING.encode(), [])
+
+
+def test_a_short_uri_is_read_whole(rules):
+    both = "/?a=<script>alert(1)</script>&c=../../etc/passwd"
+
+    assert names(rules, both) == names(rules, both, stop_at=0) >= {"traversal-dot-dot", "xss-script-tag"}

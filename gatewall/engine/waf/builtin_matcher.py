@@ -97,8 +97,6 @@ class BuiltinMatcher:
         They match the whole request as well. ``protocol-not-inspected`` says that the rest was not looked at.
         """
         values = beginning_of(request)
-        if not values:
-            return []
         text = "\n".join([value for _, _, value in values]).encode("latin-1")
         scope = Scope(request, domain)
         ends = _ends(values)

@@ -79,12 +79,10 @@ def values_of(request: AccessRequest) -> list[Value]:
 
 
 def beginning_of(request: AccessRequest) -> list[Value]:
-    """Return the first values of a long URI, as sent, the last of them cut; none if the URI is short.
+    """Return the first values of a URI longer than ``LONG_URI``, as sent, the last of them cut.
 
     But for its last ``CUT`` characters this begins values that ``values_of`` returns, too.
     """
-    if len(request.uri) <= LONG_URI:
-        return []
     path, _, query = request.uri[:BEGINNING].partition("?")
     values: list[Value] = [(_PATH, None, percent_decoded(path).replace("\n", "\r"))]
     for part in query.replace("+", " ").split("&", MAX_SEPARATE)[:MAX_SEPARATE]:

@@ -21,6 +21,10 @@ WEBSOCKET = {
     "Sec-WebSocket-Version": "13",
 }
 
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+END_OF_BOTH = 5
+"""The flags of a HEADERS frame behind which nothing comes, RFC 9113 section 6.2."""
+
 
 class Told(NamedTuple):
     """A request, as the gate was told of it or as the site got it."""
@@ -71,6 +75,25 @@ def raw(port: int, head: bytes, lines: Sequence[bytes] = (), body: bytes = b"") 
             return Answer(response.status, response.headers, response.read())
         except (ConnectionError, http.client.BadStatusLine):
             return Answer(0, http.client.HTTPMessage(), b"")
+
+
+def http2(port: int, host: str, path: str, *headers: tuple[str, str]) -> bool:
+    """Send a GET over HTTP/2 and wait for the head of the answer; False if it is refused, or not spoken here."""
+    fields = [(":method", "GET"), (":scheme", "http"), (":authority", host), (":path", path), *headers]
+    # RFC 7541 section 6.2.2: fields as they are, names and values shorter than 127 bytes.
+    block = b"".join(b"\0" + b"".join(bytes([len(text)]) + text.encode() for text in field) for field in fields)
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection, suppress(ConnectionError):
+        connection.sendall(PREFACE + _frame(4, 0, 0) + _frame(1, END_OF_BOTH, 1, block))
+        stream = connection.makefile("rb")
+        while len(head := stream.read(9)) == 9 and not head.startswith(b"HTTP/"):
+            stream.read(int.from_bytes(head[:3], "big"))
+            if head[3] in {1, 3, 7}:  # HEADERS, RST_STREAM, GOAWAY
+                return head[3] == 1
+    return False
+
+
+def _frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
 
 
 def lines_of(port: int, headers: dict[str, str]) -> list[bytes]:

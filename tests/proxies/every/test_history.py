@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tests.processes import BROWSER, PATIENCE, request, sign_in, wait_until
-from tests.proxies.every.asking import PUBLIC, UNKNOWN, reached
+from tests.proxies.every.asking import PUBLIC, UNKNOWN, raw, reached
 
 FORWARDING = (
     *("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Method", "X-Forwarded-Uri"),
@@ -42,6 +42,14 @@ def test_cve_2025_64484_cve_2026_39858_cve_2026_52845_cve_2015_0219_alias_of_a_h
 
     for headers in (stub.gate.last, stub.site.last):
         assert FORGED not in str(headers)
+
+
+def test_alias_by_any_other_letter_that_a_name_may_have(stub):
+    names = [name.replace("-", letter) for name in IDENTITY for letter in "!#$%&'*+^`|~"]
+
+    request(stub.port, "/", dict.fromkeys(names, FORGED))
+
+    assert FORGED not in str(stub.site.last)
 
 
 @pytest.mark.parametrize("name", IDENTITY)
@@ -149,6 +157,21 @@ def test_upgrade_to_h2c_is_no_way_past_the_gate(stub):
     request(stub.port, "/", h2c)
 
     assert [headers["Upgrade"] for _, headers in stub.site.requests[before:] if headers["Upgrade"]] == []
+
+
+UPGRADES = [("h2c",), ("h2c", "websocket"), ("websocket", "h2c"), ("h2c, websocket",), ("spdy/3.1",), ("websockets",)]
+
+
+@pytest.mark.parametrize("sent", UPGRADES, ids=" and ".join)
+def test_upgrade_to_anything_but_a_websocket_does_not_arrive(stub, monkeypatch, sent):
+    monkeypatch.setattr(stub.site, "status", 204)
+    before = len(stub.site.requests)
+    lines = [b"Host: office.example", b"Connection: Upgrade", b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="]
+
+    raw(stub.port, b"GET / HTTP/1.1", [*lines, *(b"Upgrade: " + name.encode() for name in sent)])
+
+    arrived = [headers.get_all("Upgrade") for _, headers in stub.site.requests[before:]]
+    assert [names for names in arrived if names not in (None, ["websocket"])] == []
 
 
 def test_every_request_of_a_connection_is_judged(front, cookie):

@@ -30,6 +30,8 @@ server {{
         proxy_set_header X-Original-URL $scheme://$http_host$request_uri;
         proxy_set_header X-Original-Method $request_method;
         proxy_set_header X-Forwarded-For $remote_addr;
+        proxy_buffer_size {buffer};
+        proxy_buffers 4 {buffer};
         proxy_pass http://127.0.0.1:{auth}{path};
     }}
     location / {{
@@ -37,6 +39,13 @@ server {{
 {headers}
         proxy_set_header Host $http_host;
         proxy_pass http://127.0.0.1:{site};
+    }}
+    location /wall/ {{
+        proxy_set_header Host $http_host;
+        proxy_pass http://127.0.0.1:{control};
+    }}
+    location /wall/auth/ {{
+        deny all;
     }}
 }}
 """
@@ -68,6 +77,8 @@ def front(wall, annotations, tmp_path_factory):
         port=port,
         auth=wall.behind.auth,
         site=wall.behind.site,
+        control=wall.behind.control,
+        buffer=annotations.get("proxy-buffer-size", "4k"),  # the controller's own
         path=urlsplit(annotations["auth-url"]).path,
         headers="\n".join(lines),
         http_snippet=controller["http-snippet"],
@@ -123,6 +134,25 @@ def test_name_in_the_request_line_must_be_the_one_in_the_header(front):
 
     assert raw(front.port, target, [b"Host: public.example"]).status == 421
     assert raw(front.port, target, lines_of(front.port, {})).status == 401
+
+
+@pytest.mark.parametrize(
+    "path", ["/wall/auth/envoy/../../x", "/wall/auth/envoy/..%2f..%2fx", "/%77all/a//b", "/wall/;", "/wall/a\\\\b"]
+)
+def test_path_of_ours_has_no_other_spelling(front, path):
+    answer = request(front.port, path, {"Host": "public.example"})
+
+    assert (answer.status, answer.header("X-Gatewall-Reason")) == (404, "")
+
+
+def test_query_of_a_path_of_ours_may_hold_anything(front):
+    assert request(front.port, "/wall/?rd=http%3A%2F%2F127.0.0.1%2Fa%2F..%2Fb//;").status == 200
+
+
+def test_visitor_with_much_in_his_cookies_gets_in(front, cookie):
+    answer = request(front.port, "/", {"Cookie": f"{cookie}; a=" + "b" * 6_000})
+
+    assert (answer.status, len(front.site.last["Cookie"])) == (200, 6_002)
 
 
 def test_upgrade_to_h2c_is_refused(front, cookie):

@@ -5,7 +5,7 @@ from urllib.parse import unquote_to_bytes
 import pytest
 
 from tests.processes import request
-from tests.proxies.every.asking import lines_of, raw
+from tests.proxies.every.asking import http2, lines_of, raw
 
 URIS = {
     "plain": "/a/b?c=d&e",
@@ -78,6 +78,25 @@ def test_uri_arrives_raw_at_gate_and_site(stub, name):
     found = outcome(URIS[name], *visit(stub, URIS[name]))
 
     assert found == OUTCOMES.get((stub.kind, name), RAW)
+
+
+def test_target_with_a_host_is_told_as_host_and_path(stub):
+    answer, told, served = visit(stub, "http://office.example/a?b", Host="office.example")
+
+    assert (answer.status, *told) == (200, "GET", "office.example", "/a?b")
+    assert served.uri.removeprefix("http://office.example") == "/a?b"
+
+
+def test_request_of_http_2_is_told_and_arrives_as_any_other(stub):
+    before = len(stub.gate.requests)
+
+    spoken = http2(stub.port, "office.example", "/a?b", ("cookie", "a=1"), ("cookie", "b=2"))
+
+    if spoken:
+        assert stub.told() == stub.served() == ("GET", "office.example", "/a?b")
+        assert stub.gate.last.get_all("Cookie") == ["a=1; b=2"]
+    else:  # nginx, where it is not turned on
+        assert (stub.kind, len(stub.gate.requests)) == ("nginx", before)
 
 
 @pytest.mark.parametrize("host", HOSTS)

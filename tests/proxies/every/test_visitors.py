@@ -8,7 +8,7 @@ import pytest
 
 from tests.processes import BROWSER, PASSWORD, request
 from tests.proxies.conftest import LET_IN
-from tests.proxies.every.asking import SITE, shake_hands
+from tests.proxies.every.asking import SITE, raw, shake_hands
 from tests.proxies.every.kinds import SHOWS_BODIES
 
 UNION = "/?id=1%27%20UNION%20SELECT%20password%20FROM%20users--"
@@ -135,6 +135,15 @@ def test_session_cookie_is_cut_out_and_others_stay(front, cookie, sent, arrives)
     assert (front.site.last["Cookie"] or None) == arrives
 
 
+def test_session_cookie_on_a_line_of_its_own_stays_behind(front, cookie):
+    lines = [b"Host: public.example", b"Cookie: a=1", b"Cookie: " + cookie.encode(), b"Cookie: b=2"]
+
+    answer = raw(front.port, b"GET / HTTP/1.1", lines)
+
+    arrived = "; ".join(front.site.last.get_all("Cookie"))
+    assert (answer.status, "service.token" in arrived, "a=1" in arrived) == (200, False, True)
+
+
 def test_git_token_opens_the_way_and_stays_behind(front, git_token):
     basic = base64.b64encode(f"admin:{git_token}".encode()).decode()
 
@@ -163,6 +172,7 @@ DISGUISED = (
     "/wall/x/../auth",
 )
 DISGUISED += ("/%77all/auth", "//wall/auth", "/wall/auth;x=1", "/wall/m%65trics", "/wall/auth%2fforward", "/WALL/auth")
+DISGUISED += ("/wall/auth/envoy/../../x", "/wall/auth/envoy/..%2f..%2fx", "/wall/auth/envoy/%2e%2e/..%2fx?y")
 
 
 @pytest.mark.parametrize("path", HIDDEN)
