@@ -34,7 +34,8 @@ forwarded_allow_ips = ""
 secure_scheme_headers: dict[str, str] = {}
 forwarder_headers = ""
 header_map = "drop"  # X_Forwarded_For is not X-Forwarded-For
-worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - gunicorn's heartbeat file
+# gunicorn's heartbeat file: in memory, or in TMPDIR where that may not be written to
+worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None  # noqa: S108
 control_socket_disable = True
 loglevel = environment.log_level.lower()
 

@@ -1,12 +1,20 @@
-"""What each worker of this host has loaded, told to the agent through one small file a worker. Pure."""
+"""What each worker of this host has loaded, told to the agent through one small file a worker. Pure.
 
+A worker holds a lock on its file for as long as it lives: in containers, agent and workers do not see each other's
+process ids (docs/adr/0038).
+"""
+
+import fcntl
 import json
 import os
+import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gatewall.engine.snapshot import PolicySnapshot
+
+_WRITTEN_WITHIN_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +33,7 @@ class WorkerReport:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._revision = self._reloads = 0
+        self._held: int | None = None
 
     def loaded(self, policy: PolicySnapshot, *, reloaded: bool) -> None:
         """Report the revision that is in memory now."""
@@ -40,28 +49,40 @@ class WorkerReport:
         path = self._folder / str(os.getpid())
         temporary = path.with_suffix(".new")
         state = WorkerState(os.getpid(), self._revision, rejected[:200], self._reloads)
-        temporary.write_text(json.dumps(asdict(state)))
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)  # before it has the name by which it is read
+        os.write(descriptor, json.dumps(asdict(state)).encode())
         temporary.replace(path)
+        if self._held is not None:
+            os.close(self._held)
+        self._held = descriptor
 
 
 def living_workers(folder: Path) -> list[WorkerState]:
     """Return the states of the workers that live; what the dead left is removed."""
     states = []
     for path in sorted(folder.glob("*")) if folder.is_dir() else []:
-        pid = path.stem
-        if not (pid.isdecimal() and _lives(int(pid))):
-            path.unlink(missing_ok=True)
-        elif path.suffix != ".new":
-            with suppress(OSError, ValueError, TypeError):
+        with suppress(OSError, ValueError, TypeError):
+            if path.suffix == ".new":
+                _remove_if_forgotten(path)
+            elif _is_held(path):
                 states.append(WorkerState(**json.loads(path.read_bytes())))
+            else:
+                path.unlink()
     return states
 
 
-def _lives(pid: int) -> bool:
+def _is_held(path: Path) -> bool:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True  # under another user
-    except (OSError, OverflowError):
-        return False
-    return pid > 0  # 0 is this process group
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _remove_if_forgotten(path: Path) -> None:
+    if abs(time.time() - path.stat().st_mtime) > _WRITTEN_WITHIN_SECONDS:
+        path.unlink()

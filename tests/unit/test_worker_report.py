@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from gatewall.snapshot.worker_report import WorkerReport, WorkerState, living_wo
 from tests.cast import a_policy
 
 ME = os.getpid()
+BASE = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -72,9 +74,36 @@ def test_what_a_dead_worker_left_is_removed(folder):
     pid = a_dead_pid()
     for name in (f"{pid}", f"{pid}.new"):
         (folder / name).write_text(f'{{"pid": {pid}, "revision": 6, "rejected": ""}}')
+        os.utime(folder / name, (0, 0))
 
     assert living_workers(folder) == [WorkerState(ME, 7)]
     assert left(folder) == [str(ME)]
+
+
+def test_a_worker_counts_for_as_long_as_it_lives_whatever_its_process_id_is_to_the_agent(folder):
+    code = (
+        "import os, sys; from pathlib import Path; os.getpid = lambda: 999_999_999\n"
+        "from gatewall.snapshot.worker_report import WorkerReport\n"
+        "WorkerReport(Path(sys.argv[1])).rejected('no'); print('told', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=BASE
+    ) as worker:
+        assert worker.stdout.readline() == b"told\n"
+        assert living_workers(folder) == [WorkerState(999_999_999, 0, "no")]
+
+        worker.kill()
+        worker.wait()
+
+    assert living_workers(folder) == []
+    assert left(folder) == []
+
+
+def test_what_a_dead_worker_left_is_removed_though_its_process_id_is_another_process_by_now(folder):
+    folder.mkdir()
+    (folder / str(ME)).write_text(f'{{"pid": {ME}, "revision": 6, "rejected": ""}}')
+
+    assert living_workers(folder) == []
 
 
 def test_a_report_that_is_just_being_written_is_neither_counted_nor_removed(folder):

@@ -1,0 +1,88 @@
+"""Reads deploy/docker/Dockerfile as far as the tests need it: instructions, and what COPY brings."""
+
+import fnmatch
+import re
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+BASE = Path(__file__).resolve().parents[2]
+DOCKERFILE = BASE / "deploy" / "docker" / "Dockerfile"
+
+
+class Instruction(NamedTuple):
+    """One instruction with its continued lines joined; `stage` counts FROM."""
+
+    stage: int
+    name: str
+    text: str
+
+
+def instructions(path: Path = DOCKERFILE) -> list[Instruction]:
+    """Return the instructions of a Dockerfile."""
+    lines = [line for line in path.read_text().splitlines() if not line.lstrip().startswith("#")]
+    joined = re.sub(r"\\\n\s*", "", "\n".join(lines))
+    found, stage = [], -1
+    for line in filter(None, joined.splitlines()):
+        name, _, text = line.partition(" ")
+        stage += name == "FROM"
+        found.append(Instruction(stage, name, text.strip()))
+    return found
+
+
+def last(name: str) -> str:
+    """Return the text of the last instruction of this name in the last stage."""
+    found = instructions()
+    return [each.text for each in found if each.name == name and each.stage == found[-1].stage][-1]
+
+
+def settings() -> dict[str, str]:
+    """Return the environment that the image has."""
+    return dict(pair.split("=", 1) for pair in last("ENV").split())
+
+
+def copied_from_context(stage: int) -> list[tuple[list[str], str]]:
+    """Return what the COPY lines of a stage take from the build context, and where they put it."""
+    copies = [each.text.split() for each in instructions() if each.stage == stage and each.name == "COPY"]
+    return [(words[:-1], words[-1]) for words in copies if not words[0].startswith("--from")]
+
+
+def is_left_out(path: str) -> bool:
+    """True if .dockerignore keeps this file from the build context: the last line that fits decides."""
+    out = False
+    for line in (BASE / ".dockerignore").read_text().splitlines():
+        pattern = line.strip()
+        if not pattern or pattern.startswith("#"):
+            continue
+        if _fits(path, pattern.removeprefix("!")):
+            out = not pattern.startswith("!")
+    return out
+
+
+def _fits(path: str, pattern: str) -> bool:
+    parts = path.split("/")
+    if pattern.startswith("**/"):
+        return any(fnmatch.fnmatchcase(part, pattern[3:]) for part in parts)
+    upper = ["/".join(parts[: number + 1]) for number in range(len(parts))]
+    return any(fnmatch.fnmatchcase(each, pattern) and each.count("/") == pattern.count("/") for each in upper)
+
+
+def lay_out(folder: Path) -> None:
+    """Make in a folder what the last stage has in its working directory, by its COPY lines and .dockerignore."""
+    for sources, target in copied_from_context(instructions()[-1].stage):
+        for source in sources:
+            for file in _files(BASE / source):
+                if is_left_out(file.relative_to(BASE).as_posix()):
+                    continue
+                place = folder / target
+                if (BASE / source).is_dir():
+                    place /= file.relative_to(BASE / source)
+                elif target.endswith("/"):
+                    place /= file.name
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(file, place)
+                place.chmod(0o755 if file.stat().st_mode & 0o100 else 0o644)  # as git has it
+
+
+def _files(path: Path) -> list[Path]:
+    return [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]

@@ -1,0 +1,99 @@
+"""The image as plain processes: its files and its environment, a read-only root, a user who is not root."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from gatewall.operations.launcher import free_port
+from tests.deploy import dockerfile, jail
+from tests.processes import PASSWORD, PATIENCE, running, wait_until
+
+_NO_JAIL = 70
+_JAIL = Path(jail.__file__)
+
+
+class Image:
+    """The laid out image, with one state folder."""
+
+    def __init__(self, root: Path, memory: str) -> None:
+        self._memory = memory
+        self.place = root / "opt" / "gatewall"
+        self.state = root / "state"
+        self.logs = root / "logs"
+        self.control, self.auth = free_port(), free_port()
+        for folder in (self.place / ".venv", self.state, self.logs):
+            folder.mkdir(parents=True)
+        dockerfile.lay_out(self.place)
+        for folder in (root, *root.rglob("*/")):  # whatever the umask of who runs the tests is
+            folder.chmod(0o755)
+        if os.geteuid() == 0:
+            os.chown(self.state, jail.USER, jail.USER)
+        self.state.chmod(0o700)
+
+    def environment(self, **changes: str) -> dict[str, str]:
+        """What the image sets, on loopback with ports of its own; nothing of this process but where programs are."""
+        return {
+            "PATH": os.environ["PATH"],
+            **dockerfile.settings(),
+            "GATEWALL_HOME": str(self.state),
+            "GATEWALL_BIND": "127.0.0.1",
+            "GATEWALL_PORT": str(self.control),
+            "GATEWALL_AUTH_PORT": str(self.auth),
+            "GATEWALL_ADMIN_PASSWORD": PASSWORD,
+            **changes,
+        }
+
+    def command(self, *arguments: str) -> list[str]:
+        """The entrypoint with these arguments, inside the jail."""
+        return self.inside(str(self.place / "deploy/docker/entrypoint"), *arguments)
+
+    def inside(self, *command: str) -> list[str]:
+        """Any command, inside the jail."""
+        folders = [str(self.state), str(self.place / ".venv"), sys.prefix, self._memory]
+        return [sys.executable, str(_JAIL), *folders, *command]
+
+    def run(self, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+        """A role to its end."""
+        return self.call(self.command(*arguments), self.environment(**changes))
+
+    def call(self, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+        """A command of the jail to its end, from a working directory that is not the image's."""
+        return subprocess.run(
+            command, cwd="/", env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+
+    @contextmanager
+    def up(self, role: str, *, healthy: str = "", **changes: str) -> Iterator[subprocess.Popen]:
+        """A role as a process, once its health check says that it works."""
+        log = self.logs / f"{role}.log"
+        with running(self.command(role), log=log, env=self.environment(**changes)) as process:
+            wait_until(
+                lambda: process.poll() is not None or self.run("health", healthy or role, **changes).returncode == 0,
+                what=f"{role} to be healthy",
+            )
+            assert process.poll() is None, log.read_text()[-4000:]
+            yield process
+
+
+@contextmanager
+def image(memory: str = "-") -> Iterator[Image]:
+    """An image that nobody has used; NOT RUN, or a failure on a build server, where the kernel lets nobody mount."""
+    root = Path(tempfile.mkdtemp(prefix="gatewall-image-"))
+    root.chmod(0o755)
+    try:
+        made = Image(root, memory)
+        tried = made.call(made.inside("true"), made.environment())
+        if tried.returncode == _NO_JAIL:
+            words = f"NOT RUN: no read-only root for the image ({tried.stderr.strip()})"
+            pytest.fail(words) if os.environ.get("CI") == "true" else pytest.skip(words)
+        assert tried.returncode == 0, tried.stderr
+        yield made
+    finally:
+        shutil.rmtree(root, ignore_errors=True)

@@ -1,0 +1,82 @@
+"""Runs a command as a container would: ``jail.py STATE PLACE VENV MEMORY COMMAND...``.
+
+The whole file system is read-only but the folder STATE, VENV is seen at PLACE as well, no privilege can be gained.
+With `/dev/shm` for MEMORY, that is a tmpfs, as container engines make it; with `-` it is read-only as well. The command
+is no root: as root it gets the image's user, as anybody else it stays who it is, in a user namespace that may mount. It
+takes the place of this process. Exit code 70 where the kernel lets nobody do this.
+"""
+
+import ctypes
+import os
+import struct
+import sys
+from pathlib import Path
+
+USER = 10_001
+_NEW_MOUNTS, _NEW_USERS = 0x20000, 0x10000000
+_BIND, _RECURSIVE, _PRIVATE = 0x1000, 0x4000, 0x40000
+_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _READ_ONLY = 442, -100, 0x8000, 1
+_NO_NEW_PRIVILEGES = 38
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def enter(state: str, place: str, venv: str, memory: str) -> None:
+    """Take this process into mounts of its own, all of them read-only but that of the state."""
+    os.umask(0o022)
+    user, group, is_root = os.getuid(), os.getgid(), os.geteuid() == 0
+    _done(_libc.unshare(_NEW_MOUNTS | (0 if is_root else _NEW_USERS)))
+    if not is_root:
+        for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+            with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123 - one write, no newline
+                file.write(text)
+    _mount(None, "/", _PRIVATE | _RECURSIVE)
+    _mount(venv, place, _BIND | _RECURSIVE)
+    if is_root:
+        _open_the_way_to(sys.base_prefix, spare=state)
+    _mount(state, state, _BIND)
+    if memory != "-":
+        _done(_libc.mount(b"tmpfs", memory.encode(), b"tmpfs", 0, b"mode=1777"))
+    _set_attributes("/", _AT_RECURSIVE, _READ_ONLY, 0)
+    if memory != "-":
+        _set_attributes(memory, 0, 0, _READ_ONLY)
+    _set_attributes(state, 0, 0, _READ_ONLY)
+    if is_root:
+        os.setgroups([])
+        os.setresgid(USER, USER, USER)
+        os.setresuid(USER, USER, USER)
+    _done(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+
+
+def _open_the_way_to(python: str, *, spare: str) -> None:
+    """Have the interpreter be seen by everybody, though it be below a folder that root alone may enter."""
+    closed = next((folder for folder in reversed(Path(python).parents) if not folder.stat().st_mode & 0o001), None)
+    if closed is not None:
+        _mount(python, spare, _BIND | _RECURSIVE)
+        _done(_libc.mount(b"tmpfs", bytes(closed), b"tmpfs", 0, b"mode=0755"))
+        Path(python).mkdir(parents=True, mode=0o755)
+        _mount(spare, python, _BIND | _RECURSIVE)
+        _done(_libc.umount2(spare.encode(), 0))
+
+
+def _mount(source: str | None, target: str, flags: int) -> None:
+    _done(_libc.mount(source and source.encode(), target.encode(), None, flags, None))
+
+
+def _set_attributes(path: str, flags: int, on: int, off: int) -> None:
+    attributes = struct.pack("QQQQ", on, off, 0, 0)
+    _done(_libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, path.encode(), flags, attributes, len(attributes)))
+
+
+def _done(result: int) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+if __name__ == "__main__":
+    try:
+        enter(*sys.argv[1:5])
+    except OSError as error:
+        sys.stderr.write(f"no jail: {error}\n")
+        sys.exit(70)
+    os.execv("/usr/bin/env", ["env", *sys.argv[5:]])  # noqa: S606 - that is what it is for

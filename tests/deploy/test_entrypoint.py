@@ -1,0 +1,144 @@
+"""The entrypoint of the image as a plain process: read-only root, no root user, one folder to write to."""
+
+import os
+import signal
+from contextlib import ExitStack
+from pathlib import Path
+
+import psutil
+import pytest
+
+from gatewall.operations.launcher import free_port
+from tests.deploy.image import image
+from tests.deploy.jail import USER
+from tests.planes import BLOCKED, OFFICE, Admin, Verdict, about, ask
+from tests.processes import request, wait_until
+
+SHARED = "/dev/shm"  # noqa: S108
+ELSEWHERE = ("/tmp", SHARED, "/var/tmp")  # noqa: S108 - that nobody writes there is what is tested
+ROLES = ("agent", "data-plane", "control-plane")
+ENDS_WITHIN_SECONDS = 15
+"""Docker gives 10 seconds unless told otherwise, the compose file and the chart 15 and more."""
+
+
+@pytest.fixture(scope="module")
+def ours():
+    """The image after `keys` and `migrate`."""
+    with image() as made:
+        for role in ("keys", "migrate"):
+            run = made.run(role)
+            assert run.returncode == 0, run.stdout + run.stderr
+        yield made
+
+
+@pytest.fixture(scope="module")
+def planes(ours):
+    """All roles of it, each a process."""
+    with ExitStack() as stack:
+        yield {role: stack.enter_context(ours.up(role)) for role in ROLES}
+
+
+def ended(process):
+    """Its exit code after SIGTERM."""
+    process.send_signal(signal.SIGTERM)
+    return process.wait(ENDS_WITHIN_SECONDS)
+
+
+@pytest.mark.parametrize("place", ["opt/gatewall/x", "x"])
+def test_only_the_state_may_be_written_to(ours, place):
+    outside = ours.state.parent / place
+
+    assert ours.call(ours.inside("touch", str(outside)), {"PATH": os.environ["PATH"]}).returncode != 0
+    assert not outside.exists()
+    for elsewhere in ELSEWHERE:
+        probe = ours.inside("touch", f"{elsewhere}/gatewall-{os.getpid()}")
+        assert "Read-only" in ours.call(probe, {"PATH": os.environ["PATH"], "LC_ALL": "C"}).stderr
+
+
+def test_every_plane_answers_and_a_change_reaches_the_one_that_needs_nothing_but_files(ours, planes):
+    admin = Admin(ours.control)
+    admin.post("/authorized-domains", name=OFFICE)
+    admin.post("/ip-black-list", ip=BLOCKED)
+
+    blocked = about(client=BLOCKED, Service_Authorization=admin.token)
+    wait_until(lambda: ask(ours.auth, blocked) == Verdict(403, "client-blocked"), what="the data plane to know it")
+    for port in (ours.auth, ours.control):
+        assert ask(port, about()) == Verdict(401, "credential-missing")
+        assert ask(port, about(Service_Authorization=admin.token)) == Verdict(200, "session-valid")
+    assert ask(ours.control, blocked) == Verdict(403, "client-blocked")
+
+
+def test_the_agent_ships_what_the_data_plane_has_answered_and_sees_its_workers(ours, planes):
+    admin = Admin(ours.control)
+    ask(ours.auth, about(client="198.51.100.99"))
+
+    wait_until(lambda: admin.get("/access-logs?client_ip=198.51.100.99")["results"], what="the record of the answer")
+    (node,) = admin.post("/system/reload")["nodes"]
+
+    assert len(node["workers"]) == 2
+
+
+def test_no_process_is_root_or_may_become_it(planes):
+    for process in planes.values():
+        for each in (psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)):
+            lines = Path(f"/proc/{each.pid}/status").read_text().splitlines()
+            status = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
+
+            assert each.uids().real == (USER if os.geteuid() == 0 else os.getuid())
+            assert int(status["CapEff"], 16) == int(status["CapPrm"], 16) == 0
+            assert status["NoNewPrivs"] == "1"
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_that_does_not_run_is_not_healthy(ours, planes, role):
+    other = ours.state / "elsewhere"
+    run = ours.run("health", role, GATEWALL_PORT="1", GATEWALL_AUTH_PORT="2", GATEWALL_HOME=str(other), **secrets(ours))
+
+    assert (run.returncode, run.stderr) == (1, f"not ready: {role}\n")
+
+
+def secrets(ours):
+    files = {"GATEWALL_SECRET_KEY": "secret-key", "GATEWALL_JWT_KEYS": "jwt-keys", "GATEWALL_DATA_KEYS": "data-keys"}
+    return {f"{name}_FILE": str(ours.state / "secrets" / file) for name, file in files.items()}
+
+
+@pytest.mark.parametrize("arguments", [("nonsense",), ("health", "nonsense"), ("health", "agent", "data-plane")])
+def test_what_is_no_role_is_refused(ours, arguments):
+    assert ours.run(*arguments).returncode == 2
+
+
+def test_a_bad_environment_is_one_line_and_code_2(ours):
+    run = ours.run("health", GATEWALL_WORKERS="none")
+
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "GATEWALL_WORKERS" in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+def test_the_commands_of_an_installation_can_be_run(ours):
+    run = ours.run("manage", "check")
+
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_sigterm_ends_a_role_in_time_with_code_0(ours, role, planes):
+    changes = {"GATEWALL_PORT": str(free_port()), "GATEWALL_AUTH_PORT": str(free_port())}
+    if role == "agent":  # a host has one that leads
+        database = f"sqlite:///{ours.state / 'gatewall.sqlite3'}"
+        changes |= {"GATEWALL_HOME": str(ours.state / "second"), "DATABASE_URL": database, **secrets(ours)}
+
+    with ours.up(role, **changes) as process:
+        assert ended(process) == 0
+
+
+def test_one_container_alone_makes_its_keys_migrates_answers_and_ends_in_time():
+    # The supervisor of `all` has a queue in shared memory, which container engines give to a read-only root too.
+    with image(memory=SHARED) as alone, alone.up("all") as process:
+        assert ask(alone.auth, about(host="localhost")) == Verdict(401, "credential-missing")
+        assert Admin(alone.control).token
+        assert request(alone.control, "/wall/health/ready", {"Host": "10.1.2.3:9999"}).status == 200
+        family = psutil.Process(process.pid).children(recursive=True)
+
+        assert ended(process) == 0
+        assert psutil.wait_procs(family, timeout=ENDS_WITHIN_SECONDS)[1] == []
