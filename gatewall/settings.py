@@ -67,7 +67,7 @@ MIDDLEWARE = [
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "gatewall" / part / "templates" for part in ("portal", "operations")],
+        "DIRS": [BASE_DIR / "gatewall" / part / "templates" for part in ("portal", "operations", "console")],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -171,13 +171,13 @@ SIMPLE_JWT = {
 }
 
 LANGUAGE_CODE = "en"
-LOCALE_PATHS = [BASE_DIR / "gatewall" / "portal" / "locale"]
+LOCALE_PATHS = [BASE_DIR / "gatewall" / part / "locale" for part in ("portal", "console")]
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 USE_TZ = True
 TIME_ZONE = "UTC"
 
 STATIC_URL = f"{ROOT_PATH.lstrip('/')}/static/" if ROOT_PATH else "static/"
-STATICFILES_DIRS = [BASE_DIR / "gatewall" / "portal" / "static"]
+STATICFILES_DIRS = [BASE_DIR / "gatewall" / part / "static" for part in ("portal", "console")]
 WHITENOISE_USE_FINDERS = True  # no collectstatic: the files are read where they are, once, at start
 WHITENOISE_AUTOREFRESH = False
 

@@ -17,6 +17,7 @@ _PATHS = [
     path("", include("webhooks.urls")),
     path("schema", Document.as_view(), name="schema"),
     path("docs", Docs.as_view(), name="docs"),
+    path("admin/", include("gatewall.console.urls")),
     path("admin/", admin.site.urls),
 ]
 _PREFIX = f"{settings.ROOT_PATH.lstrip('/')}/" if settings.ROOT_PATH else ""
