@@ -51,6 +51,7 @@ WHO = {
     ("system-settings", "GET"): ADMIN,
     ("system-settings", "PUT"): ADMIN,
     ("system-reload", "POST"): ADMIN,
+    ("system-doctor", "POST"): ADMIN,
     ("policy-revisions-list", "GET"): ADMIN,
     ("policy-revisions-detail", "GET"): ADMIN,
     ("policy-revisions-restore", "POST"): ADMIN,
