@@ -19,12 +19,10 @@ _ForgedBy = Callable[[Evidence, Arrival], Iterator[Finding]]
 
 def client_address(evidence: Evidence) -> Iterator[Finding]:
     """Yield whether the client's address arrives, and whether a visitor can choose one."""
-    base = evidence.base
+    base, here = evidence.base, evidence.plain.reply.from_address
     if "for" not in base.visible:
         yield wrong("client-not-told", probes.PLAIN, client=base.client)
-        return
-    here = evidence.plain.reply.from_address
-    if parse_address(here) == parse_address(base.client):
+    elif parse_address(here) == parse_address(base.client):
         yield ok("client-right", probes.PLAIN, client=base.client)
     else:
         yield unknown("client-elsewhere", probes.PLAIN, client=base.client, here=here)
@@ -37,8 +35,7 @@ def host(evidence: Evidence) -> Iterator[Finding]:
     base = evidence.base
     if "host" not in base.visible:
         yield wrong("host-not-told", probes.PLAIN, host=base.host or "")
-        return
-    if base.host == evidence.target.host.name:
+    elif base.host == evidence.target.host.name:
         yield ok("host-right", probes.PLAIN, host=base.host)
     else:
         yield wrong("host-other", probes.PLAIN, host=base.host or "", asked=evidence.target.host.name)
@@ -51,28 +48,29 @@ def method(evidence: Evidence) -> Iterator[Finding]:
     """Yield whether the method arrives, and whether a visitor can name another."""
     if "method" not in evidence.base.visible:
         yield wrong("method-not-told", probes.PLAIN)
-        return
-    for name, sent in probes.METHODS.items():
-        seen = evidence.seen.get(name)
-        if seen is None:
-            yield not_applicable("not-sent-to-a-site-that-lets-in", name, method=sent)
-        elif seen.arrival is None:
-            yield _unseen(seen)
-        elif seen.arrival.method == sent:
-            yield ok("method-right", name, method=sent)
-        else:
-            yield wrong("method-other", name, method=seen.arrival.method, asked=sent)
+    else:
+        yield from (_of_method(evidence.seen.get(name), name, sent) for name, sent in probes.METHODS.items())
     yield from _unforged(evidence, probes.FORGED_METHOD, "method", _forged_method)
+
+
+def _of_method(seen: Seen | None, name: str, sent: str) -> Finding:
+    if seen is None:
+        return not_applicable("not-sent-to-a-site-that-lets-in", name, method=sent)
+    if seen.arrival is None:
+        return _unseen(seen)
+    if seen.arrival.method == sent:
+        return ok("method-right", name, method=sent)
+    return wrong("method-other", name, method=seen.arrival.method, asked=sent)
 
 
 def uri(evidence: Evidence) -> Iterator[Finding]:
     """Yield whether path and query arrive as they were sent, and whether a visitor can name others."""
     if "uri" not in evidence.base.visible:
         yield wrong("uri-not-told", probes.PLAIN)
-        return
-    for name in (probes.PLAIN, *probes.SPELLINGS, probes.DOTS):
-        seen = evidence.seen[name]
-        yield _unseen(seen) if seen.arrival is None else _spelled(seen, seen.arrival, evidence.kind)
+    else:
+        for name in (probes.PLAIN, *probes.SPELLINGS, probes.DOTS):
+            seen = evidence.seen[name]
+            yield _unseen(seen) if seen.arrival is None else _spelled(seen, seen.arrival, evidence.kind)
     yield from _unforged(evidence, probes.FORGED_URI, "uri", _forged_uri)
 
 
@@ -113,7 +111,7 @@ def _forged_client(evidence: Evidence, arrival: Arrival) -> Iterator[Finding]:
         if arrival.client == forged:
             client = parse_address(evidence.base.client)
             is_trusted = client is not None and any(client in network for network in evidence.trusted)
-            appended = is_trusted and header == "X-Forwarded-For"
+            appended = is_trusted and header == "X-Forwarded-For" and "for" in evidence.base.visible
             code = "client-forged-by-trusted" if appended else "client-forged"
             yield wrong(code, name, header=header, client=arrival.client)
             return
