@@ -20,8 +20,8 @@ def asked(evidence: Evidence) -> Iterator[Finding]:
         yield ok("asked", probes.PLAIN, decision=seen.arrival.decision_id, reason=seen.arrival.reason)
     elif reply.status is None:
         yield unknown("not-reached", probes.PLAIN, failure=reply.failure)
-    elif reply.header("x-gatewall-decision-id"):
-        yield unknown("log-late", probes.PLAIN, decision=reply.header("x-gatewall-decision-id"))
+    elif reply.decision_id:
+        yield unknown("log-late", probes.PLAIN, decision=reply.decision_id)
     elif reply.status in _REDIRECTS:
         yield unknown("redirected", probes.PLAIN, status=str(reply.status), location=reply.header("location"))
     elif reply.status >= 500:
@@ -141,7 +141,7 @@ def every_time(evidence: Evidence) -> Iterator[Finding]:
         yield ok("asked-again", probes.AGAIN)
     elif again.reply.status is None:
         yield unknown("no-answer", probes.AGAIN, path=again.probe.uri, status=again.reply.failure)
-    elif again.reply.header("x-gatewall-decision-id") not in {"", evidence.base.decision_id}:
+    elif again.reply.decision_id not in {"", evidence.base.decision_id}:
         yield unknown("no-record", probes.AGAIN, answer=str(again.reply.status))
     else:
         yield wrong("remembered", probes.AGAIN, status=str(again.reply.status))

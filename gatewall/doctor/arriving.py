@@ -150,6 +150,6 @@ def _unseen(seen: Seen) -> Finding:
         return unknown("no-record", name, answer=seen.reply.failure)
     if status in _NOT_READ:
         return ok("refused-by-proxy", name, status=str(status))
-    if seen.reply.header("x-gatewall-decision-id") or status in {403, 405} or status >= 500:
+    if seen.reply.decision_id or status in {403, 405} or status >= 500:
         return unknown("no-record", name, answer=str(status))
     return wrong("walked-around-by", name, status=str(status), sent=f"{seen.probe.method} {seen.probe.uri}")

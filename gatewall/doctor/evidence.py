@@ -1,5 +1,6 @@
 """What came of a probe: what the visitor got, and what the gate was told. Pure."""
 
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -18,6 +19,7 @@ SHOWN_HEADERS = (
     "via",
 )
 """What is kept of the headers of an answer, in small letters. Of its body nothing is."""
+_VERSION = 7  # RFC 9562
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,15 @@ class Reply:
 
     def header(self, name: str) -> str:
         return self.headers.get(name, "")
+
+    @property
+    def decision_id(self) -> str:
+        """Return the number of the decision, empty where there is none. What a site makes up does not look like one."""
+        text = self.header("x-gatewall-decision-id")
+        try:
+            return text if uuid.UUID(text).version == _VERSION else ""
+        except ValueError:
+            return ""
 
 
 @dataclass(frozen=True, slots=True)

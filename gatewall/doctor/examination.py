@@ -84,9 +84,7 @@ _LATE = Reply(failure=_TIME_IS_OVER)
 
 def _with_records(all_seen: list[Seen], find: Find) -> dict[str, Seen]:
     """Return what was seen with the records that came in time, by the names of the probes."""
-    answered = {
-        number: seen.probe.nonce for seen in all_seen if (number := seen.reply.header("x-gatewall-decision-id"))
-    }
+    answered = {number: seen.probe.nonce for seen in all_seen if (number := seen.reply.decision_id)}
     ends = time.monotonic() + RECORD_SECONDS
     while True:
         found = find(answered)

@@ -2,11 +2,10 @@
 
 import json
 import subprocess
-from contextlib import contextmanager
 
 import pytest
 
-from gatewall.operations import demo
+from gatewall.detectors import Limits
 from gatewall.operations.launcher import free_port
 from tests.processes import (
     BASE,
@@ -14,13 +13,24 @@ from tests.processes import (
     control_plane,
     data_plane,
     environment,
-    is_listening,
     manager,
     prepare,
-    running,
     send,
     token_of,
-    wait_until,
+)
+from tests.proxies.changed import (
+    APPENDED,
+    BELIEVING,
+    FORWARDING,
+    HOST_KEPT,
+    KEPT,
+    METHOD_KEPT,
+    MUTE,
+    PROTECT,
+    SITE,
+    URI_DECODED,
+    URI_KEPT,
+    changed_nginx,
 )
 from tests.upstream import Upstream
 
@@ -44,7 +54,7 @@ class Installation:
     """One Gatewall with both planes, and a site behind it."""
 
     def __init__(self, home, control, auth, site):
-        self.home, self.control, self.auth, self.site = home, control, auth, site
+        self.home, self.control, self.auth, self.site, self.site_port = home, control, auth, site, site.port
         self.token = token_of(control)
 
     def examine(self, port, proxy="nginx", **more):
@@ -66,29 +76,6 @@ def wall(tmp_path_factory):
         yield Installation(home, control, auth, site)
 
 
-@contextmanager
-def changed_nginx(folder, wall, changes=(), site_changes=(), extra=""):
-    """nginx with deploy/nginx in which these texts of the files were replaced; gives its port."""
-    port, binary = free_port(), demo.find_nginx()
-    demo.write_configuration(
-        folder,
-        listen=f"127.0.0.1:{port}",
-        auth=f"127.0.0.1:{wall.auth}",
-        control=f"127.0.0.1:{wall.control}",
-        site=f"127.0.0.1:{wall.site.port}",
-        extra=extra,
-    )
-    for name, old, new in changes:
-        path = folder / name
-        text = path.read_text()
-        assert old in text, f"{old!r} is not in {name}"
-        path.write_text(text.replace(old, new))
-    assert "emerg" not in demo.refusal(binary, folder)  # a warning about hash sizes is none
-    with running(demo.nginx_command(binary, folder), log=folder / "nginx.log"):
-        wait_until(lambda: is_listening(port), what="nginx")
-        yield port
-
-
 def verdicts(report):
     return {check["id"]: check["verdict"] for check in report["checks"]}
 
@@ -97,16 +84,6 @@ def codes(report, check, verdict=WRONG):
     """Return the findings of a check that came out like this."""
     (found,) = [entry for entry in report["checks"] if entry["id"] == check]
     return {finding["code"] for finding in found["findings"] if finding["verdict"] == verdict}
-
-
-FORWARDING, PROTECT, SITE = "gatewall/gatewall-forwarding.conf", "gatewall/gatewall-protect.conf", "site.conf"
-KEPT = (FORWARDING, "proxy_set_header X-Forwarded-For $remote_addr;", "")
-APPENDED = (FORWARDING, "X-Forwarded-For $remote_addr;", "X-Forwarded-For $proxy_add_x_forwarded_for;")
-HOST_KEPT = (FORWARDING, "proxy_set_header X-Forwarded-Host $gatewall_host;", "")
-METHOD_KEPT = (FORWARDING, "proxy_set_header X-Forwarded-Method $request_method;", "")
-URI_KEPT = (FORWARDING, "proxy_set_header X-Forwarded-Uri $request_uri;", "")
-URI_DECODED = (FORWARDING, "X-Forwarded-Uri $request_uri;", "X-Forwarded-Uri $uri;")
-MUTE = (SITE, "include gatewall/gatewall-protect.conf;", "")
 
 
 def test_the_sample_is_found_to_be_right(wall, tmp_path):
@@ -154,16 +131,6 @@ FORGEABLE = {
     "path not told": ([URI_KEPT], "uri", {"uri-not-told", "uri-forged"}),
     "path decoded and without its query": ([URI_DECODED], "uri", {"uri-other", "query-lost"}),
 }
-BELIEVING = (
-    SITE,
-    "include gatewall/gatewall-proxy.conf;",
-    """include gatewall/gatewall-proxy.conf;
-map $http_x_forwarded_host $doctors_host { default $http_x_forwarded_host; "" $gatewall_host; }
-map $http_x_forwarded_proto $doctors_scheme { default $http_x_forwarded_proto; "" $scheme; }
-map $http_x_http_method_override $doctors_method { default $http_x_http_method_override; "" $request_method; }
-map $http_x_rewrite_url $doctors_uri { default $http_x_rewrite_url; "" $request_uri; }
-""",
-)
 
 
 @pytest.mark.parametrize("name", FORGEABLE)
@@ -268,13 +235,15 @@ def test_a_gate_that_is_down_is_no_open_door(wall, tmp_path):
     assert codes(report, "asked", UNKNOWN) == {"proxy-failed"}
 
 
-def test_examining_again_and_again_bans_nobody(wall, tmp_path):
+def test_an_examination_trips_fewer_rules_than_lead_to_a_ban(wall, tmp_path):
     with changed_nginx(tmp_path, wall) as port:
-        for _ in range(12):
-            assert wall.examine(port)["verdict"] == OK
+        report = wall.examine(port)
 
-    rows = send(wall.control, wall.token, "GET", "/ip-black-list")
-    assert rows["results"] == []
+    refused = [probe["recorded"] for probe in report["probes"] if (probe["recorded"] or {}).get("reason") == "waf-rule"]
+    rows = [send(wall.control, wall.token, "GET", f"/access-logs/{record['decision_id']}") for record in refused]
+    assert 2 <= len(rows) <= 3
+    assert len({rule["id"] for row in rows for rule in row["rules"]}) < Limits().probing_rules
+    assert {row["user_agent"].partition(" ")[0] for row in rows} == {"Gatewall-Doctor/1"}
 
 
 def test_the_command_says_the_same_by_its_exit_code(wall, tmp_path):
