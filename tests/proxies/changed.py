@@ -13,7 +13,12 @@ HOST_KEPT = (FORWARDING, "proxy_set_header X-Forwarded-Host $gatewall_host;", ""
 METHOD_KEPT = (FORWARDING, "proxy_set_header X-Forwarded-Method $request_method;", "")
 URI_KEPT = (FORWARDING, "proxy_set_header X-Forwarded-Uri $request_uri;", "")
 URI_DECODED = (FORWARDING, "X-Forwarded-Uri $request_uri;", "X-Forwarded-Uri $uri;")
-MUTE = (SITE, "include gatewall/gatewall-protect.conf;", "")
+MUTE = (
+    SITE,
+    "    location / {\n        include gatewall/gatewall-protect.conf;\n",
+    "    location /reports/ {\n        include gatewall/gatewall-protect.conf;\n    }\n    location / {\n",
+)
+"""One location is protected, and every other one was forgotten."""
 BELIEVING = (
     SITE,
     "include gatewall/gatewall-proxy.conf;",
@@ -43,6 +48,8 @@ def changed_nginx(folder, wall, changes=()):
         assert old in text, f"{old!r} is not in {name}"
         path.write_text(text.replace(old, new))
     assert "emerg" not in demo.refusal(binary, folder)  # a warning about hash sizes is none
-    with running(demo.nginx_command(binary, folder), log=folder / "nginx.log"):
-        wait_until(lambda: is_listening(port), what="nginx")
+    log = folder / "nginx.log"
+    with running(demo.nginx_command(binary, folder), log=log) as process:
+        wait_until(lambda: is_listening(port) or process.poll() is not None, what="nginx")
+        assert process.poll() is None, log.read_text() + (folder / "error.log").read_text()
         yield port
