@@ -54,7 +54,8 @@ HIDDEN = {
     "hidden-metrics": "/metrics",
     "hidden-recovery": "/admin-recover-2fa",
 }
-_ATTACK = "/refuse?doctor=%3Cscript%3Ealert(1)%3C/script%3E"
+_ATTACK = "/refuse?doctor=union%20select%201"
+"""Matches one built-in rule, and that one suffices; with those of ``DOTS`` fewer than are held to be an attack."""
 
 
 @dataclass(frozen=True, slots=True)
