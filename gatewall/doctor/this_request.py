@@ -39,6 +39,11 @@ class ThisRequest:
         return bool(self.hops) or self.forwarded_host is not None
 
     @property
+    def is_all_trusted(self) -> bool:
+        """True if no hop is anything but a trusted proxy: then the left-most is the client."""
+        return all(hop.is_trusted for hop in self.hops)
+
+    @property
     def is_ignored(self) -> bool:
         """True for the red line: there are forwarding headers, from a peer that nobody has named as a proxy."""
         return self.forwards and not self.is_peer_trusted
