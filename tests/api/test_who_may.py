@@ -51,6 +51,7 @@ WHO = {
     ("system-settings", "GET"): ADMIN,
     ("system-settings", "PUT"): ADMIN,
     ("system-reload", "POST"): ADMIN,
+    ("system-doctor", "POST"): ADMIN,
     ("policy-revisions-list", "GET"): ADMIN,
     ("policy-revisions-detail", "GET"): ADMIN,
     ("policy-revisions-restore", "POST"): ADMIN,
@@ -84,7 +85,7 @@ PAGES = {
 def patterns(resolver=None):
     for part in (resolver or get_resolver()).url_patterns:
         if isinstance(part, URLResolver):
-            if part.app_name != "admin":  # Django's own; tests/admin
+            if part.app_name not in {"admin", "console"}:  # tests/admin, tests/console
                 yield from patterns(part)
         elif isinstance(part, URLPattern):
             yield part
