@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 
 WIDTH, HEIGHT = 720, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 8, 12, 28
@@ -62,11 +63,9 @@ class Chart:
 
 def steps(most: int) -> list[int]:
     """Return the values of the horizontal lines: at most five, round, the last not below ``most``."""
-    step, factors = 1, (2, 5, 10)
-    power = 1
-    while step * _MOST_LINES < most:
-        step = next((factor * power for factor in factors if factor * power * _MOST_LINES >= most), 10 * power)
-        power *= 10
+    step = next(
+        factor * 10**power for power in count() for factor in (1, 2, 5) if factor * 10**power * _MOST_LINES >= most
+    )
     return [step * number for number in range(max(1, -(-most // step)) + 1)]
 
 
@@ -118,5 +117,4 @@ def _marks(middles: Sequence[int], labels: Sequence[str]) -> list[Mark]:
     if not labels:
         return []
     every = max(1, -(-_LEAST_SPACE * len(labels) // (WIDTH - _LEFT - _RIGHT)))
-    inside = [number for number in range(every // 2, len(labels), every)]
-    return [Mark(middles[number], labels[number]) for number in inside]
+    return [Mark(middles[number], labels[number]) for number in range(every // 2, len(labels), every)]
