@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
-WIDTH, HEIGHT = 720, 240
+WIDTH, HEIGHT = 1040, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 8, 12, 28
 _MOST_LINES = 4
 _LEAST_SPACE = 84

@@ -163,7 +163,7 @@ def _items(counted: Iterable[tuple[str, int, str]]) -> list[dict[str, Any]]:
     items = list(counted)
     most = max((number for _, number, _ in items), default=0)
     return [
-        {"label": label, "count": number, "url": url, "share": charts.share(number, most)}
+        {"label": label, "shown": f"{number:,}", "url": url, "share": charts.share(number, most)}
         for label, number, url in items
     ]
 
@@ -192,6 +192,7 @@ def _client_rows(window: Window, clients: Sequence[Client], **filters: str) -> l
             "address": client.address,
             "country": client.country_code,
             "count": client.count,
+            "shown": f"{client.count:,}",
             "url": links.log(window, client_ip=client.address, **filters),
             "ban": links.ban(client.address),
             "allow": links.allow(client.address),

@@ -98,7 +98,7 @@ def _frame(request: HttpRequest, wanted: Asked) -> dict[str, Any]:
     """Return what the page shows besides rows: filters, forms, views."""
     fields = {*QUICK, *MOMENTS}
     rest = [(name, value) for name, value in wanted.pairs if not (name in fields and value) and name != "page_size"]
-    known = {name for name, _ in wanted.pairs}
+    known = {name for name, _ in wanted.chosen}
     return {
         "asked": wanted,
         "chips": chips(wanted),
