@@ -31,7 +31,7 @@ def main() -> None:
         for suffix, (scheme, width) in _LOOKS.items():
             page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 600})
             enter(wall, page, "/dashboard/")
-            wait_until(lambda page=page: page.reload() and page.locator(".counted li").count() > 8, what="a busy log")
+            wait_until(lambda page=page: page.reload() and page.locator(".counted li").count() > 8, 300, "a busy log")
             for name, path in PAGES.items():
                 page.goto(wall.page(f"/admin{path}"))
                 keep(page, f"operator-{name}{suffix}")
