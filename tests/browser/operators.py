@@ -32,6 +32,7 @@ def enter(wall: Wall, page: Page, path: str = "/") -> None:
     page.fill("#id_username", "admin")
     page.fill("#id_password", PASSWORD)
     page.click("[type=submit]")
+    page.wait_for_selector("#user-tools")  # else the next page is asked for before this one was answered
     page.goto(wall.page(f"/admin{path}"))
 
 
