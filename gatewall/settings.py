@@ -41,6 +41,7 @@ INSTALLED_APPS = [
     "licensing.apps.LicensingConfig",
     "audit.apps.AuditConfig",
     "webhooks.apps.WebhooksConfig",
+    "gatewall.console.apps.ConsoleConfig",
     "gatewall.operations.admin_site.GatewallAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -67,7 +68,7 @@ MIDDLEWARE = [
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "gatewall" / part / "templates" for part in ("portal", "operations", "console")],
+        "DIRS": [BASE_DIR / "gatewall" / part / "templates" for part in ("portal", "operations")],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -171,13 +172,13 @@ SIMPLE_JWT = {
 }
 
 LANGUAGE_CODE = "en"
-LOCALE_PATHS = [BASE_DIR / "gatewall" / part / "locale" for part in ("portal", "console")]
+LOCALE_PATHS = [BASE_DIR / "gatewall" / "portal" / "locale"]
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 USE_TZ = True
 TIME_ZONE = "UTC"
 
 STATIC_URL = f"{ROOT_PATH.lstrip('/')}/static/" if ROOT_PATH else "static/"
-STATICFILES_DIRS = [BASE_DIR / "gatewall" / part / "static" for part in ("portal", "console")]
+STATICFILES_DIRS = [BASE_DIR / "gatewall" / "portal" / "static"]
 WHITENOISE_USE_FINDERS = True  # no collectstatic: the files are read where they are, once, at start
 WHITENOISE_AUTOREFRESH = False
 

@@ -28,5 +28,6 @@ class OperatorPage(View):
 
     def shown(self, request: HttpRequest, status: HTTPStatus = HTTPStatus.OK, **context: Any) -> HttpResponse:
         """Return the page with these values."""
-        frame = admin.site.each_context(request) | {"title": self.title}
+        # Tables need the room that the list of all rows would take; it is one click away.
+        frame = admin.site.each_context(request) | {"title": self.title, "is_nav_sidebar_enabled": False}
         return TemplateResponse(request, self.template, frame | context, status=status)

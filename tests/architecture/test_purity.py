@@ -76,6 +76,7 @@ MODULES = sorted(
         "audit.summaries",
         "policies.block_lists",
         "policies.list_diff",
+        "gatewall.console.charts",
     }
 )
 PROBE = "import importlib, json, sys; importlib.import_module(sys.argv[1]); print(json.dumps(sorted(sys.modules)))"
