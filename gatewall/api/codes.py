@@ -33,6 +33,7 @@ REFUSAL_CODES = frozenset(
         "last-admin",
         "matches-everything",
         "network-too-large",
+        "nothing-to-confirm",
         "outbox-full",
         "reauthentication-failed",
         "reauthentication-required",
