@@ -32,11 +32,12 @@ FETCHED = ("next_at", "tried_at", "succeeded_at", "failure", "entries")
 _TEXT = {"type": ["string", "null"], "maxLength": 500}
 _TARGETS = {"type": "array", "items": {"enum": [each.value for each in Target]}, "minItems": 1}
 _TRANSFORMS = {"type": "array", "items": {"enum": [each.value for each in Transform]}}
+_EXPIRY = {"type": ["string", "null"], "format": "date-time"}
 _EXCLUSIONS = {
     "type": "array",
     "items": {
         "type": "object",
-        "properties": {"domain": _TEXT, "path_prefix": _TEXT, "argument": _TEXT},
+        "properties": {"domain": _TEXT, "path_prefix": _TEXT, "argument": _TEXT, "expires_at": _EXPIRY},
         "additionalProperties": False,
     },
 }
