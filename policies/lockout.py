@@ -10,6 +10,7 @@ from django.utils import timezone
 from gatewall import revisions
 from gatewall.clientip import Caller
 from gatewall.engine.hosts import DomainTable
+from gatewall.engine.lists import Standing
 from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.refusals import Conflict
 from policies import policy_source
@@ -66,11 +67,19 @@ def is_refused(caller: Caller) -> bool:
 
     The engine's own code says so (step 2 of the decision).
     """
+    return _standing(caller).blocked is not None
+
+
+def is_allowed(caller: Caller) -> bool:
+    """True if the allowlist speaks for the caller at the host he asked for: no imported entry can shut him out."""
+    return _standing(caller).allowed is not None
+
+
+def _standing(caller: Caller) -> Standing:
     domain = DomainTable(policy_source.domains()).match(caller.host)
-    standing = policy_source.lists_about(caller.address).standing(
+    return policy_source.lists_about(caller.address).standing(
         caller.address,
         domain.name if domain else None,
         timezone.now().timestamp(),
         allowlist_applies=caller.allowlist_applies,
     )
-    return standing.blocked is not None

@@ -1,6 +1,7 @@
 """Brings the policy back to an earlier revision, as one new revision."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -14,7 +15,7 @@ from gatewall.models import PolicyRevision
 from gatewall.refusals import Gone
 from policies import rows
 from policies.builtin_rules import free_name
-from policies.lockout import kept_in
+from policies.lockout import is_refused, kept_in
 from policies.models import AUTO_BAN, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
 from policies.scopes import Scopes
 from policies.services import MAX_CUSTOM_RULES
@@ -50,6 +51,29 @@ def restore(number: int, *, actor: str, caller: Caller | None = None, force: boo
     with kept_in(caller, force=force):
         _advance_to(past, actor)
     return PolicyRevision.objects.get(pk=revisions.current().revision)
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a restore would do: its diff (``changes`` is None where it is too long), and whether it shuts the caller out."""
+
+    head: int
+    changes: list[dict[str, Any]] | None
+    counts: list[dict[str, Any]]
+    locks_out: bool
+
+
+def preview(number: int, *, caller: Caller | None = None) -> Preview:
+    """Return what a restore would do, by doing and undoing it. Raises Gone, CannotRestore."""
+    with transaction.atomic():
+        head = revisions.current().revision
+        was_refused = caller is not None and is_refused(caller)
+        row = restore(number, actor="", caller=caller, force=True)
+        is_new = row.number > head
+        locks_out = caller is not None and not was_refused and is_refused(caller)
+        transaction.set_rollback(True)
+    revisions.expect_confirmation(None)
+    return Preview(head, row.changes if is_new else [], (row.counts or []) if is_new else [], locks_out)
 
 
 @revisions.one_at_a_time
