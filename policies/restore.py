@@ -55,7 +55,7 @@ def restore(number: int, *, actor: str, caller: Caller | None = None, force: boo
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a restore would do: its diff (``changes`` is None where it is too long), and whether it shuts the caller out."""
+    """What a restore would do, as a revision says it, and whether it would shut the caller out."""
 
     head: int
     changes: list[dict[str, Any]] | None

@@ -119,15 +119,18 @@ class Confirmation(OperatorPage):
 
     def post(self, request: HttpRequest, number: int) -> HttpResponse:
         """Do what the button says, and lead to the revision."""
-        settle = {"keep": confirmation.confirm, "revert": confirmation.revert}.get(request.POST.get("word", ""))
-        if settle is None:
-            messages.error(request, _("Keep it, or revert it."))
-        else:
-            try:
-                settle(_revision(number).number, actor=str(request.user))
-                messages.success(request, _("The change stays.") if "keep" in request.POST.values() else _("Reverted."))
-            except Refusal as refusal:
-                messages.error(request, str(refusal))
+        row, word = _revision(number), request.POST.get("word", "")
+        try:
+            if word == "keep":
+                confirmation.confirm(row.number, actor=str(request.user))
+                messages.success(request, _("The change stays."))
+            elif word == "revert":
+                confirmation.revert(row.number, actor=str(request.user))
+                messages.success(request, _("The change is taken back."))
+            else:
+                messages.error(request, _("Keep it, or revert it."))
+        except Refusal as refusal:
+            messages.error(request, str(refusal))
         return redirect("console:history-revision", number=number)
 
 
