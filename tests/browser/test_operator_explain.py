@@ -33,7 +33,7 @@ def test_a_refused_visitors_number_leads_to_an_exception_and_through(wall, visit
         assert "office.gate.test" in words
         assert "argument text" in words
         offers.first.locator("button").click()
-        assert admin.url.endswith("?again=1")
+        assert "?again=1" in admin.url
 
     assert "The answer has changed: then refused, today let through." in admin.locator("main").inner_text()
     wait_until(lambda: passes(visitor, wall.url("office", path)), what="the visitor's way through")
@@ -73,9 +73,9 @@ def test_one_that_is_kept_stays_until_somebody_else_takes_it_off(wall, visit):
     admin.wait_for_timeout(12_000)
     assert not passes(visitor, wall.url("office"))
     admin.goto(wall.page("/admin/policies/blocklistentry/"))
-    admin.click("text=127.0.0.1")
-    admin.click("text=Delete")
-    admin.click("[type=submit]")
+    admin.click("#result_list a")
+    admin.click("a.deletelink")
+    admin.click("#content form [type=submit]")
     wait_until(lambda: passes(visitor, wall.url("office")), what="the way in")
 
 
