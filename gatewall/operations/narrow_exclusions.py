@@ -20,8 +20,11 @@ _MAX_PREFIX = 500
 def narrowest(rule: WafRule, request: AccessRequest, domain: str | None) -> tuple[Exclusion, ...]:
     """Return exclusions of this domain and path, of the arguments alone where the rule matched in nothing else.
 
-    None if they would have to hold everywhere.
+    None if they would have to hold everywhere, or if those it has keep it from all that is recorded.
     """
+    anywhere = Places(request, domain).of(replace(rule, exclusions=()))
+    if anywhere and not Places(request, domain).of(rule):
+        return ()
     prefix = _longest_prefix(request, domain, rule)
     found: tuple[Exclusion, ...] = ()
     for _ in range(_MAX_ARGUMENTS):

@@ -35,7 +35,8 @@ def test_a_refused_visitors_number_leads_to_an_exception_and_through(wall, visit
         offers.first.locator("button").click()
         assert "?again=1" in admin.url
 
-    assert "The answer has changed: then refused, today let through." in admin.locator("main").inner_text()
+    # Rules that look at headers, too, which are not recorded, leave the answer of today open.
+    assert "no rule that can be excepted matches any more" in admin.locator("main").inner_text()
     wait_until(lambda: passes(visitor, wall.url("office", path)), what="the visitor's way through")
     assert not passes(visitor, wall.url("office", path.replace("text=", "more=")))
     assert not passes(visitor, wall.url("office", path.replace("/editor", "/elsewhere")))
@@ -73,7 +74,7 @@ def test_one_that_is_kept_stays_until_somebody_else_takes_it_off(wall, visit):
     admin.wait_for_timeout(12_000)
     assert not passes(visitor, wall.url("office"))
     admin.goto(wall.page("/admin/policies/blocklistentry/"))
-    admin.click("#result_list a")
+    admin.click("#result_list tbody a")
     admin.click("a.deletelink")
     admin.click("#content form [type=submit]")
     wait_until(lambda: passes(visitor, wall.url("office")), what="the way in")
