@@ -104,7 +104,7 @@ def _step(step: Mapping[str, Any]) -> ShownStep:
 
 
 def _state_of(step: Mapping[str, Any]) -> tuple[str, str]:
-    if step.get("undecidable"):
+    if step["reached"] and step.get("undecidable"):
         return "undecidable", _("cannot be known: %(why)s") % {"why": MISSING[step["undecidable"]]}
     outcome = step["outcome"]
     applies = outcome in OUTCOMES
