@@ -2,7 +2,16 @@
 
 from django.urls import URLPattern, path
 
-from gatewall.console import dashboard_page, doctor_page, log_page, network_pages, view_pages
+from gatewall.console import (
+    dashboard_page,
+    doctor_page,
+    explain_pages,
+    history_pages,
+    import_page,
+    log_page,
+    network_pages,
+    view_pages,
+)
 
 app_name = "console"
 urlpatterns: list[URLPattern] = [
@@ -13,5 +22,11 @@ urlpatterns: list[URLPattern] = [
     path("log/views/<int:view_id>/", view_pages.ChangeView.as_view(), name="change-view"),
     path("log/ban/", network_pages.Ban.as_view(), name="ban"),
     path("log/allow/", network_pages.Allow.as_view(), name="allow"),
+    path("explain/", explain_pages.Explain.as_view(), name="explain"),
+    path("explain/<uuid:decision_id>/", explain_pages.Receipt.as_view(), name="explain-receipt"),
+    path("history/", history_pages.History.as_view(), name="history"),
+    path("history/<int:number>/", history_pages.Revision.as_view(), name="history-revision"),
+    path("history/<int:number>/confirm/", history_pages.Confirmation.as_view(), name="confirmation"),
+    path("import/", import_page.ImportList.as_view(), name="import"),
     path("doctor/", doctor_page.Doctor.as_view(), name="doctor"),
 ]

@@ -124,6 +124,9 @@ class RecordedFacts(Facts):
         names_domain = rule.domain is not None or any(each.domain is not None for each in rule.exclusions)
         if names_domain and not history.resource_is_as_of(revision, Resource.DOMAINS):
             return False
+        ends = (each.expires_at for each in rule.exclusions if each.expires_at is not None)
+        if any(self._record.at < end <= self.request.at for end in ends):
+            return False
         return history.row_is_as_of(revision, Resource.WAF_RULES, rule.id)
 
     @cached_property

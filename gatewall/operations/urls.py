@@ -32,4 +32,5 @@ urlpatterns = [
     path("policy/revisions", PolicyRevisions.as_view({"get": "list"}), name="policy-revisions-list"),
     re_path(rf"{_REVISION}$", PolicyRevisions.as_view({"get": "retrieve"}), name="policy-revisions-detail"),
     re_path(rf"{_REVISION}/restore$", PolicyRevisions.as_view({"post": "restore"}), name="policy-revisions-restore"),
+    re_path(rf"{_REVISION}/confirm$", PolicyRevisions.as_view({"post": "confirm"}), name="policy-revisions-confirm"),
 ]

@@ -21,6 +21,7 @@ from gatewall.snapshot.nodes import report_node
 from gatewall.snapshot.publisher import publish
 from gatewall.snapshot.wake import AgentLock, Bell, Ear
 from gatewall.snapshot.worker_report import living_workers
+from policies import confirmation
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +31,9 @@ _NICENESS = 5
 
 
 class Agent:
-    """Publishes the policy of one host. The steps of a turn: publish, report, tidy up, sleep until rung or 500 ms.
+    """Publishes the policy of one host.
+
+    The steps of a turn: publish, take back what nobody confirmed, report, tidy up, sleep until rung or 500 ms.
 
     Beside it, threads ship the access log, fetch lists and send notices.
     """
@@ -66,10 +69,12 @@ class Agent:
                 ear.wait(_POLL_SECONDS)
 
     def turn(self) -> None:
-        """Publish if something was committed, report once a second, and tidy up every ten minutes."""
+        """Publish if something was committed, take back and report once a second, and tidy up every ten minutes."""
         try:
             self._publish()
             if abs(timezone.now() - self._reported_at) >= _REPORT_EVERY:  # a clock is set back, too
+                if confirmation.revert_overdue(timezone.now()):
+                    self._publish()
                 self._report()
                 self._reported_at = timezone.now()
             self._tidy()

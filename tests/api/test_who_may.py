@@ -55,6 +55,7 @@ WHO = {
     ("policy-revisions-list", "GET"): ADMIN,
     ("policy-revisions-detail", "GET"): ADMIN,
     ("policy-revisions-restore", "POST"): ADMIN,
+    ("policy-revisions-confirm", "POST"): ADMIN,
     ("schema", "GET"): ADMIN,
     ("docs", "GET"): ADMIN,
     **{(f"{name}-list", verb): ADMIN for name in MANAGED for verb in ("GET", "POST")},
@@ -120,7 +121,7 @@ def path_of(name, user_id):
     }
     if name.startswith("webhook-deliveries"):
         arguments[name] = {"webhook_id": 999_999} if name.endswith("-list") else {"webhook_id": 999_999, "pk": 999_999}
-    usual = {"pk": 999_999} if name.endswith(("-detail", "-restore", "-rotate", "webhooks-test")) else {}
+    usual = {"pk": 999_999} if name.endswith(("-detail", "-restore", "-confirm", "-rotate", "webhooks-test")) else {}
     return reverse(name, kwargs=arguments.get(name, usual)).removeprefix("/wall")
 
 
