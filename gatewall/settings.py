@@ -41,6 +41,7 @@ INSTALLED_APPS = [
     "licensing.apps.LicensingConfig",
     "audit.apps.AuditConfig",
     "webhooks.apps.WebhooksConfig",
+    "gatewall.backtest.apps.BacktestConfig",
     "gatewall.operations.admin_site.GatewallAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",

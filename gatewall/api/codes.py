@@ -22,6 +22,7 @@ REFUSAL_CODES = frozenset(
     {
         "admin-exists",
         "admin-required",
+        "backtest-not-finished",
         "builtin-rule",
         "cannot-restore",
         "cross-site",
@@ -40,6 +41,7 @@ REFUSAL_CODES = frozenset(
         "recovery-refused",
         "too-busy",
         "too-many-attempts",
+        "too-many-backtests",
         "too-many-git-tokens",
         "too-many-waf-rules",
         "too-many-webhooks",

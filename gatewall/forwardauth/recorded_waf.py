@@ -102,7 +102,7 @@ class RecordedFacts(Facts):
         if unsettled:
             found = {rule.id for rule in self.policy.waf.inspect(self.request, self.domain_name)}
             for rule in unsettled:
-                if not self._altered.isdisjoint(_looks_at(rule)):
+                if not self._altered.isdisjoint(looks_at(rule)):
                     doubtful.add(rule.id)  # what it sees is not what was sent
                 elif rule.id in found:
                     sure.add(rule.id)  # what it does not see can only add to it
@@ -145,24 +145,33 @@ class RecordedFacts(Facts):
         is_same = self._history.row_is_as_of(self._record.policy_revision, Resource.ALLOWLIST, entry.id)
         return is_same and decided_by.get("id") == entry.id
 
-    @property
+    @cached_property
     def _unrecorded(self) -> frozenset[Target]:
-        """The targets of which the record has nothing; a body that the proxy did not show is known to be none."""
-        return _NEVER_RECORDED | {Target.BODY} if "body" in self._record.visible else _NEVER_RECORDED
+        return unrecorded_targets(self._record)
 
     @cached_property
     def _altered(self) -> frozenset[Target | None]:
-        """The targets of which the record has not what was sent; None stands for path prefixes."""
-        record, found = self._record, set[Target | None]()
-        if not is_whole(record.path, MAX_PATH):
-            found |= {*_OF_PATH, None}
-        if not is_whole(record.query, MAX_QUERY):
-            found |= _OF_QUERY
-        if not is_whole(record.user_agent, MAX_TEXT):
-            found |= _OF_AGENT
-        return frozenset(found)
+        return altered_targets(self._record)
 
 
-def _looks_at(rule: WafRule) -> set[Target | None]:
+def unrecorded_targets(record: AccessRecord) -> frozenset[Target]:
+    """Return the targets of which the record has nothing; a body that the proxy did not show is known to be none."""
+    return _NEVER_RECORDED | {Target.BODY} if "body" in record.visible else _NEVER_RECORDED
+
+
+def altered_targets(record: AccessRecord) -> frozenset[Target | None]:
+    """Return the targets of which the record has not what was sent; None stands for path prefixes."""
+    found = set[Target | None]()
+    if not is_whole(record.path, MAX_PATH):
+        found |= {*_OF_PATH, None}
+    if not is_whole(record.query, MAX_QUERY):
+        found |= _OF_QUERY
+    if not is_whole(record.user_agent, MAX_TEXT):
+        found |= _OF_AGENT
+    return frozenset(found)
+
+
+def looks_at(rule: WafRule) -> set[Target | None]:
+    """Return the targets that the rule looks at, None for the path that a prefix is held against."""
     has_prefix = rule.path_prefix is not None or any(each.path_prefix is not None for each in rule.exclusions)
     return {*rule.targets, *({None} if has_prefix else set())}
