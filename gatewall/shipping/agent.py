@@ -62,15 +62,8 @@ class Agent:
                 ear.wait(_POLL_SECONDS)
 
     def _lead(self, should_stop: Callable[[], bool], ear: Ear) -> None:
-        threads = (
-            self._shipper.shipping(),
-            self._fetcher.fetching(),
-            self._notifier.sending(),
-            self._backtests.running(),
-        )
-        with ExitStack() as stack:
-            for thread in threads:
-                stack.enter_context(thread)
+        shipping, fetching = self._shipper.shipping(), self._fetcher.fetching()
+        with shipping, fetching, self._notifier.sending(), self._backtests.running():
             while not should_stop():
                 self.turn()
                 ear.wait(_POLL_SECONDS)
