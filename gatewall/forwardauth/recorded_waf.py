@@ -20,6 +20,7 @@ _OF_PATH = frozenset({Target.URI, Target.PATH})
 _OF_QUERY = frozenset({Target.URI, Target.QUERY, Target.ARGS, Target.ARG_NAMES})
 _OF_URI = _OF_PATH | _OF_QUERY
 _OF_AGENT = frozenset({Target.USER_AGENT, Target.HEADERS})
+_KEPT_REVISIONS = 1_000
 _ORDER = [step.__name__.replace("_", "-") for step in STEPS]
 DECIDING_STEP = {
     Reason.REQUEST_MALFORMED: "request-is-malformed",
@@ -68,14 +69,21 @@ class RecordedFacts(Facts):
         record: AccessRecord,
         history: ChangeHistory,
         tell: Callable[[], object],
+        unsettled: dict[int, tuple[WafRule, ...]] | None = None,
     ) -> None:
-        """``tell`` is called when a rule's recorded work stands for the rule."""
+        """``tell`` is called when a rule's recorded work stands for the rule.
+
+        ``unsettled`` remembers by revision the rules that have changed since, for all records of a policy and history.
+        """
         super().__init__(request, policy, ports)
         self._record, self._history, self._tell = record, history, tell
+        self._unsettled = {} if unsettled is None else unsettled
         self._with_doubtful = False
 
     def at_worst(self) -> Facts:
         """Return the facts as they are if every rule that might match does."""
+        if not self._matches[1]:
+            return self
         worst = RecordedFacts(self.request, self.policy, self._ports, self._record, self._history, self._tell)
         worst._with_doubtful = True
         worst.__dict__["_matches"] = self._matches
@@ -84,21 +92,25 @@ class RecordedFacts(Facts):
     def matching_rules(self) -> tuple[WafRule, ...]:
         sure, doubtful = self._matches
         wanted = sure | doubtful if self._with_doubtful else sure
+        if not wanted:
+            return ()
         return tuple(rule for rule in self.policy.waf.rules if rule.id in wanted)
 
     @cached_property
     def _matches(self) -> tuple[frozenset[int], frozenset[int]]:
         """Return the ids of the rules that surely match, and of those that might."""
-        recorded = {rule["id"] for rule in self._record.rules}
-        unsettled = [
-            rule
-            for rule in self.policy.waf.rules
-            if not self._is_settled(rule) or (rule.id not in recorded and self._was_cut_short)
-        ]
-        if len(unsettled) < len(self.policy.waf.rules):
+        recorded = frozenset(rule["id"] for rule in self._record.rules)
+        rules = self.policy.waf.rules
+        unsettled = self._changed_since() if self._rules_were_asked else tuple(rules)
+        if self._was_cut_short:
+            changed = {rule.id for rule in unsettled}
+            unsettled = tuple(rule for rule in rules if rule.id in changed or rule.id not in recorded)
+        if len(unsettled) < len(rules):
             self._tell()
-        settled = {rule.id for rule in self.policy.waf.rules} - {rule.id for rule in unsettled}
-        sure, doubtful = recorded & settled, set()
+        if not unsettled and not recorded:
+            return frozenset(), frozenset()
+        settled = {rule.id for rule in rules} - {rule.id for rule in unsettled}
+        sure, doubtful = set(recorded & settled), set[int]()
         if unsettled:
             found = {rule.id for rule in self.policy.waf.inspect(self.request, self.domain_name)}
             for rule in unsettled:
@@ -116,15 +128,22 @@ class RecordedFacts(Facts):
         is_long = len(self.request.uri) > LONG_URI or not self._altered.isdisjoint(_OF_URI)
         return self._record.reason == Reason.WAF_RULE and is_long
 
-    def _is_settled(self, rule: WafRule) -> bool:
-        """True if the record says whether the rule, as it is now, matches."""
-        if not self._rules_were_asked:
-            return False
-        revision, history = self._record.policy_revision, self._history
+    def _changed_since(self) -> tuple[WafRule, ...]:
+        """Return the rules of which the record does not say whether they match as they are now."""
+        revision = self._record.policy_revision
+        known = self._unsettled.get(revision)
+        if known is None:
+            known = tuple(rule for rule in self.policy.waf.rules if not self._is_as_of(rule, revision))
+            if len(self._unsettled) >= _KEPT_REVISIONS:
+                self._unsettled.clear()
+            self._unsettled[revision] = known
+        return known
+
+    def _is_as_of(self, rule: WafRule, revision: int) -> bool:
         names_domain = rule.domain is not None or any(each.domain is not None for each in rule.exclusions)
-        if names_domain and not history.resource_is_as_of(revision, Resource.DOMAINS):
+        if names_domain and not self._history.resource_is_as_of(revision, Resource.DOMAINS):
             return False
-        return history.row_is_as_of(revision, Resource.WAF_RULES, rule.id)
+        return self._history.row_is_as_of(revision, Resource.WAF_RULES, rule.id)
 
     @cached_property
     def _rules_were_asked(self) -> bool:

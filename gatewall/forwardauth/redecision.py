@@ -28,6 +28,7 @@ from gatewall.engine.model import (
 )
 from gatewall.engine.ports import CountryLookup, Ports
 from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.engine.waf.rules import WafRule
 from gatewall.forwardauth.change_history import ChangeHistory
 from gatewall.forwardauth.recorded_waf import RecordedFacts, has_passed, is_whole
 
@@ -87,6 +88,7 @@ class Redecider:
         self._countries = countries
         self._history = history
         self._at = at
+        self._changed_rules: dict[int, tuple[WafRule, ...]] = {}
         self._git_tokens = {state.id: state for state in policy.git_tokens.values()}
         self._licenses = {state.id: state for state in policy.licenses.values()}
 
@@ -131,7 +133,13 @@ class Redecider:
             rates=_RecordedRate(record, self._history, assumed),
         )
         return RecordedFacts(
-            request, self._policy, ports, record, self._history, lambda: assumed.add(Assumed.WAF_RULES)
+            request,
+            self._policy,
+            ports,
+            record,
+            self._history,
+            lambda: assumed.add(Assumed.WAF_RULES),
+            self._changed_rules,
         )
 
     def subject_of(self, record: AccessRecord) -> Subject | None:
