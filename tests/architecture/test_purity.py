@@ -65,6 +65,9 @@ MODULES = sorted(
         "audit.summaries",
         "policies.block_lists",
         "policies.list_diff",
+        "gatewall.backtest.comparison",
+        "gatewall.backtest.recorded",
+        "gatewall.backtest.tally",
     }
 )
 PROBE = "import importlib, json, sys; importlib.import_module(sys.argv[1]); print(json.dumps(sorted(sys.modules)))"

@@ -21,8 +21,8 @@ RULE = {"name": "wombats", "pattern": r"q=wombat\d"}
 
 
 def keep(page, name):
-    """Write a picture where they are asked for: GATEWALL_SCREENSHOTS=1."""
-    if os.environ.get("GATEWALL_SCREENSHOTS"):
+    """Write a picture where they are asked for: OPERATOR_SCREENSHOTS=1."""
+    if os.environ.get("OPERATOR_SCREENSHOTS"):
         _keep(page, f"operator-{name}")
 
 
