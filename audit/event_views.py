@@ -97,7 +97,7 @@ class SecurityEvents(ApiView):
             request, force or request.query_params.get("format") in export.FORMATS
         )
 
-    @operation(answer=SecurityEventPage, parameters=_ALL, verb="list")
+    @operation(answer=SecurityEventPage, parameters=_ALL, exports=export.FORMATS.values(), verb="list")
     def get(self, request: Request) -> Response | StreamingHttpResponse:
         """List the security events."""
         refuse_unknown_parameters(request, _ALL)

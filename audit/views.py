@@ -41,7 +41,7 @@ class AccessLogs(ApiView):
             request, force or request.query_params.get("format") in export.FORMATS
         )
 
-    @operation(answer=AccessLogPage, parameters=_ALL, verb="list")
+    @operation(answer=AccessLogPage, parameters=_ALL, exports=export.FORMATS.values(), verb="list")
     def get(self, request: Request) -> Response | StreamingHttpResponse:
         """List the access log."""
         refuse_unknown_parameters(request, _ALL)

@@ -15,6 +15,7 @@ from policies.block_lists import Format
 from policies.countries import COUNTRY_NAMES
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
 from policies.validators import (
+    MAX_TRANSFORMS,
     canonical_country,
     canonical_domain,
     canonical_network,
@@ -31,7 +32,11 @@ FETCHED = ("next_at", "tried_at", "succeeded_at", "failure", "entries")
 """What fetching a list changes of its subscription."""
 _TEXT = {"type": ["string", "null"], "maxLength": 500}
 _TARGETS = {"type": "array", "items": {"enum": [each.value for each in Target]}, "minItems": 1}
-_TRANSFORMS = {"type": "array", "items": {"enum": [each.value for each in Transform]}}
+_TRANSFORMS = {
+    "type": "array",
+    "items": {"enum": [each.value for each in Transform]},
+    "maxItems": MAX_TRANSFORMS,
+}
 _EXCLUSIONS = {
     "type": "array",
     "items": {

@@ -19,7 +19,7 @@ _ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
 _MAX_EXCLUSIONS = 50
 _MAX_EXCLUSION_BYTES = 4096
 """Of all of a rule's: the rules of an installation together are one segment of bounded size."""
-_MAX_TRANSFORMS = 10
+MAX_TRANSFORMS = 10
 _EXCLUSION_PARTS = frozenset({"domain", "path_prefix", "argument"})
 
 
@@ -97,7 +97,7 @@ def validate_targets(value: Any) -> None:
 
 def validate_transforms(value: Any) -> None:
     """Refuse unknown transforms, and more than ten."""
-    _validate_members(value, Transform, at_least=0, at_most=_MAX_TRANSFORMS)
+    _validate_members(value, Transform, at_least=0, at_most=MAX_TRANSFORMS)
 
 
 def _validate_members(value: Any, enum: type[StrEnum], *, at_least: int, at_most: int) -> None:

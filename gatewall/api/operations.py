@@ -34,6 +34,7 @@ class Operation:
     refuses: frozenset[int] = frozenset()
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     media_type: str = "application/json"
+    exports: Collection[str] = ()
     is_tagged: bool = False
     is_partial: bool = False
     verb: str = ""
@@ -52,7 +53,8 @@ def operation(
 
     ``status`` is 200, or 204 for an answer without a body; ``also`` names other answers by their
     status. ``more``: ``parameters`` of the query with their JSON schemas; ``media_type`` of the
-    answer; ``is_tagged`` for an answer with ``ETag``; ``is_partial`` for a body of any subset of fields.
+    answer, and ``exports``, the media types of texts that it may be instead; ``is_tagged`` for an
+    answer with ``ETag``; ``is_partial`` for a body of any subset of fields.
     """
 
     def declare(method: Method) -> Method:

@@ -17,6 +17,9 @@ from rest_framework.request import Request
 
 PAGE_SIZE = 50
 MAX_PAGE_SIZE = 500
+MAX_PAGE = 999_999_999
+"""No list has as many; a number of more digits is refused before it is one."""
+_MOST_DIGITS = len(str(MAX_PAGE))
 
 
 class Pages(PageNumberPagination):
@@ -65,7 +68,7 @@ def _parts(rows: QuerySet[Any], show: Callable[[list[Any]], list[Any]]) -> Itera
 
 def _positive(request: Request, name: str, default: int) -> int:
     text = request.query_params.get(name, str(default))
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and int(text) > 0):
         raise ValidationError({name: ["a whole number from 1"]})
     return int(text)
 

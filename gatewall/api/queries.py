@@ -10,6 +10,8 @@ from rest_framework.request import Request
 from gatewall.api.serializers import MomentField
 
 MAX_SEARCH = 200
+WITHOUT_NULL = "^[^\\u0000]*$"
+"""The pattern of every text in a query (ECMA 262)."""
 _MOST_DIGITS = 18
 
 

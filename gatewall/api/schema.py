@@ -18,8 +18,8 @@ from rest_framework.permissions import AllowAny
 
 from gatewall.api.etags import TAGS_PATTERN
 from gatewall.api.operations import Operation
-from gatewall.api.pagination import MAX_PAGE_SIZE, PAGE_SIZE
-from gatewall.api.queries import MAX_SEARCH
+from gatewall.api.pagination import MAX_PAGE, MAX_PAGE_SIZE, PAGE_SIZE
+from gatewall.api.queries import MAX_SEARCH, WITHOUT_NULL
 from gatewall.api.resources import Resource
 from gatewall.api.schema_problems import headers, problem_responses, problem_schemas
 from gatewall.api.serializers import StrictInput, TextField
@@ -112,7 +112,7 @@ class OperationSchema(AutoSchema):
         orderings = [each for name in self.view.ordering_fields for each in (name, f"-{name}")]
         filters = self.view.filterset_class.base_filters
         return {
-            "page": {"type": "integer", "minimum": 1, "default": 1},
+            "page": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1},
             "page_size": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": PAGE_SIZE},
             "all": {"type": "boolean", "default": False},
             "ordering": {"type": "string", "enum": orderings},
@@ -208,7 +208,10 @@ class OperationSchema(AutoSchema):
             answer["headers"] = headers(*names)
         if shape is not None:
             media_type = self._operation.media_type if self._operation else "application/json"
-            answer["content"] = {media_type: {"schema": shape}}
+            exports = self._operation.exports if self._operation else ()
+            answer["content"] = {media_type: {"schema": shape}} | {
+                each.partition(";")[0]: {"schema": {"type": "string"}} for each in exports
+            }
         return answer
 
     @property
@@ -262,4 +265,6 @@ def _envelope(one: Schema) -> Schema:
 
 
 def _query(name: str, schema: Schema) -> Schema:
+    if schema.get("type") == "string" and not schema.keys() & {"enum", "format", "pattern"}:
+        schema = {**schema, "pattern": WITHOUT_NULL}
     return {"in": "query", "name": name, "schema": schema}
