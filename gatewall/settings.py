@@ -43,6 +43,7 @@ INSTALLED_APPS = [
     "audit.apps.AuditConfig",
     "webhooks.apps.WebhooksConfig",
     "gatewall.console.apps.ConsoleConfig",
+    "gatewall.backtest.apps.BacktestConfig",
     "gatewall.operations.admin_site.GatewallAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",

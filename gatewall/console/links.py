@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from urllib.parse import urlencode
 
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 
 from audit.statistics import Window
 from policies.models import AUTO_BAN
@@ -44,23 +44,14 @@ def allow(network: str, **more: str) -> str:
     return _with_query("console:allow", {"network": network, **more})
 
 
-def explain(decision_id: uuid.UUID) -> str:
+def explain(decision_id: uuid.UUID | str) -> str:
     """Return the address of the receipt of a decision."""
-    return _if_there("console:explain-receipt", {"decision_id": decision_id})
+    return reverse("console:explain-receipt", kwargs={"decision_id": decision_id})
 
 
 def blast_radius(network: str) -> str:
     """Return the address of who signed in from a network."""
-    page = _if_there("console:blast-radius")
-    return f"{page}?{urlencode({'network': network})}" if page else ""
-
-
-def _if_there(name: str, path: Mapping[str, object] | None = None) -> str:
-    # To be removed with the merge of issue 9: these two pages are built beside this one.
-    try:
-        return reverse(name, kwargs=path)
-    except NoReverseMatch:
-        return ""
+    return _with_query("console:blast-radius", {"network": network})
 
 
 def _with_query(name: str, parameters: Mapping[str, object]) -> str:

@@ -3,6 +3,8 @@
 from django.urls import URLPattern, path
 
 from gatewall.console import (
+    backtests,
+    blast_radius,
     dashboard_page,
     doctor_page,
     explain_pages,
@@ -24,6 +26,9 @@ urlpatterns: list[URLPattern] = [
     path("log/allow/", network_pages.Allow.as_view(), name="allow"),
     path("explain/", explain_pages.Explain.as_view(), name="explain"),
     path("explain/<uuid:decision_id>/", explain_pages.Receipt.as_view(), name="explain-receipt"),
+    path("backtest/", backtests.BacktestsPage.as_view(), name="backtests"),
+    path("backtest/<int:pk>/", backtests.BacktestPage.as_view(), name="backtest"),
+    path("blast-radius/", blast_radius.BlastRadiusPage.as_view(), name="blast-radius"),
     path("history/", history_pages.History.as_view(), name="history"),
     path("history/<int:number>/", history_pages.Revision.as_view(), name="history-revision"),
     path("history/<int:number>/confirm/", history_pages.Confirmation.as_view(), name="confirmation"),

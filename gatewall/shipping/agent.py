@@ -12,6 +12,7 @@ from django.utils import timezone
 from gatewall import revisions
 from gatewall.engine.snapshot import Version
 from gatewall.shipping import housekeeping
+from gatewall.shipping.backtest_runner import BacktestRunner
 from gatewall.shipping.host_events import HostEvents
 from gatewall.shipping.list_fetcher import ListFetcher
 from gatewall.shipping.log_shipper import LogShipper
@@ -35,13 +36,14 @@ class Agent:
 
     The steps of a turn: publish, take back what nobody confirmed, report, tidy up, sleep until rung or 500 ms.
 
-    Beside it, threads ship the access log, fetch lists and send notices.
+    Beside it, threads ship the access log, fetch lists, send notices and start the processes of backtests.
     """
 
     def __init__(self, files: PolicyFiles, run: Path, node: str, shipper: LogShipper) -> None:
         self._shipper = shipper
         self._fetcher = ListFetcher()
         self._notifier = Notifier()
+        self._backtests = BacktestRunner()
         self._files = files
         self._run = run
         self._node = node
@@ -63,7 +65,8 @@ class Agent:
                 ear.wait(_POLL_SECONDS)
 
     def _lead(self, should_stop: Callable[[], bool], ear: Ear) -> None:
-        with self._shipper.shipping(), self._fetcher.fetching(), self._notifier.sending():
+        shipping, fetching = self._shipper.shipping(), self._fetcher.fetching()
+        with shipping, fetching, self._notifier.sending(), self._backtests.running():
             while not should_stop():
                 self.turn()
                 ear.wait(_POLL_SECONDS)
@@ -97,6 +100,7 @@ class Agent:
         self._shipper.keep_going()
         self._fetcher.keep_going()
         self._notifier.keep_going()
+        self._backtests.keep_going()
         problem = self._problem or self._shipper.problem
         report_node(self._node, self._files, self._run, problem, self._shipper.state())
         rejected = [state.rejected for state in living_workers(self._run / "workers")]

@@ -76,6 +76,9 @@ MODULES = sorted(
         "audit.summaries",
         "policies.block_lists",
         "policies.list_diff",
+        "gatewall.backtest.comparison",
+        "gatewall.backtest.recorded",
+        "gatewall.backtest.tally",
         "gatewall.console.charts",
     }
 )
