@@ -57,6 +57,11 @@ def report_node(name: str, files: PolicyFiles, run: Path, problem: str = "", log
     )
 
 
+def forget(name: str) -> None:
+    """Delete a host that is going for good. Raises django.db.Error."""
+    Node.objects.filter(name=name[:100]).delete()
+
+
 def prune(at: datetime) -> int:
     """Delete hosts that were silent for a week; return how many. One that speaks again is there again."""
     return Node.objects.filter(seen_at__lt=at - SILENT_FOR).delete()[0]

@@ -7,6 +7,7 @@ process ids (docs/adr/0038).
 import fcntl
 import json
 import os
+import secrets
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -28,10 +29,12 @@ class WorkerState:
 
 
 class WorkerReport:
-    """Writes the state of this process whenever its policy changes."""
+    """Writes the state of this process whenever its policy changes. Raises OSError; the report before stays then."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        # Workers of two containers may have the same process id.
+        self._path = folder / f"{os.getpid()}-{secrets.token_hex(4)}"
         self._revision = self._reloads = 0
         self._held: int | None = None
 
@@ -46,13 +49,18 @@ class WorkerReport:
 
     def _write(self, rejected: str) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self._folder / str(os.getpid())
-        temporary = path.with_suffix(".new")
         state = WorkerState(os.getpid(), self._revision, rejected[:200], self._reloads)
+        temporary = self._path.with_suffix(".new")
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)  # before it has the name by which it is read
-        os.write(descriptor, json.dumps(asdict(state)).encode())
-        temporary.replace(path)
+        try:
+            # Before it has the name by which it is read. Nobody else locks it, so there is nothing to wait for.
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.write(descriptor, json.dumps(asdict(state)).encode())
+            temporary.replace(self._path)
+        except OSError:
+            os.close(descriptor)  # it is tried again: an open file would keep its lock, and each try be one more
+            temporary.unlink(missing_ok=True)
+            raise
         if self._held is not None:
             os.close(self._held)
         self._held = descriptor

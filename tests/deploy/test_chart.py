@@ -99,6 +99,8 @@ def with_value(path, value):
         ("trustedProxies", ["everybody"]),
         ("rootPath", ""),
         ("workers", 0),
+        ("state.sizeLimit", "1Gi"),
+        ("state.sizeLimit", "3000Mi"),
         ("secret.name", ""),
         ("secret.keys.jwtKeys", ""),
         ("secret.keys.password", "in the clear"),
@@ -169,7 +171,8 @@ def test_each_plane_has_an_agent_on_its_folder_that_ends_after_it():
         (agent,) = pods()[name]["initContainers"]
         (plane,) = pods()[name]["containers"]
 
-        assert (agent["restartPolicy"], agent["args"]) == ("Always", ["agent"])
+        # A pod's name never comes back: its host would be missed for a week, after every upgrade.
+        assert (agent["restartPolicy"], agent["args"]) == ("Always", ["agent", "--forget-host"])
         assert {variables(each)["GATEWALL_HOME"] for each in (agent, plane)} == {
             f"{dockerfile.settings()['GATEWALL_HOME']}/state"
         }
@@ -239,10 +242,23 @@ def test_the_names_are_those_of_the_sample_for_ingress_nginx():
         assert ours["spec"]["rules"][0] == sample["spec"]["rules"][0]
 
 
+def test_the_migration_may_connect_where_the_pods_may_and_before_the_pods_are_there():
+    found = rendered()
+    ours, theirs = found["NetworkPolicy", "gatewall-migrate"], found["NetworkPolicy", "gatewall-control-plane"]
+    annotations = ours["metadata"]["annotations"]
+    labels = found["Job", "gatewall-migrate"]["spec"]["template"]["metadata"]["labels"]
+
+    assert ours["spec"]["podSelector"]["matchLabels"].items() <= labels.items()
+    assert ours["spec"]["egress"] == theirs["spec"]["egress"]
+    assert (ours["spec"]["policyTypes"], ours["spec"].get("ingress")) == (["Ingress", "Egress"], None)
+    assert annotations["helm.sh/hook"] == found["Job", "gatewall-migrate"]["metadata"]["annotations"]["helm.sh/hook"]
+    assert int(annotations["helm.sh/hook-weight"]) < 0
+
+
 def test_the_migration_runs_before_the_pods_and_is_told_the_first_password():
     job = rendered()["Job", "gatewall-migrate"]
     (migrate,) = job["spec"]["template"]["spec"]["containers"]
 
     assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
-    assert migrate["args"] == ["migrate"]
+    assert migrate["args"] == ["migrate", "--several-hosts"]
     assert "GATEWALL_ADMIN_PASSWORD_FILE" in variables(migrate)

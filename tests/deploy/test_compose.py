@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from ipaddress import ip_address, ip_network
 
 import pytest
 import yaml
@@ -106,12 +107,48 @@ def test_only_nginx_is_reached_from_outside_and_it_is_the_trusted_proxy():
     assert SERVICES["data-plane"]["environment"]["GATEWALL_TRUSTED_PROXIES"].split(",")[-1] == address
 
 
+@pytest.mark.parametrize("network", ["gate", "sites"])
+def test_whom_nginx_asks_keeps_its_address_and_nobody_else_is_ever_given_the_one_of_the_proxy(network):
+    # nginx looks names up once, and an engine gives out addresses in the order in which containers start.
+    members = {name: each["networks"] for name, each in SERVICES.items() if network in each["networks"]}
+    fixed = {name: ip_address(each[network]["ipv4_address"]) for name, each in members.items()}
+    (plan,) = COMPOSE["networks"][network]["ipam"]["config"]
+    subnet, given_out = ip_network(plan["subnet"]), ip_network(plan["ip_range"])
+
+    assert "nginx" in fixed
+    assert len({*fixed.values(), ip_address(plan["gateway"])}) == len(fixed) + 1
+    assert given_out.subnet_of(subnet)
+    for address in (*fixed.values(), ip_address(plan["gateway"])):
+        assert address in subnet
+        assert address not in given_out
+
+
+def test_a_site_reaches_nginx_and_nobody_else():
+    (network,) = SERVICES["site"]["networks"]
+
+    assert {name for name, each in SERVICES.items() if network in each["networks"]} == {"site", "nginx"}
+    assert COMPOSE["networks"][network]["internal"] is True
+
+
+def test_postgresql_is_healthy_only_when_it_listens_on_the_network():
+    # The server that sets a new database up listens on its socket alone, and ends again.
+    assert "--host=127.0.0.1" in SERVICES["postgres"]["healthcheck"]["test"]
+
+
+def test_what_must_be_set_is_kept_for_the_next_command():
+    needed = set(re.findall(r"\$\{(\w+):\?", FILE.read_text()))
+    page = (BASE / "docs" / "install.md").read_text().partition("\n## Compose\n")[2]
+
+    assert needed == set(re.findall(r"^echo (\w+)=\S+ > \.env\b", page, re.MULTILINE))
+    assert subprocess.run(["git", "check-ignore", "-q", FOLDER / ".env"], cwd=BASE, check=False).returncode == 0
+
+
 def test_services_start_in_an_order_in_which_each_finds_what_it_needs():
     wanted = {name: SERVICES[name].get("depends_on", {}) for name in SERVICES}
 
     assert wanted["migrate"] == {"postgres": {"condition": "service_healthy"}}
     assert wanted["agent"] == wanted["control-plane"] == {"migrate": {"condition": "service_completed_successfully"}}
-    assert set(wanted["nginx"]) == {"data-plane", "control-plane"}
+    assert set(wanted["nginx"]) == {"data-plane", "control-plane", "site"}
 
 
 ADDRESSES = {"data-plane:9998": "127.0.0.1:9998", "control-plane:9999": "127.0.0.1:9999", "site:8000": "127.0.0.1:8000"}

@@ -102,7 +102,27 @@ def secrets(ours):
     return {f"{name}_FILE": str(ours.state / "secrets" / file) for name, file in files.items()}
 
 
-@pytest.mark.parametrize("arguments", [("nonsense",), ("health", "nonsense"), ("health", "agent", "data-plane")])
+@pytest.mark.parametrize("url", ["", "sqlite:////var/lib/gatewall/state/one.sqlite3"])
+def test_a_database_that_each_pod_would_have_of_its_own_is_refused(ours, url):
+    changes = {"DATABASE_URL": url} if url else {}
+    run = ours.run("migrate", "--several-hosts", **changes)
+
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "DATABASE_URL" in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+def test_a_database_that_hosts_can_share_is_not(ours):
+    run = ours.run("migrate", "--several-hosts", DATABASE_URL="postgresql://gatewall:secret@127.0.0.1:1/gatewall")
+
+    assert run.returncode == 2
+    assert "the database cannot be used" in run.stderr
+    assert "secret" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [("nonsense",), ("migrate", "nonsense"), ("health", "nonsense"), ("health", "agent", "data-plane")]
+)
 def test_what_is_no_role_is_refused(ours, arguments):
     assert ours.run(*arguments).returncode == 2
 

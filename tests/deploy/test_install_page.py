@@ -5,13 +5,16 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import yaml
 
 from gatewall import env
 from tests.deploy.dockerfile import BASE
 from tests.deploy.test_compose import COMPOSE, OURS
 
+VALUES = yaml.safe_load((BASE / "deploy/helm/gatewall/values.yaml").read_text())
 PAGE = (BASE / "docs" / "install.md").read_text()
 
 
@@ -31,12 +34,13 @@ def test_the_secrets_that_compose_wants_are_made_and_are_taken(tmp_path):
     (tmp_path / "deploy" / "compose").mkdir(parents=True)
     lines = commands("Compose")
     for_root = [line for line in lines if line.startswith("chown")]
-    for_docker = [line for line in lines if "docker" in line]
+    for_docker = [line for line in lines if line.startswith("docker")]
     assert len(for_root) == len(for_docker) == 1
 
     run([line for line in lines if line not in {*for_root, *for_docker}], tmp_path)
 
     folder = tmp_path / "deploy" / "compose"
+    assert (folder / ".env").read_text().startswith("GATEWALL_PUBLIC_URL=https://")
     for secret in COMPOSE["secrets"].values():
         assert (folder / secret["file"]).stat().st_mode & 0o077 == 0
     for name in ("migrate", "agent", "data-plane", "control-plane"):
@@ -45,15 +49,44 @@ def test_the_secrets_that_compose_wants_are_made_and_are_taken(tmp_path):
         assert (config.database["ENGINE"] == "django.db.backends.postgresql") is (name != "data-plane")
 
 
-def test_the_keys_that_the_chart_wants_are_made(tmp_path):
+def test_the_keys_that_the_chart_wants_are_made_for_nobody_else_and_out_of_git(tmp_path):
     lines = commands("Helm")
-    made = re.findall(r"--from-file=(new/\S+)", "\n".join(lines))
+    made = re.findall(r"--from-file=(\S+)", "\n".join(lines))
+    local = lines[: next(number for number, line in enumerate(lines) if line.startswith("kubectl"))]
 
-    run(lines[:1], tmp_path)
+    run([line for line in local if not line.startswith("$EDITOR")], tmp_path)
+    (tmp_path / "new/secrets/database-url").touch()
 
-    assert len(made) == 3
+    assert {Path(name).name for name in made} == set(VALUES["secret"]["keys"].values()) - {""}
     for name in made:
-        assert (tmp_path / name).read_text().strip()
+        assert (tmp_path / name).is_file(), name
+        assert subprocess.run(["git", "check-ignore", "-q", name], cwd=BASE, check=False).returncode == 0
+        if not name.endswith("database-url"):
+            assert (tmp_path / name).read_text().strip()
+            assert (tmp_path / name).stat().st_mode & 0o077 == 0
+
+
+def test_the_commands_for_systemd_can_be_run_on_a_host_that_is_new_and_strict(tmp_path):
+    """The lines that copy files: as the user of this process, below another root, with a hardened host's umask."""
+    place = tmp_path / "opt" / "gatewall"
+    place.parent.mkdir()
+    place.symlink_to(BASE)
+    for_tests = {"-g gatewall": "", "-o gatewall": "", "&& systemd-sysusers": "", "/etc/": f"{tmp_path}/etc/"}
+    for_tests["/usr/local/sbin/"] = f"{tmp_path}/sbin/"
+    (tmp_path / "sbin").mkdir()
+    (tmp_path / "etc" / "systemd" / "system").mkdir(parents=True)
+    copies = [line for line in commands("systemd") if line.startswith("install")]
+    for here, there in for_tests.items():
+        copies = [line.replace(here, there) for line in copies]
+
+    run(["umask 077", f"cd {place}", *copies], tmp_path)
+
+    assert (tmp_path / "etc/sysusers.d/gatewall.conf").stat().st_mode & 0o777 == 0o644
+    # The proxy's user joins the group for the sake of a socket: no file with a secret is for the group.
+    assert (tmp_path / "etc/gatewall/environment").stat().st_mode & 0o077 == 0
+    assert len(list((tmp_path / "etc/systemd/system").iterdir())) == 5
+    assert os.access(tmp_path / "sbin/gatewall-manage", os.X_OK)
+    assert commands("systemd")[0].startswith("umask 022")
 
 
 def test_systemd_makes_the_user(tmp_path):

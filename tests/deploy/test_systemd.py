@@ -150,9 +150,33 @@ def test_everything_that_a_unit_starts_does_start_and_ends_with_code_0(tmp_path)
             assert stop(process, seconds=float(values(name, "TimeoutStopSec")[0])) == 0, name
 
 
+@pytest.mark.parametrize("arguments", [["check", "--deploy"], ["create_admin", "a b"]])
+def test_a_command_runs_as_the_units_do(tmp_path, arguments):
+    told = tmp_path / "systemd-run"
+    told.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    told.chmod(0o755)
+
+    run = subprocess.run(
+        ["/bin/sh", FOLDER / "gatewall-manage", *arguments],
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    words = run.stdout.splitlines()
+    assert words[words.index(PYTHON) :] == [PYTHON, "manage.py", *arguments]
+    given = [word.removeprefix("--property=") for word in words if word.startswith("--property=")]
+    properties = dict(word.split("=", 1) for word in given)
+    assert properties
+    for setting, value in properties.items():
+        assert [value] == values("gatewall-control-plane.service", setting), setting
+    assert {"User", "Group", "UMask", "WorkingDirectory", "EnvironmentFile", "ProtectSystem"} <= set(properties)
+
+
 def test_the_folder_of_the_units_has_no_other_files():
     beside = {path.name for path in FOLDER.iterdir()} - set(SERVICES)
 
-    assert beside == {"environment", "gatewall.sysusers", "gatewall.target"}
+    assert beside == {"environment", "gatewall-manage", "gatewall.sysusers", "gatewall.target"}
     assert re.search(r"^u gatewall ", (FOLDER / "gatewall.sysusers").read_text(), re.MULTILINE)
     assert Path(FOLDER / "gatewall.target").read_text().endswith("WantedBy=multi-user.target\n")

@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from gatewall.operations.launcher import free_port
+from gatewall.snapshot.worker_report import living_workers
 from tests.planes import Admin, Load, about, ask, recorded_decisions, right_answers, tell, wrong_answers
 from tests.processes import (
     BASE,
@@ -69,7 +70,7 @@ def seconds_until_replaced(master, victim, works=lambda _worker: True):
 
 def has_policy(home):
     """Return a function that says whether a worker of the data plane has reported the policy it loaded."""
-    return lambda worker: (home / "run" / "workers" / str(worker)).exists()
+    return lambda worker: worker in {state.pid for state in living_workers(home / "run" / "workers")}
 
 
 def owners(port):

@@ -6,6 +6,8 @@ from datetime import timedelta
 import pytest
 import time_machine
 from django.conf import settings
+from django.core.management import call_command
+from django.db import OperationalError
 
 from gatewall.models import Node
 from gatewall.shipping.agent import Agent
@@ -60,6 +62,30 @@ def test_turn_reports_the_node(agent, monkeypatch):
 
     node = Node.objects.get()
     assert (node.name, node.revision, node.problem) == ("here", 1, "")
+
+
+@pytest.mark.parametrize(("options", "left"), [(["--forget-host"], ["other"]), ([], ["here", "other"])])
+def test_an_agent_that_ends_takes_along_the_row_of_a_host_that_never_comes_back_if_told_so(monkeypatch, options, left):
+    for name in ("here", "other"):
+        Node.objects.create(name=name, seen_at=MOMENT, revision=1)
+    monkeypatch.setenv("HOSTNAME", "here")
+    monkeypatch.setattr(Agent, "lead", lambda *_: None)  # as after SIGTERM
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+
+    call_command("agent", *options)
+
+    assert sorted(Node.objects.values_list("name", flat=True)) == left
+
+
+def test_an_agent_ends_though_the_row_of_its_host_cannot_be_deleted(monkeypatch):
+    def gone(*_):
+        raise OperationalError("away")
+
+    monkeypatch.setattr(Agent, "lead", lambda *_: None)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.setattr("gatewall.management.commands.agent.forget", gone)
+
+    call_command("agent", "--forget-host")
 
 
 def test_turn_reports_the_node_when_the_clock_was_set_back(agent):

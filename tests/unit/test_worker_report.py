@@ -1,10 +1,12 @@
 """What the workers of a host tell the agent."""
 
+import errno
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from gatewall.snapshot.worker_report import WorkerReport, WorkerState, living_workers
@@ -27,6 +29,11 @@ def a_dead_pid():
 
 def left(folder):
     return sorted(path.name for path in folder.iterdir())
+
+
+def report_of(folder):
+    (path,) = (path for path in folder.iterdir() if path.suffix != ".new")
+    return path
 
 
 def test_before_anybody_reports_there_is_no_worker(folder):
@@ -77,7 +84,7 @@ def test_what_a_dead_worker_left_is_removed(folder):
         os.utime(folder / name, (0, 0))
 
     assert living_workers(folder) == [WorkerState(ME, 7)]
-    assert left(folder) == [str(ME)]
+    assert len(left(folder)) == 1
 
 
 def test_a_worker_counts_for_as_long_as_it_lives_whatever_its_process_id_is_to_the_agent(folder):
@@ -108,10 +115,10 @@ def test_what_a_dead_worker_left_is_removed_though_its_process_id_is_another_pro
 
 def test_a_report_that_is_just_being_written_is_neither_counted_nor_removed(folder):
     WorkerReport(folder).loaded(a_policy(version=7), reloaded=False)
-    (folder / f"{ME}.new").write_text((folder / str(ME)).read_text())
+    (folder / f"{ME}.new").write_text(report_of(folder).read_text())
 
     assert living_workers(folder) == [WorkerState(ME, 7)]
-    assert left(folder) == [str(ME), f"{ME}.new"]
+    assert len(left(folder)) == 2
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff", b'{"pid": 1}', b'{"surprise": 1}'])
@@ -136,7 +143,38 @@ def test_a_report_is_replaced_as_a_whole(folder):
     report = WorkerReport(folder)
     report.loaded(a_policy(version=1), reloaded=False)
 
-    with (folder / str(ME)).open() as opened:
+    with report_of(folder).open() as opened:
         report.loaded(a_policy(version=2), reloaded=False)
         assert '"revision": 1' in opened.read()
-    assert left(folder) == [str(ME)]
+    assert len(left(folder)) == 1
+
+
+def test_workers_of_two_containers_that_have_the_same_process_id_both_count(folder):
+    first, second = WorkerReport(folder), WorkerReport(folder)
+
+    first.loaded(a_policy(version=7), reloaded=False)
+    second.loaded(a_policy(version=8), reloaded=False)
+
+    assert sorted(living_workers(folder), key=lambda state: state.revision) == [WorkerState(ME, 7), WorkerState(ME, 8)]
+
+
+@pytest.mark.parametrize("call", ["fcntl.flock", "os.write", "pathlib.Path.replace"])
+def test_a_report_that_cannot_be_written_leaves_no_file_open(folder, monkeypatch, call):
+    report = WorkerReport(folder)
+    report.loaded(a_policy(version=7), reloaded=False)
+    before = psutil.Process().num_fds()
+    with monkeypatch.context() as broken:
+        broken.setattr(call, disk_full)
+        for _ in range(3):
+            with pytest.raises(OSError, match="No space"):
+                report.loaded(a_policy(version=8), reloaded=False)
+
+    assert psutil.Process().num_fds() == before
+    assert len(left(folder)) == 1
+    assert living_workers(folder) == [WorkerState(ME, 7)]
+    report.loaded(a_policy(version=8), reloaded=False)
+    assert living_workers(folder) == [WorkerState(ME, 8)]
+
+
+def disk_full(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")

@@ -1,19 +1,25 @@
 """Runs the agent of this host in the foreground."""
 
 import signal
+from contextlib import suppress
 from threading import Event
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandParser
+from django.db import Error
 
 from gatewall.shipping.agent import Agent
 from gatewall.shipping.log_shipper import LogShipper
+from gatewall.snapshot.nodes import forget
 from gatewall.snapshot.places import node_name, policy_files, run_folder
 
 
 class Command(BaseCommand):
     help = "Publishes policy for the data plane of this host and ships its access log, until it is told to stop."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--forget-host", action="store_true", help="At the end, delete this host (a pod).")
 
     def handle(self, *args: Any, **options: Any) -> None:
         stop = Event()
@@ -22,3 +28,6 @@ class Command(BaseCommand):
         home = settings.GATEWALL_HOME
         agent = Agent(policy_files(settings.CONFIG), run_folder(home), node_name(), LogShipper(home / "spool"))
         agent.lead(stop.is_set)
+        if options["forget_host"]:
+            with suppress(Error):  # then it is forgotten after a week of silence
+                forget(node_name())

@@ -62,7 +62,7 @@ volumeMounts:
 {{- define "gatewall.agent" -}}
 - name: agent
   restartPolicy: Always # a sidecar: it ends after the plane, so that it can ship the last records
-  args: [agent]
+  args: [agent, --forget-host] # the name of a pod never comes back
   {{- include "gatewall.container" . | nindent 2 }}
     {{- include "gatewall.access" . | nindent 4 }}
   env:

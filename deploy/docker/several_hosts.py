@@ -1,0 +1,28 @@
+"""Ends with code 2 and one line unless DATABASE_URL names a database that several hosts can share."""
+
+import os
+import sys
+from pathlib import Path
+
+BASE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(BASE))
+
+from gatewall import env  # noqa: E402
+
+
+def main() -> int:
+    """Return 0 if hosts can share the database, 2 if each would have one of its own, or the environment is bad."""
+    try:
+        config = env.read(os.environ, BASE)
+    except env.ConfigError as error:
+        print(f"gatewall: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+    if str(config.database["ENGINE"]).endswith("sqlite3"):
+        words = "DATABASE_URL must be postgresql://...: each pod would have an SQLite file of its own"
+        print(f"gatewall: {words}", file=sys.stderr)  # noqa: T201
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
