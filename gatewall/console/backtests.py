@@ -164,8 +164,8 @@ def _tables(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
     who = f"{row['name'] or row['id']} ({row['kind']})" if "kind" in row else row.get("host") or row.get("client_ip")
-    links = [(each, links.explain(each)) for each in row["examples"]]
-    return {"which": who or "-", "today": row.get("from"), "links": links}
+    leads = [(each, links.explain(each)) for each in row["examples"]]
+    return {"which": who or "-", "today": row.get("from"), "links": leads}
 
 
 def _radius(run: Backtest) -> dict[str, Any]:

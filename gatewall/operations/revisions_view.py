@@ -56,7 +56,7 @@ class RevisionRestored(RevisionWithChangesOutput):
         fields = (*RevisionWithChangesOutput.Meta.fields, "policy_pending", "confirm_by")
 
 
-class ConfirmInput(StrictInput):
+class RevisionConfirmInput(StrictInput):
     """Nothing: the path says which revision."""
 
 
@@ -105,9 +105,9 @@ class PolicyRevisions(Resource):
         row = restore(self.get_object().pk, actor=self.actor, caller=self.caller, **form.validated_data)
         return Response(self._with_pending(dict(RevisionWithChangesOutput(row).data)))
 
-    @operation(body=ConfirmInput, answer=RevisionConfirmed, refuses={404, 409})
+    @operation(body=RevisionConfirmInput, answer=RevisionConfirmed, refuses={404, 409})
     def confirm(self, request: Request, **path: Any) -> Response:
         """Let a forced change stay that refuses its own maker's address."""
-        form = ConfirmInput(data=request.data)
+        form = RevisionConfirmInput(data=request.data)
         form.is_valid(raise_exception=True)
         return Response(RevisionConfirmed(confirm(self.get_object().pk, actor=self.actor)).data)
