@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from tests.browser.installation import find_chromium, installation, launch
-from tests.browser.screenshots import _keep
+from tests.browser.screenshots import keep
 from tests.browser.test_operator_doctor import KEPT, PASSED_THROUGH, broken, enter, examine
 
 LOOKS = {
@@ -39,11 +39,11 @@ def main() -> None:
 
 
 def _walk(page: Page, suffix: str, *, right: int, wrong: int) -> None:
-    _keep(page, f"operator-doctor{suffix}")
+    keep(page, f"operator-doctor{suffix}")
     examine(page, f"http://127.0.0.1:{right}/")
-    _keep(page, f"operator-doctor-right{suffix}")
+    keep(page, f"operator-doctor-right{suffix}")
     examine(page, f"http://127.0.0.1:{wrong}/")
-    _keep(page, f"operator-doctor-wrong{suffix}")
+    keep(page, f"operator-doctor-wrong{suffix}")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from tests.browser.installation import Wall, find_chromium, installation, launch, sign_in
-from tests.browser.screenshots import FOLDER, _keep
+from tests.browser.screenshots import FOLDER, keep
 from tests.processes import PASSWORD, PATIENCE, wait_until
 
 ATTACK = "/editor/page?text=%3Cscript%3Ealert(1)%3C/script%3E&other=1"
@@ -109,7 +109,7 @@ def main() -> None:
                 enter(wall, page)
                 for name in explaining(wall, page, number):
                     if re.fullmatch("receipt-again|made-up|revision|restore|import-preview|waiting", name):
-                        _keep(page, f"operator-{name}{suffix}")
+                        keep(page, f"operator-{name}{suffix}")
         browser.close()
     sys.stdout.write(f"pictures are in {FOLDER}\n")
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.browser.installation import SUFFIX
-from tests.browser.screenshots import _keep
+from tests.browser.screenshots import keep
 from tests.browser.test_every_page import LOOKS, checked
 from tests.processes import PASSWORD, PATIENCE, request, send, wait_until
 
@@ -23,7 +23,7 @@ RULE = {"name": "wombats", "pattern": r"q=wombat\d"}
 def keep(page, name):
     """Write a picture where they are asked for: OPERATOR_SCREENSHOTS=1."""
     if os.environ.get("OPERATOR_SCREENSHOTS"):
-        _keep(page, f"operator-{name}")
+        keep(page, f"operator-{name}")
 
 
 def call(wall, method, path, body=None):
