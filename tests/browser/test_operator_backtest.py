@@ -20,7 +20,7 @@ PATHS = [
 RULE = {"name": "wombats", "pattern": r"q=wombat\d"}
 
 
-def keep(page, name):
+def keep_if_asked(page, name):
     """Write a picture where they are asked for: OPERATOR_SCREENSHOTS=1."""
     if os.environ.get("OPERATOR_SCREENSHOTS"):
         keep(page, f"operator-{name}")
@@ -81,7 +81,7 @@ def test_a_prediction_is_confirmed_request_for_request(wall, page):
         changed = {each for turn in result["changes"]["results"] for each in turn["examples"]}
         assert result["changed"] == len(changed) == 6  # three paths, for a person and for a stranger: all are named
         assert result["people"]["results"][0]["name"] == "admin"
-        keep(page, "backtest")
+        keep_if_asked(page, "backtest")
 
         page.get_by_role("button", name="Enforce").click()
         page.get_by_text("This draft was made the policy").wait_for()
@@ -112,13 +112,13 @@ def test_the_pages_are_for_everybody(wall, visit, look):
     ):
         page.goto(wall.page(path))
         wrong += checked(page, name)
-        keep(page, f"{name}{suffix}")
+        keep_if_asked(page, f"{name}{suffix}")
     page.goto(wall.page("/admin/backtest/?kind=ip-black-list&ip=127.0.0.1"))
     page.check("#id_force")
     page.get_by_role("button", name="Try it on the record").click()
     page.get_by_role("button", name="Enforce").wait_for(timeout=1000 * PATIENCE)
     wrong += checked(page, "backtest")
-    keep(page, f"backtest-result{suffix}")
+    keep_if_asked(page, f"backtest-result{suffix}")
 
     page.goto(wall.page("/admin/backtest/?kind=ip-black-list"))
     page.fill("#id_ip", "10.0.0.1/8")
