@@ -2,7 +2,7 @@
 
 | Refused by | Offered |
 |---|---|
-| a WAF rule | an exclusion of that rule alone: this domain, this path, and the arguments where it matched |
+| WAF rules | an exclusion of each rule alone: this domain, this path, and the arguments where it matched; of several rules, also of all at once |
 | the blocklist | an allowlist entry for this address at this domain that still looks at WAF rules; where the address itself is blocked by hand, which no such entry beats, taking that entry off |
 | the country | an allowlist entry for this address at this domain; one that still looked would look at the country, too |
 | a host that nobody registered | registering this host |
@@ -61,6 +61,7 @@ class Kind(StrEnum):
     """What is written."""
 
     EXCLUSION = "exclusion"
+    EXCLUSIONS = "exclusions"
     ALLOW = "allow"
     UNBLOCK = "unblock"
     REGISTER = "register"
@@ -70,7 +71,8 @@ class Kind(StrEnum):
 class Offer:
     """One exception: ``row`` is the id of the rule or entry that changes, ``name`` what it is called.
 
-    ``domain`` is where it holds, None: everywhere; ``inspect`` says of an allowed client that WAF rules still count.
+    ``domain`` is where it holds, None: everywhere; ``inspect`` says of an allowed client that WAF rules still count;
+    ``together`` are the exclusions of several rules, written at once.
     """
 
     kind: Kind
@@ -79,6 +81,7 @@ class Offer:
     domain: str | None = None
     exclusions: tuple[Exclusion, ...] = ()
     inspect: bool = False
+    together: tuple["Offer", ...] = ()
 
     @property
     def key(self) -> str:
@@ -88,7 +91,7 @@ class Offer:
     @property
     def expires(self) -> bool:
         """True if it lasts for a time."""
-        return self.kind in {Kind.EXCLUSION, Kind.ALLOW}
+        return self.kind in {Kind.EXCLUSION, Kind.EXCLUSIONS, Kind.ALLOW}
 
 
 def offers(record: AccessRecord, today: dict[str, Any]) -> list[Offer]:
@@ -96,7 +99,8 @@ def offers(record: AccessRecord, today: dict[str, Any]) -> list[Offer]:
     decision = today["decision"]
     match decision["reason"] if decision else record.reason:
         case Reason.WAF_RULE:
-            return list(_of_rules(record, today))
+            found = list(_of_rules(record, today))
+            return [Offer(Kind.EXCLUSIONS, "", together=tuple(found)), *found] if len(found) > 1 else found
         case Reason.CLIENT_BLOCKED:
             return [_of_blocked_client(record)]
         case Reason.COUNTRY_BLOCKED:
@@ -119,6 +123,9 @@ def apply(
     match offer.kind:
         case Kind.EXCLUSION:
             _exclude(offer, until, actor)
+        case Kind.EXCLUSIONS:
+            for each in offer.together:
+                _exclude(each, until, actor)
         case Kind.ALLOW:
             domain = selectors.registered_domain(offer.domain) if offer.domain else None
             values = {"network": offer.name, "domain": domain, "inspect": offer.inspect}

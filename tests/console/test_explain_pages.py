@@ -172,6 +172,21 @@ def test_several_rules_have_an_offer_each(pages, visits, office):
     assert not WafRule.objects.get(pk=second.pk).exclusions
 
 
+def test_several_rules_are_excepted_at_once(pages, visits, auth, office, charlie):
+    rules = [a_rule(), a_rule(name="again", pattern="att.ck")]
+    decision_id = visits(x_forwarded_uri="/a?q=attack")
+    words = receipt(pages, decision_id)
+    assert "That is all rules that refused this request." in words
+
+    words = after(pages, write(pages, decision_id, "exclusions"))
+
+    assert "The answer has changed: then refused, today asked to sign in." in words
+    assert [len(WafRule.objects.get(pk=rule.pk).exclusions) for rule in rules] == [1, 1]
+    token = a_token(charlie)
+    assert auth(x_forwarded_uri="/a?q=attack", service_authorization=token).status == 200
+    assert auth(x_forwarded_uri="/b?q=attack", service_authorization=token).reason == "waf-rule"
+
+
 def test_a_blocked_client_gets_an_entry_for_his_address_at_this_domain_that_still_looks(pages, visits, auth, office):
     services.block_network(actor="", network="198.51.100.0/24")
     a_rule()
