@@ -134,7 +134,9 @@ class Gathering:
 def main() -> int:
     """Run the suite, print the table, and write it into the page if everything passed."""
     gathering = Gathering()
-    code = pytest.main(["-q", str(BASE / "tests" / "proxies" / "every")], plugins=[gathering])
+    suite = BASE / "tests" / "proxies" / "every"
+    # test_table.py holds the page against the checks: it fails for as long as the page is not written.
+    code = pytest.main(["-q", str(suite), f"--ignore={suite / 'test_table.py'}"], plugins=[gathering])
     outcomes = gathered(gathering.reports)
     sys.stdout.write(rendered(outcomes))
     if code == 0:

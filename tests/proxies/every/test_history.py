@@ -114,6 +114,29 @@ def test_cve_2024_45410_gate_is_told_all_the_same(stub, name):
         assert stub.gate.last["X-Forwarded-For"] == "127.0.0.1"
 
 
+@pytest.mark.parametrize("name", ["Remote-User", "X-Gatewall-Subject-Kind", "Remote-User, Remote-Email, Remote-Groups"])
+def test_cve_2024_45410_visitor_cannot_hide_who_he_is(stub, name):
+    before = len(stub.site.requests)
+
+    request(stub.port, "/", {"Connection": name, "Remote-User": "mallory", "X-Gatewall-Subject-Kind": "mallory"})
+
+    ((_, headers),) = stub.site.requests[before:]
+    assert {each: headers[each] for each in stub.gate.headers if each.startswith(("Remote-", "X-Gatewall-S"))} == {
+        each: value for each, value in stub.gate.headers.items() if each.startswith(("Remote-", "X-Gatewall-S"))
+    }
+
+
+def test_identity_header_in_a_trailer_is_no_header_of_the_request(stub):
+    before = len(stub.site.requests)
+    lines = [f"Host: 127.0.0.1:{stub.port}".encode(), b"Transfer-Encoding: chunked", b"Trailer: Remote-User"]
+
+    raw(stub.port, b"POST / HTTP/1.1", lines, b"1\r\na\r\n0\r\nRemote-User: mallory\r\n\r\n")
+
+    ((_, headers),) = stub.site.requests[before:]
+    assert "mallory" not in str(headers)
+    assert all("mallory" not in str(told) for _, told in stub.gate.requests)
+
+
 def test_cve_2024_21498_host_of_a_visitor_in_the_redirect(front):
     answer = request(front.port, "/", {**BROWSER, "X-Forwarded-Host": "evil.test"})
 
