@@ -9,9 +9,9 @@ from pathlib import Path
 BASE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(BASE))
 
-from gatewall import env  # noqa: E402
-from gatewall.snapshot.places import run_folder  # noqa: E402
-from gatewall.snapshot.wake import AgentLock  # noqa: E402
+from gatewall import env  # noqa: E402 - found by the path above
+from gatewall.snapshot.places import run_folder  # noqa: E402 - found by the path above
+from gatewall.snapshot.wake import AgentLock  # noqa: E402 - found by the path above
 
 _SECONDS = 4.0
 _ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - where one listens is not whom one asks
@@ -68,16 +68,16 @@ def main(arguments: list[str]) -> int:
     """Return 0 if all that is asked for works, 1 if not, 2 if there is no such role or the environment is bad."""
     role = arguments[0] if arguments else "all"
     if len(arguments) > 1 or role not in {"all", *ROLES}:
-        print(f"health.py: no such role; there are all, {', '.join(ROLES)}", file=sys.stderr)  # noqa: T201
+        print(f"health.py: no such role; there are all, {', '.join(ROLES)}", file=sys.stderr)  # noqa: T201 - a command
         return 2
     try:
         config = env.read(os.environ, BASE)
     except env.ConfigError as error:
-        print(f"gatewall: {error}", file=sys.stderr)  # noqa: T201
+        print(f"gatewall: {error}", file=sys.stderr)  # noqa: T201 - a command
         return 2
     sick = [name for name, works in ROLES.items() if role in {"all", name} and not works(config)]
     if sick:
-        print(f"not ready: {', '.join(sick)}", file=sys.stderr)  # noqa: T201
+        print(f"not ready: {', '.join(sick)}", file=sys.stderr)  # noqa: T201 - a command
     return 1 if sick else 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 BASE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(BASE))
 
-from gatewall import env  # noqa: E402
+from gatewall import env  # noqa: E402 - found by the path above
 
 
 def main() -> int:
@@ -15,11 +15,11 @@ def main() -> int:
     try:
         config = env.read(os.environ, BASE)
     except env.ConfigError as error:
-        print(f"gatewall: {error}", file=sys.stderr)  # noqa: T201
+        print(f"gatewall: {error}", file=sys.stderr)  # noqa: T201 - a command
         return 2
     if str(config.database["ENGINE"]).endswith("sqlite3"):
         words = "DATABASE_URL must be postgresql://...: each pod would have an SQLite file of its own"
-        print(f"gatewall: {words}", file=sys.stderr)  # noqa: T201
+        print(f"gatewall: {words}", file=sys.stderr)  # noqa: T201 - a command
         return 2
     return 0
 

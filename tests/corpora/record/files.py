@@ -255,7 +255,7 @@ def _answers(port: int) -> bool:
 
 def _webdav4(tap: int, folder: Path) -> None:
     from httpx import InvalidURL  # noqa: PLC0415 - what only the recorder needs
-    from webdav4.client import Client, ClientError  # noqa: PLC0415 - as above
+    from webdav4.client import Client, ClientError  # noqa: PLC0415 - what only the recorder needs
 
     client = Client(f"http://127.0.0.1:{tap}", timeout=PATIENCE)
     source = folder / "source.txt"
