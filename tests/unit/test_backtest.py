@@ -12,9 +12,10 @@ from gatewall.backtest.comparison import Comparison, with_rules
 from gatewall.backtest.recorded import Row, record_of
 from gatewall.backtest.tally import EXAMPLES, SHOWN, Tally
 from gatewall.engine.model import Effect
+from gatewall.engine.waf.rules import Exclusion
 from gatewall.forwardauth.redecision import Missing
 from tests.cast import CLIENT, NOW, OFFICE, USERS, Countries, a_policy, an_allowed
-from tests.unit.recorded import ALL_CHANGED, DOMAINS, UNCHANGED, a_rule_for, recorded
+from tests.unit.recorded import ALL_CHANGED, CREDENTIALS, DOMAINS, UNCHANGED, a_rule_for, recorded
 from tests.unit.test_redecision_properties import LINES, POLICIES
 
 USER_STATES = [*USERS]
@@ -126,6 +127,32 @@ def test_under_the_policy_of_its_time_a_request_is_what_it_was(lines, today, cha
 
     if short is not None and short.before is not None:
         assert answer(short.before) == (record.outcome, record.reason)
+
+
+def test_a_credential_that_was_not_looked_at_may_be_that_of_the_subject_that_is_changed():
+    wiki = [("x-forwarded-for", CLIENT), ("x-forwarded-host", OFFICE), ("x-forwarded-uri", "/wiki")]
+    narrowed = [replace(each, all_domains=False, domains=frozenset()) for each in USER_STATES]
+    before, after = a_policy(version=2, domains=DOMAINS), a_policy(version=3, domains=DOMAINS, users=narrowed)
+    once_blocked = a_policy(domains=DOMAINS, blocked=(CLIENT,))
+    comparison = a_comparison(before, with_rules(before, after, after.waf.rules))
+
+    sent, none = (recorded([*wiki, *more], once_blocked) for more in ([CREDENTIALS["bob"]], []))
+
+    assert comparison.of(row_of(sent)).missing is Missing.CREDENTIAL
+    assert comparison.of(row_of(none)) is None
+
+
+def test_two_requests_that_are_alike_are_not_when_an_exclusion_ended_between_them():
+    rule = a_rule_for("cookies", exclusions=(Exclusion(path_prefix="/wiki", expires_at=NOW - 50),))
+    before = a_policy(domains={OFFICE: "public"}, rules=[rule])
+    after = a_policy(domains={OFFICE: "denied"}, rules=[rule])
+    comparison = a_comparison(before, with_rules(before, after, after.waf.rules), (UNCHANGED, UNCHANGED))
+
+    late, early = (a_row(number, at=datetime.fromtimestamp(NOW - ago, UTC)) for number, ago in ((1, 10), (2, 100)))
+
+    assert comparison.of(late).missing is None  # the rule was asked, and did not match
+    assert comparison.of(early) == comparison.plainly(record_of(early))
+    assert comparison.of(early).missing is Missing.WAF_RULES  # it was not asked, and the cookies are not recorded
 
 
 def a_row(number, **parts):
