@@ -17,6 +17,7 @@ from gatewall.backtest.models import Backtest, State
 from gatewall.clientip import Caller
 from gatewall.engine.addresses import parse_address
 from gatewall.models import PolicyRevision
+from gatewall.refusals import Gone
 from gatewall.snapshot.places import policy_files
 from policies import services
 from policies.lockout import WouldLockYouOut
@@ -121,6 +122,14 @@ def test_a_scope_that_is_narrowed_shuts_its_user_out(recorded, bob):
     result = run_of(a_draft("users", "update", bob.pk, all_domains=False, authorized_domains=[]))
 
     assert turns(result) == {("session-valid", "host-not-in-scope"): 4}
+
+
+def test_a_request_of_a_later_revision_is_not_one_of_the_draft(recorded):
+    AccessLog.objects.update(policy_revision=revisions.current().revision + 1)  # somebody changed something meanwhile
+
+    result = run_of(a_draft("waf-rules", name="evil", pattern="evil", targets=["query"]))
+
+    assert turns(result) == {("credential-missing", "waf-rule"): 1}
 
 
 def test_nothing_of_the_policy_is_changed(recorded):
@@ -256,6 +265,43 @@ def test_a_change_is_enforced_through_the_service_and_its_guards(recorded):
     assert BlocklistEntry.objects.get().remark.startswith(f"bad (backtest {run.pk}: 4 of 5")
     with pytest.raises(saving.SavedAlready):
         saving.save(run, saving.ENFORCE, actor="alice", caller=own, force=True)
+
+
+def test_what_was_changed_since_it_was_tried_is_saved_by_force_alone(recorded):
+    rule = services.create_waf_rule(actor="", name="evil", pattern="quiet", targets=["query"], action="monitor")
+    run = asked(a_draft("waf-rules", "update", rule.pk, action="block"))
+    assert running.run(runs.claimed(run, timezone.now()))
+    services.create_waf_rule(actor="", name="another", pattern="other")  # another row
+    services.change_waf_rule(rule, actor="", pattern="evil")
+
+    with pytest.raises(saving.OtherRow):
+        saving.save(run, saving.ENFORCE, actor="alice", caller=None, force=False)
+    assert WafRule.objects.get(pk=rule.pk).action == "monitor"
+
+    saving.save(run, saving.ENFORCE, actor="alice", caller=None, force=True)
+    assert WafRule.objects.get(pk=rule.pk).action == "block"
+
+
+def test_what_is_as_it_was_when_it_was_tried_is_saved(recorded):
+    rule = services.create_waf_rule(actor="", name="evil", pattern="evil", targets=["query"], action="monitor")
+    run = asked(a_draft("waf-rules", "update", rule.pk, action="block"))
+    assert running.run(runs.claimed(run, timezone.now()))
+    services.create_waf_rule(actor="", name="another", pattern="other")
+
+    saving.save(run, saving.ENFORCE, actor="alice", caller=None, force=False)
+
+    assert WafRule.objects.get(pk=rule.pk).action == "block"
+
+
+def test_a_backtest_that_was_deleted_is_not_saved(recorded):
+    run = asked(BLOCK)
+    assert running.run(runs.claimed(run, timezone.now()))
+    run.refresh_from_db()
+    runs.forget(run)
+
+    with pytest.raises(Gone):
+        saving.save(run, saving.ENFORCE, actor="alice", caller=None, force=False)
+    assert not BlocklistEntry.objects.exists()
 
 
 def test_only_a_new_or_changed_rule_can_be_saved_as_monitor(recorded):
