@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from audit import ingest
 from audit.models import AccessLog
-from gatewall import revisions
+from gatewall import revisions, system_settings
 from gatewall.backtest import blast_radius, running, runs, saving, trial, window
 from gatewall.backtest.drafts import Change, Draft
 from gatewall.backtest.models import Backtest, State
@@ -336,3 +336,11 @@ def test_the_blast_radius_says_how_far_back_it_looked(tmp_path, monkeypatch):
     assert blast_radius.of_country("DE", now).requests == 0
     monkeypatch.setattr(blast_radius, "FEW", 3)
     assert blast_radius.of_network(CLIENT, now).is_complete is False
+
+
+def test_the_blast_radius_does_not_claim_days_that_are_not_kept(recorded):
+    system_settings.change(actor="", access_log_retention_days=7)
+    now = timezone.now()
+
+    for radius in (blast_radius.of_network(CLIENT, now), blast_radius.of_country("NZ", now)):
+        assert (radius.is_complete, radius.is_cut, radius.since) == (False, False, now - timedelta(days=7))
