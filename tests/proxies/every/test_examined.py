@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import contextmanager
 
 import pytest
 
@@ -41,6 +42,30 @@ FOUND = {
 }
 """What is wrong then: the checks and their findings. The doctor asks from loopback, which is trusted."""
 
+MUTE = {
+    "Caddy": (("Caddyfile.example", "import gatewall 127.0.0.1:8000", "reverse_proxy 127.0.0.1:8000"),),
+    "Traefik": (("dynamic/site.yml", "      middlewares: [gatewall]\n", ""),),
+    "HAProxy": (
+        ("haproxy.cfg.example", "    http-request lua.gatewall unless gatewall_own\n", ""),
+        ("haproxy.cfg.example", "status 503 unless gatewall_own or", "status 503 if FALSE !gatewall_own !"),
+    ),
+    "Envoy": (
+        (
+            "envoy.yaml",
+            "          route: { cluster: site,",
+            "          typed_per_filter_config: *unasked\n                          route: { cluster: site,",
+        ),
+    ),
+}
+"""Each passes everything on to the site."""
+SHOWN = {
+    "Caddy": (("gatewall.caddy", "\t\trespond @gatewall_hidden 404\n", ""),),
+    "Traefik": (("dynamic/gatewall.yml", "      priority: 10001\n", "      priority: 9\n"),),
+    "HAProxy": (("haproxy.cfg.example", "    http-request return status 404 if gatewall_hidden\n", ""),),
+    "Envoy": (("envoy.yaml", "/wall/(auth|metrics|admin-recover-2fa)(/.*)?", "/wall/nothing"),),
+}
+"""Each shows the gate's own questions and metrics to everybody."""
+
 
 def examined(wall, kind, port):
     control = wall.behind.control
@@ -65,21 +90,51 @@ def test_the_sample_is_found_to_be_right(wall, kind):
     assert report["verdict"] == "ok"
 
 
-@pytest.mark.parametrize("kind", OTHERS)
-def test_what_a_visitor_can_forge_is_found(wall, kind, tmp_path, monkeypatch):
-    shutil.copytree(kinds.DEPLOY / FOLDERS[kind], tmp_path / "deploy" / FOLDERS[kind])
-    for name, old, new in FORGEABLE[kind]:
-        path = tmp_path / "deploy" / FOLDERS[kind] / name
+@contextmanager
+def mistaken(wall, kind, folder, monkeypatch, changes):
+    """The proxy with its sample in which these texts of the files were replaced; gives its port."""
+    shutil.copytree(kinds.DEPLOY / FOLDERS[kind], folder / "deploy" / FOLDERS[kind])
+    for name, old, new in changes:
+        path = folder / "deploy" / FOLDERS[kind] / name
         text = path.read_text("utf-8")
         assert old in text, f"{old!r} is not in {name}"
         path.write_text(text.replace(old, new), "utf-8")
-    monkeypatch.setattr(kinds, "DEPLOY", tmp_path / "deploy")
-    (tmp_path / "proxy").mkdir()
+    monkeypatch.setattr(kinds, "DEPLOY", folder / "deploy")
+    (folder / "proxy").mkdir()
+    with KINDS[kind].start(folder / "proxy", wall.behind) as port:
+        yield port
 
-    with KINDS[kind].start(tmp_path / "proxy", wall.behind) as port:
+
+def shows_lines_for(report, check):
+    """True if the report has lines of the sample that put the check right."""
+    (found,) = [each for each in report["checks"] if each["id"] == check]
+    snippets = found["fix"]["snippets"]
+    return bool(snippets) and all(snippet["text"] for snippet in snippets)
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_what_a_visitor_can_forge_is_found(wall, kind, tmp_path, monkeypatch):
+    with mistaken(wall, kind, tmp_path, monkeypatch, FORGEABLE[kind]) as port:
         report = examined(wall, kind, port)
 
     assert findings(report, "wrong") == FOUND[kind], json.dumps(report["checks"], indent=1)
-    (check,) = [each for each in report["checks"] if each["id"] == "client-address"]
-    assert all(snippet["text"] for snippet in check["fix"]["snippets"])
-    assert check["fix"]["snippets"]
+    assert all(shows_lines_for(report, check) for check in FOUND[kind])
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_a_proxy_that_asks_nobody_is_found(wall, kind, tmp_path, monkeypatch):
+    with mistaken(wall, kind, tmp_path, monkeypatch, MUTE[kind]) as port:
+        report = examined(wall, kind, port)
+
+    assert findings(report, "wrong") == {"asked": {"walked-around"}}, json.dumps(report["checks"], indent=1)
+    assert len(report["probes"]) == 1
+    assert shows_lines_for(report, "asked")
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_what_is_not_for_the_public_is_found_where_it_is(wall, kind, tmp_path, monkeypatch):
+    with mistaken(wall, kind, tmp_path, monkeypatch, SHOWN[kind]) as port:
+        report = examined(wall, kind, port)
+
+    assert findings(report, "wrong") == {"hidden": {"not-hidden"}}, json.dumps(report["checks"], indent=1)
+    assert shows_lines_for(report, "hidden")
