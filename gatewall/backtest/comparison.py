@@ -25,6 +25,8 @@ from gatewall.forwardauth.redecision import Assumed, Missing, Redecider, is_read
 
 KEPT = 50_000
 """How many answers of each kind are remembered; then they are forgotten, all at once."""
+LONG = 500
+"""Requests with more characters of path and query are not remembered: there are as many as an attacker likes."""
 T = TypeVar("T")
 
 
@@ -147,6 +149,8 @@ class Comparison:
         """Return both verdicts on a recorded request, None if the change cannot be one to it."""
         if not self._is_touched(row):
             return None
+        if _is_long(row):
+            return self.plainly(record_of(row))
         # What excludes requests from a rule may have ended between two that are alike in all else.
         period = bisect_right(self._ends, row.at.timestamp())
         return self._decided.get((period, *row[2:]), lambda: self.plainly(record_of(row)))
@@ -214,8 +218,14 @@ class Comparison:
             request = recorded_request(record, self._at) if is_readable(record) else None
             return request is None or self._rules.may_match(record, request, names)
 
+        if _is_long(row):
+            return may()
         key = (row.reason, row.rules, row.method, row.scheme, row.host, row.path, row.query)
         return self._matches.get((*key, row.user_agent, row.visible, row.credential), may)
+
+
+def _is_long(row: Row) -> bool:
+    return len(row.path) + len(row.query) > LONG
 
 
 def with_rules(before: PolicySnapshot, after: PolicySnapshot, rules: Sequence[WafRule]) -> PolicySnapshot:

@@ -1,6 +1,9 @@
 """Backtests from the request to the result: the draft that is tried and taken back, claims, ends, actions."""
 
+import subprocess
+import sys
 from datetime import timedelta
+from threading import Timer
 
 import pytest
 from django.conf import settings
@@ -18,6 +21,7 @@ from gatewall.clientip import Caller
 from gatewall.engine.addresses import parse_address
 from gatewall.models import PolicyRevision
 from gatewall.refusals import Gone
+from gatewall.shipping.backtest_runner import BacktestRunner
 from gatewall.snapshot.places import policy_files
 from policies import services
 from policies.lockout import WouldLockYouOut
@@ -188,6 +192,22 @@ def test_a_process_that_says_nothing_is_dead():
 
     assert (Backtest.objects.get().state, Backtest.objects.get().failure) == (State.FAILED, runs.DIED)
     assert not runs.finish(dead.claim, {}, done=0)
+
+
+def test_what_is_told_to_end_with_its_agent_waits_again(monkeypatch):
+    run = runs.claimed(asked(BLOCK), timezone.now())
+    runner, start = BacktestRunner(), subprocess.Popen
+    runner._stop.clear()
+    dead = [sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"]
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: start(dead))
+    soon = Timer(1.5, runner._stop.set)  # a service manager signals all processes at once, in no order
+    soon.start()
+
+    runner._see_through(run)
+    soon.join()
+
+    run.refresh_from_db()
+    assert (run.state, run.claim, run.failure) == (State.QUEUED, None, "")
 
 
 def test_a_deleted_backtest_ends(recorded):

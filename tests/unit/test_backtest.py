@@ -166,7 +166,8 @@ def test_a_tally_names_people_first_and_shows_a_few_decisions_of_each():
     comparison, tally = a_comparison(before, after), Tally()
 
     for number in range(5):
-        who = {"subject_kind": "user", "subject_id": 7, "subject_name": "Bob"} if number < 4 else {}
+        name = "Bob" if number < 2 else "bobby"  # as he was called before; the newest come first
+        who = {"subject_kind": "user", "subject_id": 7, "subject_name": name} if number < 4 else {}
         row = a_row(number, **who)
         tally.add(row, comparison.of(row))
     stranger = a_row(6, host="other.example")
@@ -192,6 +193,19 @@ def test_what_is_not_recorded_is_counted_as_undecidable():
     tally.add(row, comparison.of(row))
 
     assert tally.result()["undecidable"] == {"total": 1, "missing": {Missing.WAF_RULES.value: 1}}
+
+
+def test_long_requests_are_not_remembered():
+    before = a_policy(domains={OFFICE: "public"})
+    after = a_policy(version=2, domains={OFFICE: "denied"}, rules=[a_rule_for("query")])
+    comparison = a_comparison(before, with_rules(before, after, after.waf.rules))
+
+    for number, path in enumerate(["/wiki", "/" + "a" * 2_000]):
+        comparison.of(a_row(number, path=path, host=OFFICE))
+        comparison.of(a_row(number, path=path, host="other.example"))
+
+    assert len(comparison._decided._known) == 1
+    assert len(comparison._matches._known) == 1
 
 
 def test_a_tally_is_bounded_and_says_by_how_much_its_counts_may_be_too_low():

@@ -1,4 +1,4 @@
-"""The doctor before each proxy: with its sample everything is right, with a usual mistake in it the mistake is found."""
+"""The doctor before each proxy: with its sample all is right, with a usual mistake in it the mistake is found."""
 
 import json
 import shutil
