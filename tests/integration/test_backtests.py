@@ -302,6 +302,19 @@ def test_what_was_changed_since_it_was_tried_is_saved_by_force_alone(recorded):
     assert WafRule.objects.get(pk=rule.pk).action == "block"
 
 
+def test_what_nobody_knows_to_be_as_it_was_is_saved_by_force_alone(recorded):
+    rule = services.create_waf_rule(actor="", name="evil", pattern="evil", targets=["query"], action="monitor")
+    run = asked(a_draft("waf-rules", "delete", rule.pk))
+    assert running.run(runs.claimed(run, timezone.now()))
+    services.create_waf_rule(actor="", name="another", pattern="other")
+    newest = PolicyRevision.objects.latest("number")
+
+    for gap in (lambda: PolicyRevision.objects.update(changes=None), newest.delete):
+        gap()
+        with pytest.raises(saving.OtherRow):
+            saving.save(run, saving.ENFORCE, actor="alice", caller=None, force=False)
+
+
 def test_what_is_as_it_was_when_it_was_tried_is_saved(recorded):
     rule = services.create_waf_rule(actor="", name="evil", pattern="evil", targets=["query"], action="monitor")
     run = asked(a_draft("waf-rules", "update", rule.pk, action="block"))
