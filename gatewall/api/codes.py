@@ -24,6 +24,7 @@ REFUSAL_CODES = frozenset(
         "admin-required",
         "backtest-not-finished",
         "backtest-saved",
+        "backtest-stale",
         "builtin-rule",
         "cannot-restore",
         "cross-site",

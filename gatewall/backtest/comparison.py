@@ -5,6 +5,7 @@ it changes, and no rule that it changes can match them. They come out of both po
 are told by a few look-ups. All others are decided again under both policies (``forwardauth/redecision.py``).
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -19,11 +20,13 @@ from gatewall.engine.snapshot import PolicySnapshot, WafInspector
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import WafRule
 from gatewall.forwardauth.change_history import ChangeHistory
-from gatewall.forwardauth.recorded_waf import altered_targets, looks_at, unrecorded_targets
+from gatewall.forwardauth.recorded_waf import altered_targets, ends_of, looks_at, unrecorded_targets
 from gatewall.forwardauth.redecision import Assumed, Missing, Redecider, is_readable, recorded_request
 
 KEPT = 50_000
 """How many answers of each kind are remembered; then they are forgotten, all at once."""
+LONG = 500
+"""Requests with more characters of path and query are not remembered: there are as many as an attacker likes."""
 T = TypeVar("T")
 
 
@@ -132,6 +135,7 @@ class Comparison:
             Redecider(after, countries=countries, history=histories[1], at=at),
         )
         self._rules = ChangedRules(before.waf, after.waf.rules)
+        self._ends = sorted({end for policy in (before, after) for rule in policy.waf.rules for end in ends_of(rule)})
         self._is_all_touched = before.settings != after.settings
         self._countries_differ = before.blocked_countries.keys() != after.blocked_countries.keys()
         self._subjects_differ = any(
@@ -145,7 +149,11 @@ class Comparison:
         """Return both verdicts on a recorded request, None if the change cannot be one to it."""
         if not self._is_touched(row):
             return None
-        return self._decided.get(row[2:], lambda: self.plainly(record_of(row)))
+        if _is_long(row):
+            return self.plainly(record_of(row))
+        # What excludes requests from a rule may have ended between two that are alike in all else.
+        period = bisect_right(self._ends, row.at.timestamp())
+        return self._decided.get((period, *row[2:]), lambda: self.plainly(record_of(row)))
 
     def plainly(self, record: AccessRecord) -> Compared:
         """Return both verdicts on a request, by deciding twice."""
@@ -167,9 +175,9 @@ class Comparison:
             return True
         if self._countries_differ and self._is_of_changed_country(client):
             return True
-        return (self._subjects_differ and self._is_another(row)) or (
-            bool(self._rules.ids) and self._may_match(row, names)
-        )
+        if self._subjects_differ and self._is_another(row):
+            return True
+        return bool(self._rules.ids) and self._may_match(row, names)
 
     def _domains_of(self, name: str | None) -> tuple[Domain | None, Domain | None]:
         host = Host(name) if name else None
@@ -197,6 +205,8 @@ class Comparison:
     def _is_another(self, row: Row) -> bool:
         def differs() -> bool:
             record = record_of(row)
+            if record.credential is not None and record.credential["state"] == "not-checked":
+                return True  # it may be that of any subject
             before, after = (decider.subject_of(record) for decider in self._deciders)
             return before != after
 
@@ -208,8 +218,14 @@ class Comparison:
             request = recorded_request(record, self._at) if is_readable(record) else None
             return request is None or self._rules.may_match(record, request, names)
 
-        key = (row.client_ip, row.reason, row.rules, row.method, row.scheme, row.host, row.path, row.query)
-        return self._matches.get((*key[1:], row.user_agent, row.visible, row.credential), may)
+        if _is_long(row):
+            return may()
+        key = (row.reason, row.rules, row.method, row.scheme, row.host, row.path, row.query)
+        return self._matches.get((*key, row.user_agent, row.visible, row.credential), may)
+
+
+def _is_long(row: Row) -> bool:
+    return len(row.path) + len(row.query) > LONG
 
 
 def with_rules(before: PolicySnapshot, after: PolicySnapshot, rules: Sequence[WafRule]) -> PolicySnapshot:

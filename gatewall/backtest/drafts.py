@@ -151,11 +151,11 @@ def apply(draft: Draft, *, actor: str, caller: Caller | None, note: str = "", **
     Returns the row, None where it was deleted. Raises the serializer's ValidationError and what the service raises.
     """
     kind, values = KINDS[draft.resource], {**read(draft), **other}
-    force = values.pop("force", False) or draft.force
+    values.pop("force", None)  # whose force counts is whoever applies the draft
     if draft.change in kind.guards:
-        values |= {"caller": caller, "force": force}
+        values |= {"caller": caller, "force": draft.force}
     elif draft.change in kind.forces:
-        values |= {"force": force}
+        values |= {"force": draft.force}
     row = None if draft.change is Change.CREATE else row_of(draft)
     if note and kind.note and draft.change is not Change.DELETE:
         before = values.get(kind.note, getattr(row, kind.note, ""))

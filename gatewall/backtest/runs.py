@@ -101,11 +101,6 @@ def give_up_silent(at: datetime) -> int:
     return sum(fail(claim, DIED) for claim in silent if claim is not None)
 
 
-def is_running(claim: uuid.UUID) -> bool:
-    """True if this claim still holds."""
-    return _mine(claim).exists()
-
-
 def beat(claim: uuid.UUID, **progress: Any) -> bool:
     """Say that the process is alive and how far it is; False if its work is not wanted any more."""
     return bool(_mine(claim).update(beat_at=timezone.now(), **progress))

@@ -37,10 +37,12 @@ class BacktestInput(StrictInput):
         if (attrs.get("id") is None) != (change is Change.CREATE):
             words = "a new row has none yet" if change is Change.CREATE else "which row is meant"
             raise serializers.ValidationError({"id": words})
-        draft = Draft(
-            attrs["resource"], change, attrs.get("id"), attrs.get("values", {}), force=attrs.get("force", False)
-        )
-        read(draft)
+        values = attrs.get("values", {})
+        read(Draft(attrs["resource"], change, attrs.get("id"), values))
+        # Kept apart: by force it is tried; who makes it the policy later is asked again.
+        force = attrs.get("force", False) or values.get("force", False)
+        others = {name: value for name, value in values.items() if name != "force"}
+        draft = Draft(attrs["resource"], change, attrs.get("id"), others, force=force)
         return {"draft": draft, **_window(attrs.get("start_time"), attrs.get("end_time"))}
 
 

@@ -22,21 +22,25 @@ class Favourites:
     def __init__(self) -> None:
         self._summary = Summary()
         self._examples: dict[str, list[str]] = {}
+        self._names: dict[str, str | None] = {}
 
-    def add(self, key: str, example: str) -> None:
-        """Count a decision."""
+    def add(self, key: str, example: str, name: str | None = None) -> None:
+        """Count a decision; the first name of a key stays."""
         self._summary.counts[key] += 1
+        self._names.setdefault(key, name)
         some = self._examples.setdefault(key, [])
         if len(some) < EXAMPLES:
             some.append(example)
         if len(self._summary.counts) > 2 * _KEPT:
             self._summary.cut(_KEPT)
-            self._examples = {name: self._examples[name] for name in self._summary.counts}
+            self._examples = {each: self._examples[each] for each in self._summary.counts}
+            self._names = {each: self._names[each] for each in self._summary.counts}
 
     def shown(self) -> dict[str, Any]:
         """Return how many keys there are (at least that many if ``error`` is not 0) and the most frequent."""
         rows = [
-            {"key": key, "count": number, "examples": self._examples[key]} for key, number in self._summary.top(SHOWN)
+            {"key": key, "name": self._names[key], "count": number, "examples": self._examples[key]}
+            for key, number in self._summary.top(SHOWN)
         ]
         return {"number": len(self._summary.counts), "error": self._summary.error, "top": rows}
 
@@ -74,10 +78,10 @@ class Tally:
         self._clients.add(row.client_ip, example)
         if row.subject_kind is None:
             return
-        who = json.dumps([row.subject_kind, row.subject_id, row.subject_name])
-        self._subjects.add(who, example)
+        who = json.dumps([row.subject_kind, row.subject_id])  # whatever he was called then
+        self._subjects.add(who, example, row.subject_name)
         if row.subject_kind == SubjectKind.USER and compared.is_newly_refused:
-            self._people.add(who, example)
+            self._people.add(who, example, row.subject_name)
 
     def result(self) -> dict[str, Any]:
         """Return the figures as JSON: people who would be refused, what would turn into what, where and for whom."""
@@ -88,10 +92,10 @@ class Tally:
             "changed": self.changed,
             "undecidable": {"total": self._missing.total(), "missing": dict(sorted(self._missing.items()))},
             "assumed": dict(sorted(self._assumed.items())),
-            "people": _named(self._people.shown(), _subject),
+            "people": _subjects(self._people.shown()),
             "changes": _named(self._turns.shown(), _turn),
             "hosts": _named(self._hosts.shown(), lambda key: {"host": key or None}),
-            "subjects": _named(self._subjects.shown(), _subject),
+            "subjects": _subjects(self._subjects.shown()),
             "clients": _named(self._clients.shown(), lambda key: {"client_ip": key}),
         }
 
@@ -100,9 +104,11 @@ def _words(verdict: Verdict | None) -> Mapping[str, str]:
     return {"outcome": verdict.effect.value, "reason": verdict.reason.value} if verdict else {}
 
 
-def _subject(key: str) -> dict[str, Any]:
-    kind, number, name = json.loads(key)
-    return {"kind": kind, "id": number, "name": name}
+def _subjects(shown: dict[str, Any]) -> dict[str, Any]:
+    found = _named(shown, lambda key: dict(zip(("kind", "id"), json.loads(key), strict=True)))
+    for row, each in zip(found["results"], shown["top"], strict=True):
+        row["name"] = each["name"]
+    return found
 
 
 def _turn(key: str) -> dict[str, Any]:

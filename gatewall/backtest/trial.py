@@ -81,9 +81,11 @@ def _both(
     effect: _Effect,
     history: ChangeHistory,
 ) -> PolicySnapshot:
-    """Return the second policy, and add the draft to what has changed: nothing else lies between the two."""
+    """Return the second policy, and add the draft to what has changed: nothing else lies between the two.
+
+    No request was recorded under the draft: what names its number was recorded under a change that somebody else made.
+    """
     version = Version(effect.said[0], epoch=before.version.epoch)
-    history.newest = version.revision
     history.add(*effect.said)
     rules = effect.segments.pop(Segment.WAF_RULES, None)
     wanted = {name: data for name, data in (segments | effect.segments).items() if name in effect.names}

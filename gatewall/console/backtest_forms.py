@@ -15,6 +15,7 @@ from gatewall.backtest.serializers import BacktestInput
 from gatewall.changes import Resource
 from gatewall.console.said import in_words
 from gatewall.engine.hosts import Access
+from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Target
 from gatewall.models import choices
 from gatewall.refusals import Refusal
@@ -122,6 +123,9 @@ class WafRuleDraft(DraftForm):
     domain = _text(_("Only for the domain"), 255)
     path_prefix = _text(_("Only below the path"), 500)
 
+    def values(self) -> dict[str, Any]:
+        return {**super().values(), "action": Action.BLOCK.value}
+
 
 class BlockDraft(DraftForm):
     """A blocklist entry."""
@@ -138,7 +142,13 @@ class AllowDraft(DraftForm):
 
     ip = _text(_("Address or network"), 64)
     domain = _text(_("Only for the domain"), 255)
-    inspect = forms.BooleanField(label=_("Country and WAF rules are still looked at"), required=False)
+    inspect = forms.TypedChoiceField(
+        label=_("Country and WAF rules are still looked at"),
+        choices=[("", "-"), ("on", _("Yes")), ("off", _("No"))],
+        coerce=lambda text: text == "on",
+        empty_value=None,
+        required=False,
+    )
 
 
 class CountryDraft(DraftForm):

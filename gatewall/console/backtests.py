@@ -133,7 +133,8 @@ class BacktestPage(OperatorPage):
             tables=list(_tables(run.result)) if run.result else [],
             may_monitor=saving.may_monitor(draft),
             has_agent=Node.objects.filter(seen_at__gte=timezone.now() - _AGENT_SILENT).exists(),
-            **_radius(run),
+            # Not while the page comes again and again: it may look at many requests.
+            **({} if context["is_open"] else _radius(run)),
             **context,
         )
 

@@ -7,18 +7,20 @@ import http.client
 import socket
 import ssl
 from dataclasses import dataclass
-from ipaddress import IPv6Address
+from ipaddress import IPv6Address, ip_address
 
 from gatewall.doctor.evidence import SHOWN_HEADERS, Reply
 from gatewall.doctor.probes import Probe
 from gatewall.doctor.target import Target
-from gatewall.downloads import Deadline, DownloadRefused, addresses_of
+from gatewall.downloads import Deadline, DownloadRefused, addresses_of, inside_of
 from gatewall.engine.addresses import parse_address
 
 SECONDS = 5.0
 _MAX_SHOWN = 500
 _MAX_WHY = 200
 _LAST_ASCII = "\x7f"
+_OF_CLOUDS = frozenset(map(ip_address, ("fd00:ec2::254", "100.100.100.200", "192.0.0.192")))
+"""Where instances of AWS, Alibaba Cloud and Oracle Cloud read secrets; of the others that place is link-local."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +101,11 @@ def _connected(target: Target, way: Way, deadline: Deadline) -> socket.socket:
 def _require_a_host(text: str) -> None:
     """Raise DownloadRefused for an address of no ordinary host: where clouds keep their secrets, for one."""
     address = parse_address(text.partition("%")[0])
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        address = parse_address(str(address.ipv4_mapped))
-    if address is None or address.is_link_local or address.is_multicast or address.is_unspecified:
+    if isinstance(address, IPv6Address):
+        address = address.ipv4_mapped or inside_of(address) or address
+    if address is None or address in _OF_CLOUDS:
+        raise DownloadRefused(f"{text} is no address of a proxy")
+    if address.is_link_local or address.is_multicast or address.is_unspecified:
         raise DownloadRefused(f"{text} is no address of a proxy")
 
 

@@ -145,12 +145,12 @@ class RecordedFacts(Facts):
         """Return the rules with an exclusion that ends by itself."""
         timed = self._unsettled.get(_TIMED)
         if timed is None:
-            timed = tuple(rule for rule in self.policy.waf.rules if any(_ends(rule)))
+            timed = tuple(rule for rule in self.policy.waf.rules if any(ends_of(rule)))
             self._unsettled[_TIMED] = timed
         return timed
 
     def _exclusion_has_ended(self, rule: WafRule) -> bool:
-        return any(self._record.at < end <= self.request.at for end in _ends(rule))
+        return any(self._record.at < end <= self.request.at for end in ends_of(rule))
 
     def _is_as_of(self, rule: WafRule, revision: int) -> bool:
         names_domain = rule.domain is not None or any(each.domain is not None for each in rule.exclusions)
@@ -209,5 +209,6 @@ def looks_at(rule: WafRule) -> set[Target | None]:
     return {*rule.targets, *({None} if has_prefix else set())}
 
 
-def _ends(rule: WafRule) -> list[float]:
+def ends_of(rule: WafRule) -> list[float]:
+    """Return when exclusions of the rule end by themselves."""
     return [each.expires_at for each in rule.exclusions if each.expires_at is not None]

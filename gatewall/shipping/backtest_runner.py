@@ -1,6 +1,7 @@
 """Has backtests run, each in a process of its own: an agent publishes and ships, and computes nothing for anybody."""
 
 import logging
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _EVERY_SECONDS = 1.0
 _LONGEST_SECONDS = 3 * 3600.0
 _END_SECONDS = 5.0
+_TOLD_TO_END = frozenset({-signal.SIGTERM, -signal.SIGINT})
 
 
 class BacktestRunner:
@@ -82,10 +84,11 @@ class BacktestRunner:
                 self._stop.wait(_EVERY_SECONDS)
                 waited += _EVERY_SECONDS
         finally:
-            was_stopped = self._stop.is_set() and process.poll() is None
             _end(process)
+            if process.returncode in _TOLD_TO_END:
+                self._stop.wait(_END_SECONDS)  # who stops a service tells all of its processes, and we may be the last
             # What the process has said of its end itself stays.
-            if was_stopped:
+            if self._stop.is_set():
                 runs.put_back(claim)
             elif runs.fail(claim, f"{runs.DIED} (exit code {process.returncode})"):
                 logger.warning("backtest %s: %s (exit code %s)", run.pk, runs.DIED, process.returncode)

@@ -8,9 +8,12 @@ from django.utils import timezone
 
 from audit import ingest
 from gatewall import revisions
-from gatewall.backtest import running, runs
+from gatewall.backtest import running, runs, saving
 from gatewall.backtest.models import Backtest
+from gatewall.clientip import Caller
+from gatewall.engine.addresses import parse_address
 from policies import services
+from policies.lockout import WouldLockYouOut
 from tests.cast import CLIENT
 from tests.records import a_record
 from tests.spooling import spooled
@@ -129,6 +132,16 @@ def test_what_the_resource_would_refuse_is_refused_in_the_same_way(admin, body, 
     if code != "duplicate":
         assert admin.post(PATH, {**body, "force": True}).status_code == 201
         assert admin.post(PATH, {**body, "values": {**body["values"], "force": True}}).status_code == 201
+
+
+def test_the_force_of_who_tried_it_is_not_that_of_who_saves_it(admin, record):
+    asked = admin.post(PATH, {**BLOCK, "values": {"ip": CLIENT, "force": True}})
+    run = runs.claim_next(timezone.now())
+    assert running.run(run)
+
+    assert asked.json()["draft"] == {"change": "create", "id": None, "values": {"ip": CLIENT}, "force": True}
+    with pytest.raises(WouldLockYouOut):
+        saving.save(run, saving.ENFORCE, actor="bob", caller=Caller(parse_address(CLIENT), None), force=False)
 
 
 def test_no_more_wait_than_are_kept(admin):

@@ -11,6 +11,7 @@ from gatewall.backtest import running, runs
 from gatewall.backtest.models import Backtest, State
 from gatewall.console.backtest_forms import FORMS
 from gatewall.models import Node
+from policies import services
 from policies.models import BlocklistEntry, WafRule
 from tests.admin.conftest import ADMIN, Pages
 from tests.cast import CLIENT, OFFICE
@@ -69,6 +70,7 @@ def test_what_is_asked_for_waits_and_the_page_comes_again(pages, record):
     assert run.end_time - run.start_time == timedelta(hours=24)
     assert page["Refresh"] == "2"
     assert "No agent is running" in page.content.decode()
+    assert "Blast radius" not in page.content.decode()  # not again every two seconds
     assert "Refresh" not in pages.client.get(f"{answer.url}?refresh=off")
     Node.objects.create(name="here", seen_at=timezone.now(), revision=0)
     assert "No agent is running" not in pages.words(pages.client.get(answer.url))
@@ -100,6 +102,27 @@ def test_a_rule_is_saved_as_monitor_by_its_first_button(pages, record):
     assert saved.status_code == 302
     assert WafRule.objects.get(name="evil").action == "monitor"
     assert "This draft was made the policy" in pages.words(saved)
+
+
+def test_a_rule_that_only_records_is_tried_as_if_it_blocked(pages, record):
+    rule = services.create_waf_rule(actor="", name="evil", pattern="evil", targets=["path"], action="monitor")
+    ask(pages, "waf-rules", change="update", id=str(rule.pk))
+    run = finish()
+
+    assert run.result["changed"] == 1
+    pages.submit(f"{LIST}{run.pk}/", do="enforce")
+    assert WafRule.objects.get(pk=rule.pk).action == "block"
+
+
+def test_what_is_left_empty_stays_as_it_is(pages, record):
+    entry = services.allow_network(actor="", network=CLIENT, inspect=True)
+    ask(pages, "ip-white-list", change="update", id=str(entry.pk), ip="203.0.113.9")
+    ask(pages, "ip-white-list", change="update", id=str(entry.pk), inspect="off")
+
+    assert [run.draft["values"] for run in Backtest.objects.order_by("id")] == [
+        {"ip": "203.0.113.9"},
+        {"inspect": False},
+    ]
 
 
 def test_a_change_that_would_lock_me_out_takes_the_box(pages, record):
@@ -170,6 +193,7 @@ def test_what_is_no_action_is_none(pages, record):
 
     assert pages.submit(f"{LIST}{run.pk}/", do="explode").status_code == 404
     assert pages.get(f"{LIST}?kind=nothing").status_code == 404
+    assert pages.get(f"{LIST}{2**70}/").status_code == 404
 
 
 def test_the_blast_radius_names_who_signed_in(pages, record):

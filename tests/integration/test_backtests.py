@@ -1,71 +1,35 @@
 """Backtests from the request to the result: the draft that is tried and taken back, claims, ends, actions."""
 
+import subprocess
+import sys
 from datetime import timedelta
+from threading import Timer
 
 import pytest
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.utils import timezone
 
 from audit import ingest
 from audit.models import AccessLog
 from gatewall import revisions
-from gatewall.backtest import blast_radius, running, runs, saving, trial, window
-from gatewall.backtest.drafts import Change, Draft
+from gatewall.backtest import running, runs, trial, window
 from gatewall.backtest.models import Backtest, State
 from gatewall.clientip import Caller
 from gatewall.engine.addresses import parse_address
 from gatewall.models import PolicyRevision
+from gatewall.shipping.backtest_runner import BacktestRunner
 from gatewall.snapshot.places import policy_files
 from policies import services
 from policies.lockout import WouldLockYouOut
-from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule
+from policies.models import AuthorizedDomain, BlocklistEntry
 from policies.rows import Duplicate
 from tests.cast import CLIENT, OFFICE
+from tests.integration.backtests import BLOCK, a_draft, asked, run_of, turns
 from tests.records import a_record
 from tests.spooling import spooled
 
 pytestmark = pytest.mark.django_db
-
-BLOCK = Draft("ip-black-list", Change.CREATE, None, {"ip": CLIENT})
-
-
-def a_draft(resource, change="create", row_id=None, **values):
-    return Draft(resource, Change(change), row_id, values)
-
-
-@pytest.fixture
-def recorded(auth, wall, bob):
-    """Answers of the gate to Bob, who is signed in, and to somebody who is not."""
-    token = wall.a_token(bob)
-    services.register_domain(actor="", name=OFFICE, access="authenticated", seed=True)
-    for number in range(3):
-        assert auth(service_authorization=token, x_forwarded_uri=f"/page/{number}").status == 200
-    assert auth(x_forwarded_uri="/search?q=evil").status == 401
-    assert auth(x_forwarded_for="203.0.113.9", service_authorization=token).status == 200
-    auth.gate.close()
-    ingest.ship(settings.GATEWALL_HOME / "spool")
-    assert AccessLog.objects.count() == 5
-
-
-def asked(draft, **values):
-    end = timezone.now() + timedelta(minutes=1)
-    usual = {"start": end - timedelta(hours=1), "end": end, "actor": "alice", "caller": None}
-    return runs.ask_for(draft, **(usual | values))
-
-
-def run_of(draft, **values):
-    """The result of a backtest that is run at once."""
-    run = asked(draft, **values)
-    assert running.run(runs.claimed(run, timezone.now()))
-    run.refresh_from_db()
-    assert run.state == State.FINISHED
-    return run.result
-
-
-def turns(result):
-    return {(each["from"]["reason"], each["to"]["reason"]): each["count"] for each in result["changes"]["results"]}
 
 
 def test_a_block_entry_names_the_person_that_it_would_shut_out(recorded, bob):
@@ -121,6 +85,14 @@ def test_a_scope_that_is_narrowed_shuts_its_user_out(recorded, bob):
     result = run_of(a_draft("users", "update", bob.pk, all_domains=False, authorized_domains=[]))
 
     assert turns(result) == {("session-valid", "host-not-in-scope"): 4}
+
+
+def test_a_request_of_a_later_revision_is_not_one_of_the_draft(recorded):
+    AccessLog.objects.update(policy_revision=revisions.current().revision + 1)  # somebody changed something meanwhile
+
+    result = run_of(a_draft("waf-rules", name="evil", pattern="evil", targets=["query"]))
+
+    assert turns(result) == {("credential-missing", "waf-rule"): 1}
 
 
 def test_nothing_of_the_policy_is_changed(recorded):
@@ -181,6 +153,22 @@ def test_a_process_that_says_nothing_is_dead():
     assert not runs.finish(dead.claim, {}, done=0)
 
 
+def test_what_is_told_to_end_with_its_agent_waits_again(monkeypatch):
+    run = runs.claimed(asked(BLOCK), timezone.now())
+    runner, start = BacktestRunner(), subprocess.Popen
+    runner._stop.clear()
+    dead = [sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"]
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: start(dead))
+    soon = Timer(1.5, runner._stop.set)  # a service manager signals all processes at once, in no order
+    soon.start()
+
+    runner._see_through(run)
+    soon.join()
+
+    run.refresh_from_db()
+    assert (run.state, run.claim, run.failure) == (State.QUEUED, None, "")
+
+
 def test_a_deleted_backtest_ends(recorded):
     run = runs.claimed(asked(BLOCK), timezone.now())
     runs.forget(run)
@@ -225,68 +213,3 @@ def test_recent_history_is_known_as_far_as_its_revisions_are_all_there():
     history = trial.recent_history(4)
 
     assert (history.known_from, history.newest) == (2, 4)
-
-
-def saved(draft, how, **values):
-    run = asked(draft)
-    assert running.run(runs.claimed(run, timezone.now()))
-    run.refresh_from_db()
-    with transaction.atomic():
-        return saving.save(run, how, actor="alice", **({"caller": None, "force": False} | values))
-
-
-def test_a_rule_is_saved_as_monitor_and_says_where_it_came_from(recorded):
-    row = saved(a_draft("waf-rules", name="evil", pattern="evil", targets=["query"]), saving.MONITOR)
-
-    rule = WafRule.objects.get(name="evil")
-    assert (rule.pk, rule.action, rule.created_by) == (row.pk, "monitor", "alice")
-    assert rule.description == f"backtest {Backtest.objects.get().pk}: 1 of 5 requests would be answered otherwise"
-    assert Backtest.objects.get().saved == {"how": "monitor", "id": rule.pk}
-
-
-def test_a_change_is_enforced_through_the_service_and_its_guards(recorded):
-    own = Caller(parse_address(CLIENT), None)
-    with pytest.raises(WouldLockYouOut):
-        saved(a_draft("ip-black-list", ip=CLIENT, remark="bad"), saving.ENFORCE, caller=own)
-    assert not BlocklistEntry.objects.exists()
-    run = Backtest.objects.latest("id")
-
-    saving.save(run, saving.ENFORCE, actor="alice", caller=own, force=True)
-
-    assert BlocklistEntry.objects.get().remark.startswith(f"bad (backtest {run.pk}: 4 of 5")
-    with pytest.raises(saving.SavedAlready):
-        saving.save(run, saving.ENFORCE, actor="alice", caller=own, force=True)
-
-
-def test_only_a_new_or_changed_rule_can_be_saved_as_monitor(recorded):
-    with pytest.raises(saving.NoMonitor):
-        saved(BLOCK, saving.MONITOR)
-    with pytest.raises(runs.NotFinished):
-        saving.save(asked(BLOCK), saving.ENFORCE, actor="", caller=None, force=False)
-    assert not AllowlistEntry.objects.exists()
-
-
-def test_the_blast_radius_is_who_signed_in_from_there(recorded, bob):
-    now = timezone.now()
-
-    one, net, none = (blast_radius.of_network(each, now) for each in (CLIENT, "203.0.113.0/24", "192.0.2.0/24"))
-
-    assert (one.users, one.machines, one.requests, one.is_complete) == (1, 0, 3, True)
-    assert (one.visitors[0].id, one.visitors[0].count) == (bob.pk, 3)
-    assert (net.users, net.requests) == (1, 1)
-    assert none.visitors == []
-
-
-def test_the_blast_radius_says_how_far_back_it_looked(tmp_path, monkeypatch):
-    now = timezone.now()
-    reasons = {"outcome": "allow", "reason": "session-valid", "rules": []}
-    spooled(tmp_path / "spool", [a_record(n, at=now.timestamp() - 60 * n, **reasons) for n in range(1, 11)])
-    ingest.ship(tmp_path / "spool")
-    monkeypatch.setattr(blast_radius, "BUDGET", 4)
-
-    country = blast_radius.of_country("nz", now)
-
-    assert (country.is_complete, country.requests, country.users) == (False, 4, 1)
-    assert blast_radius.of_country("DE", now).requests == 0
-    monkeypatch.setattr(blast_radius, "FEW", 3)
-    assert blast_radius.of_network(CLIENT, now).is_complete is False

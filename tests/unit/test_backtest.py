@@ -12,9 +12,10 @@ from gatewall.backtest.comparison import Comparison, with_rules
 from gatewall.backtest.recorded import Row, record_of
 from gatewall.backtest.tally import EXAMPLES, SHOWN, Tally
 from gatewall.engine.model import Effect
+from gatewall.engine.waf.rules import Exclusion
 from gatewall.forwardauth.redecision import Missing
 from tests.cast import CLIENT, NOW, OFFICE, USERS, Countries, a_policy, an_allowed
-from tests.unit.recorded import ALL_CHANGED, DOMAINS, UNCHANGED, a_rule_for, recorded
+from tests.unit.recorded import ALL_CHANGED, CREDENTIALS, DOMAINS, UNCHANGED, a_rule_for, recorded
 from tests.unit.test_redecision_properties import LINES, POLICIES
 
 USER_STATES = [*USERS]
@@ -128,6 +129,32 @@ def test_under_the_policy_of_its_time_a_request_is_what_it_was(lines, today, cha
         assert answer(short.before) == (record.outcome, record.reason)
 
 
+def test_a_credential_that_was_not_looked_at_may_be_that_of_the_subject_that_is_changed():
+    wiki = [("x-forwarded-for", CLIENT), ("x-forwarded-host", OFFICE), ("x-forwarded-uri", "/wiki")]
+    narrowed = [replace(each, all_domains=False, domains=frozenset()) for each in USER_STATES]
+    before, after = a_policy(version=2, domains=DOMAINS), a_policy(version=3, domains=DOMAINS, users=narrowed)
+    once_blocked = a_policy(domains=DOMAINS, blocked=(CLIENT,))
+    comparison = a_comparison(before, with_rules(before, after, after.waf.rules))
+
+    sent, none = (recorded([*wiki, *more], once_blocked) for more in ([CREDENTIALS["bob"]], []))
+
+    assert comparison.of(row_of(sent)).missing is Missing.CREDENTIAL
+    assert comparison.of(row_of(none)) is None
+
+
+def test_two_requests_that_are_alike_are_not_when_an_exclusion_ended_between_them():
+    rule = a_rule_for("cookies", exclusions=(Exclusion(path_prefix="/wiki", expires_at=NOW - 50),))
+    before = a_policy(domains={OFFICE: "public"}, rules=[rule])
+    after = a_policy(domains={OFFICE: "denied"}, rules=[rule])
+    comparison = a_comparison(before, with_rules(before, after, after.waf.rules), (UNCHANGED, UNCHANGED))
+
+    late, early = (a_row(number, at=datetime.fromtimestamp(NOW - ago, UTC)) for number, ago in ((1, 10), (2, 100)))
+
+    assert comparison.of(late).missing is None  # the rule was asked, and did not match
+    assert comparison.of(early) == comparison.plainly(record_of(early))
+    assert comparison.of(early).missing is Missing.WAF_RULES  # it was not asked, and the cookies are not recorded
+
+
 def a_row(number, **parts):
     lines = [("x-forwarded-for", CLIENT), ("x-forwarded-host", OFFICE), ("x-forwarded-uri", "/wiki")]
     row = row_of(recorded(lines, a_policy(domains={OFFICE: "public"})))
@@ -139,7 +166,8 @@ def test_a_tally_names_people_first_and_shows_a_few_decisions_of_each():
     comparison, tally = a_comparison(before, after), Tally()
 
     for number in range(5):
-        who = {"subject_kind": "user", "subject_id": 7, "subject_name": "Bob"} if number < 4 else {}
+        name = "Bob" if number < 2 else "bobby"  # as he was called before; the newest come first
+        who = {"subject_kind": "user", "subject_id": 7, "subject_name": name} if number < 4 else {}
         row = a_row(number, **who)
         tally.add(row, comparison.of(row))
     stranger = a_row(6, host="other.example")
@@ -165,6 +193,19 @@ def test_what_is_not_recorded_is_counted_as_undecidable():
     tally.add(row, comparison.of(row))
 
     assert tally.result()["undecidable"] == {"total": 1, "missing": {Missing.WAF_RULES.value: 1}}
+
+
+def test_long_requests_are_not_remembered():
+    before = a_policy(domains={OFFICE: "public"})
+    after = a_policy(version=2, domains={OFFICE: "denied"}, rules=[a_rule_for("query")])
+    comparison = a_comparison(before, with_rules(before, after, after.waf.rules))
+
+    for number, path in enumerate(["/wiki", "/" + "a" * 2_000]):
+        comparison.of(a_row(number, path=path, host=OFFICE))
+        comparison.of(a_row(number, path=path, host="other.example"))
+
+    assert len(comparison._decided._known) == 1
+    assert len(comparison._matches._known) == 1
 
 
 def test_a_tally_is_bounded_and_says_by_how_much_its_counts_may_be_too_low():

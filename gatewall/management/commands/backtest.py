@@ -42,5 +42,7 @@ class Command(BaseCommand):
 def _limit() -> None:
     """Come behind those that answer, and end rather than take all of the machine."""
     os.nice(_NICENESS)
-    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    for kind, most in ((resource.RLIMIT_CPU, _CPU_SECONDS), (resource.RLIMIT_AS, _MEMORY_BYTES)):
+        hard = resource.getrlimit(kind)[1]
+        limit = most if hard == resource.RLIM_INFINITY else min(most, hard)  # what is set can only be lowered
+        resource.setrlimit(kind, (limit, limit))
