@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from audit.models import SecurityEvent
@@ -258,3 +259,15 @@ def test_settings_that_somebody_set_since_stay(me):
     settings = system_settings.current()
     assert (settings.waf_threshold, settings.request_rate_per_minute) == (20, before)
     assert not BlocklistEntry.objects.exists()
+
+
+def test_whatever_refuses_to_be_taken_back_does_not_stop_the_agent(me, monkeypatch):
+    me.post("/ip-black-list", {"ip": ME, "force": True})
+
+    def refuse(*_, **__):
+        raise ValidationError("not valid any more")
+
+    monkeypatch.setattr(confirmation, "take_back", refuse)
+
+    assert later() == 0
+    assert confirmation.pending().get().problem == "not valid any more"

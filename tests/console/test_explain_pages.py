@@ -5,6 +5,7 @@ import re
 from datetime import datetime, timedelta
 
 import pytest
+import time_machine
 from django.utils import timezone
 
 from gatewall import revisions, system_settings
@@ -116,6 +117,17 @@ def test_where_a_rule_matched_is_shown_and_leads_to_the_rule(pages, visits):
 
     assert f'href="/wall/admin/policies/wafrule/{rule.pk}/change/"' in page
     assert "args text , as sent: attack" in receipt(pages, decision_id)
+
+
+def test_where_a_rule_matches_again_is_shown_once_its_exclusion_has_ended(pages, visits, office):
+    until = timezone.now() + timedelta(minutes=5)
+    a_rule(exclusions=[{"path_prefix": "/a", "expires_at": until.isoformat()}])
+    decision_id = visits(x_forwarded_uri="/a?q=attack")
+    with time_machine.travel(until, tick=False):
+        words = receipt(pages, decision_id, "?again=1")
+
+    assert "The answer has changed: then asked to sign in, today refused." in words
+    assert "args q , as sent: attack" in words
 
 
 def test_the_exception_from_a_rule_is_this_domain_path_and_argument_for_a_time(pages, visits, auth, office, charlie):
