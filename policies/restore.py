@@ -11,7 +11,7 @@ from gatewall import revisions, system_settings
 from gatewall.changes import FIELDS, Change, Described, Resource, difference, moment_of
 from gatewall.clientip import Caller
 from gatewall.engine.segments import NAMES_DOMAINS, Segment, blocked_networks_of
-from gatewall.models import PolicyRevision
+from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.refusals import Gone
 from policies import rows
 from policies.builtin_rules import free_name
@@ -70,6 +70,7 @@ def preview(number: int, *, caller: Caller | None = None) -> Preview:
         was_refused = caller is not None and stays_refused(caller)
         row = restore(number, actor="", caller=caller, force=True)
         is_new = row.number > head
+        PendingConfirmation.objects.filter(revision__gt=head).delete()  # it would count as taken back
         locks_out = caller is not None and not was_refused and stays_refused(caller)
         transaction.set_rollback(True)
     revisions.expect_confirmation(None)
