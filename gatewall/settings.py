@@ -174,7 +174,7 @@ SIMPLE_JWT = {
 }
 
 LANGUAGE_CODE = "en"
-LOCALE_PATHS = [BASE_DIR / "gatewall" / "portal" / "locale"]
+LOCALE_PATHS = [BASE_DIR / "gatewall" / pages / "locale" for pages in ("portal", "console")]
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 USE_TZ = True
 TIME_ZONE = "UTC"

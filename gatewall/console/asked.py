@@ -21,6 +21,7 @@ from gatewall.api.queries import (
     whole_number_in,
 )
 from gatewall.console.refreshing import CHOICES
+from gatewall.console.said import in_words
 
 MAX_PAGE_SIZE = 200
 MOMENTS = ("start_time", "end_time")
@@ -100,7 +101,7 @@ def asked(query: str) -> Asked:
     try:
         pairs = pairs_of(query)
     except ValueError:
-        return Asked([], {"": [f"at most {_MOST_PARAMETERS} parameters"]})
+        return Asked([], {"": [in_words(f"at most {_MOST_PARAMETERS} parameters")]})
     found = Asked(pairs)
     for step in (_refuse_what_is_none, _read_filters, _read_place, _read_manner):
         try:
@@ -165,7 +166,7 @@ def _read_manner(found: Asked, request: Request) -> None:
 
 
 def _details(error: ValidationError) -> Iterable[tuple[str, list[str]]]:
-    return ((name, [str(words) for words in several]) for name, several in error.detail.items())
+    return ((name, [in_words(words) for words in several]) for name, several in error.detail.items())
 
 
 def _can_be_asked(name: str, value: str) -> bool:

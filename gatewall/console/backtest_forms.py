@@ -7,11 +7,13 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from gatewall.backtest.drafts import Change
 from gatewall.backtest.serializers import BacktestInput
 from gatewall.changes import Resource
+from gatewall.console.said import in_words
 from gatewall.engine.hosts import Access
 from gatewall.engine.waf.rules import Category, Operator, Target
 from gatewall.models import choices
@@ -80,7 +82,8 @@ class DraftForm(forms.Form):
         if isinstance(error, ValidationError) and hasattr(error, "error_dict"):
             self._say(error.message_dict)
         else:
-            self.add_error(None, error.messages if isinstance(error, ValidationError) else str(error))
+            said = error.messages if isinstance(error, ValidationError) else [str(error)]
+            self.add_error(None, [in_words(each) for each in said])  # type: ignore[arg-type] - a list of texts is fine
 
     def values(self) -> dict[str, Any]:
         """Return the values of the draft, as the API names them; what was left empty is not among them."""
@@ -93,7 +96,8 @@ class DraftForm(forms.Form):
         for name, words in found.items():
             place = name if name in self.fields else None
             for each in words if isinstance(words, list | tuple) else [words]:
-                self.add_error(place, str(each) if place else f"{name}: {each}" if name else str(each))
+                said = in_words(each)
+                self.add_error(place, said if place or not name else f"{name}: {said}")
 
 
 def _by_field(inner: Any) -> dict[str, Any]:
@@ -145,7 +149,7 @@ class CountryDraft(DraftForm):
 
     country_code = forms.ChoiceField(
         label=_("Country"),
-        choices=[("", "-"), *((code, f"{name} ({code})") for code, name in COUNTRY_NAMES.items())],
+        choices=[("", "-"), *((code, format_lazy("{} ({})", _(name), code)) for code, name in COUNTRY_NAMES.items())],
         required=False,
     )
 

@@ -16,12 +16,15 @@ from rest_framework import exceptions
 
 from gatewall.api.caller import caller_of
 from gatewall.backtest import runs, saving
+from gatewall.backtest.drafts import Change
 from gatewall.backtest.models import Backtest, State
 from gatewall.changes import Resource
 from gatewall.console import links
 from gatewall.console.backtest_forms import FORMS, DraftForm
 from gatewall.console.blast_radius import radius_of
+from gatewall.console.explained_words import kind_of
 from gatewall.console.pages import OperatorPage
+from gatewall.console.said import in_words
 from gatewall.models import Node
 from gatewall.refusals import Refusal
 
@@ -34,6 +37,14 @@ _TABLES = (
     ("subjects", _("Users, git tokens and licenses")),
     ("clients", _("Clients")),
 )
+_STATES = {
+    State.QUEUED.value: _("queued"),
+    State.RUNNING.value: _("running"),
+    State.FINISHED.value: _("finished"),
+    State.FAILED.value: _("failed"),
+}
+_CHANGES = {Change.CREATE.value: _("create"), Change.UPDATE.value: _("update"), Change.DELETE.value: _("delete")}
+_WAYS = {saving.MONITOR: _("monitor"), saving.ENFORCE: _("enforce")}
 
 
 class BacktestsPage(OperatorPage):
@@ -151,7 +162,9 @@ def _described(run: Backtest) -> dict[str, Any]:
         "row": run,
         "title": FORMS[run.resource].title,
         "about": about or (f"#{run.draft['id']}" if run.draft["id"] else ""),
-        "change": run.draft["change"],
+        "change": _CHANGES[run.draft["change"]],
+        "state": _STATES[run.state],
+        "saved": _WAYS.get((run.saved or {}).get("how", ""), ""),
     }
 
 
@@ -163,7 +176,11 @@ def _tables(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    who = f"{row['name'] or row['id']} ({row['kind']})" if "kind" in row else row.get("host") or row.get("client_ip")
+    who = (
+        f"{row['name'] or row['id']} ({kind_of(row['kind'])})"
+        if "kind" in row
+        else row.get("host") or row.get("client_ip")
+    )
     leads = [(each, links.explain(each)) for each in row["examples"]]
     return {"which": who or "-", "today": row.get("from"), "links": leads}
 
@@ -180,10 +197,10 @@ def _radius(run: Backtest) -> dict[str, Any]:
 
 def _sentences(error: Exception) -> list[str]:
     if isinstance(error, ValidationError):
-        return list(error.messages)
+        return [in_words(each) for each in error.messages]
     if isinstance(error, exceptions.ValidationError):
         return [" ".join(_words_of(error.detail))]
-    return [str(error)]
+    return [in_words(error)]
 
 
 def _words_of(detail: Any) -> Iterator[str]:
@@ -195,4 +212,4 @@ def _words_of(detail: Any) -> Iterator[str]:
         for inner in detail:
             yield from _words_of(inner)
     else:
-        yield str(detail)
+        yield in_words(detail)

@@ -8,14 +8,17 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from gatewall.backtest import blast_radius
+from gatewall.console.explained_words import kind_of
 from gatewall.console.pages import OperatorPage
+from gatewall.console.said import in_words
 
 
 def radius_of(*, network: str = "", country: str = "") -> dict[str, Any]:
     """Return what the fragment ``console/_blast_radius.html`` shows. Raises ValueError."""
     now = timezone.now()
     found = blast_radius.of_network(network, now) if network else blast_radius.of_country(country, now)
-    return {"radius": found, "network": network, "country": country.upper()}
+    shown = [{"row": each, "kind": kind_of(each.kind)} for each in found.visitors]
+    return {"radius": found, "visitors": shown, "network": network, "country": country.upper()}
 
 
 class BlastRadiusPage(OperatorPage):
@@ -34,4 +37,4 @@ class BlastRadiusPage(OperatorPage):
         try:
             return self.shown(request, **radius_of(**named))
         except ValueError as error:
-            return self.shown(request, HTTPStatus.BAD_REQUEST, refused=str(error), **named)
+            return self.shown(request, HTTPStatus.BAD_REQUEST, refused=in_words(error), **named)

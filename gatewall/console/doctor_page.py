@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from gatewall.console.pages import OperatorPage
+from gatewall.console.said import in_words
 from gatewall.doctor.examination import ExaminationRunning, examine
 from gatewall.doctor.report import own_host, place_of, report
 from gatewall.doctor.sending import Way
@@ -52,9 +53,9 @@ class Doctor(OperatorPage):
         try:
             evidence = examine(url, kind=kind or None, way=Way(self_signed=values["self_signed"]))
         except TargetRefused as refused:
-            return self._page(request, HTTPStatus.BAD_REQUEST, error=str(refused), **values)
+            return self._page(request, HTTPStatus.BAD_REQUEST, error=in_words(refused), **values)
         except ExaminationRunning as refused:
-            return self._page(request, HTTPStatus.CONFLICT, error=str(refused), **values)
+            return self._page(request, HTTPStatus.CONFLICT, error=in_words(refused), **values)
         return self._page(request, found=_worded(report(evidence)), **values)
 
     def _page(

@@ -18,6 +18,7 @@ from gatewall.api.caller import caller_of
 from gatewall.console.explained import decision_shown, row_shown, steps_shown
 from gatewall.console.explained_words import ASSUMED, LIFETIMES, MISSING
 from gatewall.console.pages import OperatorPage
+from gatewall.console.said import in_words
 from gatewall.engine.model import Effect
 from gatewall.operations import exceptions, explain_view
 from gatewall.operations.explanation import explain
@@ -93,7 +94,7 @@ class Receipt(OperatorPage):
             exceptions.apply(record, today, key, lifetime, actor=str(request.user), caller=caller)
         except (Refusal, ValidationError) as error:
             words = error.messages if isinstance(error, ValidationError) else [str(error)]
-            messages.error(request, " ".join(words))
+            messages.error(request, " ".join(map(in_words, words)))
             return self._shown(request, record, again=True, status=HTTPStatus.CONFLICT)
         messages.success(request, _("The exception is written. Below is what the gate answers now."))
         return redirect(reverse("console:explain-receipt", args=[decision_id]) + "?again=1")
@@ -159,4 +160,4 @@ def _errors(errors: Any, name: str = "") -> list[tuple[str, str]]:
         return [found for key, inner in errors.items() for found in _errors(inner, name or str(key))]
     if isinstance(errors, list):
         return [found for inner in errors for found in _errors(inner, name)]
-    return [(name, str(errors))]
+    return [(name, in_words(errors))]

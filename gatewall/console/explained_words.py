@@ -1,5 +1,6 @@
 """The steps and reasons of a decision, and the objects of the policy, in words for operators."""
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 STEPS = {
@@ -66,6 +67,12 @@ RESOURCES = {
     "list-subscriptions": _("list subscription"),
     "webhooks": _("webhook"),
 }
+KINDS = {"user": _("user"), "license": _("license"), "git-token": _("git token")}
 ACTIONS = {"created": _("added"), "changed": _("changed"), "deleted": _("removed")}
 FORMS = {"as-sent": _("as sent"), "decoded": _("decoded"), "rewritten": _("rewritten")}
 LIFETIMES = {"hour": _("1 hour"), "day": _("1 day"), "month": _("30 days")}
+
+
+def kind_of(subject: str) -> str | Promise:
+    """Return what a kind of subject is called."""
+    return KINDS.get(subject, subject)

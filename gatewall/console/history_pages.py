@@ -19,6 +19,7 @@ from gatewall.changes import Resource
 from gatewall.console.explained import row_shown
 from gatewall.console.explained_words import ACTIONS, RESOURCES
 from gatewall.console.pages import OperatorPage
+from gatewall.console.said import in_words
 from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.refusals import Refusal
 from policies import confirmation
@@ -83,7 +84,7 @@ class Revision(OperatorPage):
                 return self._shown(request, row, HTTPStatus.CONFLICT, would=would)
         except (Refusal, ValidationError) as error:
             words = error.messages if isinstance(error, ValidationError) else [str(error)]
-            messages.error(request, " ".join(words))
+            messages.error(request, " ".join(map(in_words, words)))
             return self._shown(request, row, HTTPStatus.CONFLICT)
         messages.success(request, _("The policy is again what it was after revision %(number)s.") % {"number": number})
         return redirect("console:history-revision", number=made.number)
@@ -130,7 +131,7 @@ class Confirmation(OperatorPage):
             else:
                 messages.error(request, _("Keep it, or revert it."))
         except Refusal as refusal:
-            messages.error(request, str(refusal))
+            messages.error(request, in_words(refusal))
         return redirect("console:history-revision", number=number)
 
 

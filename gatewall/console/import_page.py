@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy
 from gatewall import revisions
 from gatewall.api.caller import caller_of
 from gatewall.console.pages import OperatorPage
+from gatewall.console.said import in_words
 from gatewall.refusals import Refusal
 from policies.block_lists import Format, ListRefused
 from policies.importing import Imported, Importer, ImportRules
@@ -82,7 +83,7 @@ class ImportList(OperatorPage):
         try:
             found = preview(proposal, caller=caller_of(request))
         except ListRefused as refused:
-            form.add_error(None, str(refused))
+            form.add_error(None, in_words(refused))
             return self._form(request, form, HTTPStatus.BAD_REQUEST)
         dropped = sorted(found.imported.dropped.items())
         shown = _signed(proposal, found)
@@ -103,7 +104,7 @@ class ImportList(OperatorPage):
         try:
             imported = import_as_shown(proposal, _imported(signed["does"]), by=by)
         except (Refusal, ListRefused) as refusal:
-            messages.error(request, str(refusal))
+            messages.error(request, in_words(refusal))
             return self._preview(request, form, proposal, HTTPStatus.CONFLICT)
         if not imported.changes:
             messages.info(request, _("The list is the same: nothing was changed."))

@@ -22,6 +22,7 @@ from gatewall.console import links
 from gatewall.console.asked import pairs_of
 from gatewall.console.log_rows import MAX_BACK
 from gatewall.console.pages import OperatorPage
+from gatewall.console.said import in_words
 from gatewall.engine.hosts import DomainTable, Host
 from gatewall.refusals import Refusal
 from policies import policy_source, selectors, services
@@ -105,10 +106,10 @@ class _NetworkPage(OperatorPage):
         try:
             done = self.write(request, form)
         except Refusal as refusal:
-            form.add_error(None, str(refusal))
+            form.add_error(None, in_words(refusal))
             return self._form(request, form, HTTPStatus.CONFLICT)
         except ValidationError as error:
-            form.add_error(None, error.messages)  # type: ignore[arg-type] - a list of texts is fine
+            form.add_error(None, [in_words(each) for each in error.messages])  # type: ignore[arg-type] - a list of texts is fine
             return self._form(request, form)
         messages.success(request, done)
         return HttpResponseRedirect(_way_back(form.cleaned_data["back"]))

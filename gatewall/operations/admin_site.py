@@ -12,6 +12,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from gatewall.refusals import Gone, TooMany
 
@@ -41,7 +42,7 @@ class GatewallAdminSite(admin.AdminSite):
     """The admin site, named after us."""
 
     site_header = site_title = "Gatewall"
-    index_title = "Policy and accounts"
+    index_title = _("Policy and accounts")
     site_url = None
     login_template = "operations/login.html"
 
