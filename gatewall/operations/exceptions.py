@@ -147,14 +147,14 @@ def _domain(offer: Offer) -> AuthorizedDomain | None:
         return None
     domain = selectors.registered_domain(offer.domain)
     if domain is None:
-        raise NotOffered(f"{offer.domain} is not registered any more")  # without one it would hold everywhere
+        raise NotOffered("what refused this request has changed; look at it again")
     return domain
 
 
 def _exclude(offer: Offer, until: datetime, actor: str) -> None:
     rule = WafRule.objects.filter(pk=offer.row).first()
     if rule is None:
-        raise NotOffered(f"the rule {offer.name} was deleted")
+        raise NotOffered("what refused this request has changed; look at it again")
     now, expiry = timezone.now().timestamp(), until.isoformat().replace("+00:00", "Z")
     kept = [each for each in rule.exclusions if is_live(exclusion_expiry(each), now)]
     parts = ({name: value for name, value in asdict(each).items() if value} for each in offer.exclusions)
