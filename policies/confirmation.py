@@ -2,14 +2,14 @@
 
 from datetime import datetime, timedelta
 
+from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from gatewall import revisions
 from gatewall.models import PendingConfirmation, PolicyRevision
-from gatewall.refusals import Conflict, Gone
+from gatewall.refusals import Conflict, Gone, Refusal
 from policies.restore import take_back
-from policies.undo import CannotRestore
 
 _AGAIN_AFTER = timedelta(minutes=1)
 _AT_ONCE = 100
@@ -57,8 +57,9 @@ def revert_overdue(at: datetime) -> int:
             done += 1
         except (NothingToConfirm, Gone):
             pass  # another agent was faster
-        except CannotRestore as refusal:
-            PendingConfirmation.objects.filter(pk=number).update(tried_at=at, problem=str(refusal)[:500])
+        except (Refusal, ValidationError) as refusal:  # of whatever kind: the agent has more to do
+            words = " ".join(refusal.messages) if isinstance(refusal, ValidationError) else str(refusal)
+            PendingConfirmation.objects.filter(pk=number).update(tried_at=at, problem=words[:500])
     return done
 
 

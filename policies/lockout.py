@@ -1,10 +1,11 @@
 """The lock-out guard: who changes policy should still be able to change it back."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 
 from django.conf import settings
+from django.db import transaction
 from django.utils import timezone
 
 from gatewall import revisions
@@ -15,6 +16,10 @@ from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.refusals import Conflict
 from policies import policy_source
 
+_AT_ONCE = 100
+TakeBack = Callable[..., None]
+_take_back: list[TakeBack] = []
+
 
 class WouldLockYouOut(Conflict):
     """After the change, the caller's own address would be refused; by force it may be."""
@@ -22,11 +27,18 @@ class WouldLockYouOut(Conflict):
     code = "would-lock-you-out"
 
 
+def take_back_with(service: TakeBack) -> None:
+    """Have this called with ``previous``, ``last`` and ``actor`` to see what is left of the lists without a change."""
+    _take_back[:] = [service]
+
+
 @contextmanager
 def kept_in(caller: Caller | None, *, force: bool) -> Iterator[None]:
     """Refuse what is done inside if the lists refuse the caller after it and did not before.
 
-    By ``force`` it is done, and taken back after a while unless somebody confirms it (``confirmation.py``).
+    By ``force`` it is done, and taken back after a while unless somebody confirms it (``confirmation.py``). Whom only
+    such a change refuses counts as let in: a second one would keep him out when the first is taken back.
+
     For a service that holds the head and makes its revision inside. Nobody to keep in (None): a command, or a
     person at the machine.
 
@@ -35,9 +47,9 @@ def kept_in(caller: Caller | None, *, force: bool) -> Iterator[None]:
     if caller is None:
         yield
         return
-    was_refused, before = is_refused(caller), revisions.current().revision
+    was_refused, before = stays_refused(caller), revisions.current().revision
     yield
-    if was_refused or not is_refused(caller):
+    if was_refused or not stays_refused(caller):
         return
     if not force:
         raise WouldLockYouOut(f"your own address {caller.address} would be refused; send force: true if you mean it")
@@ -60,6 +72,23 @@ def _await_confirmation(caller: Caller, before: int) -> None:
         deadline=deadline,
     )
     revisions.expect_confirmation(deadline)
+
+
+def stays_refused(caller: Caller) -> bool:
+    """True if the lists refuse the caller, and would without the changes that wait for a word, too."""
+    if not is_refused(caller):
+        return False
+    waiting = PendingConfirmation.objects.filter(outcome="").order_by("-revision")[:_AT_ONCE]
+    rows = list(waiting.values_list("previous", "revision"))
+    if not rows:
+        return True
+    with transaction.atomic():
+        for (previous, last), take_back in ((row, service) for row in rows for service in _take_back):
+            with suppress(Conflict):  # what cannot be taken back stays
+                take_back(previous, last, actor="")
+        refused = is_refused(caller)
+        transaction.set_rollback(True)
+    return refused
 
 
 def is_refused(caller: Caller) -> bool:

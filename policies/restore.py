@@ -11,11 +11,11 @@ from gatewall import revisions, system_settings
 from gatewall.changes import FIELDS, Change, Described, Resource, difference, moment_of
 from gatewall.clientip import Caller
 from gatewall.engine.segments import NAMES_DOMAINS, Segment, blocked_networks_of
-from gatewall.models import PolicyRevision
+from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.refusals import Gone
 from policies import rows
 from policies.builtin_rules import free_name
-from policies.lockout import is_refused, kept_in
+from policies.lockout import kept_in, stays_refused
 from policies.models import AUTO_BAN, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
 from policies.scopes import Scopes
 from policies.services import MAX_CUSTOM_RULES
@@ -67,10 +67,11 @@ def preview(number: int, *, caller: Caller | None = None) -> Preview:
     """Return what a restore would do, by doing and undoing it. Raises Gone, CannotRestore."""
     with transaction.atomic():
         head = revisions.current().revision
-        was_refused = caller is not None and is_refused(caller)
+        was_refused = caller is not None and stays_refused(caller)
         row = restore(number, actor="", caller=caller, force=True)
         is_new = row.number > head
-        locks_out = caller is not None and not was_refused and is_refused(caller)
+        PendingConfirmation.objects.filter(revision__gt=head).delete()  # it would count as taken back
+        locks_out = caller is not None and not was_refused and stays_refused(caller)
         transaction.set_rollback(True)
     revisions.expect_confirmation(None)
     return Preview(head, row.changes if is_new else [], (row.counts or []) if is_new else [], locks_out)
@@ -105,21 +106,36 @@ class _Table:
         self.new: dict[int, Any] = {}
         self.before = {id_: rows.described(row) for id_, row in self.old.items()}
         for id_, fields in wanted.items():
-            if not past.is_part and getattr(self.old.get(id_), "source", None) == AUTO_BAN:
-                del self.old[id_]
-            elif fields is not None and not (past.is_part and self._is_settled(id_, fields)):
-                self.new[id_] = self._row(id_, fields, whole=(self.resource, id_) in past.whole)
+            if self._stays(id_, fields):
+                self.old.pop(id_, None)
+            elif fields is not None:
+                due = self._not_set_since(id_, fields)
+                self.new[id_] = self._row(id_, due, whole=(self.resource, id_) in past.whole)
 
     def _rows(self) -> models.QuerySet[Any]:
         rows_now = self.model._default_manager.all()  # noqa: SLF001 - public by its documentation
         return rows_now.select_related("domain") if "domain" in FIELDS[self.resource] else rows_now
 
+    def _stays(self, id_: int, fields: Mapping[str, Any] | None) -> bool:
+        """True if a row is left as it is: an automatic ban or, where a part is undone, what was settled since."""
+        if not self._past.is_part:
+            return getattr(self.old.get(id_), "source", None) == AUTO_BAN
+        return fields is not None and self._is_settled(id_, fields)
+
     def _is_settled(self, id_: int, fields: Mapping[str, Any]) -> bool:
-        """True if what would come back went since: changed and then deleted, or of a domain that is gone."""
-        domain = fields.get("domain")
+        """True if what would come back went since, is of a domain that did, or was deleted and is there again."""
+        domain, was_deleted = fields.get("domain"), (self.resource, id_) in self._past.whole
         if domain is not None and not AuthorizedDomain.objects.filter(pk=domain).exists():
             return (Resource.DOMAINS, domain) not in self._past.whole
-        return id_ not in self.old and (self.resource, id_) not in self._past.whole
+        return (id_ in self.old) == was_deleted
+
+    def _not_set_since(self, id_: int, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields without those that have another value than the one which is undone."""
+        became, old = self._past.became.get((self.resource, id_), {}), self.old.get(id_)
+        if old is None:
+            return dict(fields)
+        known = {**self.before[id_].fields, "domain": getattr(old, "domain_id", None)}
+        return {name: value for name, value in fields.items() if name not in became or known.get(name) == became[name]}
 
     def _stands_already(self, row: Any) -> bool:
         """True if somebody made the same entry of a list since; his stays."""
@@ -224,7 +240,12 @@ def _make_room(rules: _Table) -> list[Change | None]:
 def _bring_settings_back(past: Past) -> Change | None:
     settings = system_settings.current()
     wanted = past.objects.get((Resource.SETTINGS, settings.pk)) or {}
-    known = {name: value for name, value in wanted.items() if name in system_settings.names()}
+    became, now = past.became.get((Resource.SETTINGS, settings.pk), {}), system_settings.described(settings).fields
+    known = {
+        name: value
+        for name, value in wanted.items()
+        if name in system_settings.names() and (name not in became or now[name] == became[name])
+    }
     if not known:
         return None
     for name, value in known.items():

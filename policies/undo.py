@@ -33,7 +33,8 @@ class Past:
     a name may have meant another domain then.
 
     With ``last``, only what was done up to that revision is undone, automatic bans included; what came later
-    stays, and its objects are as they are (``is_part``).
+    stays, and its objects are as they are (``is_part``). ``became`` has the values that are undone then: a field
+    that has another by now was set since.
     """
 
     def __init__(self, head: int, number: int, last: int | None = None) -> None:
@@ -42,6 +43,7 @@ class Past:
         self._last = head if last is None else last
         self.objects: dict[tuple[str, int], dict[str, Any] | None] = {}
         self.whole: set[tuple[str, int]] = set()
+        self.became: dict[tuple[str, int], dict[str, Any]] = {}
         self._nobodys: set[tuple[str, int]] = set()  # automatic bans: they stay as they are, and expire
         self._domains = dict(AuthorizedDomain.objects.values_list("name", "pk"))
         self._names = {id_: name for name, id_ in self._domains.items()}
@@ -76,12 +78,25 @@ class Past:
         changes = [change for change in revision.changes if change["resource"] in RESTORABLE]
         # Domains first: the objects of the revision before name them as they were called then.
         domains = [change for change in changes if change["resource"] == Resource.DOMAINS]
+        if self.is_part:
+            self._note_what_became(changes)
         self._undo_domains(domains)
         for change in changes:
             fields = dict(change["before"])
             if fields.get("domain") is not None:
                 fields["domain"] = self._domain(fields["domain"], revision.number)
             self._undo(change, fields)
+
+    def _note_what_became(self, changes: list[dict[str, Any]]) -> None:
+        """Keep the values after the newest of the revisions that are undone."""
+        for change in changes:
+            if change["action"] != Action.CHANGED:
+                continue
+            after = dict(change["after"])
+            if after.get("domain") is not None:
+                after["domain"] = self._domains.get(after["domain"])
+            known = self.became.setdefault((change["resource"], change["id"]), {})
+            known |= {name: value for name, value in after.items() if name not in known}
 
     def _undo_domains(self, changes: list[dict[str, Any]]) -> None:
         for change in changes:

@@ -76,12 +76,12 @@ class Revision(OperatorPage):
         try:
             if not head:
                 return self._shown(request, row, would=preview(row.number, caller=caller))
-            if head != str(revisions.current().revision):
+            force = request.POST.get("force") == "on"
+            made = _restored(row.number, head, actor=str(request.user), caller=caller, force=force)
+            if made is None:
                 messages.error(request, _("Somebody changed the policy meanwhile. Look at the difference again."))
                 would = preview(row.number, caller=caller)
                 return self._shown(request, row, HTTPStatus.CONFLICT, would=would)
-            force = request.POST.get("force") == "on"
-            made = restore(row.number, actor=str(request.user), caller=caller, force=force)
         except (Refusal, ValidationError) as error:
             words = error.messages if isinstance(error, ValidationError) else [str(error)]
             messages.error(request, " ".join(map(in_words, words)))
@@ -133,6 +133,14 @@ class Confirmation(OperatorPage):
         except Refusal as refusal:
             messages.error(request, in_words(refusal))
         return redirect("console:history-revision", number=number)
+
+
+@revisions.one_at_a_time
+def _restored(number: int, head: str, **how: Any) -> PolicyRevision | None:
+    """Restore what was shown at this head; None if the policy has moved on. Nobody can move it in between."""
+    if head != str(revisions.current().revision):
+        return None
+    return restore(number, **how)
 
 
 def _revision(number: int) -> PolicyRevision:

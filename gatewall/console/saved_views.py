@@ -2,7 +2,7 @@
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.models import User
@@ -16,9 +16,10 @@ MAX_NAME, MAX_QUERY = 80, 4000
 
 
 def seen_by(user: User) -> QuerySet[SavedView]:
-    """Return the own views and those that others share, by name, a bounded number of them."""
+    """Return the own views, then those that others share, by name, a bounded number of them."""
     views = SavedView.objects.filter(Q(owner=user) | Q(shared=True)).select_related("owner")
-    return views[:MOST_SHOWN]
+    is_others = ExpressionWrapper(~Q(owner=user), output_field=BooleanField())
+    return views.order_by(is_others, "name", "id")[:MOST_SHOWN]
 
 
 def own_view(user: User, view_id: int) -> SavedView | None:

@@ -3,12 +3,15 @@
 from datetime import timedelta
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from audit.models import SecurityEvent
+from gatewall import system_settings
 from gatewall.models import PendingConfirmation, PolicyRevision
 from policies import confirmation, services
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule
+from policies.restore import restore
 from tests.api.test_lock_out import ME
 from tests.history import now, the_rows
 from tests.wall import Api, a_token
@@ -191,3 +194,80 @@ def test_an_automatic_ban_turned_upon_oneself_is_turned_back(me):
     assert later() == 1
 
     assert BlocklistEntry.objects.get().network == "203.0.113.7"
+
+
+def test_a_second_change_that_shuts_out_waits_as_well(me):
+    """Or it would shut out for good once the first is taken back."""
+    me.post("/ip-black-list", {"ip": ME, "force": True})
+
+    refused = me.post("/ip-black-list", {"ip": "198.51.100.0/24"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "would-lock-you-out")
+    assert "confirm_by" in me.post("/ip-black-list", {"ip": "198.51.100.0/24", "force": True}).json()
+
+    assert later() == 2
+    assert not BlocklistEntry.objects.exists()
+
+
+def test_a_harmless_change_needs_no_word_while_another_waits(me):
+    me.post("/ip-black-list", {"ip": ME, "force": True})
+    rows = the_rows()
+
+    assert me.post("/ip-black-list", {"ip": "203.0.113.7"}).status_code == 201
+    assert [row for row in rows if row not in the_rows()] == []
+    assert confirmation.pending().count() == 1
+
+
+def test_what_somebody_set_since_stays_and_the_rest_comes_back(me):
+    services.block_network(actor="x", network="198.51.100.0/24")
+    entry = services.allow_network(actor="x", network=ME, remark="old")
+    changed = {"ip": "203.0.113.8", "remark": "new", "force": True}
+    assert "confirm_by" in me.put(f"/ip-white-list/{entry.pk}", changed).json()
+    services.change_allowed_network(entry, actor="bob", remark="mine", inspect=True)
+
+    assert later() == 1
+
+    entry.refresh_from_db()
+    assert (entry.network, entry.remark, entry.inspect) == (ME, "mine", True)
+
+
+def test_what_a_restore_brought_back_meanwhile_stays_as_it_is(me):
+    services.block_network(actor="x", network="198.51.100.0/24")
+    entry = services.allow_network(actor="x", network=ME)
+    number = now()
+    me.delete(f"/ip-white-list/{entry.pk}?force=true")
+    restore(number, actor="bob")
+    services.change_allowed_network(AllowlistEntry.objects.get(), actor="bob", inspect=True)
+
+    assert later() == 1
+
+    assert AllowlistEntry.objects.get().inspect
+
+
+def test_settings_that_somebody_set_since_stay(me):
+    system_settings.change(actor="x", waf_threshold=7)
+    services.block_network(actor="x", network=ME)
+    number = now()
+    services.unblock_network(BlocklistEntry.objects.get(), actor="x")
+    system_settings.change(actor="x", waf_threshold=8, request_rate_per_minute=50)
+    before = system_settings.current().request_rate_per_minute
+    me.post(f"/policy/revisions/{number}/restore", {"force": True})
+    assert system_settings.current().waf_threshold == 7
+    system_settings.change(actor="bob", waf_threshold=20)
+
+    assert later() == 1
+
+    settings = system_settings.current()
+    assert (settings.waf_threshold, settings.request_rate_per_minute) == (20, before)
+    assert not BlocklistEntry.objects.exists()
+
+
+def test_whatever_refuses_to_be_taken_back_does_not_stop_the_agent(me, monkeypatch):
+    me.post("/ip-black-list", {"ip": ME, "force": True})
+
+    def refuse(*_, **__):
+        raise ValidationError("not valid any more")
+
+    monkeypatch.setattr(confirmation, "take_back", refuse)
+
+    assert later() == 0
+    assert confirmation.pending().get().problem == "not valid any more"

@@ -122,6 +122,24 @@ def test_a_restore_of_what_has_changed_meanwhile_is_shown_again(pages):
     assert BlocklistEntry.objects.count() == 2
 
 
+def test_a_restore_undoes_nothing_that_came_while_it_waited_for_its_turn(pages, monkeypatch):
+    services.block_network(actor="bob", network="203.0.113.7")
+    preview = pages.submit(f"/history/{now() - 1}/")
+    hold = revisions._hold
+
+    def behind_another():
+        monkeypatch.setattr(revisions, "_hold", hold)
+        services.block_network(actor="bob", network="203.0.113.8")
+        hold()
+
+    monkeypatch.setattr(revisions, "_hold", behind_another)
+
+    response = pages.client.post(preview.request["PATH_INFO"], sent(preview))
+
+    assert response.status_code == 409
+    assert BlocklistEntry.objects.count() == 2
+
+
 def test_a_restore_to_what_is_says_so(pages):
     services.block_network(actor="bob", network="203.0.113.7")
     number = now() - 1

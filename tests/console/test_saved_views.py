@@ -83,6 +83,14 @@ def test_they_are_bounded(alice):
         saved_views.save_view(alice, name="one more", query="outcome=deny", shared=False)
 
 
+def test_the_own_ones_are_in_front_of_any_number_of_others(alice, dora, monkeypatch):
+    monkeypatch.setattr(saved_views, "MOST_SHOWN", 1)
+    keep(dora, "outcome=deny", name="a", shared="on")
+    own = saved_views.save_view(alice, name="z", query="outcome=deny", shared=False)
+
+    assert list(saved_views.seen_by(alice)) == [own]
+
+
 def test_they_go_with_their_owner(alice, pages):
     saved_views.save_view(alice, name="mine", query="", shared=True)
     alice.delete()
