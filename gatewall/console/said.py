@@ -43,6 +43,7 @@ _KNOWN = Sentences(
         _("%(text)s has host bits set: write the first address of the network"),
         _("%(text)s is not an IP address or a network"),
         _("%(text)s is not a host name, an IP literal or *.host (without scheme and port)"),
+        _("the row was changed after the draft was tried: try it again, or send force: true"),
         # History
         _("there is no such revision"),
         _("revision %(number)s waits for nobody's word"),
