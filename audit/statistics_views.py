@@ -132,7 +132,7 @@ class AccessLogStats(ApiView):
                 "top_clients": as_items("client_ip", found["client"].top(TOP)),
                 "top_hosts": as_items("host", found["host"].top(TOP)),
                 "top_paths": as_items("path", found["path"].top(TOP)),
-                "top_rules": _rules(found["rule"])[:TOP],
+                "top_rules": rules_of(found["rule"])[:TOP],
                 "by_country": as_items("country_code", ((key or None, n) for key, n in found["country"].top())),
                 "timeline": timeline_of(bars),
                 "approximate": {name: found[kind].error for name, kind in _TOPS.items() if found[kind].error},
@@ -156,7 +156,7 @@ def as_items(name: str, counted: Iterable[tuple[object, int]]) -> list[dict[str,
     return [{name: key, "count": number} for key, number in counted]
 
 
-def _rules(counted: Summary) -> list[dict[str, object]]:
+def rules_of(counted: Summary) -> list[dict[str, object]]:
     """Return the rules, each once however often it was renamed, under its most frequent name."""
     rules: dict[int, dict[str, Any]] = {}
     for key, number in counted.top():

@@ -45,7 +45,7 @@ class AccessLogs(ApiView):
     def get(self, request: Request) -> Response | StreamingHttpResponse:
         """List the access log."""
         refuse_unknown_parameters(request, _ALL)
-        filters, after = _filters(request), _cursor(request)
+        filters, after = filters_in(request), cursor_in(request)
         size = whole_number_in(request, "page_size", 1, MAX_PAGE_SIZE) or PAGE_SIZE
         kind = choice_in(request, "format", ("json", *export.FORMATS))
         wants_count = choice_in(request, "count", ("false", "true")) == "true"
@@ -62,7 +62,8 @@ class AccessLogs(ApiView):
         )
 
 
-def _filters(request: Request) -> Filters:
+def filters_in(request: Request) -> Filters:
+    """Return the filters that the parameters are. Raises ValidationError."""
     named = [(name, value) for name, value in request.query_params.items() if name in PARAMETERS]
     try:
         return filters_of(named, start=moment_in(request, "start_time"), end=moment_in(request, "end_time"))
@@ -70,7 +71,8 @@ def _filters(request: Request) -> Filters:
         raise refused_parameter(refused.field, str(refused)) from None
 
 
-def _cursor(request: Request) -> Cursor | None:
+def cursor_in(request: Request) -> Cursor | None:
+    """Return where the page begins that was asked for, None for the first. Raises ValidationError."""
     try:
         return Cursor.parse(request.query_params["cursor"]) if "cursor" in request.query_params else None
     except CursorRefused as refused:

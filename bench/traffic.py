@@ -15,7 +15,7 @@ CLIENT_HEADER = "X-Bench-Client"
 BELIEVE_CLIENT_HEADER = f"set_real_ip_from 127.0.0.1; real_ip_header {CLIENT_HEADER};"
 _CLIENTS = 3000
 _SECTIONS = ("projects", "issues", "wiki", "files", "people", "reports", "calendar", "search")
-_ATTACKS = (
+ATTACKS = (
     "/search?q=%3Cscript%3Ealert(1)%3C/script%3E",
     "/files?name=../../../../etc/passwd",
     "/issues?id=1%20UNION%20SELECT%20password%20FROM%20users--",
@@ -38,20 +38,18 @@ def requests(tokens: tuple[str, ...], number: int, *, seed: int) -> list[bytes]:
 def _request(tokens: tuple[str, ...], chance: random.Random) -> bytes:
     kind = chance.random()
     if kind < 0.05:
-        return _asked(_client(chance), chance.choice(_ATTACKS), _headers(chance.choice(tokens)), chance)
+        return _asked(client(chance), chance.choice(ATTACKS), _headers(chance.choice(tokens)), chance)
     if kind < 0.08:
-        return _asked(
-            f"198.18.{chance.randrange(1, 200)}.{_favourite(250, chance)}", _page(chance), _headers(""), chance
-        )
+        return _asked(f"198.18.{chance.randrange(1, 200)}.{favourite(250, chance)}", page(chance), _headers(""), chance)
     if kind < 0.1:
-        return _asked(f"100.64.0.{_favourite(250, chance)}", _page(chance), _headers(""), chance)
+        return _asked(f"100.64.0.{favourite(250, chance)}", page(chance), _headers(""), chance)
     if kind < 0.2:
-        return _asked(_client(chance), _page(chance), _headers(""), chance)
-    return _asked(_client(chance), _page(chance), _headers(chance.choice(tokens)), chance)
+        return _asked(client(chance), page(chance), _headers(""), chance)
+    return _asked(client(chance), page(chance), _headers(chance.choice(tokens)), chance)
 
 
 def _asked(client: str, target: str, headers: list[str], chance: random.Random) -> bytes:
-    host = f"app{_favourite(50, chance)}.example.com"
+    host = f"app{favourite(50, chance)}.example.com"
     return http(target, host, [*headers, f"{CLIENT_HEADER}: {client}"])
 
 
@@ -60,18 +58,20 @@ def _headers(token: str) -> list[str]:
     return headers if token else [line for line in headers if not line.startswith("Cookie")]
 
 
-def _client(chance: random.Random) -> str:
-    number = _favourite(_CLIENTS, chance)
+def client(chance: random.Random) -> str:
+    """Return the address of one of the visitors."""
+    number = favourite(_CLIENTS, chance)
     if number % 5 == 0:
         return f"2001:db8:0:{number:x}::{number:x}"
     return f"{'203.0' if number % 3 else '192.0'}.{number >> 8}.{number & 255}"
 
 
-def _page(chance: random.Random) -> str:
-    path = f"/{chance.choice(_SECTIONS)}/{_favourite(5000, chance)}"
+def page(chance: random.Random) -> str:
+    """Return the target of a page load."""
+    path = f"/{chance.choice(_SECTIONS)}/{favourite(5000, chance)}"
     return f"{path}?tab=open&page={chance.randrange(9)}&sort=-updated" if chance.random() < 0.4 else path
 
 
-def _favourite(number: int, chance: random.Random) -> int:
+def favourite(number: int, chance: random.Random) -> int:
     """Return one of so many numbers, the small ones far more often (Zipf)."""
     return int(number ** chance.random()) - 1 if number > 1 else 0

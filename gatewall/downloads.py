@@ -225,11 +225,11 @@ def is_public(text: str) -> bool:
         return False
     if not isinstance(address, IPv6Address):
         return True
-    inside = _inside(address)
+    inside = inside_of(address)
     return address in _IPV6 if inside is None else inside.is_global
 
 
-def _inside(address: IPv6Address) -> IPv4Address | None:
+def inside_of(address: IPv6Address) -> IPv4Address | None:
     """Return the IPv4 address that an IPv6 address is translated to (6to4, NAT64)."""
     return address.sixtofour or (IPv4Address(int(address) & 0xFFFF_FFFF) if address in _NAT64 else None)
 

@@ -39,6 +39,7 @@ _NAMES = frozenset(
         "GATEWALL_DEMO",
         "GATEWALL_DEMO_PORT",
         "GATEWALL_TRUSTED_PROXIES",
+        "GATEWALL_CONFIRM_SECONDS",
         "GATEWALL_COOKIE_DOMAIN",
         "GATEWALL_PUBLIC_URL",
         *(name for name in _SECRETS if name.startswith("GATEWALL_")),
@@ -63,6 +64,7 @@ class Config:
     auth_socket: Path | None
     workers: int
     spool_sync: bool
+    confirm_seconds: int
     log_level: str
     log_format: str
     demo: bool
@@ -103,6 +105,7 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
         auth_socket=base / environ["GATEWALL_AUTH_SOCKET"] if environ.get("GATEWALL_AUTH_SOCKET") else None,
         workers=reader.integer("GATEWALL_WORKERS", default=2, minimum=1, maximum=64),
         spool_sync=reader.boolean("GATEWALL_SPOOL_SYNC", default=False),
+        confirm_seconds=reader.integer("GATEWALL_CONFIRM_SECONDS", default=300, minimum=5, maximum=3600),
         log_level=reader.choice("GATEWALL_LOG_LEVEL", default="INFO", choices=_LOG_LEVELS),
         log_format=reader.choice("GATEWALL_LOG_FORMAT", default=log_lines.LINE, choices=log_lines.FORMATS),
         demo=reader.boolean("GATEWALL_DEMO", default=True),

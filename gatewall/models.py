@@ -69,6 +69,31 @@ class PolicyRevision(models.Model):
     resources = models.CharField(max_length=200, blank=True)
 
 
+class PendingConfirmation(models.Model):
+    """A change that its maker forced although it refuses his own address: without a word of his it is taken back.
+
+    It is what the revisions after ``previous`` up to ``revision`` did. ``outcome`` is empty until it was kept or
+    reverted; ``problem`` says why the last try to revert it failed.
+    """
+
+    KEPT, REVERTED = "kept", "reverted"
+
+    revision = models.PositiveBigIntegerField(primary_key=True)
+    previous = models.PositiveBigIntegerField()
+    actor = models.CharField(max_length=64, blank=True)
+    address = models.CharField(max_length=45)
+    made_at = models.DateTimeField(default=timezone.now)
+    deadline = models.DateTimeField()
+    tried_at = models.DateTimeField(null=True)
+    problem = models.CharField(max_length=500, blank=True)
+    outcome = models.CharField(max_length=8, blank=True)
+    settled_at = models.DateTimeField(null=True)
+    settled_by = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["outcome", "deadline"], name="confirmation_by_deadline")]
+
+
 class PolicyRevocation(models.Model):
     """A revoked session, counted. Its ``lineage`` is what a revision's is: a restore must bring no session back."""
 

@@ -8,6 +8,7 @@ transaction of the change, one witness writes down what was changed.
 import uuid
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
+from datetime import datetime
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -29,6 +30,7 @@ Witness = Callable[[PolicyRevision, Diff], None]
 _hook: list[Hook] = []
 _witness: list[Witness] = []
 _pending: ContextVar[bool] = ContextVar("policy_pending", default=False)
+_confirm_by: ContextVar[datetime | None] = ContextVar("policy_confirm_by", default=None)
 _unannounced: ContextVar[bool] = ContextVar("policy_unannounced", default=False)
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -141,6 +143,16 @@ def lineage_of(version: Version) -> str:
 def publication_is_pending() -> bool:
     """True if the last change of this request was committed but is not in force on this host yet."""
     return _pending.get()
+
+
+def expect_confirmation(deadline: datetime | None) -> None:
+    """Note that the change of this request is taken back at this moment unless somebody confirms it; None: stays."""
+    _confirm_by.set(deadline)
+
+
+def confirm_by() -> datetime | None:
+    """Return until when a change of this request is to be confirmed, None if it stays anyhow."""
+    return _confirm_by.get()
 
 
 def _hold() -> None:

@@ -19,6 +19,7 @@ GATEWALL_AUTH_SOCKET = CONFIG.auth_socket
 GATEWALL_DEMO = CONFIG.demo
 GATEWALL_DEMO_PORT = CONFIG.demo_port
 GATEWALL_TRUSTED_PROXIES = CONFIG.trusted_proxies
+GATEWALL_CONFIRM_SECONDS = CONFIG.confirm_seconds
 GATEWALL_COOKIE_DOMAIN = CONFIG.cookie_domain
 GATEWALL_PUBLIC_URL = CONFIG.public_url
 GATEWALL_GEOIP_DATABASE = CONFIG.geoip_database
@@ -41,6 +42,8 @@ INSTALLED_APPS = [
     "licensing.apps.LicensingConfig",
     "audit.apps.AuditConfig",
     "webhooks.apps.WebhooksConfig",
+    "gatewall.console.apps.ConsoleConfig",
+    "gatewall.backtest.apps.BacktestConfig",
     "gatewall.operations.admin_site.GatewallAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -171,7 +174,7 @@ SIMPLE_JWT = {
 }
 
 LANGUAGE_CODE = "en"
-LOCALE_PATHS = [BASE_DIR / "gatewall" / "portal" / "locale"]
+LOCALE_PATHS = [BASE_DIR / "gatewall" / pages / "locale" for pages in ("portal", "console")]
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 USE_TZ = True
 TIME_ZONE = "UTC"

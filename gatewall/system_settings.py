@@ -3,7 +3,7 @@
 from typing import Any
 
 from gatewall import revisions
-from gatewall.changes import Change, Resource, describe, difference
+from gatewall.changes import Change, Described, Resource, describe, difference
 from gatewall.engine.segments import Segment
 from gatewall.engine.snapshot import (
     AuditMode,
@@ -33,11 +33,16 @@ def change(*, actor: str, **values: Any) -> SystemSettings:
 def write(values: dict[str, Any]) -> Change | None:
     """Set these settings for a service that holds the head and makes the revision; return what changed."""
     settings, _ = SystemSettings.objects.select_for_update().get_or_create(pk=_ONLY)
-    before = describe(Resource.SETTINGS, settings, _fields())
+    before = described(settings)
     for name, value in values.items():
         setattr(settings, name, value)
     settings.save(update_fields=list(values) or None)
-    return difference(before, describe(Resource.SETTINGS, settings, _fields()))
+    return difference(before, described(settings))
+
+
+def described(settings: SystemSettings) -> Described:
+    """Return the settings as a revision records them."""
+    return describe(Resource.SETTINGS, settings, _fields())
 
 
 def names() -> frozenset[str]:

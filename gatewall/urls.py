@@ -15,8 +15,10 @@ _PATHS = [
     path("", include("licensing.urls")),
     path("", include("audit.urls")),
     path("", include("webhooks.urls")),
+    path("", include("gatewall.backtest.urls")),
     path("schema", Document.as_view(), name="schema"),
     path("docs", Docs.as_view(), name="docs"),
+    path("admin/", include("gatewall.console.urls")),
     path("admin/", admin.site.urls),
 ]
 _PREFIX = f"{settings.ROOT_PATH.lstrip('/')}/" if settings.ROOT_PATH else ""

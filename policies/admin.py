@@ -97,7 +97,10 @@ class WafRuleForm(ServiceForm):
     pattern = PatternField()
     targets = forms.MultipleChoiceField(choices=choices(Target), widget=forms.CheckboxSelectMultiple)
     transforms = WordsField(required=False, help_text="in their order, separated by commas")
-    exclusions = forms.JSONField(required=False, help_text='like [{"domain": null, "path_prefix": "/editor"}]')
+    exclusions = forms.JSONField(
+        required=False,
+        help_text='like [{"path_prefix": "/editor", "argument": "text", "expires_at": "2026-01-31T12:00:00Z"}]',
+    )
     force = forms.BooleanField(required=False, help_text="also when the pattern matches everything")
 
     def clean_exclusions(self) -> Any:

@@ -9,17 +9,18 @@ from typing import BinaryIO
 
 from gatewall import revisions
 from gatewall.changes import MAX_CHANGES, Action, Change, Described, Resource, difference
-from gatewall.clientip import TrustedProxies
+from gatewall.clientip import Caller, TrustedProxies
 from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.segments import blocked_networks_of
 from policies import list_rows, rows
 from policies.block_lists import BadLine, Format, Listed, ListRefused, Ranges, read_list, source_named
 from policies.list_diff import Entry, ListDiff
+from policies.lockout import kept_in
 from policies.models import BlocklistEntry
 
 MAX_ENTRIES = 1_000_000
 ACTOR = "import"
-"""Who made the entries and the revision."""
+"""Who made the entries and the revision, if no person did."""
 _SHORTEST_PREFIX = {4: 8, 6: 19}
 _BATCH = 500
 _EXAMPLES = 10
@@ -74,6 +75,17 @@ class ImportRules:
     force: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """Who imports a list, and from where, if it is a person whom the list must not shut out."""
+
+    actor: str = ACTOR
+    caller: Caller | None = None
+
+
+BY_ITSELF = Importer()
+
+
 def import_list(
     file: BinaryIO,
     *,
@@ -81,12 +93,13 @@ def import_list(
     rules: ImportRules,
     kind: Format = Format.AUTO,
     dry_run: bool = False,
+    by: Importer = BY_ITSELF,
     still_wanted: Callable[[], bool] = lambda: True,
 ) -> Imported:
     """Put this list in the place of all that was imported under the name, in one revision, or in none if it is equal.
 
     The list is read to its end before anything is written; whether it is ``still_wanted`` is asked when nobody else
-    can write any more. Raises ListRefused.
+    can write any more. Raises ListRefused, WouldLockYouOut.
     """
     source = source_named(name)
     with ListDiff() as diff:
@@ -94,7 +107,7 @@ def import_list(
         if dry_run:
             diff.there_is(list_rows.rows_of(source))
             return _outcome(diff, seen, rules)
-        return _replace(source, diff, seen, rules, still_wanted)
+        return _replace(source, diff, seen, rules, still_wanted, by)
 
 
 @revisions.one_at_a_time
@@ -147,7 +160,7 @@ def _read(file: BinaryIO, kind: Format, rules: ImportRules, diff: ListDiff) -> _
         if isinstance(listed, BadLine):
             seen.note(listed)
             continue
-        why = _dropped_for(listed, rules, trusted)
+        why = dropped_for(listed, rules, trusted)
         if why is None and not diff.want(_entry(listed, rules)):
             why = "there twice"
         if why is not None:
@@ -162,7 +175,7 @@ def _read(file: BinaryIO, kind: Format, rules: ImportRules, diff: ListDiff) -> _
     return seen
 
 
-def _dropped_for(listed: Listed, rules: ImportRules, trusted: Ranges) -> str | None:
+def dropped_for(listed: Listed, rules: ImportRules, trusted: Ranges) -> str | None:
     """Return why an entry is left out, None if it is not. Raises ListRefused for one that is too large."""
     network = listed.network
     if _NOBODY_OUTSIDE.cover(network):
@@ -189,7 +202,7 @@ def _entry(listed: Listed, rules: ImportRules) -> Entry:
 
 @revisions.one_at_a_time
 def _replace(
-    source: str, diff: ListDiff, seen: _Seen, rules: ImportRules, still_wanted: Callable[[], bool]
+    source: str, diff: ListDiff, seen: _Seen, rules: ImportRules, still_wanted: Callable[[], bool], by: Importer
 ) -> Imported:
     if not still_wanted():
         raise ListRefused("nobody wants it any more")
@@ -197,10 +210,11 @@ def _replace(
     outcome = _outcome(diff, seen, rules)
     if outcome.changes:
         recorded = _Recorded(source, diff, outcome)
-        list_rows.delete(id_ for id_, _ in diff.removed())
-        list_rows.change(diff.changed())
-        list_rows.insert(source, ACTOR, diff.added())
-        revisions.advance(blocked_networks_of(source), actor=ACTOR, changes=recorded.changes())
+        with kept_in(by.caller, force=False):
+            list_rows.delete(id_ for id_, _ in diff.removed())
+            list_rows.change(diff.changed())
+            list_rows.insert(source, by.actor, diff.added())
+            revisions.advance(blocked_networks_of(source), actor=by.actor, changes=recorded.changes())
     return outcome
 
 

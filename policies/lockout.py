@@ -1,14 +1,24 @@
 """The lock-out guard: who changes policy should still be able to change it back."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
 
+from django.conf import settings
+from django.db import transaction
 from django.utils import timezone
 
+from gatewall import revisions
 from gatewall.clientip import Caller
 from gatewall.engine.hosts import DomainTable
+from gatewall.engine.lists import Standing
+from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.refusals import Conflict
 from policies import policy_source
+
+_AT_ONCE = 100
+TakeBack = Callable[..., None]
+_take_back: list[TakeBack] = []
 
 
 class WouldLockYouOut(Conflict):
@@ -17,21 +27,68 @@ class WouldLockYouOut(Conflict):
     code = "would-lock-you-out"
 
 
+def take_back_with(service: TakeBack) -> None:
+    """Have this called with ``previous``, ``last`` and ``actor`` to see what is left of the lists without a change."""
+    _take_back[:] = [service]
+
+
 @contextmanager
 def kept_in(caller: Caller | None, *, force: bool) -> Iterator[None]:
     """Refuse what is done inside if the lists refuse the caller after it and did not before.
 
-    For a service that holds the head. Nobody to keep in (None): a command, or a person at the machine.
+    By ``force`` it is done, and taken back after a while unless somebody confirms it (``confirmation.py``). Whom only
+    such a change refuses counts as let in: a second one would keep him out when the first is taken back.
+
+    For a service that holds the head and makes its revision inside. Nobody to keep in (None): a command, or a
+    person at the machine.
 
     Raises WouldLockYouOut.
     """
-    if caller is None or force:
+    if caller is None:
         yield
         return
-    was_refused = is_refused(caller)
+    was_refused, before = stays_refused(caller), revisions.current().revision
     yield
-    if not was_refused and is_refused(caller):
+    if was_refused or not stays_refused(caller):
+        return
+    if not force:
         raise WouldLockYouOut(f"your own address {caller.address} would be refused; send force: true if you mean it")
+    _await_confirmation(caller, before)
+
+
+def _await_confirmation(caller: Caller, before: int) -> None:
+    """Note that what was done since this revision is to be confirmed. One that is not known in full stays anyhow."""
+    made = PolicyRevision.objects.filter(number__gt=before)
+    if made.filter(changes__isnull=True).exists():
+        return
+    last, now = made.latest("number"), timezone.now()
+    deadline = now + timedelta(seconds=settings.GATEWALL_CONFIRM_SECONDS)
+    PendingConfirmation.objects.create(
+        revision=last.number,
+        previous=before,
+        actor=last.actor,
+        address=str(caller.address),
+        made_at=now,
+        deadline=deadline,
+    )
+    revisions.expect_confirmation(deadline)
+
+
+def stays_refused(caller: Caller) -> bool:
+    """True if the lists refuse the caller, and would without the changes that wait for a word, too."""
+    if not is_refused(caller):
+        return False
+    waiting = PendingConfirmation.objects.filter(outcome="").order_by("-revision")[:_AT_ONCE]
+    rows = list(waiting.values_list("previous", "revision"))
+    if not rows:
+        return True
+    with transaction.atomic():
+        for (previous, last), take_back in ((row, service) for row in rows for service in _take_back):
+            with suppress(Conflict):  # what cannot be taken back stays
+                take_back(previous, last, actor="")
+        refused = is_refused(caller)
+        transaction.set_rollback(True)
+    return refused
 
 
 def is_refused(caller: Caller) -> bool:
@@ -39,11 +96,19 @@ def is_refused(caller: Caller) -> bool:
 
     The engine's own code says so (step 2 of the decision).
     """
+    return _standing(caller).blocked is not None
+
+
+def is_allowed(caller: Caller) -> bool:
+    """True if the allowlist speaks for the caller at the host he asked for: no imported entry can shut him out."""
+    return _standing(caller).allowed is not None
+
+
+def _standing(caller: Caller) -> Standing:
     domain = DomainTable(policy_source.domains()).match(caller.host)
-    standing = policy_source.lists_about(caller.address).standing(
+    return policy_source.lists_about(caller.address).standing(
         caller.address,
         domain.name if domain else None,
         timezone.now().timestamp(),
         allowlist_applies=caller.allowlist_applies,
     )
-    return standing.blocked is not None

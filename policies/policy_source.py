@@ -14,6 +14,7 @@ from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Tra
 from policies import selectors
 from policies.models import MANUAL, AllowlistEntry, BlocklistEntry
 from policies.models import WafRule as WafRuleRow
+from policies.validators import exclusion_expiry
 
 
 def seconds(moment: datetime | None) -> float | None:
@@ -91,7 +92,8 @@ def engine_rule(row: WafRuleRow) -> WafRule:
         domain=row.domain.name if row.domain else None,
         path_prefix=row.path_prefix,
         exclusions=tuple(
-            Exclusion(part.get("domain"), part.get("path_prefix"), part.get("argument")) for part in row.exclusions
+            Exclusion(part.get("domain"), part.get("path_prefix"), part.get("argument"), exclusion_expiry(part))
+            for part in row.exclusions
         ),
         builtin=row.builtin,
     )

@@ -1,20 +1,21 @@
 """Brings the policy back to an earlier revision, as one new revision."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import IntegrityError, models, transaction
 
 from gatewall import revisions, system_settings
 from gatewall.changes import FIELDS, Change, Described, Resource, difference, moment_of
 from gatewall.clientip import Caller
 from gatewall.engine.segments import NAMES_DOMAINS, Segment, blocked_networks_of
-from gatewall.models import PolicyRevision
+from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.refusals import Gone
 from policies import rows
 from policies.builtin_rules import free_name
-from policies.lockout import kept_in
+from policies.lockout import kept_in, stays_refused
 from policies.models import AUTO_BAN, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
 from policies.scopes import Scopes
 from policies.services import MAX_CUSTOM_RULES
@@ -24,6 +25,7 @@ from policies.validators import validate_pattern
 _BATCH = 200
 _MOMENTS = frozenset({"expires_at", "created_at"})
 _BUILTIN_FIXED = frozenset({"pattern", "operator"})
+_SAME_ENTRY = {Resource.BLOCKLIST: ("network", "source"), Resource.ALLOWLIST: ("network", "domain_id")}
 _SEGMENTS = {
     Resource.ALLOWLIST: (Segment.ALLOWED_NETWORKS,),
     Resource.WAF_RULES: (Segment.WAF_RULES,),
@@ -47,30 +49,98 @@ def restore(number: int, *, actor: str, caller: Caller | None = None, force: boo
     head = revisions.current().revision
     past = Past(head, number)
     with kept_in(caller, force=force):
-        changes, sources = _bring_back(past)
+        _advance_to(past, actor)
+    return PolicyRevision.objects.get(pk=revisions.current().revision)
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a restore would do, as a revision says it, and whether it would shut the caller out."""
+
+    head: int
+    changes: list[dict[str, Any]] | None
+    counts: list[dict[str, Any]]
+    locks_out: bool
+
+
+def preview(number: int, *, caller: Caller | None = None) -> Preview:
+    """Return what a restore would do, by doing and undoing it. Raises Gone, CannotRestore."""
+    with transaction.atomic():
+        head = revisions.current().revision
+        was_refused = caller is not None and stays_refused(caller)
+        row = restore(number, actor="", caller=caller, force=True)
+        is_new = row.number > head
+        PendingConfirmation.objects.filter(revision__gt=head).delete()  # it would count as taken back
+        locks_out = caller is not None and not was_refused and stays_refused(caller)
+        transaction.set_rollback(True)
+    revisions.expect_confirmation(None)
+    return Preview(head, row.changes if is_new else [], (row.counts or []) if is_new else [], locks_out)
+
+
+@revisions.one_at_a_time
+def take_back(previous: int, last: int, *, actor: str) -> None:
+    """Undo what the revisions after ``previous`` up to ``last`` did, and leave what was done since.
+
+    Makes no revision if there is nothing left of it. Raises CannotRestore.
+    """
+    try:
+        with transaction.atomic():
+            _advance_to(Past(revisions.current().revision, previous, last), actor)
+    except IntegrityError:
+        raise CannotRestore("what was made since stands in the place of what would come back") from None
+
+
+def _advance_to(past: Past, actor: str) -> None:
+    changes, sources = _bring_back(past)
     if changes:
         revisions.advance(*_segments(changes, sources), actor=actor, changes=changes)
-    return PolicyRevision.objects.get(pk=revisions.current().revision)
 
 
 class _Table:
     """The rows of one resource that are to be brought back: those there are, and what they become."""
 
     def __init__(self, model: type[models.Model], past: Past) -> None:
-        self.model, self.resource = model, rows.RESOURCES[model]
+        self.model, self.resource, self._past = model, rows.RESOURCES[model], past
         wanted = {id_: fields for (kind, id_), fields in past.objects.items() if kind == self.resource}
         self.old = self._rows().in_bulk(list(wanted))
         self.new: dict[int, Any] = {}
         self.before = {id_: rows.described(row) for id_, row in self.old.items()}
         for id_, fields in wanted.items():
-            if getattr(self.old.get(id_), "source", None) == AUTO_BAN:
-                del self.old[id_]
+            if self._stays(id_, fields):
+                self.old.pop(id_, None)
             elif fields is not None:
-                self.new[id_] = self._row(id_, fields, whole=(self.resource, id_) in past.whole)
+                due = self._not_set_since(id_, fields)
+                self.new[id_] = self._row(id_, due, whole=(self.resource, id_) in past.whole)
 
     def _rows(self) -> models.QuerySet[Any]:
         rows_now = self.model._default_manager.all()  # noqa: SLF001 - public by its documentation
         return rows_now.select_related("domain") if "domain" in FIELDS[self.resource] else rows_now
+
+    def _stays(self, id_: int, fields: Mapping[str, Any] | None) -> bool:
+        """True if a row is left as it is: an automatic ban or, where a part is undone, what was settled since."""
+        if not self._past.is_part:
+            return getattr(self.old.get(id_), "source", None) == AUTO_BAN
+        return fields is not None and self._is_settled(id_, fields)
+
+    def _is_settled(self, id_: int, fields: Mapping[str, Any]) -> bool:
+        """True if what would come back went since, is of a domain that did, or was deleted and is there again."""
+        domain, was_deleted = fields.get("domain"), (self.resource, id_) in self._past.whole
+        if domain is not None and not AuthorizedDomain.objects.filter(pk=domain).exists():
+            return (Resource.DOMAINS, domain) not in self._past.whole
+        return (id_ in self.old) == was_deleted
+
+    def _not_set_since(self, id_: int, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields without those that have another value than the one which is undone."""
+        became, old = self._past.became.get((self.resource, id_), {}), self.old.get(id_)
+        if old is None:
+            return dict(fields)
+        known = {**self.before[id_].fields, "domain": getattr(old, "domain_id", None)}
+        return {name: value for name, value in fields.items() if name not in became or known.get(name) == became[name]}
+
+    def _stands_already(self, row: Any) -> bool:
+        """True if somebody made the same entry of a list since; his stays."""
+        same = {name: getattr(row, name) for name in _SAME_ENTRY.get(self.resource, ())}
+        return self._past.is_part and bool(same) and self._rows().filter(**same).exists()
 
     def _row(self, id_: int, fields: dict[str, Any], *, whole: bool) -> Any:
         old = self.old.get(id_)
@@ -93,6 +163,7 @@ class _Table:
 
     def insert(self) -> None:
         """Write the rows as they were, under their old ids. Raises CannotRestore."""
+        self.new = {id_: row for id_, row in self.new.items() if not self._stands_already(row)}
         created_at = {id_: row.created_at for id_, row in self.new.items()}
         for row in self.new.values():
             _check(self.resource, row)
@@ -169,7 +240,12 @@ def _make_room(rules: _Table) -> list[Change | None]:
 def _bring_settings_back(past: Past) -> Change | None:
     settings = system_settings.current()
     wanted = past.objects.get((Resource.SETTINGS, settings.pk)) or {}
-    known = {name: value for name, value in wanted.items() if name in system_settings.names()}
+    became, now = past.became.get((Resource.SETTINGS, settings.pk), {}), system_settings.described(settings).fields
+    known = {
+        name: value
+        for name, value in wanted.items()
+        if name in system_settings.names() and (name not in became or now[name] == became[name])
+    }
     if not known:
         return None
     for name, value in known.items():

@@ -37,11 +37,12 @@ _TRANSFORMS = {
     "items": {"enum": [each.value for each in Transform]},
     "maxItems": MAX_TRANSFORMS,
 }
+_EXPIRY = {"type": ["string", "null"], "format": "date-time"}
 _EXCLUSIONS = {
     "type": "array",
     "items": {
         "type": "object",
-        "properties": {"domain": _TEXT, "path_prefix": _TEXT, "argument": _TEXT},
+        "properties": {"domain": _TEXT, "path_prefix": _TEXT, "argument": _TEXT, "expires_at": _EXPIRY},
         "additionalProperties": False,
     },
 }

@@ -31,12 +31,19 @@ class Past:
     ``objects`` has None for one that was not there, else the fields that differed; ``whole`` has those
     whose fields are all known, because they were deleted since. The domain of an object is its id here:
     a name may have meant another domain then.
+
+    With ``last``, only what was done up to that revision is undone, automatic bans included; what came later
+    stays, and its objects are as they are (``is_part``). ``became`` has the values that are undone then: a field
+    that has another by now was set since.
     """
 
-    def __init__(self, head: int, number: int) -> None:
-        """Undo every revision from the head down to the one after ``number``. Raises CannotRestore."""
+    def __init__(self, head: int, number: int, last: int | None = None) -> None:
+        """Undo every revision from the head, or the last, down to the one after ``number``. Raises CannotRestore."""
+        self.is_part = last is not None
+        self._last = head if last is None else last
         self.objects: dict[tuple[str, int], dict[str, Any] | None] = {}
         self.whole: set[tuple[str, int]] = set()
+        self.became: dict[tuple[str, int], dict[str, Any]] = {}
         self._nobodys: set[tuple[str, int]] = set()  # automatic bans: they stay as they are, and expire
         self._domains = dict(AuthorizedDomain.objects.values_list("name", "pk"))
         self._names = {id_: name for name, id_ in self._domains.items()}
@@ -54,7 +61,15 @@ class Past:
         if chosen.count() > _MAX_REVISIONS:
             raise CannotRestore(f"more than {_MAX_REVISIONS} revisions would have to be undone")
         for revision in chosen.iterator(chunk_size=200):
-            self._undo_revision(revision)
+            if revision.number > self._last:
+                self._follow_names(revision)
+            else:
+                self._undo_revision(revision)
+
+    def _follow_names(self, revision: PolicyRevision) -> None:
+        """Learn how the domains were called before a revision that stays."""
+        changes = revision.changes or []
+        self._undo_domains([change for change in changes if change["resource"] == Resource.DOMAINS])
 
     def _undo_revision(self, revision: PolicyRevision) -> None:
         if revision.changes is None:
@@ -63,12 +78,25 @@ class Past:
         changes = [change for change in revision.changes if change["resource"] in RESTORABLE]
         # Domains first: the objects of the revision before name them as they were called then.
         domains = [change for change in changes if change["resource"] == Resource.DOMAINS]
+        if self.is_part:
+            self._note_what_became(changes)
         self._undo_domains(domains)
         for change in changes:
             fields = dict(change["before"])
             if fields.get("domain") is not None:
                 fields["domain"] = self._domain(fields["domain"], revision.number)
             self._undo(change, fields)
+
+    def _note_what_became(self, changes: list[dict[str, Any]]) -> None:
+        """Keep the values after the newest of the revisions that are undone."""
+        for change in changes:
+            if change["action"] != Action.CHANGED:
+                continue
+            after = dict(change["after"])
+            if after.get("domain") is not None:
+                after["domain"] = self._domains.get(after["domain"])
+            known = self.became.setdefault((change["resource"], change["id"]), {})
+            known |= {name: value for name, value in after.items() if name not in known}
 
     def _undo_domains(self, changes: list[dict[str, Any]]) -> None:
         for change in changes:
@@ -81,7 +109,7 @@ class Past:
 
     def _undo(self, change: Mapping[str, Any], fields: dict[str, Any]) -> None:
         key = change["resource"], change["id"]
-        if AUTO_BAN in (change["before"].get("source"), change["after"].get("source")):
+        if not self.is_part and AUTO_BAN in (change["before"].get("source"), change["after"].get("source")):
             self._nobodys.add(key)
             self.objects.pop(key, None)
         elif key in self._nobodys:

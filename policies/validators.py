@@ -1,7 +1,8 @@
 """What a row may hold. Each validator calls the engine's own parser: what is accepted is understood."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -21,6 +22,8 @@ _MAX_EXCLUSION_BYTES = 4096
 """Of all of a rule's: the rules of an installation together are one segment of bounded size."""
 MAX_TRANSFORMS = 10
 _EXCLUSION_PARTS = frozenset({"domain", "path_prefix", "argument"})
+_EXPIRY = "expires_at"
+_YEARS = range(1970, 9999)
 
 
 def canonical_network(text: str) -> str:
@@ -110,22 +113,41 @@ def _validate_members(value: Any, enum: type[StrEnum], *, at_least: int, at_most
 
 
 def validate_exclusions(value: Any) -> None:
-    """Refuse anything but a list of objects with ``domain``, ``path_prefix`` or ``argument`` texts."""
+    """Refuse anything but a list of objects with ``domain``, ``path_prefix`` or ``argument`` texts, and a moment."""
     if not isinstance(value, list) or len(value) > _MAX_EXCLUSIONS:
         raise ValidationError(f"a list of at most {_MAX_EXCLUSIONS} exclusions", code="invalid")
     for exclusion in value:
-        if not isinstance(exclusion, dict) or not exclusion or not _EXCLUSION_PARTS.issuperset(exclusion):
-            raise ValidationError("an exclusion has domain, path_prefix or argument", code="invalid")
+        if not isinstance(exclusion, dict) or not exclusion or not {*_EXCLUSION_PARTS, _EXPIRY}.issuperset(exclusion):
+            raise ValidationError("an exclusion has domain, path_prefix or argument, and expires_at", code="invalid")
         _validate_texts(exclusion.values())
         if exclusion.get("domain"):
             _validate_domain(exclusion["domain"])
         if exclusion.get("path_prefix"):
             validate_path_prefix(exclusion["path_prefix"])
-        if not any(exclusion.values()):
+        try:
+            exclusion_expiry(exclusion)
+        except ValueError as error:
+            raise ValidationError(str(error), code="invalid") from None
+        if not any(exclusion.get(part) for part in _EXCLUSION_PARTS):
             raise ValidationError("an exclusion of everything switches the rule off: use enabled", code="invalid")
     texts = [text for exclusion in value for text in exclusion.values() if text]
     if sum(len(text.encode("utf-8", "surrogatepass")) for text in texts) > _MAX_EXCLUSION_BYTES:
         raise ValidationError(f"the exclusions of a rule have at most {_MAX_EXCLUSION_BYTES} bytes", code="invalid")
+
+
+def exclusion_expiry(exclusion: Mapping[str, Any]) -> float | None:
+    """Return when an exclusion expires, in seconds since the epoch; None if never. Raises ValueError."""
+    text = exclusion.get(_EXPIRY)
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None or moment.year not in _YEARS:
+            raise ValueError  # noqa: TRY301 - told below
+        return moment.timestamp()
+    except (ValueError, OverflowError):
+        words = "the expiry of an exclusion is a moment with its offset, like 2026-01-31T12:00:00Z"
+        raise ValueError(words) from None
 
 
 def _validate_texts(values: Iterable[Any]) -> None:

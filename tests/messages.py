@@ -1,4 +1,4 @@
-"""The catalogue of translations: `python -m tests.messages` brings it up to date with the code and compiles it.
+"""The catalogues of translations: `python -m tests.messages` brings them up to date with the code and compiles them.
 
 New texts are left empty for a translator; tests/unit/test_translations.py fails until they are filled in.
 """
@@ -11,11 +11,27 @@ from pathlib import Path
 import polib
 from django.utils.translation.template import templatize
 
+from policies.countries import COUNTRY_NAMES
+
 BASE = Path(__file__).resolve().parents[1]
-PORTAL = BASE / "gatewall" / "portal"
-CATALOGUE = PORTAL / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
-_FUNCTIONS = {"_", "gettext", "gettext_lazy", "ngettext"}
-_CALL = re.compile(r"\b(?:_|gettext)\((u?(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"))\)")
+ROOMS = {
+    "portal": ("gatewall/portal",),
+    "console": (
+        "gatewall/console",
+        "gatewall/doctor",
+        "gatewall/operations",
+        "gatewall/templates/admin",
+    ),
+}
+"""Where the texts of each catalogue stand; it lies in the folder of the first."""
+CATALOGUES = {
+    name: BASE / rooms[0] / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po" for name, rooms in ROOMS.items()
+}
+DATA = {"console": {"policies/countries.py": COUNTRY_NAMES.values()}}
+"""Texts that are data, and are translated where a page shows them."""
+_FUNCTIONS = {"_", "said", "gettext", "gettext_lazy", "gettext_noop", "ngettext"}
+_TEXT = r"(u?(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"))"
+_CALL = re.compile(rf"\b(?:ngettext\({_TEXT}, {_TEXT}, count|(?:_|gettext)\({_TEXT})\)")
 Message = tuple[str, str]
 """What is translated, and its plural or nothing."""
 
@@ -25,32 +41,42 @@ def in_python(source: str) -> Iterator[Message]:
     for call in ast.walk(ast.parse(source)):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in _FUNCTIONS:
             texts = [part.value for part in call.args if isinstance(part, ast.Constant) and isinstance(part.value, str)]
-            yield texts[0], texts[1] if call.func.id == "ngettext" else ""
+            if texts:
+                yield texts[0], texts[1] if call.func.id == "ngettext" else ""
 
 
 def in_template(source: str) -> Iterator[Message]:
     """Yield the texts of the tags translate and blocktranslate, and of ``_()``."""
-    for literal in _CALL.findall(templatize(source)):
-        yield ast.literal_eval(literal), ""
+    for singular, plural, literal in _CALL.findall(templatize(source)):
+        yield ast.literal_eval(literal or singular), ast.literal_eval(plural) if plural else ""
 
 
-def used() -> dict[Message, list[str]]:
-    """Return every text of the visitor pages, and the files that it is in."""
+def used(name: str) -> dict[Message, list[str]]:
+    """Return every text of a catalogue's pages, and the files that it is in."""
     found: dict[Message, list[str]] = {}
-    for path in sorted([*PORTAL.rglob("*.py"), *PORTAL.rglob("*.html")]):
-        read = in_python if path.suffix == ".py" else in_template
-        for message in read(path.read_text()):
-            places = found.setdefault(message, [])
-            name = str(path.relative_to(BASE))
-            places += [name] if name not in places else []
+    for place, message in _read(name):
+        places = found.setdefault(message, [])
+        places += [place] if place not in places else []
     return found
 
 
-def update(catalogue: polib.POFile) -> None:
+def _read(name: str) -> Iterator[tuple[str, Message]]:
+    folders = [BASE / room for room in ROOMS[name]]
+    files = (path for room in folders for kind in ("*.py", "*.html") for path in room.rglob(kind))
+    for path in sorted(files):
+        read = in_python if path.suffix == ".py" else in_template
+        for message in read(path.read_text()):
+            yield str(path.relative_to(BASE)), message
+    for place, texts in DATA.get(name, {}).items():
+        for text in texts:
+            yield place, (text, "")
+
+
+def update(catalogue: polib.POFile, name: str) -> None:
     """Give the catalogue the texts that are used, with the translations that it has."""
     known = {(entry.msgid, entry.msgid_plural): entry for entry in catalogue}
     catalogue.clear()
-    for (text, plural), places in used().items():
+    for (text, plural), places in used(name).items():
         entry = known.get((text, plural)) or polib.POEntry(msgid=text, msgid_plural=plural)
         if plural and not entry.msgstr_plural:
             entry.msgstr_plural = {0: ""}
@@ -60,11 +86,12 @@ def update(catalogue: polib.POFile) -> None:
 
 
 def main() -> None:
-    """Write django.po and django.mo."""
-    catalogue = polib.pofile(str(CATALOGUE))
-    update(catalogue)
-    catalogue.save()
-    CATALOGUE.with_suffix(".mo").write_bytes(catalogue.to_binary())
+    """Write django.po and django.mo of each."""
+    for name, path in CATALOGUES.items():
+        catalogue = polib.pofile(str(path))
+        update(catalogue, name)
+        catalogue.save()
+        path.with_suffix(".mo").write_bytes(catalogue.to_binary())
 
 
 if __name__ == "__main__":

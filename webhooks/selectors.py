@@ -1,11 +1,13 @@
 """What the rows of webhooks say. Reads only."""
 
+from datetime import datetime
+
 from django.conf import settings
 from django.db.models import QuerySet
 
 from audit.event_kinds import SEVERITIES, EventKind, EventSeverity
 from gatewall.credentials.sealing import SealBroken, Sealer
-from webhooks.models import Delivery, Webhook
+from webhooks.models import Delivery, DeliveryStatus, Webhook
 
 _RANKS = {severity: rank for rank, severity in enumerate(EventSeverity)}
 
@@ -18,6 +20,16 @@ def webhooks() -> QuerySet[Webhook]:
 def deliveries_of(webhook_id: int) -> QuerySet[Delivery]:
     """Return the outbox of a webhook, the last notice first, with what was sent."""
     return Delivery.objects.filter(webhook_id=webhook_id).select_related("notice")
+
+
+def number_of_failed(start: datetime, end: datetime) -> int:
+    """Return how many notices of this time were given up."""
+    return Delivery.objects.filter(status=DeliveryStatus.FAILED, created_at__gte=start, created_at__lt=end).count()
+
+
+def number_of_failing() -> int:
+    """Return how many webhooks that are switched on cannot be reached at the moment."""
+    return Webhook.objects.filter(enabled=True, failing_since__isnull=False).count()
 
 
 def wants(webhook: Webhook, kind: EventKind) -> bool:

@@ -89,7 +89,10 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
             self._delete_as_it_is()
         else:
             self.delete_row(row)
-        return Response(status=status.HTTP_204_NO_CONTENT)
+        response = Response(status=status.HTTP_204_NO_CONTENT)
+        for text in _confirm_by().values():
+            response.headers["X-Gatewall-Confirm-By"] = text
+        return response
 
     def create_row(self, **values: Any) -> models.Model:
         """Create the row from what the input serializer accepted."""
@@ -154,7 +157,9 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
         return etags.tag_of({name: shown[name] for name in fields if name in shown}, self.volatile)
 
     def _with_pending(self, shown: dict[str, Any]) -> dict[str, Any]:
-        return {**shown, "policy_pending": True} if revisions.publication_is_pending() else shown
+        """Return the row, and what is to be known of the change: it is not in force yet, or is to be confirmed."""
+        pending = {"policy_pending": True} if revisions.publication_is_pending() else {}
+        return {**shown, **_confirm_by(), **pending}
 
     def _location(self, row: models.Model) -> str:
         return f"{self.request.path}/{row.pk}"
@@ -185,3 +190,8 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
         for field in self.search_fields:
             matches |= models.Q((f"{field}__icontains", text))
         return rows.filter(matches)
+
+
+def _confirm_by() -> dict[str, str]:
+    moment = revisions.confirm_by()
+    return {"confirm_by": str(serializers.DateTimeField().to_representation(moment))} if moment else {}

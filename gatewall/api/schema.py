@@ -26,7 +26,14 @@ from gatewall.api.serializers import StrictInput, TextField
 
 Schema = dict[str, Any]
 _VERBS = {"list": "List", "create": "Create", "retrieve": "Show", "update": "Change", "destroy": "Delete"}
-_PENDING = {"policy_pending": {"type": "boolean", "description": "true: not published on this host within two seconds"}}
+_PENDING = {
+    "policy_pending": {"type": "boolean", "description": "true: not published on this host within two seconds"},
+    "confirm_by": {
+        "type": "string",
+        "format": "date-time",
+        "description": "the change refuses your own address: it is taken back then unless you confirm its revision",
+    },
+}
 _CONDITIONS = {"PUT": "If-Match", "DELETE": "If-Match", "GET": "If-None-Match"}
 _TAGS = {"If-Match": {"pattern": TAGS_PATTERN}, "If-None-Match": {}}
 _SESSION = [{"sessionHeader": []}, {"sessionCookie": []}]

@@ -6,6 +6,7 @@ from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from gatewall import revisions
 from gatewall.api.queries import refuse_ambiguous_query
 from gatewall.api.rate import count_call
 from gatewall.refusals import Refusal
@@ -22,6 +23,7 @@ class ApiView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Raise what is wrong with the call before its method is looked at."""
+        revisions.expect_confirmation(None)
         refuse_ambiguous_query(request)
         super().initial(request, *args, **kwargs)
 

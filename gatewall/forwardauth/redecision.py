@@ -28,6 +28,7 @@ from gatewall.engine.model import (
 )
 from gatewall.engine.ports import CountryLookup, Ports
 from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.engine.waf.rules import WafRule
 from gatewall.forwardauth.change_history import ChangeHistory
 from gatewall.forwardauth.recorded_waf import RecordedFacts, has_passed, is_whole
 
@@ -87,13 +88,14 @@ class Redecider:
         self._countries = countries
         self._history = history
         self._at = at
+        self._changed_rules: dict[int, tuple[WafRule, ...]] = {}
         self._git_tokens = {state.id: state for state in policy.git_tokens.values()}
         self._licenses = {state.id: state for state in policy.licenses.values()}
 
     def redecide(self, record: AccessRecord) -> Redecided:
         """Return what the answer to the recorded request would be."""
         assumed: set[Assumed] = set()
-        if not _is_readable(record):
+        if not is_readable(record):
             return Redecided(None, Missing.REQUEST, frozenset())
         facts = self._facts(record, assumed)
         for step in STEPS:
@@ -107,7 +109,7 @@ class Redecider:
 
     def steps(self, record: AccessRecord) -> Iterator[RedecidedStep]:
         """Yield what every step says of the recorded request, in their order."""
-        readable = _is_readable(record)
+        readable = is_readable(record)
         facts = self._facts(record, set()) if readable else None
         reached = True
         for step in STEPS:
@@ -127,14 +129,20 @@ class Redecider:
         request = _request_of(record, self._at)
         ports = Ports(
             countries=self._countries,
-            credentials=_RecordedCredentials(record, self._subject_of, assumed),
+            credentials=_RecordedCredentials(record, self.subject_of, assumed),
             rates=_RecordedRate(record, self._history, assumed),
         )
         return RecordedFacts(
-            request, self._policy, ports, record, self._history, lambda: assumed.add(Assumed.WAF_RULES)
+            request,
+            self._policy,
+            ports,
+            record,
+            self._history,
+            lambda: assumed.add(Assumed.WAF_RULES),
+            self._changed_rules,
         )
 
-    def _subject_of(self, record: AccessRecord) -> Subject | None:
+    def subject_of(self, record: AccessRecord) -> Subject | None:
         """Return who the recorded subject is now, None if there is no such subject any more that could sign in."""
         known, policy = record.subject or {}, self._policy
         amr = tuple((record.credential or {}).get("amr", ()))
@@ -153,7 +161,7 @@ class Redecider:
 
 def recorded_request(record: AccessRecord, at: float) -> AccessRequest | None:
     """Return as much of the request as was recorded, None if the record does not say what was asked."""
-    return _request_of(record, at) if _is_readable(record) else None
+    return _request_of(record, at) if is_readable(record) else None
 
 
 def _asked(step: Step, facts: RecordedFacts) -> Verdict | None:
@@ -164,7 +172,7 @@ def _asked(step: Step, facts: RecordedFacts) -> Verdict | None:
     return verdict
 
 
-def _is_readable(record: AccessRecord) -> bool:
+def is_readable(record: AccessRecord) -> bool:
     """False if the record does not say what was asked: the gate failed on it, or the host was a secret."""
     if record.reason == Reason.CANNOT_DECIDE or parse_address(record.client_ip) is None:
         return False
@@ -175,7 +183,7 @@ def _is_readable(record: AccessRecord) -> bool:
 
 def _request_of(record: AccessRecord, at: float) -> AccessRequest:
     client = parse_address(record.client_ip)
-    assert client is not None  # noqa: S101 - _is_readable
+    assert client is not None  # noqa: S101 - is_readable
     if record.reason == Reason.REQUEST_MALFORMED:
         return AccessRequest(at=at, client=client, fault="it was malformed when it came")
     uri = f"{record.path}?{record.query}" if record.query else record.path  # a lone ? behind a path is not kept

@@ -5,20 +5,34 @@ from typing import Any
 from django import forms
 from django.contrib.admin.forms import AdminAuthenticationForm
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from accounts import browser, login
 from accounts.challenges import Challenged
 from gatewall.refusals import Refusal
+from gatewall.sentences import Sentences
+
+_REFUSALS = Sentences(
+    (
+        gettext_noop("the user name or the password is wrong"),
+        gettext_noop("the code is wrong, or was used already"),
+        gettext_noop("this sign-in is over: begin again"),
+        gettext_noop("only admins may sign in here"),
+        gettext_noop("too many failed attempts: wait before the next"),
+        gettext_noop("many people are signing in: try again in a moment"),
+    )
+)
 
 
 class AdminLoginForm(AdminAuthenticationForm):
     """Name, password and, from whoever has a second factor, a code."""
 
     code = forms.CharField(
-        label="Code",
+        label=_("Code"),
         required=False,
         max_length=64,
-        help_text="of your authenticator app, or a recovery code, if you have switched the second factor on",
+        help_text=_("of your authenticator app, or a recovery code, if you have switched the second factor on"),
         widget=forms.TextInput(attrs={"autocomplete": "one-time-code"}),
     )
 
@@ -29,7 +43,7 @@ class AdminLoginForm(AdminAuthenticationForm):
             self.proof = self._proven()
         except Refusal as refusal:
             self.request.refusal = refusal
-            raise forms.ValidationError(str(refusal), code=refusal.code) from None
+            raise forms.ValidationError(_REFUSALS.said(str(refusal)), code=refusal.code) from None
         self.user_cache = self.proof.user
         self.request.proof = self.proof
         return self.cleaned_data

@@ -12,9 +12,11 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from gatewall.refusals import Gone, TooMany
 
+_MAX_WAITING = 10
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -40,7 +42,7 @@ class GatewallAdminSite(admin.AdminSite):
     """The admin site, named after us."""
 
     site_header = site_title = "Gatewall"
-    index_title = "Policy and accounts"
+    index_title = _("Policy and accounts")
     site_url = None
     login_template = "operations/login.html"
 
@@ -87,6 +89,14 @@ class GatewallAdminSite(admin.AdminSite):
         from accounts import admin_session  # noqa: PLC0415 - no models yet when this module is loaded
 
         return super().has_permission(request) and admin_session.is_enough(request, request.user)
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Return what every page has: also the forced changes that wait for a word, the first ten."""
+        from policies import confirmation  # noqa: PLC0415 - no models yet when this module is loaded
+
+        context = super().each_context(request)
+        waiting = list(confirmation.pending()[:_MAX_WAITING]) if context["has_permission"] else []
+        return {**context, "waiting": waiting}
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Lead to the own user, whose form calls the service: Django's page would write past it."""

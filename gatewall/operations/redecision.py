@@ -30,7 +30,8 @@ MAX_REVISIONS = 500
 
 def trace(record: AccessRecord) -> list[dict[str, Any]]:
     """Return every step of the decision in its order, and the row that decided with its path in the API."""
-    places = _places(record, sources_of(settings.CONFIG)[0].current() if record.rules else None)
+    policy = sources_of(settings.CONFIG)[0].current() if record.rules else None
+    places = _places(record, policy, record.at)
     return [_past(record, each, places) for each in trace_of(record, inspected=_inspected(record))]
 
 
@@ -42,8 +43,9 @@ def decide_again(record: AccessRecord) -> dict[str, Any]:
         return _shown(record, Redecided(CANNOT_DECIDE.verdict, None, frozenset()), [], 0)
     revision = policy.version.revision
     history = history_since(record.policy_revision, revision)
-    redecider = Redecider(policy, countries=countries, history=history, at=time.time())
-    places = _places(record, policy)
+    now = time.time()
+    redecider = Redecider(policy, countries=countries, history=history, at=now)
+    places = _places(record, policy, now)
     steps = [_step(each, places) for each in redecider.steps(record)]
     return _shown(record, redecider.redecide(record), steps, revision)
 
@@ -62,9 +64,9 @@ def history_since(revision: int, newest: int) -> ChangeHistory:
     return history if found == newest - revision else nothing_known
 
 
-def _places(record: AccessRecord, policy: PolicySnapshot | None) -> RulePlaces:
-    """Return where the rules, as they are now, match what is recorded of the request."""
-    request = recorded_request(record, record.at)
+def _places(record: AccessRecord, policy: PolicySnapshot | None, at: float) -> RulePlaces:
+    """Return where the rules, as they are now, match what is recorded of the request: exclusions as of a moment."""
+    request = recorded_request(record, at)
     if policy is None or request is None:
         return RulePlaces((), None, None)
     domain = policy.domains.match(request.host)

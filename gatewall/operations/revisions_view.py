@@ -14,7 +14,8 @@ from gatewall.api.filters import Filters, text
 from gatewall.api.operations import operation
 from gatewall.api.resources import Resource
 from gatewall.api.serializers import FlagField, StrictInput
-from gatewall.models import PolicyRevision
+from gatewall.models import PendingConfirmation, PolicyRevision
+from policies.confirmation import confirm
 from policies.restore import restore
 
 
@@ -49,9 +50,26 @@ class RevisionRestored(RevisionWithChangesOutput):
     """The revision of a restore, and whether this host decides by it already."""
 
     policy_pending = serializers.BooleanField(required=False)
+    confirm_by = serializers.DateTimeField(required=False)
 
     class Meta(RevisionWithChangesOutput.Meta):
-        fields = (*RevisionWithChangesOutput.Meta.fields, "policy_pending")
+        fields = (*RevisionWithChangesOutput.Meta.fields, "policy_pending", "confirm_by")
+
+
+class RevisionConfirmInput(StrictInput):
+    """Nothing: the path says which revision."""
+
+
+class RevisionConfirmed(serializers.ModelSerializer[PendingConfirmation]):
+    """A forced change that stays."""
+
+    number = serializers.IntegerField(source="revision")
+    confirmed_at = serializers.DateTimeField(source="settled_at")
+    confirmed_by = serializers.CharField(source="settled_by")
+
+    class Meta:
+        model = PendingConfirmation
+        fields = ("number", "actor", "confirmed_at", "confirmed_by")
 
 
 class RevisionFilters(Filters):
@@ -86,3 +104,10 @@ class PolicyRevisions(Resource):
         form.is_valid(raise_exception=True)
         row = restore(self.get_object().pk, actor=self.actor, caller=self.caller, **form.validated_data)
         return Response(self._with_pending(dict(RevisionWithChangesOutput(row).data)))
+
+    @operation(body=RevisionConfirmInput, answer=RevisionConfirmed, refuses={404, 409})
+    def confirm(self, request: Request, **path: Any) -> Response:
+        """Let a forced change stay that refuses its own maker's address."""
+        form = RevisionConfirmInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        return Response(RevisionConfirmed(confirm(self.get_object().pk, actor=self.actor)).data)

@@ -5,6 +5,7 @@ from django.urls import path, re_path
 from gatewall.operations import (
     access_log_view,
     dashboard_view,
+    doctor_view,
     explain_view,
     health,
     metrics_view,
@@ -26,8 +27,10 @@ urlpatterns = [
     path("policy/explain", explain_view.Explain.as_view(), name="policy-explain"),
     path("waf-rules/test", rule_trial_view.RuleTrial.as_view(), name="waf-rules-test"),
     path("system/settings", settings_view.Settings.as_view(), name="system-settings"),
+    path("system/doctor", doctor_view.Doctor.as_view(), name="system-doctor"),
     path("system/reload", reload_view.Reload.as_view(), name="system-reload"),
     path("policy/revisions", PolicyRevisions.as_view({"get": "list"}), name="policy-revisions-list"),
     re_path(rf"{_REVISION}$", PolicyRevisions.as_view({"get": "retrieve"}), name="policy-revisions-detail"),
     re_path(rf"{_REVISION}/restore$", PolicyRevisions.as_view({"post": "restore"}), name="policy-revisions-restore"),
+    re_path(rf"{_REVISION}/confirm$", PolicyRevisions.as_view({"post": "confirm"}), name="policy-revisions-confirm"),
 ]

@@ -12,6 +12,7 @@ from django.utils import timezone
 from gatewall import revisions
 from gatewall.engine.snapshot import Version
 from gatewall.shipping import housekeeping
+from gatewall.shipping.backtest_runner import BacktestRunner
 from gatewall.shipping.host_events import HostEvents
 from gatewall.shipping.list_fetcher import ListFetcher
 from gatewall.shipping.log_shipper import LogShipper
@@ -21,6 +22,7 @@ from gatewall.snapshot.nodes import report_node
 from gatewall.snapshot.publisher import publish
 from gatewall.snapshot.wake import AgentLock, Bell, Ear
 from gatewall.snapshot.worker_report import living_workers
+from policies import confirmation
 
 logger = logging.getLogger(__name__)
 
@@ -30,15 +32,18 @@ _NICENESS = 5
 
 
 class Agent:
-    """Publishes the policy of one host. The steps of a turn: publish, report, tidy up, sleep until rung or 500 ms.
+    """Publishes the policy of one host.
 
-    Beside it, threads ship the access log, fetch lists and send notices.
+    The steps of a turn: publish, take back what nobody confirmed, report, tidy up, sleep until rung or 500 ms.
+
+    Beside it, threads ship the access log, fetch lists, send notices and start the processes of backtests.
     """
 
     def __init__(self, files: PolicyFiles, run: Path, node: str, shipper: LogShipper) -> None:
         self._shipper = shipper
         self._fetcher = ListFetcher()
         self._notifier = Notifier()
+        self._backtests = BacktestRunner()
         self._files = files
         self._run = run
         self._node = node
@@ -60,16 +65,19 @@ class Agent:
                 ear.wait(_POLL_SECONDS)
 
     def _lead(self, should_stop: Callable[[], bool], ear: Ear) -> None:
-        with self._shipper.shipping(), self._fetcher.fetching(), self._notifier.sending():
+        shipping, fetching = self._shipper.shipping(), self._fetcher.fetching()
+        with shipping, fetching, self._notifier.sending(), self._backtests.running():
             while not should_stop():
                 self.turn()
                 ear.wait(_POLL_SECONDS)
 
     def turn(self) -> None:
-        """Publish if something was committed, report once a second, and tidy up every ten minutes."""
+        """Publish if something was committed, take back and report once a second, and tidy up every ten minutes."""
         try:
             self._publish()
             if abs(timezone.now() - self._reported_at) >= _REPORT_EVERY:  # a clock is set back, too
+                if confirmation.revert_overdue(timezone.now()):
+                    self._publish()
                 self._report()
                 self._reported_at = timezone.now()
             self._tidy()
@@ -92,6 +100,7 @@ class Agent:
         self._shipper.keep_going()
         self._fetcher.keep_going()
         self._notifier.keep_going()
+        self._backtests.keep_going()
         problem = self._problem or self._shipper.problem
         report_node(self._node, self._files, self._run, problem, self._shipper.state())
         rejected = [state.rejected for state in living_workers(self._run / "workers")]

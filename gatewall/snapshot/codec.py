@@ -6,6 +6,7 @@
 import json
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from gatewall.engine.addresses import parse_network
@@ -177,6 +178,8 @@ def _decode_license(row: Any) -> LicenseState:
 
 
 def _encode_rule(rule: WafRule) -> Any:
+    # Under a name of their own: who reads this and knows of no expiry has an exclusion less, not one for ever.
+    timed = [[*_where(part), part.expires_at] for part in rule.exclusions if part.expires_at is not None]
     return {
         "id": rule.id,
         "name": rule.name,
@@ -189,9 +192,14 @@ def _encode_rule(rule: WafRule) -> Any:
         "action": rule.action.value,
         "domain": rule.domain,
         "path_prefix": rule.path_prefix,
-        "exclusions": [[part.domain, part.path_prefix, part.argument] for part in rule.exclusions],
+        "exclusions": [_where(part) for part in rule.exclusions if part.expires_at is None],
         "builtin": rule.builtin,
+        **({"timed_exclusions": timed} if timed else {}),
     }
+
+
+def _where(exclusion: Exclusion) -> list[str | None]:
+    return [exclusion.domain, exclusion.path_prefix, exclusion.argument]
 
 
 def _decode_rule(row: Any) -> WafRule:
@@ -207,7 +215,10 @@ def _decode_rule(row: Any) -> WafRule:
         action=Action(row["action"]),
         domain=_maybe(row["domain"]),
         path_prefix=_maybe(row["path_prefix"]),
-        exclusions=tuple(_decode_exclusion(exclusion) for exclusion in _list(row["exclusions"])),
+        exclusions=(
+            *map(_decode_exclusion, _list(row["exclusions"])),
+            *map(_decode_timed, _list(row.get("timed_exclusions", []))),
+        ),
         builtin=_flag(row["builtin"]),
     )
 
@@ -215,6 +226,13 @@ def _decode_rule(row: Any) -> WafRule:
 def _decode_exclusion(row: Any) -> Exclusion:
     domain, path_prefix, argument = _list(row)  # one that names nothing would switch the rule off
     return Exclusion(_maybe(domain), _maybe(path_prefix), _maybe(argument))
+
+
+def _decode_timed(row: Any) -> Exclusion:
+    *where, expires_at = _list(row)
+    if expires_at is None:
+        raise TypeError
+    return replace(_decode_exclusion(where), expires_at=_moment(expires_at))
 
 
 def _list(value: Any) -> list[Any]:

@@ -47,7 +47,11 @@ PATTERNS = st.one_of(
     WORDS, st.text("ab()[]|*+?{}^$.\\dwsb019-", max_size=15), st.sampled_from([r"(?i)union\s+select", r"\bor\b", "é+"])
 )
 EXCLUSION = st.dictionaries(
-    st.sampled_from(["domain", "path_prefix", "argument"]), st.one_of(HOSTS, PATHS, st.none()), min_size=1
+    st.sampled_from(["domain", "path_prefix", "argument", "expires_at"]),
+    st.one_of(
+        HOSTS, PATHS, st.none(), st.sampled_from(["2030-01-31T12:00:00Z", "0001-01-01T00:00:00+14:00", "20300131"])
+    ),
+    min_size=1,
 )
 
 

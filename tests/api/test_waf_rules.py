@@ -92,6 +92,11 @@ def test_a_text_cannot_become_an_expression_that_is_none(admin):
         ("exclusions", [{"argument": "a\0b"}]),
         ("exclusions", [{"argument": "a\x1fb"}]),
         ("exclusions", [{"argument": "a"}] * 51),
+        ("exclusions", [{"argument": "a", "expires_at": "2026-01-31T12:00:00"}]),
+        ("exclusions", [{"argument": "a", "expires_at": "soon"}]),
+        ("exclusions", [{"argument": "a", "expires_at": 1893456000}]),
+        ("exclusions", [{"argument": "a", "expires_at": "9999-12-31T23:59:59-12:00"}]),
+        ("exclusions", [{"argument": None, "expires_at": "2030-01-31T12:00:00Z"}]),
         ("builtin", True),
     ],
 )
@@ -103,6 +108,7 @@ def test_a_field_of_another_kind_is_refused(admin, name, value):
 
 def test_exclusions_are_shown_as_they_were_sent(admin):
     exclusions = [{"domain": "office.example", "path_prefix": "/editor", "argument": "html"}, {"argument": "q"}]
+    exclusions += [{"argument": "r", "expires_at": "2030-01-31T12:00:00Z"}, {"argument": "s", "expires_at": None}]
 
     body = admin.post("/waf-rules", {"name": "env", "pattern": "env", "exclusions": exclusions}).json()
 

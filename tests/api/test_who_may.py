@@ -51,9 +51,14 @@ WHO = {
     ("system-settings", "GET"): ADMIN,
     ("system-settings", "PUT"): ADMIN,
     ("system-reload", "POST"): ADMIN,
+    ("system-doctor", "POST"): ADMIN,
     ("policy-revisions-list", "GET"): ADMIN,
     ("policy-revisions-detail", "GET"): ADMIN,
     ("policy-revisions-restore", "POST"): ADMIN,
+    ("policy-revisions-confirm", "POST"): ADMIN,
+    **{("policy-backtest-list", verb): ADMIN for verb in ("GET", "POST")},
+    **{("policy-backtest-detail", verb): ADMIN for verb in ("GET", "DELETE")},
+    ("policy-blast-radius", "GET"): ADMIN,
     ("schema", "GET"): ADMIN,
     ("docs", "GET"): ADMIN,
     **{(f"{name}-list", verb): ADMIN for name in MANAGED for verb in ("GET", "POST")},
@@ -84,7 +89,7 @@ PAGES = {
 def patterns(resolver=None):
     for part in (resolver or get_resolver()).url_patterns:
         if isinstance(part, URLResolver):
-            if part.app_name != "admin":  # Django's own; tests/admin
+            if part.app_name not in {"admin", "console"}:  # tests/admin, tests/console
                 yield from patterns(part)
         elif isinstance(part, URLPattern):
             yield part
@@ -119,7 +124,7 @@ def path_of(name, user_id):
     }
     if name.startswith("webhook-deliveries"):
         arguments[name] = {"webhook_id": 999_999} if name.endswith("-list") else {"webhook_id": 999_999, "pk": 999_999}
-    usual = {"pk": 999_999} if name.endswith(("-detail", "-restore", "-rotate", "webhooks-test")) else {}
+    usual = {"pk": 999_999} if name.endswith(("-detail", "-restore", "-confirm", "-rotate", "webhooks-test")) else {}
     return reverse(name, kwargs=arguments.get(name, usual)).removeprefix("/wall")
 
 

@@ -41,6 +41,17 @@ MODULES = sorted(
         "audit.event_kinds",
         "gatewall.refusals",
         "gatewall.request_rate",
+        "gatewall.doctor.answering",
+        "gatewall.doctor.arriving",
+        "gatewall.doctor.evidence",
+        "gatewall.doctor.findings",
+        "gatewall.doctor.judging",
+        "gatewall.doctor.probes",
+        "gatewall.doctor.sending",
+        "gatewall.doctor.snippets",
+        "gatewall.doctor.spelling",
+        "gatewall.doctor.target",
+        "gatewall.doctor.this_request",
         "gatewall.snapshot.assembly",
         "gatewall.snapshot.codec",
         "gatewall.snapshot.files",
@@ -65,6 +76,10 @@ MODULES = sorted(
         "audit.summaries",
         "policies.block_lists",
         "policies.list_diff",
+        "gatewall.backtest.comparison",
+        "gatewall.backtest.recorded",
+        "gatewall.backtest.tally",
+        "gatewall.console.charts",
     }
 )
 PROBE = "import importlib, json, sys; importlib.import_module(sys.argv[1]); print(json.dumps(sorted(sys.modules)))"

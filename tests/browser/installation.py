@@ -65,6 +65,7 @@ def installation(home: Path) -> Iterator[Wall]:
     wall = Wall(home, int(ports["GATEWALL_DEMO_PORT"]), int(ports["GATEWALL_PORT"]))
     log = home / "up.log"
     own = {"GATEWALL_PUBLIC_URL": wall.url("wall", ""), "GATEWALL_COOKIE_DOMAIN": SUFFIX, "GATEWALL_WORKERS": "1"}
+    own["GATEWALL_CONFIRM_SECONDS"] = "10"  # a lock-out is waited for
     with running([sys.executable, "manage.py", "up"], log=log, env=environment(home, **ports, **own)) as process:
         wait_until(lambda: "\nready" in log.read_text() or process.poll() is not None, what="ready")
         assert process.poll() is None, log.read_text()[-4000:]

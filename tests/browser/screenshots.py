@@ -33,15 +33,15 @@ def main() -> None:
                 for name in first_visit(wall, page, guest):
                     if chosen is None or name in chosen:
                         suffix = "" if chosen is None else "-dark"
-                        _keep(page, f"{name}{suffix}")
+                        keep(page, f"{name}{suffix}")
         with without_admin(Path(empty)) as link:
             page = browser.new_page(**_WIDE)
             page.goto(link)
-            _keep(page, "first-admin")
+            keep(page, "first-admin")
         browser.close()
 
 
-def _keep(page: Page, name: str) -> None:
+def keep(page: Page, name: str) -> None:
     """Write a picture in 32 colours: a third of the bytes, and text stays sharp."""
     picture = Image.open(io.BytesIO(page.screenshot(full_page=True)))
     picture.convert("RGB").quantize(32).save(FOLDER / f"{name}.png", optimize=True)

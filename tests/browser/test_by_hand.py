@@ -2,7 +2,7 @@
 
 from tests.browser.gallery import enrol
 from tests.browser.installation import sign_in
-from tests.processes import PASSWORD
+from tests.processes import PASSWORD, wait_until
 
 FOCUS = """() => {
     const e = document.activeElement, style = getComputedStyle(e);
@@ -12,7 +12,8 @@ FOCUS = """() => {
 
 def focused(page):
     """Return what has the focus, and fail if nobody could see that."""
-    page.wait_for_function("document.activeElement !== document.body")  # autofocus comes with the first picture
+    # Autofocus comes with the first picture. Asked from here: a page that asks itself again would need `eval`.
+    wait_until(lambda: page.evaluate("document.activeElement !== document.body"), what="something that has the focus")
     name, is_visible = page.evaluate(FOCUS)
     assert is_visible, name
     return name

@@ -4,6 +4,7 @@ from importlib import import_module
 
 import pytest
 import time_machine
+from django.conf import settings
 
 from tests.cast import OFFICE
 
@@ -70,3 +71,18 @@ def watched(db, clock, settings, tmp_path):
 def another_agent(watched):
     """The watch of another agent, or of the same one after it was started again."""
     return type(watched)(watched.spool)
+
+
+@pytest.fixture
+def recorded(auth, wall, bob):
+    """Answers of the gate to Bob, who is signed in, and to somebody who is not."""
+    services, logs = import_module("policies.services"), import_module("audit.models")
+    token = wall.a_token(bob)
+    services.register_domain(actor="", name=OFFICE, access="authenticated", seed=True)
+    for number in range(3):
+        assert auth(service_authorization=token, x_forwarded_uri=f"/page/{number}").status == 200
+    assert auth(x_forwarded_uri="/search?q=evil").status == 401
+    assert auth(x_forwarded_for="203.0.113.9", service_authorization=token).status == 200
+    auth.gate.close()
+    import_module("audit.ingest").ship(settings.GATEWALL_HOME / "spool")
+    assert logs.AccessLog.objects.count() == 5

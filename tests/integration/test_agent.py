@@ -9,6 +9,8 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import OperationalError
 
+from gatewall.clientip import Caller
+from gatewall.engine.addresses import parse_address
 from gatewall.models import Node
 from gatewall.shipping.agent import Agent
 from gatewall.shipping.log_shipper import LogShipper
@@ -109,3 +111,30 @@ def test_policy_that_cannot_be_compiled_is_said_once_and_the_last_one_stays(agen
 
     assert published_revision() == 1
     assert len([record for record in caplog.records if "policy.rejected" in record.getMessage()]) == 1
+
+
+def test_an_agent_that_was_dead_at_the_deadline_takes_back_when_it_is_there_again(agent, monkeypatch):
+    monkeypatch.setattr("gatewall.snapshot.announcement._WAIT_SECONDS", 0)
+    caller = Caller(parse_address("198.51.100.7"), None)
+    with time_machine.travel(MOMENT, tick=False) as clock:
+        services.block_network(actor="alice", network="198.51.100.7", caller=caller, force=True)
+        clock.shift(timedelta(hours=7))  # nobody was there
+
+        agent.turn()
+
+    assert not BlocklistEntry.objects.exists()
+    assert published_revision() == 2
+
+
+def test_before_the_deadline_the_agent_leaves_a_forced_change_alone(agent, monkeypatch):
+    monkeypatch.setattr("gatewall.snapshot.announcement._WAIT_SECONDS", 0)
+    caller = Caller(parse_address("198.51.100.7"), None)
+    with time_machine.travel(MOMENT, tick=False) as clock:
+        services.block_network(actor="alice", network="198.51.100.7", caller=caller, force=True)
+        clock.shift(timedelta(seconds=299))
+        agent.turn()
+        assert BlocklistEntry.objects.exists()
+        clock.shift(timedelta(seconds=1))
+        agent.turn()
+
+    assert not BlocklistEntry.objects.exists()

@@ -62,6 +62,7 @@ GOOD = [
     ("GATEWALL_LOG_FORMAT", "json", "log_format", "JSON"),
     ("GATEWALL_DEMO", "0", "demo", False),
     ("GATEWALL_SPOOL_SYNC", "1", "spool_sync", True),
+    ("GATEWALL_CONFIRM_SECONDS", "5", "confirm_seconds", 5),
     ("GATEWALL_DEMO_PORT", "8081", "demo_port", 8081),
     ("GATEWALL_TRUSTED_PROXIES", "", "trusted_proxies", TrustedProxies(())),
     (
@@ -111,6 +112,8 @@ BAD = [
     ("GATEWALL_DEMO", "yes"),
     ("GATEWALL_SPOOL_SYNC", "2"),
     ("GATEWALL_DEMO", ""),
+    ("GATEWALL_CONFIRM_SECONDS", "4"),
+    ("GATEWALL_CONFIRM_SECONDS", "3601"),
     ("GATEWALL_DEMO_PORT", "-1"),
     ("GATEWALL_TRUSTED_PROXIES", "0.0.0.0/0"),
     ("GATEWALL_TRUSTED_PROXIES", "::/0"),

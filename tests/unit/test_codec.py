@@ -2,7 +2,7 @@
 
 import json
 import random
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from types import NoneType, UnionType
 from typing import get_args, get_origin, get_type_hints
@@ -26,7 +26,7 @@ RULE = a_rule(
     category=Category.SQLI,
     domain=OFFICE,
     path_prefix="/shop",
-    exclusions=(Exclusion(OFFICE, "/cms", None), Exclusion(argument="q")),
+    exclusions=(Exclusion(OFFICE, "/cms", None), Exclusion(argument="q"), Exclusion(path_prefix="/a", expires_at=NOW)),
 )
 ROWS = {
     Segment.SETTINGS: (some_settings(authorized_domains_mode="registered", waf_mode="monitor", waf_threshold=9),),
@@ -193,6 +193,10 @@ RULE_ROW = {
         (Segment.WAF_RULES, [RULE_ROW | {"exclusions": ""}]),
         (Segment.WAF_RULES, [RULE_ROW | {"exclusions": [[]]}]),
         (Segment.WAF_RULES, [RULE_ROW | {"exclusions": ["abc"]}]),
+        (Segment.WAF_RULES, [RULE_ROW | {"timed_exclusions": [[None, "/a", None]]}]),
+        (Segment.WAF_RULES, [RULE_ROW | {"timed_exclusions": [[None, "/a", None, None]]}]),
+        (Segment.WAF_RULES, [RULE_ROW | {"timed_exclusions": [[None, "/a", None, "soon"]]}]),
+        (Segment.WAF_RULES, [RULE_ROW | {"timed_exclusions": {}}]),
         (Segment.WAF_RULES, [RULE_ROW | {"score": 5.0}]),
         (Segment.SETTINGS, [{"waf_mode": "block"}]),
     ],
@@ -201,6 +205,22 @@ RULE_ROW = {
 def test_a_row_that_encode_would_not_write_is_refused(segment, rows):
     with pytest.raises(codec.DecodeError):
         codec.decode(segment, written(rows))
+
+
+def test_who_knows_of_no_expiry_reads_a_rule_without_its_timed_exclusions():
+    """A release before: it takes what it knows by name, and refuses more than it should rather than less."""
+    (row,) = json.loads(codec.encode(Segment.WAF_RULES, ROWS[Segment.WAF_RULES]).partition(b"\n")[2])[:1]
+
+    assert len(row["exclusions"]) == 2
+    assert row["timed_exclusions"] == [[None, "/a", None, NOW]]
+    (untimed,) = codec.decode(Segment.WAF_RULES, codec.encode(Segment.WAF_RULES, [a_rule_without_expiry()]))
+    assert untimed.exclusions == (Exclusion(argument="q"),)
+
+
+def a_rule_without_expiry():
+    rule = replace(ROWS[Segment.WAF_RULES][0], exclusions=(Exclusion(argument="q"),))
+    assert b"timed_exclusions" not in codec.encode(Segment.WAF_RULES, [rule])
+    return rule
 
 
 @pytest.mark.parametrize("body", [b"[" * 100_000, b"[1e", b"[\xff]", b"[" + b"9" * 5000 + b"]", b"[] []", b""])

@@ -1,49 +1,75 @@
-"""Every text of the visitor pages is there in Simplified Chinese, and what runs is what was translated."""
+"""Every text of the pages is there in Simplified Chinese, and what runs is what was translated."""
 
 import re
 
 import polib
 import pytest
+from django.utils import translation
+from django.utils.translation import gettext, ngettext
 
-from tests.messages import CATALOGUE, in_python, in_template, update, used
+from tests.messages import CATALOGUES, in_python, in_template, update, used
 
-ENTRIES = polib.pofile(str(CATALOGUE))
-
-
-def test_the_catalogue_has_every_text_of_the_code_and_no_other():
-    assert {(entry.msgid, entry.msgid_plural) for entry in ENTRIES} == set(used())
-
-
-def test_every_text_is_translated():
-    assert [entry.msgid for entry in ENTRIES if not entry.translated() or entry.fuzzy or entry.obsolete] == []
+ENTRIES = {name: polib.pofile(str(path)) for name, path in CATALOGUES.items()}
+EVERY = pytest.mark.parametrize("name", CATALOGUES)
 
 
-def test_what_runs_is_what_was_translated():
-    assert CATALOGUE.with_suffix(".mo").read_bytes() == ENTRIES.to_binary()
+@EVERY
+def test_the_catalogue_has_every_text_of_the_code_and_no_other(name):
+    assert {(entry.msgid, entry.msgid_plural) for entry in ENTRIES[name]} == set(used(name))
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.msgid[:40])
-def test_a_translation_keeps_what_is_filled_in_and_the_markup(entry):
-    parts = re.compile(r"%\(\w+\)[sd]|</?\w+>")
-    for text in entry.msgstr_plural.values() or [entry.msgstr]:
-        assert sorted(parts.findall(text)) == sorted(parts.findall(entry.msgid))
+@EVERY
+def test_every_text_is_translated(name):
+    assert [entry.msgid for entry in ENTRIES[name] if not entry.translated() or entry.fuzzy or entry.obsolete] == []
 
 
-def test_a_text_that_nobody_has_translated_is_noticed(tmp_path):
+@EVERY
+def test_what_runs_is_what_was_translated(name):
+    assert CATALOGUES[name].with_suffix(".mo").read_bytes() == ENTRIES[name].to_binary()
+
+
+@EVERY
+def test_a_translation_keeps_what_is_filled_in_and_the_markup(name):
+    parts = re.compile(r"%\(\w+\)[sd]|</?\w+>|\b[A-Z]+(?:[-_][A-Z]\w*)+\b")
+    for entry in ENTRIES[name]:
+        for text in entry.msgstr_plural.values() or [entry.msgstr]:
+            assert sorted(parts.findall(text)) == sorted(parts.findall(entry.msgid)), entry.msgid
+
+
+@EVERY
+def test_no_catalogue_speaks_over_another(name):
+    with translation.override("zh-hans"):
+        for entry in ENTRIES[name]:
+            if entry.msgid_plural:
+                assert ngettext(entry.msgid, entry.msgid_plural, 2) == entry.msgstr_plural[0]
+            else:
+                assert gettext(entry.msgid) == entry.msgstr
+
+
+@EVERY
+def test_a_text_that_nobody_has_translated_is_noticed(name):
     catalogue = polib.POFile()
 
-    update(catalogue)
+    update(catalogue, name)
 
-    assert len(catalogue) == len(used()) > 80
+    assert len(catalogue) == len(used(name)) > 80
     assert catalogue.percent_translated() == 0
 
 
 def test_texts_are_found_wherever_they_may_stand():
-    assert list(in_python('_("a")\nngettext("b", "c", 2)\nx = {1: gettext_lazy("d")}')) == [
+    assert list(in_python('_("a")\nngettext("b", "c", 2)\nx = {1: gettext_lazy("d"), 2: _(variable)}')) == [
         ("a", ""),
         ("b", "c"),
         ("d", ""),
     ]
     source = """{% load i18n %}{% translate "it's" %}<a title="{% translate 'b' %}">{{ x|default:_("c") }}
-        {% blocktranslate with n=x.y %}d <b>{{ n }}</b>{% endblocktranslate %}{% include "x" with l=_("e") only %}"""
-    assert {text for text, _ in in_template(source)} == {"it's", "b", "c", "d <b>%(n)s</b>", "e"}
+        {% blocktranslate with n=x.y %}d <b>{{ n }}</b>{% endblocktranslate %}{% include "x" with l=_("e") only %}
+        {% blocktranslate count n=x %}{{ n }} row{% plural %}{{ n }} rows{% endblocktranslate %}"""
+    assert set(in_template(source)) == {
+        ("it's", ""),
+        ("b", ""),
+        ("c", ""),
+        ("d <b>%(n)s</b>", ""),
+        ("e", ""),
+        ("%(n)s row", "%(n)s rows"),
+    }

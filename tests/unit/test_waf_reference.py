@@ -19,7 +19,7 @@ from gatewall.engine.waf.scanning import OneByOne
 from gatewall.engine.waf.transforms import apply
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow, VectorScanner
 from gatewall.engine.waf.views import Views, readings
-from tests.cast import a_request, a_rule
+from tests.cast import NOW, a_request, a_rule
 from tests.unit.attacks import ATTACKS as FIRST_ATTACKS
 from tests.unit.look_alikes import HARMLESS as FIRST_HARMLESS
 from tests.unit.waf_examples import ATTACKS_OF_NAMED, HARMLESS_OF_NAMED
@@ -71,7 +71,8 @@ def values_for(rule, request):
 
 def spares(exclusion, name, paths, domain):
     return (
-        exclusion.domain in {None, domain}
+        (exclusion.expires_at is None or exclusion.expires_at > NOW)
+        and exclusion.domain in {None, domain}
         and exclusion.argument in {None, name}
         and (exclusion.path_prefix is None or all(below(path, exclusion.path_prefix) for path in paths))
     )
@@ -83,7 +84,9 @@ def below(path, prefix):
 
 DOMAINS = st.sampled_from([None, "office.example", "shop.example"])
 PREFIXES = st.sampled_from([None, "/", "/a", "/a/b/"])
-EXCLUSIONS = st.builds(Exclusion, DOMAINS, PREFIXES, st.sampled_from([None, "", "a", "b"]))
+EXCLUSIONS = st.builds(
+    Exclusion, DOMAINS, PREFIXES, st.sampled_from([None, "", "a", "b"]), st.sampled_from([None, NOW, NOW + 1])
+)
 CUSTOM = [
     "a",
     "^a",

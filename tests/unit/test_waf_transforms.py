@@ -10,7 +10,7 @@ from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import Exclusion, Target, Transform
 from gatewall.engine.waf.transforms import apply
 from gatewall.engine.waf.views import canonical_path, decode, readings
-from tests.cast import a_request, a_rule
+from tests.cast import NOW, a_request, a_rule
 
 BINARY = bytes(range(0xF0, 0x100)) + b"\xfb\xff"
 
@@ -178,6 +178,8 @@ IN_ARGS = {"targets": (Target.ARGS,)}
         (Exclusion("office.example", "/editor", "other"), False),
         (Exclusion("office.example", "/other", "html"), False),
         (Exclusion("shop.example", "/editor", "html"), False),
+        (Exclusion("office.example", "/editor", "html", expires_at=NOW + 1), True),
+        (Exclusion("office.example", "/editor", "html", expires_at=NOW), False),
     ],
 )
 def test_exclusion_holds_where_every_part_of_it_does(exclusion, spared):

@@ -75,11 +75,12 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """Where a rule does not look; every part that is set must hold."""
+    """Where a rule does not look; every part that is set must hold, up to the moment of expiry."""
 
     domain: str | None = None
     path_prefix: str | None = None
     argument: str | None = None
+    expires_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

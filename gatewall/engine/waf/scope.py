@@ -1,5 +1,6 @@
 """Where a rule applies: its domain, its path, and the exclusions from both. No I/O."""
 
+from gatewall.engine.expiry import is_live
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.rules import WafRule
 from gatewall.engine.waf.views import readings
@@ -27,6 +28,7 @@ class Scope:
             (exclusion.domain is None or exclusion.domain == self._domain)
             and (exclusion.path_prefix is None or self._is_surely_below(exclusion.path_prefix))
             and (exclusion.argument is None or exclusion.argument == name)
+            and is_live(exclusion.expires_at, self._request.at)
             for exclusion in rule.exclusions
         )
 

@@ -52,6 +52,7 @@ class Command(BaseCommand):
             processes += demo_processes
             urls.append(address)
             lines.append(f"Demo site  {address}  (guarded by Gatewall: sign in as admin)")
+        lines.append(f"Your proxy {control}{settings.ROOT_PATH}/admin/doctor/  (test it here)")
 
         if (geo := health.geo_state()) != "ok":
             lines.append(f"Geo rules  {geo} (`python manage.py update_geoip FILE-OR-URL` brings an MMDB file)")

@@ -1,0 +1,162 @@
+"""Fills an access log, or holds drafts against it and prints the figures as JSON: a child of bench.backtest."""
+
+import argparse
+import json
+import random
+import time
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import django
+
+django.setup()
+
+from django.conf import settings  # noqa: E402 - needs Django
+from django.db import connection, transaction  # noqa: E402 - needs Django
+
+from accounts.models import User  # noqa: E402 - needs Django
+from audit.records import AccessRecord  # noqa: E402 - needs Django
+from audit.rows import COLUMNS, row_of  # noqa: E402 - needs Django
+from bench.traffic import ATTACKS, client, favourite, page  # noqa: E402 - needs Django
+from gatewall import revisions  # noqa: E402 - needs Django
+from gatewall.backtest import trial, window  # noqa: E402 - needs Django
+from gatewall.backtest.comparison import Comparison  # noqa: E402 - needs Django
+from gatewall.backtest.drafts import Change, Draft  # noqa: E402 - needs Django
+from gatewall.backtest.recorded import record_of  # noqa: E402 - needs Django
+from gatewall.backtest.tally import Tally  # noqa: E402 - needs Django
+from gatewall.forwardauth.countries import Countries  # noqa: E402 - needs Django
+from gatewall.snapshot.places import policy_files  # noqa: E402 - needs Django
+from policies.models import AuthorizedDomain  # noqa: E402 - needs Django
+
+_ALL = 100_000_000
+_AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0 Safari/537.36"
+_PIECE = 10_000
+
+
+def main() -> None:
+    """Fill, or run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--fill", type=int, default=0)
+    parser.add_argument("--verify", type=int, default=0)
+    options = parser.parse_args()
+    if options.fill:
+        fill(options.fill)
+    else:
+        print(json.dumps(figures(options.verify)))  # noqa: T201 - a command
+
+
+def fill(number: int) -> None:
+    """Write so many rows of the last day, as the gate under the policy of now would have recorded them."""
+    chance, now = random.Random(9), datetime.now(UTC)  # noqa: S311 - examples, no secrets
+    people, revision = list(User.objects.values_list("id", "username")), revisions.current().revision
+    names, marks = ", ".join(COLUMNS), ", ".join(["%s"] * len(COLUMNS))
+    statement = f"INSERT INTO audit_accesslog ({names}) VALUES ({marks})"  # noqa: S608 - names of ours
+    for start in range(0, number, _PIECE):
+        rows = [
+            _row(now - timedelta(days=1) * ((number - each) / number), people, revision, chance)
+            for each in range(start, min(start + _PIECE, number))
+        ]
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.executemany(statement, rows)
+
+
+def _row(at: datetime, people: list[Any], revision: int, chance: random.Random) -> tuple[Any, ...]:
+    kind, (user_id, name) = chance.random(), chance.choice(people)
+    attacks, signed_in = kind < 0.05, kind >= 0.15
+    target = chance.choice(ATTACKS) if attacks else page(chance)
+    path, _, query = target.partition("?")
+    outcome, reason, status = (
+        ("allow", "session-valid", 200) if signed_in else ("deny", "waf-rule", 403) if attacks else _ASKED
+    )
+    record = AccessRecord(
+        decision_id=str(uuid.UUID(int=chance.getrandbits(128))),
+        at=at.timestamp(),
+        client_ip=client(chance),
+        country_code=None,
+        method="GET",
+        scheme="https",
+        host=f"app{favourite(50, chance)}.example.com",
+        path=path,
+        query=query,
+        user_agent=_AGENT,
+        status=status,
+        outcome=outcome,
+        reason=reason,
+        decided_by={"kind": "waf-rules", "id": 1} if attacks else None,
+        rules=[{"id": each, "name": f"rule {each}", "action": "block"} for each in (1, 2)] if attacks else [],
+        credential={"kind": "session-cookie", "amr": ["pwd"], "state": "valid"} if signed_in else None,
+        visible=["for", "headers", "host", "method", "proto", "uri"],
+        subject={"kind": "user", "id": user_id, "name": name} if signed_in else None,
+        latency_us=400,
+        policy_revision=revision,
+    )
+    values = row_of(record, "bench")
+    return (values[0].hex, *values[1:])
+
+
+_ASKED = ("challenge", "credential-missing", 401)
+
+
+def figures(verify: int) -> dict[str, Any]:
+    """Return how fast rows are read, and how fast each draft is held against them."""
+    span = datetime.now(UTC) - timedelta(days=2), datetime.now(UTC)
+    began = time.monotonic()
+    number = sum(len(piece) for piece in window.pieces(*span, _ALL))
+    reading = number / (time.monotonic() - began)
+    domain = AuthorizedDomain.objects.get(name="app0.example.com")
+    user = User.objects.order_by("-id").first()
+    drafts = {
+        "block one network": Draft("ip-black-list", Change.CREATE, None, {"ip": "192.0.1.0/24"}),
+        "block a country": Draft("geo-block-rules", Change.CREATE, None, {"country_code": "NZ"}),
+        "a WAF rule over URIs": Draft(
+            "waf-rules", Change.CREATE, None, {"name": "bench", "pattern": "/calendar/4[0-9]*", "targets": ["uri"]}
+        ),
+        "shut the busiest host": Draft("authorized-domains", Change.UPDATE, domain.pk, {"access": "denied"}),
+        "narrow one user": Draft("users", Change.UPDATE, user.pk if user else 0, {"all_domains": False}),
+        "block everybody": Draft("ip-black-list", Change.CREATE, None, {"ip": "128.0.0.0/1"}),
+    }
+    rows = [{"name": name, **_measured(draft, span, number, reading, verify)} for name, draft in drafts.items()]
+    return {"read_a_second": round(reading), "rows_read": number, "drafts": rows}
+
+
+def _measured(draft: Draft, span: Any, number: int, reading: float, verify: int) -> dict[str, Any]:
+    began, tally = time.monotonic(), Tally()
+    comparison = _comparison(draft)
+    for piece in window.pieces(*span, _ALL):
+        for row in piece:
+            tally.add(row, comparison.of(row))
+    rate = number / (time.monotonic() - began)
+    result, (verified, wrong) = tally.result(), _verified(draft, span, verify)
+    return {
+        "rows_a_second": round(rate),
+        "ratio": round(rate / reading, 3),
+        "untouched": result["untouched"],
+        "changed": result["changed"],
+        "undecidable": result["undecidable"]["total"],
+        "verified": verified,
+        "wrong": wrong,
+    }
+
+
+def _verified(draft: Draft, span: Any, verify: int) -> tuple[int, int]:
+    """Decide the newest rows twice, without a short cut; return how many could be, and how many differ."""
+    comparison, decided, wrong = _comparison(draft), 0, 0
+    for row in window.all_rows(*span, verify):
+        short, plain = comparison.of(row), comparison.plainly(record_of(row))
+        if plain.missing is None:
+            decided += 1
+            wrong += plain.is_changed != (short is not None and short.is_changed)
+    return decided, wrong
+
+
+def _comparison(draft: Draft) -> Comparison:
+    policies = trial.policies_of(draft, policy_files(settings.CONFIG))
+    countries = Countries(settings.CONFIG.geo_database)
+    return Comparison(
+        policies.before, policies.after, histories=policies.histories, countries=countries, at=time.time()
+    )
+
+
+if __name__ == "__main__":
+    main()

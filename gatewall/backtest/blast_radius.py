@@ -1,0 +1,96 @@
+"""Blast radius: who signed in lately from an address, network or country, before somebody shuts it out. Reads only.
+
+A network of few rows is found by its index. Anything else is looked for among the newest rows, as far back as a
+budget goes, and the answer says how far that was.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, Max, Q, QuerySet
+
+from audit.field_filters import client, country
+from audit.log_query import FEW
+from audit.models import AccessLog
+from gatewall import system_settings
+from gatewall.engine.model import Effect, SubjectKind
+
+SPAN = timedelta(days=30)
+BUDGET = 300_000
+SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Somebody who was let in with a credential: how often, and when last."""
+
+    kind: str
+    id: int
+    name: str | None
+    count: int
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class BlastRadius:
+    """Who would be hit: people first, then machines, the latest first. ``since`` is how far back was looked.
+
+    ``is_cut``: not further because of the budget. ``is_complete``: as far as was asked for.
+    """
+
+    since: datetime
+    is_cut: bool
+    is_complete: bool
+    users: int
+    machines: int
+    requests: int
+    visitors: list[Visitor] = field(default_factory=list)
+
+
+def of_network(network: str, now: datetime) -> BlastRadius:
+    """Return who was let in from an address or network in the last 30 days. Raises ValueError."""
+    condition, begin = client(network), _begin(now)
+    rows = AccessLog.objects.filter(condition, at__gte=begin)
+    if not rows.order_by()[FEW : FEW + 1].exists():
+        return _radius(rows, begin, now)
+    return _among_the_newest(condition, now)
+
+
+def of_country(code: str, now: datetime) -> BlastRadius:
+    """Return who was let in from a country in the last 30 days. Raises ValueError."""
+    return _among_the_newest(country().condition(code), now)
+
+
+def _begin(now: datetime) -> datetime:
+    """Return how far back the log goes, of the span that is asked for."""
+    return now - min(SPAN, timedelta(days=system_settings.current().access_log_retention_days))
+
+
+def _among_the_newest(condition: Q, now: datetime) -> BlastRadius:
+    begin = _begin(now)
+    rows = AccessLog.objects.filter(at__gte=begin)
+    edge = rows.order_by("-at", "-decision_id").values_list("at", flat=True)[BUDGET : BUDGET + 1]
+    since = next(iter(edge), None)
+    if since is None:
+        return _radius(rows.filter(condition), begin, now)
+    return _radius(AccessLog.objects.filter(condition, at__gt=since), since, now, is_cut=True)
+
+
+def _radius(rows: QuerySet[AccessLog], since: datetime, now: datetime, *, is_cut: bool = False) -> BlastRadius:
+    let_in = rows.filter(outcome=Effect.ALLOW.value, subject_kind__isnull=False).order_by()
+    figures = ("count", "last_at")
+    each = let_in.values("subject_kind", "subject_id").annotate(
+        count=Count("decision_id"), last_at=Max("at"), name=Max("subject_name")
+    )
+    people, machines = (each.filter(condition) for condition in (Q(subject_kind=SubjectKind.USER.value), ~_IS_USER))
+    found: list[Any] = [*people.order_by("-last_at")[:SHOWN], *machines.order_by("-last_at")[:SHOWN]]
+    visitors = [
+        Visitor(row["subject_kind"], row["subject_id"], row["name"], *(row[name] for name in figures)) for row in found
+    ]
+    total = let_in.aggregate(requests=Count("decision_id"))["requests"]
+    is_complete = since <= now - SPAN
+    return BlastRadius(since, is_cut, is_complete, people.count(), machines.count(), total, visitors[:SHOWN])
+
+
+_IS_USER = Q(subject_kind=SubjectKind.USER.value)

@@ -1,0 +1,47 @@
+"""Backtests: what was asked, how far it is, what came of it."""
+
+from django.db import models
+
+from gatewall.models import Record
+
+
+class State(models.TextChoices):
+    """Where a backtest is."""
+
+    QUEUED = "queued", "queued"
+    RUNNING = "running", "running"
+    FINISHED = "finished", "finished"
+    FAILED = "failed", "failed"
+
+
+class Backtest(Record):
+    """A draft held against the recorded requests of a window. ``draft`` is ``drafts.Draft``, ``result`` a tally's.
+
+    ``claim`` is the process that works on it, which says so in ``beat_at`` every second. Of all hosts, one works.
+    """
+
+    resource = models.CharField(max_length=32)
+    draft = models.JSONField()
+    start_time = models.DateTimeField()
+    end_time = models.DateTimeField()
+    state = models.CharField(max_length=16, choices=State.choices, default=State.QUEUED)
+    claim = models.UUIDField(null=True)
+    beat_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    done = models.BigIntegerField(default=0)
+    total = models.BigIntegerField(null=True)
+    result = models.JSONField(null=True)
+    failure = models.CharField(max_length=500, blank=True)
+    saved = models.JSONField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["state"], condition=models.Q(state="running"), name="one_backtest_runs_at_a_time"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"backtest {self.pk}"

@@ -1,0 +1,97 @@
+"""Runs one backtest from its claim to its result."""
+
+import time
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import Error
+from rest_framework import exceptions
+
+from gatewall.backtest import runs, trial, window
+from gatewall.backtest.comparison import Comparison
+from gatewall.backtest.models import Backtest
+from gatewall.backtest.tally import Tally
+from gatewall.engine.waf.patterns import PatternRefused
+from gatewall.forwardauth.countries import Countries
+from gatewall.refusals import Refusal
+from gatewall.snapshot.assembly import SegmentRefused
+from gatewall.snapshot.places import policy_files
+
+MAX_ROWS = 5_000_000
+"""Of a window with more requests, the newest are looked at."""
+_BEAT_SECONDS = 1.0
+_REFUSED = (Refusal, ValidationError, exceptions.ValidationError)
+
+
+class NotWanted(Exception):
+    """The backtest was deleted, or given to somebody else."""
+
+
+def run(backtest: Backtest) -> bool:
+    """Compute and keep the result of a backtest that this process has claimed; False if there is none.
+
+    A draft that cannot be applied any more, and a policy that cannot be read, are kept as its failure.
+    """
+    claim = backtest.claim
+    if claim is None:
+        return False
+    try:
+        result = _result_of(backtest, claim)
+    except NotWanted:
+        return False
+    except _REFUSED as error:
+        runs.fail(claim, f"the change would be refused by now: {_words(error)}")
+        return False
+    except (trial.PolicyMoves, SegmentRefused, PatternRefused, Error, OSError) as error:
+        runs.fail(claim, f"{type(error).__name__}: {error}")
+        return False
+    return runs.finish(claim, result, done=result["read"])
+
+
+def _result_of(backtest: Backtest, claim: uuid.UUID) -> dict[str, Any]:
+    began = time.monotonic()
+    policies = trial.policies_of(runs.draft_of(backtest), policy_files(settings.CONFIG))
+    _beat(claim)
+    span = backtest.start_time, backtest.end_time
+    total = window.number_of(*span, MAX_ROWS)
+    _beat(claim, total=total)
+    comparison = Comparison(
+        policies.before,
+        policies.after,
+        histories=policies.histories,
+        countries=Countries(settings.CONFIG.geo_database),
+        at=time.time(),
+    )
+    tally, oldest = _compared(comparison, span, claim)
+    seconds = time.monotonic() - began
+    return {
+        **tally.result(),
+        "policy_revision": policies.before.version.revision,
+        "complete_from": oldest if total >= MAX_ROWS else None,
+        "seconds": round(seconds, 1),
+    }
+
+
+def _compared(comparison: Comparison, span: Any, claim: uuid.UUID) -> tuple[Tally, str | None]:
+    tally, oldest, said = Tally(), None, time.monotonic()
+    for piece in window.pieces(*span, MAX_ROWS):
+        for row in piece:
+            tally.add(row, comparison.of(row))
+        oldest = piece[-1].at.isoformat()
+        if time.monotonic() - said >= _BEAT_SECONDS:
+            _beat(claim, done=tally.read)
+            said = time.monotonic()
+    return tally, oldest
+
+
+def _beat(claim: uuid.UUID, **progress: int) -> None:
+    if not runs.beat(claim, **progress):
+        raise NotWanted
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        return " ".join(error.messages)
+    return str(getattr(error, "detail", error))

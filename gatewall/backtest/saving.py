@@ -1,0 +1,83 @@
+"""Makes the draft of a finished backtest the policy, by the service of its resource and behind its guards."""
+
+from typing import Any
+
+from gatewall import revisions
+from gatewall.backtest import runs, trial
+from gatewall.backtest.drafts import Change, Draft, apply
+from gatewall.backtest.models import Backtest, State
+from gatewall.changes import Resource
+from gatewall.clientip import Caller
+from gatewall.engine.model import Action
+from gatewall.models import PolicyRevision
+from gatewall.refusals import Conflict
+
+MONITOR, ENFORCE = "monitor", "enforce"
+
+
+class SavedAlready(Conflict):
+    """The draft was made the policy before."""
+
+    code = "backtest-saved"
+
+
+class NoMonitor(Conflict):
+    """Only a WAF rule can be saved without refusing anybody."""
+
+    code = "no-monitor"
+
+
+class OtherRow(Conflict):
+    """What the draft changes is not what it was when the draft was tried."""
+
+    code = "backtest-stale"
+
+
+def may_monitor(draft: Draft) -> bool:
+    """True if there is a way to save the draft that refuses nobody."""
+    return draft.resource == Resource.WAF_RULES and draft.change is not Change.DELETE
+
+
+@revisions.one_at_a_time
+def save(run: Backtest, how: str, *, actor: str, caller: Caller | None, force: bool) -> Any:
+    """Make the draft the policy, as it is (``ENFORCE``) or as a rule that only records (``MONITOR``); return the row.
+
+    The remark or description says which backtest it came of. Raises Gone, NotFinished, SavedAlready, NoMonitor,
+    OtherRow (by ``force`` it is saved nevertheless), and what the service raises.
+    """
+    run = revisions.as_it_is_now(run)
+    if run.state != State.FINISHED or run.result is None:
+        raise runs.NotFinished("it has no result yet: wait for it, or change the policy without it")
+    if run.saved is not None:
+        raise SavedAlready("this draft was saved before")
+    draft = runs.draft_of(run)
+    if how == MONITOR and not may_monitor(draft):
+        raise NoMonitor("only a WAF rule can be saved as monitor")
+    if not force and _is_other(draft, run.result["policy_revision"]):
+        raise OtherRow("the row was changed after the draft was tried: try it again, or send force: true")
+    other = {"action": Action.MONITOR.value} if how == MONITOR else {}
+    wanted = Draft(draft.resource, draft.change, draft.id, draft.values, force=force)
+    row = apply(wanted, actor=actor, caller=caller, note=_note(run), **other)
+    run.saved = {"how": how, "id": getattr(row, "pk", None)}
+    run.save(update_fields=["saved"])
+    return row
+
+
+def _is_other(draft: Draft, revision: int) -> bool:
+    """True unless the row that is changed is surely as it was in this revision."""
+    if draft.id is None:
+        return False
+    since = PolicyRevision.objects.filter(number__gt=revision)
+    passed = revisions.current().revision - revision
+    if passed > trial.MAX_REVISIONS or since.count() != passed:
+        return True
+    of_its_kind = since.filter(resources__contains=f" {draft.resource} ").values_list("changes", flat=True)
+    return any(
+        changes is None or any((each["resource"], each["id"]) == (draft.resource, draft.id) for each in changes)
+        for changes in of_its_kind.iterator(chunk_size=20)
+    )
+
+
+def _note(run: Backtest) -> str:
+    changed, read = run.result["changed"], run.result["read"]
+    return f"backtest {run.pk}: {changed:,} of {read:,} requests would be answered otherwise"

@@ -1,0 +1,129 @@
+"""The JSON of backtests: what is accepted, and what is shown."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import serializers
+
+from gatewall.api.serializers import FlagField, MomentField, ShapedField, StrictInput, WholeNumberField
+from gatewall.backtest.drafts import KINDS, Change, Draft, read
+from gatewall.backtest.models import Backtest, State
+
+LATELY = timedelta(hours=24)
+LONGEST = timedelta(days=366)
+_MAX_ID = 2**63 - 1
+
+
+class BacktestInput(StrictInput):
+    """A draft and a window, as sent. ``values`` are what would be sent to the resource itself."""
+
+    resource = serializers.ChoiceField(choices=[*KINDS])
+    change = serializers.ChoiceField(choices=[*Change], required=False)
+    id = WholeNumberField(min_value=1, max_value=_MAX_ID, required=False, allow_null=True)
+    values = ShapedField({"type": "object"}, required=False)
+    force = FlagField(required=False)
+    start_time = MomentField(required=False)
+    end_time = MomentField(required=False)
+
+    def validate_values(self, value: Any) -> Any:
+        """Refuse what is no object."""
+        if not isinstance(value, dict):
+            raise serializers.ValidationError("an object is needed")
+        return value
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        change = Change(attrs.get("change", Change.CREATE))
+        if (attrs.get("id") is None) != (change is Change.CREATE):
+            words = "a new row has none yet" if change is Change.CREATE else "which row is meant"
+            raise serializers.ValidationError({"id": words})
+        values = attrs.get("values", {})
+        read(Draft(attrs["resource"], change, attrs.get("id"), values))
+        # Kept apart: by force it is tried; who makes it the policy later is asked again.
+        force = attrs.get("force", False) or values.get("force", False)
+        others = {name: value for name, value in values.items() if name != "force"}
+        draft = Draft(attrs["resource"], change, attrs.get("id"), others, force=force)
+        return {"draft": draft, **_window(attrs.get("start_time"), attrs.get("end_time"))}
+
+
+def _window(start: datetime | None, end: datetime | None) -> dict[str, datetime]:
+    end = end or timezone.now()
+    try:
+        start = start or end - LATELY
+    except OverflowError:
+        raise serializers.ValidationError({"end_time": "a moment that has a day before it"}) from None
+    if start >= end:
+        raise serializers.ValidationError({"end_time": "a moment after start_time"})
+    if end - start > LONGEST:
+        raise serializers.ValidationError({"start_time": f"at most {LONGEST.days} days before end_time"})
+    return {"start": start, "end": end}
+
+
+_TEXT, _NUMBER, _TEXTS = {"type": "string"}, {"type": "integer"}, {"type": "array", "items": {"type": "string"}}
+_COUNTS = {"type": "object", "additionalProperties": _NUMBER}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": [*properties]}
+
+
+def _top(properties: dict[str, Any]) -> dict[str, Any]:
+    row = _object({**properties, "count": _NUMBER, "examples": _TEXTS})
+    return _object({"number": _NUMBER, "error": _NUMBER, "results": {"type": "array", "items": row}})
+
+
+_SUBJECT = {"kind": _TEXT, "id": _NUMBER, "name": {"type": ["string", "null"]}}
+_ANSWER = _object({"outcome": _TEXT, "reason": _TEXT})
+_RESULT = _object(
+    {
+        **dict.fromkeys(("read", "untouched", "unchanged", "changed"), _NUMBER),
+        "undecidable": _object({"total": _NUMBER, "missing": _COUNTS}),
+        "assumed": _COUNTS,
+        "people": _top(_SUBJECT),
+        "changes": _top({"from": _ANSWER, "to": _ANSWER, "lets_in": {"type": "boolean"}}),
+        "hosts": _top({"host": {"type": ["string", "null"]}}),
+        "subjects": _top(_SUBJECT),
+        "clients": _top({"client_ip": _TEXT}),
+        "policy_revision": _NUMBER,
+        "complete_from": {"type": ["string", "null"]},
+        "seconds": {"type": "number"},
+    }
+)
+_PROGRESS = _object({"done": _NUMBER, "total": {"type": ["integer", "null"]}})
+_DRAFT = _object(
+    {
+        "change": {"type": "string", "enum": [*Change]},
+        "id": {"type": ["integer", "null"]},
+        "values": {"type": "object"},
+        "force": {"type": "boolean"},
+    }
+)
+
+
+class BacktestOutput(serializers.ModelSerializer[Backtest]):
+    """A backtest in a list."""
+
+    state = serializers.ChoiceField(choices=State.values)
+    draft = ShapedField(_DRAFT)
+    progress = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Backtest
+        fields = (
+            *("id", "created_at", "created_by", "resource", "draft", "start_time", "end_time"),
+            *("state", "progress", "started_at", "finished_at", "failure"),
+        )
+
+    def get_progress(self, run: Backtest) -> dict[str, Any]:
+        """Return how many requests were looked at, and of how many; null until they are counted."""
+        return {"done": run.done, "total": run.total}
+
+
+class BacktestWithResult(BacktestOutput):
+    """A backtest and what came of it, null until it is finished; ``saved`` is what was made of it."""
+
+    result = ShapedField(dict(_RESULT, type=["object", "null"]), allow_null=True)
+    saved = ShapedField({"type": ["object", "null"]}, allow_null=True)
+
+    class Meta(BacktestOutput.Meta):
+        fields = (*BacktestOutput.Meta.fields, "result", "saved")

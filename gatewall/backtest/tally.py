@@ -1,0 +1,122 @@
+"""What a backtest counts, in bounded memory: who would be answered otherwise, and how. Pure."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from audit.summaries import Summary
+from gatewall.backtest.comparison import Compared
+from gatewall.backtest.recorded import Row
+from gatewall.engine.model import Effect, SubjectKind, Verdict
+
+SHOWN = 50
+"""How many of the most frequent hosts, subjects, clients and people a result names."""
+EXAMPLES = 3
+_KEPT = 2_000
+
+
+class Favourites:
+    """The most frequent keys, some decisions of each, and by how much a count may be too low."""
+
+    def __init__(self) -> None:
+        self._summary = Summary()
+        self._examples: dict[str, list[str]] = {}
+        self._names: dict[str, str | None] = {}
+
+    def add(self, key: str, example: str, name: str | None = None) -> None:
+        """Count a decision; the first name of a key stays."""
+        self._summary.counts[key] += 1
+        self._names.setdefault(key, name)
+        some = self._examples.setdefault(key, [])
+        if len(some) < EXAMPLES:
+            some.append(example)
+        if len(self._summary.counts) > 2 * _KEPT:
+            self._summary.cut(_KEPT)
+            self._examples = {each: self._examples[each] for each in self._summary.counts}
+            self._names = {each: self._names[each] for each in self._summary.counts}
+
+    def shown(self) -> dict[str, Any]:
+        """Return how many keys there are (at least that many if ``error`` is not 0) and the most frequent."""
+        rows = [
+            {"key": key, "name": self._names[key], "count": number, "examples": self._examples[key]}
+            for key, number in self._summary.top(SHOWN)
+        ]
+        return {"number": len(self._summary.counts), "error": self._summary.error, "top": rows}
+
+
+class Tally:
+    """The figures of a backtest."""
+
+    def __init__(self) -> None:
+        self.read = self.untouched = self.unchanged = self.changed = 0
+        self._missing: Counter[str] = Counter()
+        self._assumed: Counter[str] = Counter()
+        self._turns, self._people = Favourites(), Favourites()
+        self._hosts, self._subjects, self._clients = Favourites(), Favourites(), Favourites()
+
+    def add(self, row: Row, compared: Compared | None) -> None:
+        """Count a recorded request; None is one that the change does not touch."""
+        self.read += 1
+        if compared is None:
+            self.untouched += 1
+            return
+        if compared.missing is not None:
+            self._missing[compared.missing.value] += 1
+            return
+        self._assumed.update(each.value for each in compared.assumed)
+        if compared.is_changed:
+            self._add_change(row, compared)
+        else:
+            self.unchanged += 1
+
+    def _add_change(self, row: Row, compared: Compared) -> None:
+        self.changed += 1
+        example = str(row.decision_id)
+        self._turns.add(json.dumps([_words(compared.before), _words(compared.after)]), example)
+        self._hosts.add(row.host or "", example)
+        self._clients.add(row.client_ip, example)
+        if row.subject_kind is None:
+            return
+        who = json.dumps([row.subject_kind, row.subject_id])  # whatever he was called then
+        self._subjects.add(who, example, row.subject_name)
+        if row.subject_kind == SubjectKind.USER and compared.is_newly_refused:
+            self._people.add(who, example, row.subject_name)
+
+    def result(self) -> dict[str, Any]:
+        """Return the figures as JSON: people who would be refused, what would turn into what, where and for whom."""
+        return {
+            "read": self.read,
+            "untouched": self.untouched,
+            "unchanged": self.unchanged,
+            "changed": self.changed,
+            "undecidable": {"total": self._missing.total(), "missing": dict(sorted(self._missing.items()))},
+            "assumed": dict(sorted(self._assumed.items())),
+            "people": _subjects(self._people.shown()),
+            "changes": _named(self._turns.shown(), _turn),
+            "hosts": _named(self._hosts.shown(), lambda key: {"host": key or None}),
+            "subjects": _subjects(self._subjects.shown()),
+            "clients": _named(self._clients.shown(), lambda key: {"client_ip": key}),
+        }
+
+
+def _words(verdict: Verdict | None) -> Mapping[str, str]:
+    return {"outcome": verdict.effect.value, "reason": verdict.reason.value} if verdict else {}
+
+
+def _subjects(shown: dict[str, Any]) -> dict[str, Any]:
+    found = _named(shown, lambda key: dict(zip(("kind", "id"), json.loads(key), strict=True)))
+    for row, each in zip(found["results"], shown["top"], strict=True):
+        row["name"] = each["name"]
+    return found
+
+
+def _turn(key: str) -> dict[str, Any]:
+    before, after = json.loads(key)
+    lets_in = after["outcome"] == Effect.ALLOW
+    return {"from": before, "to": after, "lets_in": lets_in}
+
+
+def _named(shown: dict[str, Any], name: Any) -> dict[str, Any]:
+    rows = [{**name(each["key"]), "count": each["count"], "examples": each["examples"]} for each in shown["top"]]
+    return {"number": shown["number"], "error": shown["error"], "results": rows}

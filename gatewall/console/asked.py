@@ -1,0 +1,177 @@
+"""What the address of the log explorer asks for: the filters of the API, parsed by its own code, and how to show it."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, urlencode
+
+from django.http import HttpRequest, QueryDict
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+
+from audit.field_filters import EXCLUDE, FilterRefused, condition_of
+from audit.log_filters import FILTERS, PARAMETERS
+from audit.log_query import Cursor, CursorRefused, Filters
+from audit.views import cursor_in, filters_in
+from gatewall.api.pagination import PAGE_SIZE
+from gatewall.api.queries import (
+    choice_in,
+    refuse_ambiguous_query,
+    refuse_unknown_parameters,
+    refused_parameter,
+    whole_number_in,
+)
+from gatewall.console.refreshing import CHOICES
+from gatewall.console.said import in_words
+
+MAX_PAGE_SIZE = 200
+MOMENTS = ("start_time", "end_time")
+_PLACE = ("cursor", "trail")
+_MANNER = ("page_size", "count", "refresh")
+_KNOWN = {*PARAMETERS, *MOMENTS, *_PLACE, *_MANNER}
+_MOST_PAGES_BACK = 20
+_MOST_PARAMETERS = 100
+
+Pairs = list[tuple[str, str]]
+
+
+@dataclass(slots=True)
+class Asked:
+    """The parameters as they were sent, and what they mean; ``errors`` by the name of the parameter.
+
+    Nothing but the parameters and the errors holds where there are errors.
+    """
+
+    pairs: Pairs
+    errors: dict[str, list[str]] = field(default_factory=dict)
+    filters: Filters = field(default_factory=Filters)
+    after: Cursor | None = None
+    trail: list[str] = field(default_factory=list)
+    page_size: int = PAGE_SIZE
+    wants_count: bool = False
+    refresh: str = CHOICES[0]
+
+    @property
+    def chosen(self) -> Pairs:
+        """The filters and moments, without the place in the log and the manner."""
+        return [(name, value) for name, value in self.pairs if name not in {*_PLACE, *_MANNER}]
+
+    @property
+    def query(self) -> str:
+        """The filters, moments and page size: what a saved view keeps."""
+        return urlencode([(name, value) for name, value in self.pairs if name not in {*_PLACE, "count", "refresh"}])
+
+    def value(self, name: str) -> str | None:
+        """Return the value of a parameter, None without it."""
+        return next((value for each, value in self.pairs if each == name), None)
+
+    def changed(self, *without: str, **values: str | None) -> str:
+        """Return the query of the first page with other values of parameters; None takes one out."""
+        gone = {*without, *values, *_PLACE}
+        kept = [(name, value) for name, value in self.pairs if name not in gone]
+        return urlencode(kept + [(name, value) for name, value in values.items() if value is not None])
+
+    def narrowed(self, name: str, value: str) -> str:
+        """Return the query that asks for this value of a field alone, "" where no filter can say so."""
+        return self.changed(f"{EXCLUDE}{name}", **{name: value}) if _can_be_asked(name, value) else ""
+
+    def excluded(self, name: str, value: str) -> str:
+        """Return the query that leaves a value of a field out, "" where no filter can say so."""
+        return self.changed(**{f"{EXCLUDE}{name}": value}) if _can_be_asked(f"{EXCLUDE}{name}", value) else ""
+
+    def older(self, cursor: Cursor) -> str:
+        """Return the query of the next page, which knows the way back."""
+        trail = [*self.trail, str(self.after) if self.after else "-"][-_MOST_PAGES_BACK:]
+        return self._placed({"cursor": str(cursor), "trail": ".".join(trail)})
+
+    def newer(self) -> str | None:
+        """Return the query of the page before this one, None on the first and after very many."""
+        if not self.trail:
+            return None
+        *before, last = self.trail
+        place = {"cursor": last} if last != "-" else {}
+        place |= {"trail": ".".join(before)} if before else {}
+        return self._placed(place)
+
+    def _placed(self, place: dict[str, str]) -> str:
+        return "&".join(filter(None, (self.changed("refresh", "count"), urlencode(place))))
+
+
+def asked(query: str) -> Asked:
+    """Return what a query string asks for, or what is wrong with it."""
+    try:
+        pairs = pairs_of(query)
+    except ValueError:
+        return Asked([], {"": [in_words(f"at most {_MOST_PARAMETERS} parameters")]})
+    found = Asked(pairs)
+    for step in (_refuse_what_is_none, _read_filters, _read_place, _read_manner):
+        try:
+            step(found, _request(query))
+        except ValidationError as error:
+            for name, words in _details(error):
+                found.errors.setdefault(name, []).extend(words)
+    return found
+
+
+def pairs_of(query: str) -> Pairs:
+    """Return the parameters of a query string, the empty ones too. Raises ValueError for very many."""
+    return parse_qsl(query, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
+
+
+def _request(query: str) -> Request:
+    plain = HttpRequest()
+    plain.META["QUERY_STRING"] = query
+    plain.GET = QueryDict(query)  # type: ignore[assignment]
+    return Request(plain)
+
+
+def _refuse_what_is_none(_: Asked, request: Request) -> None:
+    refuse_ambiguous_query(request)
+    refuse_unknown_parameters(request, _KNOWN)
+
+
+def _read_filters(found: Asked, request: Request) -> None:
+    # One by one first, so that each field says what is wrong with it.
+    wrong = dict(_refused(found.pairs))
+    if wrong:
+        raise ValidationError(wrong)
+    found.filters = filters_in(request)
+
+
+def _refused(pairs: Pairs) -> Iterator[tuple[str, list[str]]]:
+    for name, value in pairs:
+        if name in PARAMETERS:
+            try:
+                condition_of(FILTERS, name, value)
+            except FilterRefused as refused:
+                yield name, [str(refused)]
+
+
+def _read_place(found: Asked, request: Request) -> None:
+    found.after = cursor_in(request)
+    found.trail = [each for each in request.query_params.get("trail", "").split(".") if each]
+    try:
+        for each in found.trail:
+            if each != "-":
+                Cursor.parse(each)
+    except CursorRefused as refused:
+        raise refused_parameter("trail", str(refused)) from None
+    if len(found.trail) > _MOST_PAGES_BACK:
+        raise refused_parameter("trail", f"at most {_MOST_PAGES_BACK} cursors")
+
+
+def _read_manner(found: Asked, request: Request) -> None:
+    found.page_size = whole_number_in(request, "page_size", 1, MAX_PAGE_SIZE) or PAGE_SIZE
+    found.wants_count = choice_in(request, "count", ("false", "true")) == "true"
+    found.refresh = choice_in(request, "refresh", CHOICES)
+
+
+def _details(error: ValidationError) -> Iterable[tuple[str, list[str]]]:
+    return ((name, [in_words(words) for words in several]) for name, several in error.detail.items())
+
+
+def _can_be_asked(name: str, value: str) -> bool:
+    try:
+        condition_of(FILTERS, name, value)
+    except FilterRefused:
+        return False
+    return True

@@ -1,0 +1,200 @@
+"""The forms of a backtest, one for each kind of draft. They make what the API takes, whose own input checks it."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from gatewall.backtest.drafts import Change
+from gatewall.backtest.serializers import BacktestInput
+from gatewall.changes import Resource
+from gatewall.console.said import in_words
+from gatewall.engine.hosts import Access
+from gatewall.engine.model import Action
+from gatewall.engine.waf.rules import Category, Operator, Target
+from gatewall.models import choices
+from gatewall.refusals import Refusal
+from policies.admin import PatternField
+from policies.countries import COUNTRY_NAMES
+
+WINDOWS = {"1": _("the last hour"), "24": _("the last day"), "168": _("the last 7 days"), "720": _("the last 30 days")}
+_MAX_ID = 2**63 - 1
+_COMMON = frozenset({"change", "id", "window", "force"})
+
+
+def _text(label: Any, length: int, **options: Any) -> forms.CharField:
+    return forms.CharField(label=label, max_length=length, required=False, **options)
+
+
+class DraftForm(forms.Form):
+    """What every draft has: whether the row is new, which one it is, and the window."""
+
+    resource: Resource
+    title: Any
+    changes: tuple[Change, ...] = tuple(Change)
+
+    change = forms.ChoiceField(label=_("What happens"))
+    id = forms.IntegerField(
+        label=_("Id of the row"),
+        min_value=1,
+        max_value=_MAX_ID,
+        required=False,
+        help_text=_("Of the one that is changed or removed. Fields that are left empty stay as they are."),
+    )
+    window = forms.ChoiceField(label=_("Requests of"), choices=list(WINDOWS.items()), initial="24")
+    force = forms.BooleanField(
+        label=_("Also what would be refused without force"),
+        required=False,
+        help_text=_("For example a change that would lock you out."),
+    )
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        words = {Change.CREATE: _("a new one"), Change.UPDATE: _("one is changed"), Change.DELETE: _("one is removed")}
+        self.fields["change"].choices = [(each.value, words[each]) for each in self.changes]  # type: ignore[attr-defined]
+        last = [name for name in ("change", "id", "window", "force") if name in self.fields]
+        self.order_fields([*(name for name in self.fields if name not in _COMMON), *last])
+
+    def asked(self) -> dict[str, Any] | None:
+        """Return the draft and the window that were asked for; None if they are refused, and the form says why."""
+        values, end = self.cleaned_data, timezone.now()
+        data = {
+            "resource": self.resource.value,
+            "change": values["change"],
+            "id": values["id"],
+            "force": values["force"],
+            "values": {} if values["change"] == Change.DELETE else self.values(),
+            "start_time": (end - timedelta(hours=int(values["window"]))).isoformat(),
+            "end_time": end.isoformat(),
+        }
+        form = BacktestInput(data=data)
+        if form.is_valid():
+            return dict(form.validated_data)
+        self._say(form.errors)
+        return None
+
+    def refuse(self, error: Refusal | ValidationError) -> None:
+        """Say what a service refused."""
+        if isinstance(error, ValidationError) and hasattr(error, "error_dict"):
+            self._say(error.message_dict)
+        else:
+            said = error.messages if isinstance(error, ValidationError) else [str(error)]
+            self.add_error(None, [in_words(each) for each in said])  # type: ignore[arg-type] - a list of texts is fine
+
+    def values(self) -> dict[str, Any]:
+        """Return the values of the draft, as the API names them; what was left empty is not among them."""
+        given = {name: value for name, value in self.cleaned_data.items() if name not in _COMMON}
+        return {name: value for name, value in given.items() if value not in ("", None, [])}
+
+    def _say(self, errors: Mapping[str, Any]) -> None:
+        inner = errors.get("values")
+        found = {**{name: each for name, each in errors.items() if name != "values"}, **_by_field(inner)}
+        for name, words in found.items():
+            place = name if name in self.fields else None
+            for each in words if isinstance(words, list | tuple) else [words]:
+                said = in_words(each)
+                self.add_error(place, said if place or not name else f"{name}: {said}")
+
+
+def _by_field(inner: Any) -> dict[str, Any]:
+    if not inner:
+        return {}
+    return dict(inner) if isinstance(inner, Mapping) else {"values": inner}
+
+
+class WafRuleDraft(DraftForm):
+    """A WAF rule; held against the requests as if it blocked."""
+
+    resource, title = Resource.WAF_RULES, _("WAF rule")
+
+    name = _text(_("Name"), 100)
+    pattern = PatternField(label=_("Pattern"), required=False, widget=forms.Textarea(attrs={"rows": 3}))
+    operator = forms.ChoiceField(label=_("Operator"), choices=[("", "-"), *choices(Operator)], required=False)
+    targets = forms.MultipleChoiceField(
+        label=_("Looks at"), choices=choices(Target), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    category = forms.ChoiceField(label=_("Category"), choices=[("", "-"), *choices(Category)], required=False)
+    score = forms.IntegerField(label=_("Score"), min_value=1, max_value=10, required=False)
+    domain = _text(_("Only for the domain"), 255)
+    path_prefix = _text(_("Only below the path"), 500)
+
+    def values(self) -> dict[str, Any]:
+        return {**super().values(), "action": Action.BLOCK.value}
+
+
+class BlockDraft(DraftForm):
+    """A blocklist entry."""
+
+    resource, title = Resource.BLOCKLIST, _("Blocklist entry")
+
+    ip = _text(_("Address or network"), 64)
+
+
+class AllowDraft(DraftForm):
+    """An allowlist entry."""
+
+    resource, title = Resource.ALLOWLIST, _("Allowlist entry")
+
+    ip = _text(_("Address or network"), 64)
+    domain = _text(_("Only for the domain"), 255)
+    inspect = forms.TypedChoiceField(
+        label=_("Country and WAF rules are still looked at"),
+        choices=[("", "-"), ("on", _("Yes")), ("off", _("No"))],
+        coerce=lambda text: text == "on",
+        empty_value=None,
+        required=False,
+    )
+
+
+class CountryDraft(DraftForm):
+    """A blocked country."""
+
+    resource, title = Resource.COUNTRIES, _("Blocked country")
+    changes = (Change.CREATE, Change.DELETE)
+
+    country_code = forms.ChoiceField(
+        label=_("Country"),
+        choices=[("", "-"), *((code, format_lazy("{} ({})", _(name), code)) for code, name in COUNTRY_NAMES.items())],
+        required=False,
+    )
+
+
+class DomainDraft(DraftForm):
+    """A domain."""
+
+    resource, title = Resource.DOMAINS, _("Domain")
+
+    name = _text(_("Name"), 255)
+    access = forms.ChoiceField(label=_("Access"), choices=[("", "-"), *choices(Access)], required=False)
+
+
+class ScopeDraft(DraftForm):
+    """Where a user may go."""
+
+    resource, title = Resource.USERS, _("Scope of a user")
+    changes = (Change.UPDATE,)
+
+    all_domains = forms.BooleanField(label=_("All domains"), required=False)
+    authorized_domains = _text(_("Only these domains, separated by commas"), 4000)
+
+    def values(self) -> dict[str, Any]:
+        names = [each.strip() for each in self.cleaned_data["authorized_domains"].split(",")]
+        return {"all_domains": self.cleaned_data["all_domains"], "authorized_domains": [each for each in names if each]}
+
+
+class LicenseScopeDraft(ScopeDraft):
+    """Where a license may go."""
+
+    resource, title = Resource.LICENSES, _("Scope of a license")
+
+
+FORMS: Mapping[str, type[DraftForm]] = {
+    each.resource.value: each
+    for each in (BlockDraft, WafRuleDraft, CountryDraft, DomainDraft, AllowDraft, ScopeDraft, LicenseScopeDraft)
+}
+"""The forms by the resource that they are a draft of, the first first."""

@@ -1,0 +1,216 @@
+"""The pages of backtests: ask for one, watch it, read what came of it, and make its draft the policy."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.translation import gettext as said
+from django.utils.translation import gettext_lazy as _
+from rest_framework import exceptions
+
+from gatewall.api.caller import caller_of
+from gatewall.backtest import runs, saving
+from gatewall.backtest.drafts import Change
+from gatewall.backtest.models import Backtest, State
+from gatewall.changes import Resource
+from gatewall.console import links
+from gatewall.console.backtest_forms import FORMS, DraftForm
+from gatewall.console.blast_radius import radius_of
+from gatewall.console.explained_words import kind_of
+from gatewall.console.pages import OperatorPage
+from gatewall.console.said import in_words
+from gatewall.models import Node
+from gatewall.refusals import Refusal
+
+_REFRESH_SECONDS = 2
+_AGENT_SILENT = timedelta(seconds=15)
+_TABLES = (
+    ("people", _("People who are let in today and would not be")),
+    ("changes", _("What would become what")),
+    ("hosts", _("Hosts")),
+    ("subjects", _("Users, git tokens and licenses")),
+    ("clients", _("Clients")),
+)
+_STATES = {
+    State.QUEUED.value: _("queued"),
+    State.RUNNING.value: _("running"),
+    State.FINISHED.value: _("finished"),
+    State.FAILED.value: _("failed"),
+}
+_CHANGES = {Change.CREATE.value: _("create"), Change.UPDATE.value: _("update"), Change.DELETE.value: _("delete")}
+_WAYS = {saving.MONITOR: _("monitor"), saving.ENFORCE: _("enforce")}
+
+
+class BacktestsPage(OperatorPage):
+    """The form of one kind of draft, and the backtests there are."""
+
+    template, title = "console/backtests.html", _("Backtest")
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show the form; parameters of the query fill it in."""
+        kind = _kind(request.GET.get("kind", next(iter(FORMS))))
+        first = {name: request.GET[name] for name in kind.base_fields if name in request.GET}
+        return self._page(request, kind(initial=first))
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Queue a backtest and lead to it, or say what is wrong with the draft."""
+        form = _kind(request.POST.get("kind", ""))(request.POST)
+        try:
+            asked = form.asked() if form.is_valid() else None
+            if asked is not None:
+                run = runs.ask_for(**asked, actor=str(request.user), caller=caller_of(request))
+                return redirect("console:backtest", run.pk)
+        except (Refusal, ValidationError) as error:
+            form.refuse(error)
+            return self._page(request, form, HTTPStatus.CONFLICT if isinstance(error, Refusal) else _BAD)
+        except exceptions.ValidationError as error:
+            form.refuse(ValidationError(_sentences(error)))
+        return self._page(request, form, _BAD)
+
+    def _page(self, request: HttpRequest, form: DraftForm, status: HTTPStatus = HTTPStatus.OK) -> HttpResponse:
+        kinds = [
+            {"resource": name, "title": each.title, "chosen": name == form.resource} for name, each in FORMS.items()
+        ]
+        return self.shown(
+            request,
+            status,
+            form=form,
+            kind=form.resource.value,
+            kinds=kinds,
+            runs=[_described(run) for run in runs.backtests().defer("result")],
+        )
+
+
+class BacktestPage(OperatorPage):
+    """One backtest: how far it is, or what came of it."""
+
+    template, title = "console/backtest.html", _("Backtest")
+
+    def get(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Show it; while it is not done the page comes again by itself, unless ``refresh=off``."""
+        run = _found(pk)
+        is_open = run.state in {State.QUEUED, State.RUNNING}
+        refreshes = is_open and request.GET.get("refresh") != "off"
+        response = self._page(request, run, is_open=is_open, refreshes=refreshes)
+        if refreshes:
+            response["Refresh"] = str(_REFRESH_SECONDS)
+        return response
+
+    def post(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Delete it, or make its draft the policy."""
+        run, how = _found(pk), request.POST.get("do", "")
+        if how == "delete":
+            runs.forget(run)
+            messages.success(request, said("The backtest is deleted."))
+            return redirect("console:backtests")
+        if how not in {saving.MONITOR, saving.ENFORCE}:
+            raise Http404
+        force = request.POST.get("force") == "on"
+        try:
+            saving.save(run, how, actor=str(request.user), caller=caller_of(request), force=force)
+        except (Refusal, ValidationError, exceptions.ValidationError) as error:
+            status = HTTPStatus.CONFLICT if isinstance(error, Refusal) else _BAD
+            return self._page(request, run, status, refused=_sentences(error), is_open=False)
+        words = said("The draft is saved as monitor.") if how == saving.MONITOR else said("The draft is enforced.")
+        messages.success(request, words)
+        return redirect("console:backtest", pk)
+
+    def _page(
+        self, request: HttpRequest, run: Backtest, status: HTTPStatus = HTTPStatus.OK, **context: Any
+    ) -> HttpResponse:
+        draft = runs.draft_of(run)
+        return self.shown(
+            request,
+            status,
+            run=_described(run),
+            values=sorted(draft.values.items()),
+            tables=list(_tables(run.result)) if run.result else [],
+            may_monitor=saving.may_monitor(draft),
+            has_agent=Node.objects.filter(seen_at__gte=timezone.now() - _AGENT_SILENT).exists(),
+            # Not while the page comes again and again: it may look at many requests.
+            **({} if context["is_open"] else _radius(run)),
+            **context,
+        )
+
+
+_BAD = HTTPStatus.BAD_REQUEST
+_SHUTS_OUT = {Resource.BLOCKLIST.value: ("network", "ip"), Resource.COUNTRIES.value: ("country", "country_code")}
+
+
+def _kind(name: str) -> type[DraftForm]:
+    if name not in FORMS:
+        raise Http404
+    return FORMS[name]
+
+
+def _found(pk: int) -> Backtest:
+    run = runs.backtests().filter(pk=pk).first()
+    if run is None:
+        raise Http404
+    return run
+
+
+def _described(run: Backtest) -> dict[str, Any]:
+    values = run.draft["values"]
+    about = next((values[name] for name in ("name", "ip", "country_code") if name in values), "")
+    return {
+        "row": run,
+        "title": FORMS[run.resource].title,
+        "about": about or (f"#{run.draft['id']}" if run.draft["id"] else ""),
+        "change": _CHANGES[run.draft["change"]],
+        "state": _STATES[run.state],
+        "saved": _WAYS.get((run.saved or {}).get("how", ""), ""),
+    }
+
+
+def _tables(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for name, title in _TABLES:
+        found = result[name]
+        rows = [{**row, **_shown(row)} for row in found["results"]]
+        yield {"name": name, "title": title, "number": found["number"], "error": found["error"], "rows": rows}
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    who = (
+        f"{row['name'] or row['id']} ({kind_of(row['kind'])})"
+        if "kind" in row
+        else row.get("host") or row.get("client_ip")
+    )
+    leads = [(each, links.explain(each)) for each in row["examples"]]
+    return {"which": who or "-", "today": row.get("from"), "links": leads}
+
+
+def _radius(run: Backtest) -> dict[str, Any]:
+    """Return the blast radius of a draft that shuts a network or country out."""
+    parameter, field = _SHUTS_OUT.get(run.resource, ("", ""))
+    value = run.draft["values"].get(field)
+    try:
+        return radius_of(**{parameter: str(value)}) if value else {}
+    except ValueError:
+        return {}
+
+
+def _sentences(error: Exception) -> list[str]:
+    if isinstance(error, ValidationError):
+        return [in_words(each) for each in error.messages]
+    if isinstance(error, exceptions.ValidationError):
+        return [" ".join(_words_of(error.detail))]
+    return [in_words(error)]
+
+
+def _words_of(detail: Any) -> Iterator[str]:
+    if isinstance(detail, dict):
+        for name, inner in detail.items():
+            yield f"{name}:"
+            yield from _words_of(inner)
+    elif isinstance(detail, list):
+        for inner in detail:
+            yield from _words_of(inner)
+    else:
+        yield in_words(detail)

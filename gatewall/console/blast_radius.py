@@ -1,0 +1,40 @@
+"""Who signed in lately from where somebody means to shut out: a page, and a fragment for others."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from gatewall.backtest import blast_radius
+from gatewall.console.explained_words import kind_of
+from gatewall.console.pages import OperatorPage
+from gatewall.console.said import in_words
+
+
+def radius_of(*, network: str = "", country: str = "") -> dict[str, Any]:
+    """Return what the fragment ``console/_blast_radius.html`` shows. Raises ValueError."""
+    now = timezone.now()
+    found = blast_radius.of_network(network, now) if network else blast_radius.of_country(country, now)
+    shown = [{"row": each, "kind": kind_of(each.kind)} for each in found.visitors]
+    return {"radius": found, "visitors": shown, "network": network, "country": country.upper()}
+
+
+class BlastRadiusPage(OperatorPage):
+    """Who was let in from ``?network=`` or ``?country=`` in the last 30 days."""
+
+    template, title = "console/blast_radius.html", _("Blast radius")
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show who signed in from there, or why nobody can say."""
+        named = {name: request.GET[name].strip() for name in ("network", "country") if request.GET.get(name)}
+        if not named:
+            return self.shown(request)
+        if len(named) == 2 or set(request.GET) - {"network", "country"}:
+            words = _("One network or one country, and nothing else.")
+            return self.shown(request, HTTPStatus.BAD_REQUEST, refused=words, **named)
+        try:
+            return self.shown(request, **radius_of(**named))
+        except ValueError as error:
+            return self.shown(request, HTTPStatus.BAD_REQUEST, refused=in_words(error), **named)

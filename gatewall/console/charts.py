@@ -1,0 +1,120 @@
+"""Where the parts of a chart stand; a template draws them. Pure: whole numbers and texts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+
+WIDTH, HEIGHT = 1040, 260
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 8, 12, 28
+_MOST_LINES = 4
+_LEAST_SPACE = 84
+"""So far apart, in units of the chart, the middles of two labels of the x axis are at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One value a bar; ``kind`` names how it is drawn."""
+
+    kind: str
+    values: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """One value: a piece of a bar."""
+
+    kind: str
+    y: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One bar: its pieces stand on each other."""
+
+    x: int
+    width: int
+    label: str
+    boxes: list[Box]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A text at an axis."""
+
+    at: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Bars of several series on each other, and a line; all within ``width`` and ``height``."""
+
+    columns: list[Column]
+    line: str
+    rows: list[Mark]
+    marks: list[Mark]
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = _LEFT
+    right: int = WIDTH - _RIGHT
+    bottom: int = HEIGHT - _BOTTOM
+
+
+def steps(most: int) -> list[int]:
+    """Return the values of the horizontal lines: at most five, round, the last not below ``most``."""
+    step = next(
+        factor * 10**power for power in count() for factor in (1, 2, 5) if factor * 10**power * _MOST_LINES >= most
+    )
+    return [step * number for number in range(max(1, -(-most // step)) + 1)]
+
+
+def trend(labels: Sequence[str], series: Sequence[Series], before: Sequence[int]) -> Chart:
+    """Return a chart of one bar a label, and a line through the values of the time before.
+
+    ``labels`` name the bars; of those, as many as there is room for stand at the axis.
+    """
+    totals = [sum(values) for values in zip(*(each.values for each in series), strict=True)]
+    values = steps(max([0, *totals, *before[: len(labels)]]))
+    scale = (HEIGHT - _BOTTOM - _TOP) / values[-1]
+    edges = _edges(len(labels))
+    columns = [
+        Column(edges[number], max(1, edges[number + 1] - edges[number] - 2), label, _boxes(series, number, scale))
+        for number, label in enumerate(labels)
+    ]
+    middles = [column.x + column.width // 2 for column in columns]
+    line = " ".join(f"{x},{_y(value, scale)}" for x, value in zip(middles, before, strict=False))
+    rows = [Mark(_y(value, scale), f"{value:,}") for value in values]
+    return Chart(columns, line, rows, _marks(middles, labels))
+
+
+def share(part: int, most: int) -> int:
+    """Return how many hundredths of the longest bar a bar has; what is not nothing is seen."""
+    return max(1, round(100 * part / most)) if part > 0 and most > 0 else 0
+
+
+def _edges(number: int) -> list[int]:
+    room = WIDTH - _LEFT - _RIGHT
+    return [_LEFT + round(room * each / max(1, number)) for each in range(number + 1)]
+
+
+def _boxes(series: Sequence[Series], number: int, scale: float) -> list[Box]:
+    boxes, below = [], 0
+    for each in series:
+        value = each.values[number]
+        bottom, top = _y(below, scale), _y(below + value, scale)
+        below += value
+        if value:
+            boxes.append(Box(each.kind, min(top, bottom - 1), max(1, bottom - top)))
+    return boxes
+
+
+def _y(value: int, scale: float) -> int:
+    return HEIGHT - _BOTTOM - round(value * scale)
+
+
+def _marks(middles: Sequence[int], labels: Sequence[str]) -> list[Mark]:
+    if not labels:
+        return []
+    every = max(1, -(-_LEAST_SPACE * len(labels) // (WIDTH - _LEFT - _RIGHT)))
+    return [Mark(middles[number], labels[number]) for number in range(every // 2, len(labels), every)]

@@ -1,0 +1,202 @@
+"""The dashboard: what happened in a window, beside the one before it, and how every part is."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from audit.event_kinds import EventKind
+from audit.statistics import Bar, Window
+from gatewall.console import charts, links
+from gatewall.console.charts import Chart, Series
+from gatewall.console.pages import OperatorPage
+from gatewall.console.refreshing import CHOICES, refreshed
+from gatewall.operations import board as figures
+from gatewall.operations.board import SPANS, Board, Client
+from gatewall.operations.signs import signs
+
+_DAY = timedelta(days=1)
+_OUTCOMES = ("allow", "challenge", "deny", "error")
+
+
+class Dashboard(OperatorPage):
+    """The figures of one window, as links to the rows behind them."""
+
+    template = "console/dashboard.html"
+    title = gettext_lazy("Dashboard")
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show the figures of the last 24 hours, or of the window asked for."""
+        wrong = _wrong(request)
+        if wrong:
+            return self.shown(request, HTTPStatus.BAD_REQUEST, wrong=wrong, choices=_choices("24h", CHOICES[0]))
+        name, seconds = request.GET.get("window", "24h"), request.GET.get("refresh", CHOICES[0])
+        at = timezone.now()
+        board = figures.board(at, name)
+        context = {
+            "at": at,
+            "window_name": name,
+            "choices": _choices(name, seconds),
+            "refresh": seconds,
+            "board": board,
+            "tiles": _tiles(board, at),
+            "chart": _chart(board),
+            "rows": _rows(board),
+            "lists": _lists(board),
+            "clients": _clients(board),
+            "signs": signs(at, board.window),
+            "untrusted_link": links.events(board.window, [EventKind.PROXY_UNTRUSTED]),
+            "gap_link": links.events(board.window, [EventKind.LOG_GAP]),
+        }
+        return refreshed(self.shown(request, **context), seconds)
+
+
+def _wrong(request: HttpRequest) -> list[str]:
+    known = {"window": tuple(SPANS), "refresh": CHOICES}
+    wrong = []
+    for name, values in request.GET.lists():
+        if name not in known:
+            wrong.append(_("There is no parameter %(name)s.") % {"name": name[:80]})
+        elif len(values) > 1 or values[0] not in known[name]:
+            wrong.append(_("%(name)s is one of %(values)s.") % {"name": name, "values": ", ".join(known[name])})
+    return wrong
+
+
+def _choices(window: str, seconds: str) -> dict[str, Any]:
+    """Return the links of the two switches: text, query, and whether it is on."""
+    words = {"24h": _("24 hours"), "7d": _("7 days"), "30d": _("30 days")}
+    return {
+        "windows": [(words[each], _query(each, seconds), each == window) for each in SPANS],
+        "refreshes": [
+            (_("%(seconds)s s") % {"seconds": each} if each != "0" else _("Off"), _query(window, each), each == seconds)
+            for each in CHOICES
+        ],
+    }
+
+
+def _query(window: str, seconds: str) -> str:
+    return "?" + urlencode({"window": window, **({"refresh": seconds} if seconds != CHOICES[0] else {})})
+
+
+def _tiles(board: Board, at: datetime) -> list[dict[str, Any]]:
+    now, before, window = board.now, board.before, board.window
+    counts, earlier = now.outcomes.counts, before.outcomes.counts
+    slow = {"latency_us_min": now.p99_us} if now.p99_us else {}
+    return [
+        _tile(_("Requests"), now.outcomes.total, before.outcomes.total, links.log(window)),
+        _tile(_("Refused"), counts["deny"], earlier["deny"], links.log(window, outcome="deny"), kind="deny"),
+        _tile(_("Challenged"), counts["challenge"], earlier["challenge"], links.log(window, outcome="challenge")),
+        _tile(_("Block rate"), f"{now.block_rate:.1%}", f"{before.block_rate:.1%}", links.log(window, outcome="deny")),
+        _tile(
+            _("Failed sign-ins"),
+            now.failed_sign_ins,
+            before.failed_sign_ins,
+            links.events(window, figures.FAILED_SIGN_INS),
+        ),
+        {"label": _("Active bans"), "value": f"{board.bans:,}", "url": links.bans(at), "kind": "", "note": _("now")},
+        _tile(_("p99 of /auth"), _time(now.p99_us), _time(before.p99_us), links.log(window, **slow)),
+    ]
+
+
+def _tile(label: str, value: int | str, before: int | str, url: str, *, kind: str = "") -> dict[str, Any]:
+    note = _("before: %(value)s") % {"value": _shown(before)}
+    return {"label": label, "value": _shown(value), "note": note, "url": url, "kind": kind}
+
+
+def _shown(value: int | str) -> str:
+    return value if isinstance(value, str) else f"{value:,}"
+
+
+def _time(microseconds: int | None) -> str:
+    if microseconds is None:
+        return "-"
+    return f"{microseconds / 1000:,.1f} ms" if microseconds >= 1000 else f"{microseconds} µs"
+
+
+def _label(at: datetime, interval: timedelta) -> str:
+    return f"{at:%H:%M}" if interval < timedelta(hours=1) else f"{at:%m-%d %H:%M}"
+
+
+def _chart(board: Board) -> Chart:
+    labels = [_label(bar.at, board.interval) for bar in board.bars]
+    series = [Series(kind, [bar.outcomes.counts[kind] for bar in board.bars]) for kind in _OUTCOMES]
+    return charts.trend(labels, series, [bar.outcomes.total for bar in board.bars_before])
+
+
+def _rows(board: Board) -> list[dict[str, Any]]:
+    """Return the table of the chart: a row a bar, with a link to its requests."""
+    ends = [bar.at for bar in board.bars[1:]] + [board.window.end]
+    before: Sequence[Bar | None] = [*board.bars_before, *[None] * len(board.bars)]
+    return [
+        {
+            "at": bar.at,
+            "url": links.log(Window(bar.at, end)),
+            "total": bar.outcomes.total,
+            "counts": [bar.outcomes.counts[kind] for kind in _OUTCOMES],
+            "before": earlier.outcomes.total if earlier else 0,
+        }
+        for bar, end, earlier in zip(board.bars, ends, before, strict=False)
+    ]
+
+
+def _lists(board: Board) -> list[dict[str, Any]]:
+    window = board.window
+    rules = [(each["name"], each["count"], links.log(window, rule_id=each["id"])) for each in board.rules]
+    reasons = [(key, number, links.log(window, reason=key)) for key, number in board.reasons]
+    hosts = [(key, number, links.log(window, host=key)) for key, number in board.hosts]
+    countries = [(key or _("unknown"), number, links.log(window, country_code=key)) for key, number in board.countries]
+    return [
+        {"name": "reasons", "title": _("Decisions by reason"), "items": _items(reasons), "error": 0},
+        {"name": "hosts", "title": _("Hosts"), "items": _items(hosts), "error": board.error["host"]},
+        {"name": "rules", "title": _("WAF rules that matched"), "items": _items(rules), "error": 0},
+        {"name": "countries", "title": _("Countries"), "items": _items(countries), "error": 0},
+    ]
+
+
+def _items(counted: Iterable[tuple[str, int, str]]) -> list[dict[str, Any]]:
+    items = list(counted)
+    most = max((number for _, number, _ in items), default=0)
+    return [
+        {"label": label, "shown": f"{number:,}", "url": url, "share": charts.share(number, most)}
+        for label, number, url in items
+    ]
+
+
+def _clients(board: Board) -> list[dict[str, Any]]:
+    refused = _client_rows(board.window, board.refused_clients, outcome="deny")
+    return [
+        {
+            "name": "refused-clients",
+            "title": _("Refused clients"),
+            "rows": refused,
+            "error": board.error["denied-client"],
+        },
+        {
+            "name": "clients",
+            "title": _("All clients"),
+            "rows": _client_rows(board.window, board.clients),
+            "error": board.error["client"],
+        },
+    ]
+
+
+def _client_rows(window: Window, clients: Sequence[Client], **filters: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "address": client.address,
+            "country": client.country_code,
+            "count": client.count,
+            "shown": f"{client.count:,}",
+            "url": links.log(window, client_ip=client.address, **filters),
+            "ban": links.ban(client.address),
+            "allow": links.allow(client.address),
+            "blast": links.blast_radius(client.address),
+        }
+        for client in clients
+    ]

@@ -1,0 +1,112 @@
+"""Proxy doctor: what the proxy in front of a site tells the gate, and what a visitor could make it tell."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from gatewall.console.pages import OperatorPage
+from gatewall.console.said import in_words
+from gatewall.doctor.examination import ExaminationRunning, examine
+from gatewall.doctor.report import own_host, place_of, report
+from gatewall.doctor.sending import Way
+from gatewall.doctor.snippets import KINDS, samples
+from gatewall.doctor.target import TargetRefused
+from gatewall.doctor.this_request import ThisRequest, this_request
+from gatewall.engine.hosts import Authority, DomainTable
+from policies import policy_source
+
+_FIELDS = frozenset({"proxy", "url"})
+_MOST_DOMAINS = 200
+_MAX_URL = 2000
+VERDICTS = {
+    "ok": gettext_lazy("right"),
+    "wrong": gettext_lazy("wrong"),
+    "unknown": gettext_lazy("look at it"),
+    "not-applicable": gettext_lazy("not seen from here"),
+}
+
+
+class Doctor(OperatorPage):
+    """The form, who sent this very request, and what an examination found."""
+
+    template = "console/doctor.html"
+    title = gettext_lazy("Proxy doctor")
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show the form, and the sample of the proxy that the query names."""
+        kind, url = request.GET.get("proxy", ""), request.GET.get("url", "")
+        if set(request.GET) - _FIELDS or (kind and kind not in KINDS) or len(url) > _MAX_URL:
+            return self._page(request, HTTPStatus.BAD_REQUEST, error=_("There is no such proxy here."))
+        return self._page(request, kind=kind, url=url)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Examine the site. Nothing is written, so the page is the answer itself."""
+        kind, url = request.POST.get("proxy", ""), request.POST.get("url", "").strip()
+        values: dict[str, Any] = {"kind": kind if kind in KINDS else "", "url": url[:_MAX_URL]}
+        values["self_signed"] = request.POST.get("self_signed") == "on"
+        if kind and kind not in KINDS:
+            return self._page(request, HTTPStatus.BAD_REQUEST, error=_("There is no such proxy here."), **values)
+        try:
+            evidence = examine(url, kind=kind or None, way=Way(self_signed=values["self_signed"]))
+        except TargetRefused as refused:
+            return self._page(request, HTTPStatus.BAD_REQUEST, error=in_words(refused), **values)
+        except ExaminationRunning as refused:
+            return self._page(request, HTTPStatus.CONFLICT, error=in_words(refused), **values)
+        return self._page(request, found=_worded(report(evidence)), **values)
+
+    def _page(
+        self, request: HttpRequest, status: HTTPStatus = HTTPStatus.OK, *, kind: str = "", url: str = "", **values: Any
+    ) -> HttpResponse:
+        arrived = _this_request(request)
+        context = {
+            "arrived": arrived,
+            "is_line_red": arrived.is_ignored,
+            "kinds": KINDS,
+            "kind": kind,
+            "kind_name": KINDS.get(kind, ""),
+            "url": url or _likely_site(request, arrived),
+            "domains": [domain.name for domain in policy_source.domains()[:_MOST_DOMAINS]],
+            "samples": samples(kind, place_of(own_host())) if kind else [],
+            **values,
+        }
+        return self.shown(request, status, **context)
+
+
+def _this_request(request: HttpRequest) -> ThisRequest:
+    sent = request.META
+    return this_request(
+        sent.get("REMOTE_ADDR") or "",
+        sent.get("HTTP_X_FORWARDED_FOR"),
+        sent.get("HTTP_HOST") or "",
+        sent.get("HTTP_X_FORWARDED_HOST"),
+        settings.GATEWALL_TRUSTED_PROXIES,
+    )
+
+
+def _likely_site(request: HttpRequest, arrived: ThisRequest) -> str:
+    """Return the site that the page was asked under, if the doctor may go there; it is the operator who decides."""
+    proto = request.META.get("HTTP_X_FORWARDED_PROTO") if arrived.is_peer_trusted else None
+    scheme = proto if proto in {"http", "https"} else request.scheme or "http"
+    authority = Authority.parse(
+        arrived.forwarded_host if arrived.is_peer_trusted and arrived.forwarded_host else arrived.host
+    )
+    if authority is None or DomainTable(policy_source.domains()).match(authority.host) is None:
+        return ""
+    return f"{scheme}://{authority}/"
+
+
+def _worded(found: dict[str, Any]) -> dict[str, Any]:
+    """Return a report with its verdicts in words beside them, and how many checks came out how."""
+    for check in found["checks"]:
+        check["is_open"] = check["verdict"] in {"wrong", "unknown"}
+        for part in (check, *check["findings"]):
+            part["verdict_words"] = VERDICTS[part["verdict"]]
+    counts = {name: sum(check["verdict"] == name for check in found["checks"]) for name in VERDICTS}
+    return found | {
+        "verdict_words": VERDICTS[found["verdict"]],
+        "counts": [(name, VERDICTS[name], number) for name, number in counts.items() if number],
+    }

@@ -1,0 +1,163 @@
+"""Why the gate answered as it did, or would answer; and the exception that lets a refused request through."""
+
+import uuid
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from audit import selectors
+from audit.records import AccessRecord
+from gatewall.api.caller import caller_of
+from gatewall.console.explained import decision_shown, row_shown, steps_shown
+from gatewall.console.explained_words import ASSUMED, LIFETIMES, MISSING
+from gatewall.console.pages import OperatorPage
+from gatewall.console.said import in_words
+from gatewall.engine.model import Effect
+from gatewall.operations import exceptions, explain_view
+from gatewall.operations.explanation import explain
+from gatewall.operations.redecision import decide_again, trace
+from gatewall.refusals import Refusal
+
+_FIELDS = ("client_ip", "host", "method", "uri", "scheme")
+_MAX_LINES = 100
+
+
+class Explain(OperatorPage):
+    """Asks for a decision id, or for a made-up request, and explains the latter."""
+
+    template = "console/explain.html"
+    title = gettext_lazy("Explain")
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show both forms, or lead to the receipt of an id."""
+        text = request.GET.get("decision_id", "").strip()
+        if not text:
+            return self.shown(request, values={"method": "GET", "uri": "/", "scheme": "https"})
+        try:
+            decision_id = uuid.UUID(text)
+        except ValueError:
+            return self._wrong(request, _("A decision id has 32 hexadecimal digits, like those of a refusal's page."))
+        if selectors.answer(decision_id) is None:
+            words = _("No answer of this id is in the log. It may take some seconds, and old rows are deleted.")
+            return self._wrong(request, words, HTTPStatus.NOT_FOUND)
+        return redirect("console:explain-receipt", decision_id=decision_id)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Explain a made-up request. Nothing is recorded or counted."""
+        values = {name: request.POST.get(name, "") for name in (*_FIELDS, "headers", "kind", "name", "amr")}
+        form = explain_view.ExplainInput(data=_as_sent(values))
+        if not form.is_valid():
+            return self.shown(request, HTTPStatus.BAD_REQUEST, values=values, errors=_errors(form.errors))
+        answer = explain(form.made_up())
+        shown = {"decision": decision_shown(answer["decision"]), "steps": steps_shown(answer["trace"])}
+        subject = row_shown(answer["subject"])
+        return self.shown(request, values=values, answer=answer, subject=subject, **shown)
+
+    def _wrong(self, request: HttpRequest, words: str, status: HTTPStatus = HTTPStatus.BAD_REQUEST) -> HttpResponse:
+        text = request.GET.get("decision_id", "")[:100]
+        return self.shown(request, status, wrong=words, decision_id=text, values={"method": "GET", "uri": "/"})
+
+
+class Receipt(OperatorPage):
+    """One recorded answer, what it would be today, and what would let the request through."""
+
+    template = "console/receipt.html"
+    title = gettext_lazy("Explain a decision")
+
+    def get(self, request: HttpRequest, decision_id: uuid.UUID) -> HttpResponse:
+        """Show the answer and, with ``again=1``, that of today's policy."""
+        again = request.GET.get("again", "0")
+        record = _record(decision_id)
+        if again not in {"0", "1"} or set(request.GET) - {"again"}:
+            messages.error(request, _("The only parameter is again=1."))
+            return self._shown(request, record, again=False, status=HTTPStatus.BAD_REQUEST)
+        return self._shown(request, record, again=again == "1")
+
+    def post(self, request: HttpRequest, decision_id: uuid.UUID) -> HttpResponse:
+        """Write an exception that is offered, and lead to what is answered then."""
+        record = _record(decision_id)
+        try:
+            lifetime = exceptions.Lifetime(request.POST.get("lifetime", exceptions.Lifetime.HOUR))
+        except ValueError:
+            messages.error(request, _("An exception lasts an hour, a day or 30 days."))
+            return self._shown(request, record, again=True, status=HTTPStatus.BAD_REQUEST)
+        try:
+            key, caller = request.POST.get("offer", ""), caller_of(request)
+            today = decide_again(record)
+            exceptions.apply(record, today, key, lifetime, actor=str(request.user), caller=caller)
+        except (Refusal, ValidationError) as error:
+            words = error.messages if isinstance(error, ValidationError) else [str(error)]
+            messages.error(request, " ".join(map(in_words, words)))
+            return self._shown(request, record, again=True, status=HTTPStatus.CONFLICT)
+        messages.success(request, _("The exception is written. Below is what the gate answers now."))
+        return redirect(reverse("console:explain-receipt", args=[decision_id]) + "?again=1")
+
+    def _shown(
+        self, request: HttpRequest, record: AccessRecord, *, again: bool, status: HTTPStatus = HTTPStatus.OK
+    ) -> HttpResponse:
+        today = decide_again(record)
+        then = {"status": record.status, "outcome": record.outcome, "reason": record.reason}
+        return self.shown(
+            request,
+            status,
+            record=record,
+            subject=row_shown(record.subject),
+            decision=decision_shown({**then, "decided_by": record.decided_by}),
+            steps=steps_shown(trace(record)),
+            again=_again(today) if again else None,
+            passes_today=bool(today["decision"]) and today["decision"]["outcome"] == Effect.ALLOW,
+            offers=exceptions.offers(record, today),
+            lifetimes=LIFETIMES.items(),
+            revision=today["policy_revision"],
+        )
+
+
+def _again(today: dict[str, Any]) -> dict[str, Any]:
+    missing = today["undecidable"]
+    return {
+        "decision": decision_shown(today["decision"]),
+        "same": today["same"],
+        "missing": MISSING[missing] if missing else None,
+        "assumed": [ASSUMED[each] for each in today["assumed"]],
+        "steps": steps_shown(today["trace"]),
+    }
+
+
+def _record(decision_id: uuid.UUID) -> AccessRecord:
+    row = selectors.answer(decision_id)
+    if row is None:
+        raise Http404
+    return selectors.record_of(row)
+
+
+def _as_sent(values: dict[str, str]) -> dict[str, Any]:
+    """Return what the API would be sent."""
+    sent: dict[str, Any] = {name: values[name].strip() for name in _FIELDS if values[name].strip()}
+    headers: dict[str, list[str]] = {}
+    for line in values["headers"].splitlines()[: _MAX_LINES + 1]:
+        if line.strip():
+            name, _colon, value = line.partition(":")
+            headers.setdefault(name.strip(), []).append(value.strip())
+    if headers:
+        sent["headers"] = headers
+    if values["kind"]:
+        sent["credential"] = {"kind": values["kind"], "name": values["name"]}
+        if values["kind"] == "user" and values["amr"] == "otp":
+            sent["credential"]["amr"] = ["pwd", "otp"]
+    return sent
+
+
+def _errors(errors: Any, name: str = "") -> list[tuple[str, str]]:
+    """Return the field and the words of each error."""
+    if isinstance(errors, dict):
+        return [found for key, inner in errors.items() for found in _errors(inner, name or str(key))]
+    if isinstance(errors, list):
+        return [found for inner in errors for found in _errors(inner, name)]
+    return [(name, in_words(errors))]

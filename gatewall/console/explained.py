@@ -1,0 +1,125 @@
+"""A decision as a page shows it: each step with a sign and words, and the rows behind it with their admin pages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+
+from gatewall.console.explained_words import FORMS, MISSING, OUTCOMES, REASONS, RESOURCES, STEPS
+
+_PAGES = {
+    "ip-black-list": "policies_blocklistentry",
+    "ip-white-list": "policies_allowlistentry",
+    "authorized-domains": "policies_authorizeddomain",
+    "geo-block-rules": "policies_geoblockrule",
+    "waf-rules": "policies_wafrule",
+    "list-subscriptions": "policies_listsubscription",
+    "user": "accounts_user",
+    "users": "accounts_user",
+    "git-token": "licensing_gittoken",
+    "users/git-tokens": "licensing_gittoken",
+    "license": "licensing_license",
+    "licenses": "licensing_license",
+    "webhooks": "webhooks_webhook",
+    "system/settings": "gatewall_systemsettings",
+}
+_SIGNS = {
+    "allow": "✓",
+    "challenge": "✗",
+    "deny": "✗",
+    "error": "✗",
+    "not-matched": "–",  # noqa: RUF001 - a dash, as a sign
+    "undecidable": "?",
+}
+_KINDS = {"user": "users", "git-token": "users/git-tokens", "license": "licenses"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the policy: what it is, its id, and its page in the admin site, if it has one."""
+
+    kind: str | Promise
+    id: int
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStep:
+    """A step: ``state`` is its class, ``sign`` stands beside the words and adds nothing to them."""
+
+    name: str | Promise
+    state: str
+    sign: str
+    words: str
+    decided: bool
+    row: Row | None
+    rules: Sequence[Mapping[str, Any]]
+
+
+def row_shown(row: Mapping[str, Any] | None) -> Row | None:
+    """Return a row that is named by kind and id."""
+    if row is None or row.get("id") is None:
+        return None
+    kind = str(row["kind"])
+    page = _PAGES.get(kind)
+    url = reverse(f"admin:{page}_change", args=[row["id"]]) if page else None
+    return Row(RESOURCES.get(_KINDS.get(kind, kind), kind), row["id"], url)
+
+
+def decision_shown(decision: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return an answer in words."""
+    if decision is None:
+        return None
+    return {
+        "state": decision["outcome"],
+        "sign": _sign(decision["outcome"]),
+        "outcome": OUTCOMES.get(decision["outcome"], decision["outcome"]),
+        "status": decision["status"],
+        "code": decision["reason"],
+        "reason": REASONS.get(decision["reason"], decision["reason"]),
+        "row": row_shown(decision["decided_by"]),
+        "retry_after": decision.get("retry_after"),
+    }
+
+
+def steps_shown(trace: Sequence[Mapping[str, Any]]) -> list[ShownStep]:
+    """Return the steps of a trace, those of the API's answers of every kind."""
+    return [_step(step) for step in trace]
+
+
+def _step(step: Mapping[str, Any]) -> ShownStep:
+    state, words = _state_of(step)
+    return ShownStep(
+        STEPS.get(step["step"], step["step"]),
+        state,
+        _sign(state),
+        words,
+        step["decided"],
+        row_shown(step["decided_by"]),
+        [_rule(rule) for rule in step["rules"]],
+    )
+
+
+def _state_of(step: Mapping[str, Any]) -> tuple[str, str]:
+    if step["reached"] and step.get("undecidable"):
+        return "undecidable", _("cannot be known: %(why)s") % {"why": MISSING[step["undecidable"]]}
+    outcome = step["outcome"]
+    applies = outcome in OUTCOMES
+    if not step["reached"]:
+        words = _("not reached; it would have been: %(outcome)s") % {"outcome": OUTCOMES[outcome]} if applies else ""
+        return "not-reached", words or _("not reached")
+    if applies:
+        return outcome, _("matched: %(outcome)s") % {"outcome": OUTCOMES[outcome]}
+    return "not-matched", _("not matched")
+
+
+def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
+    places = [{**place, "form": FORMS.get(place["form"], place["form"])} for place in rule["places"]]
+    return {**rule, "places": places, "row": row_shown({"kind": "waf-rules", "id": rule["id"]})}
+
+
+def _sign(state: str) -> str:
+    return _SIGNS.get(state, "·")

@@ -1,0 +1,205 @@
+"""The history of the policy: who changed what when, and the way back."""
+
+import json
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.core.paginator import Page, Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from gatewall import revisions
+from gatewall.api.caller import caller_of
+from gatewall.changes import Resource
+from gatewall.console.explained import row_shown
+from gatewall.console.explained_words import ACTIONS, RESOURCES
+from gatewall.console.pages import OperatorPage
+from gatewall.console.said import in_words
+from gatewall.models import PendingConfirmation, PolicyRevision
+from gatewall.refusals import Refusal
+from policies import confirmation
+from policies.restore import Preview, preview, restore
+
+_PAGE_SIZE = 25
+_MAX_PAGE = 1_000_000
+_CHANGES_IN_LIST = 3
+_CHANGES_ON_PAGE = 200
+_MAX_VALUE = 500
+_MAX_NUMBER = 2**63 - 1
+_PARAMETERS = frozenset({"page", "actor", "resource"})
+
+
+class History(OperatorPage):
+    """The revisions, the newest first."""
+
+    template = "console/history.html"
+    title = gettext_lazy("Policy history")
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show a page of revisions, of one actor or one kind of object if asked for."""
+        actor, resource = request.GET.get("actor", ""), request.GET.get("resource", "")
+        page = request.GET.get("page", "1")
+        known = {"": _("everything")} | {each.value: RESOURCES[each] for each in Resource}
+        asked = {"actor": actor[:64], "resource": resource if resource in known else ""}
+        is_number = page.isascii() and page.isdigit() and 0 < len(page) < 8 and 0 < int(page) <= _MAX_PAGE
+        if set(request.GET) - _PARAMETERS or resource not in known or len(actor) > 64 or "\0" in actor or not is_number:
+            messages.error(request, _("The address of this page has a filter or page that is none."))
+            return self.shown(request, HTTPStatus.BAD_REQUEST, asked=asked, resources=known.items())
+        rows = PolicyRevision.objects.order_by("-number")
+        if actor:
+            rows = rows.filter(actor=actor)
+        if resource:
+            rows = rows.filter(resources__contains=f" {resource} ")
+        found = Paginator(rows, _PAGE_SIZE).get_page(int(page))
+        return self.shown(request, page=found, shown=_listed(found), asked=asked, resources=known.items())
+
+
+class Revision(OperatorPage):
+    """One revision, all that it changed, and the way back to it."""
+
+    template = "console/revision.html"
+    title = gettext_lazy("Policy revision")
+
+    def get(self, request: HttpRequest, number: int) -> HttpResponse:
+        """Show the revision."""
+        return self._shown(request, _revision(number))
+
+    def post(self, request: HttpRequest, number: int) -> HttpResponse:
+        """Show what a restore would change or, with the revision that this was shown for, restore."""
+        row, caller = _revision(number), caller_of(request)
+        head = request.POST.get("head", "")
+        try:
+            if not head:
+                return self._shown(request, row, would=preview(row.number, caller=caller))
+            force = request.POST.get("force") == "on"
+            made = _restored(row.number, head, actor=str(request.user), caller=caller, force=force)
+            if made is None:
+                messages.error(request, _("Somebody changed the policy meanwhile. Look at the difference again."))
+                would = preview(row.number, caller=caller)
+                return self._shown(request, row, HTTPStatus.CONFLICT, would=would)
+        except (Refusal, ValidationError) as error:
+            words = error.messages if isinstance(error, ValidationError) else [str(error)]
+            messages.error(request, " ".join(map(in_words, words)))
+            return self._shown(request, row, HTTPStatus.CONFLICT)
+        messages.success(request, _("The policy is again what it was after revision %(number)s.") % {"number": number})
+        return redirect("console:history-revision", number=made.number)
+
+    def _shown(
+        self,
+        request: HttpRequest,
+        row: PolicyRevision,
+        status: HTTPStatus = HTTPStatus.OK,
+        would: Preview | None = None,
+    ) -> HttpResponse:
+        changes = row.changes or []
+        return self.shown(
+            request,
+            status,
+            revision=row,
+            changes=[_change(change) for change in changes[:_CHANGES_ON_PAGE]],
+            left_out=max(0, len(changes) - _CHANGES_ON_PAGE),
+            counts=_counts(row.counts),
+            head=revisions.current().revision,
+            confirmation=PendingConfirmation.objects.filter(pk=row.number).first(),
+            would=would,
+            would_change=[_change(change) for change in ((would.changes if would else None) or [])[:_CHANGES_ON_PAGE]],
+            would_count=_counts(would.counts) if would else [],
+        )
+
+
+class Confirmation(OperatorPage):
+    """Keeps or takes back a forced change that refuses its own maker."""
+
+    title = gettext_lazy("Confirm a change")
+    http_method_names = ["post"]
+
+    def post(self, request: HttpRequest, number: int) -> HttpResponse:
+        """Do what the button says, and lead to the revision."""
+        row, word = _revision(number), request.POST.get("word", "")
+        try:
+            if word == "keep":
+                confirmation.confirm(row.number, actor=str(request.user))
+                messages.success(request, _("The change stays."))
+            elif word == "revert":
+                confirmation.revert(row.number, actor=str(request.user))
+                messages.success(request, _("The change is taken back."))
+            else:
+                messages.error(request, _("Keep it, or revert it."))
+        except Refusal as refusal:
+            messages.error(request, in_words(refusal))
+        return redirect("console:history-revision", number=number)
+
+
+@revisions.one_at_a_time
+def _restored(number: int, head: str, **how: Any) -> PolicyRevision | None:
+    """Restore what was shown at this head; None if the policy has moved on. Nobody can move it in between."""
+    if head != str(revisions.current().revision):
+        return None
+    return restore(number, **how)
+
+
+def _revision(number: int) -> PolicyRevision:
+    row = PolicyRevision.objects.filter(pk=number).first() if number <= _MAX_NUMBER else None
+    if row is None:
+        raise Http404
+    return row
+
+
+def _listed(page: Page[PolicyRevision]) -> list[dict[str, Any]]:
+    return [
+        {
+            "row": row,
+            "counts": _counts(row.counts),
+            "changes": [_change(change) for change in (row.changes or [])[:_CHANGES_IN_LIST]],
+            "left_out": max(0, len(row.changes or []) - _CHANGES_IN_LIST),
+        }
+        for row in page
+    ]
+
+
+def _counts(counts: Iterable[Mapping[str, Any]] | None) -> list[dict[str, Any]]:
+    return [
+        {
+            "number": count["count"],
+            "resource": RESOURCES.get(count["resource"], count["resource"]),
+            "action": ACTIONS.get(count["action"], count["action"]),
+            "source": count.get("source", ""),
+        }
+        for count in counts or ()
+    ]
+
+
+def _change(change: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a change with the values of each field before and after."""
+    before, after, action = change["before"], change["after"], change["action"]
+    names = list(dict.fromkeys([*before, *after]))
+    is_there = action != "deleted" and change["resource"] in RESOURCES
+    return {
+        "action": ACTIONS.get(action, action),
+        "state": action,
+        "resource": RESOURCES.get(change["resource"], change["resource"]),
+        "name": change["name"],
+        "row": row_shown({"kind": change["resource"], "id": change["id"]}) if is_there else None,
+        "values": [
+            {"name": name, "before": _value(before, name), "after": _value(after, name)}
+            for name in names
+            if _says_something(before.get(name)) or _says_something(after.get(name))
+        ],
+    }
+
+
+def _says_something(value: Any) -> bool:
+    return value not in (None, "", [])
+
+
+def _value(fields: Mapping[str, Any], name: str) -> str | None:
+    if name not in fields or fields[name] is None:
+        return None
+    value = fields[name]
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}…"

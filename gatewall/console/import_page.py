@@ -1,0 +1,145 @@
+"""Imports a block list: first what it would do, then exactly that."""
+
+import hashlib
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from gatewall import revisions
+from gatewall.api.caller import caller_of
+from gatewall.console.pages import OperatorPage
+from gatewall.console.said import in_words
+from gatewall.refusals import Refusal
+from policies.block_lists import Format, ListRefused
+from policies.importing import Imported, Importer, ImportRules
+from policies.list_preview import MAX_BYTES, ListPreview, Proposal, import_as_shown, preview
+from policies.validators import validate_list_name
+
+_SALT = "gatewall.console.import"
+_SHOWN_FOR = timedelta(hours=1)
+_TOO_LONG = gettext_lazy("A list in this form has at most 512 KiB; import a longer one by manage.py import_list.")
+
+
+class ListForm(forms.Form):
+    """A list, pasted or from a file."""
+
+    name = forms.CharField(max_length=50, validators=[validate_list_name])
+    kind = forms.ChoiceField(choices=[(each.value, each.value) for each in Format], required=False)
+    days = forms.IntegerField(min_value=1, max_value=36_500, required=False)
+    force = forms.BooleanField(required=False)
+    text = forms.CharField(required=False, strip=False)
+    file = forms.FileField(required=False)
+
+    def clean(self) -> dict[str, Any] | None:
+        """Put the file in the place of the text, in one spelling of line ends: a browser writes them anew."""
+        cleaned = super().clean() or {}
+        sent, text = cleaned.get("file"), cleaned.get("text") or ""
+        if sent is not None:
+            if text.strip():
+                raise forms.ValidationError(_("Paste a list or choose a file, not both."))
+            text = sent.read(MAX_BYTES + 1).decode("utf-8", "replace")
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if len(text.encode()) > MAX_BYTES:
+            raise forms.ValidationError(str(_TOO_LONG))
+        if not text.strip():
+            raise forms.ValidationError(_("Paste a list, or choose a file."))
+        cleaned["text"] = text
+        return cleaned
+
+
+class ImportList(OperatorPage):
+    """A form, what the list in it would do, and the import."""
+
+    template = "console/import.html"
+    title = gettext_lazy("Import a list")
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show the empty form."""
+        return self._form(request, ListForm())
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Show what a list would do or, with what was shown, import it."""
+        form = ListForm(request.POST, request.FILES)
+        if not form.is_valid():
+            return self._form(request, form, HTTPStatus.BAD_REQUEST)
+        if "shown" in request.POST:
+            return self._import(request, form)
+        return self._preview(request, form, _proposal(form, timezone.now().replace(microsecond=0)))
+
+    def _preview(
+        self, request: HttpRequest, form: ListForm, proposal: Proposal, status: HTTPStatus = HTTPStatus.OK
+    ) -> HttpResponse:
+        try:
+            found = preview(proposal, caller=caller_of(request))
+        except ListRefused as refused:
+            form.add_error(None, in_words(refused))
+            return self._form(request, form, HTTPStatus.BAD_REQUEST)
+        dropped = sorted(found.imported.dropped.items())
+        shown = _signed(proposal, found)
+        return self._form(request, form, status, found=found, dropped=dropped, text=proposal.text, shown=shown)
+
+    def _import(self, request: HttpRequest, form: ListForm) -> HttpResponse:
+        try:
+            signed = signing.loads(request.POST["shown"], salt=_SALT, max_age=_SHOWN_FOR)
+            proposal = _proposal(form, datetime.fromtimestamp(signed["at"], UTC))
+            if signed["list"] != _digest(proposal):
+                raise signing.BadSignature  # noqa: TRY301 - what was shown was another list
+        except signing.BadSignature:
+            messages.error(request, _("This is not what was shown, or it was shown too long ago. Look at it again."))
+            return self._preview(
+                request, form, _proposal(form, timezone.now().replace(microsecond=0)), HTTPStatus.CONFLICT
+            )
+        by = Importer(str(request.user), caller_of(request))
+        try:
+            imported = import_as_shown(proposal, _imported(signed["does"]), by=by)
+        except (Refusal, ListRefused) as refusal:
+            messages.error(request, in_words(refusal))
+            return self._preview(request, form, proposal, HTTPStatus.CONFLICT)
+        if not imported.changes:
+            messages.info(request, _("The list is the same: nothing was changed."))
+            return redirect("console:import")
+        messages.success(request, _("The list is imported."))
+        return redirect("console:history-revision", number=revisions.current().revision)
+
+    def _form(
+        self, request: HttpRequest, form: ListForm, status: HTTPStatus = HTTPStatus.OK, **context: Any
+    ) -> HttpResponse:
+        return self.shown(request, status, form=form, formats=[each.value for each in Format], **context)
+
+
+def _proposal(form: ListForm, at: datetime) -> Proposal:
+    values = form.cleaned_data
+    rules = ImportRules(
+        at=at,
+        trusted=settings.GATEWALL_TRUSTED_PROXIES,
+        expires_at=at + timedelta(days=values["days"]) if values["days"] else None,
+        force=values["force"],
+    )
+    return Proposal(values["text"], values["name"], rules, Format(values["kind"] or Format.AUTO))
+
+
+def _signed(proposal: Proposal, found: ListPreview) -> str:
+    at = proposal.rules.at.timestamp()
+    return signing.dumps({"at": at, "list": _digest(proposal), "does": asdict(found.imported)}, salt=_SALT)
+
+
+def _digest(proposal: Proposal) -> str:
+    rules = proposal.rules
+    parts = (proposal.name, proposal.kind, str(rules.expires_at), str(rules.force), proposal.text)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _imported(values: dict[str, Any]) -> Imported:
+    lists = {name: tuple(values[name]) for name in ("examples", "bad_lines")}
+    return Imported(**(values | lists))

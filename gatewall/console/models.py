@@ -1,0 +1,26 @@
+"""What operators keep for themselves: views of the log."""
+
+from django.conf import settings
+from django.db import models
+
+
+class SavedView(models.Model):
+    """A query of the log explorer under a name, for its owner or for every admin.
+
+    The database does not hold ``owner``: the release before this table exists deletes users without asking it.
+    """
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, db_constraint=False, related_name="saved_views"
+    )
+    name = models.CharField(max_length=80)
+    query = models.CharField(max_length=4000, blank=True)
+    shared = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name", "id"]
+        constraints = [models.UniqueConstraint(fields=["owner", "name"], name="saved_view_has_its_own_name")]
+
+    def __str__(self) -> str:
+        return self.name

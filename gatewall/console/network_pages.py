@@ -1,0 +1,199 @@
+"""Banning and allowing a client from a row of the log, through the services of the lists."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from gatewall.api.caller import caller_of
+from gatewall.api.service_admin import actor
+from gatewall.console import links
+from gatewall.console.asked import pairs_of
+from gatewall.console.log_rows import MAX_BACK
+from gatewall.console.pages import OperatorPage
+from gatewall.console.said import in_words
+from gatewall.engine.hosts import DomainTable, Host
+from gatewall.refusals import Refusal
+from policies import policy_source, selectors, services
+from policies.models import AuthorizedDomain
+from policies.validators import canonical_network
+
+_LASTS: Mapping[str, timedelta | None] = {
+    "1h": timedelta(hours=1),
+    "1d": timedelta(days=1),
+    "30d": timedelta(days=30),
+    "ever": None,
+}
+_WORDS = {
+    "1h": gettext_lazy("for an hour"),
+    "1d": gettext_lazy("for a day"),
+    "30d": gettext_lazy("for 30 days"),
+    "ever": gettext_lazy("for ever"),
+}
+_PREFILLED = frozenset({"network", "decision_id", "host", "back"})
+
+
+class NetworkForm(forms.Form):
+    """A network, for how long, and why."""
+
+    network = forms.CharField(max_length=64, label=gettext_lazy("Address or network"))
+    lasts = forms.ChoiceField(choices=list(_WORDS.items()), label=gettext_lazy("How long"), widget=forms.RadioSelect)
+    remark = forms.CharField(max_length=500, required=False, label=gettext_lazy("Remark"))
+    host = forms.CharField(max_length=255, required=False, widget=forms.HiddenInput)
+    back = forms.CharField(max_length=MAX_BACK, required=False, widget=forms.HiddenInput)
+
+    def clean_network(self) -> str:
+        """Return the one spelling of the network."""
+        return canonical_network(self.cleaned_data["network"])
+
+    @property
+    def expires_at(self) -> Any:
+        """When it ends, None for never."""
+        lasts = _LASTS[self.cleaned_data["lasts"]]
+        return timezone.now() + lasts if lasts else None
+
+
+class BanForm(NetworkForm):
+    """What a ban needs; ``force`` is offered once something speaks against it."""
+
+    force = forms.BooleanField(required=False, label=gettext_lazy("Do it all the same"))
+
+
+class AllowForm(NetworkForm):
+    """What an exception needs: as narrow as it can be, unless its author says otherwise."""
+
+    everywhere = forms.BooleanField(required=False, label=gettext_lazy("On every host, not on this domain alone"))
+    inspect = forms.BooleanField(required=False, initial=True, label=gettext_lazy("WAF rules still apply"))
+
+
+class _NetworkPage(OperatorPage):
+    """A form about one network: filled in from the address, sent through a service, and back."""
+
+    template = "console/network.html"
+    form_class: type[NetworkForm]
+    usual: str
+    verb: str | Promise
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show the form, filled in from the address."""
+        given = {name: request.GET.get(name, "") for name in _PREFILLED}
+        decision = given.pop("decision_id")
+        remark = _("after decision %(id)s") % {"id": decision[:36]} if decision else ""
+        form = self.form_class(initial={**given, "lasts": self.usual, "remark": remark})
+        if set(request.GET) - _PREFILLED or len(request.GET.urlencode()) > 2 * MAX_BACK:
+            form = self.form_class({**given, "lasts": self.usual})
+            form.add_error(None, _("This address has parameters that the page does not know."))
+        elif given["network"] and not _is_network(given["network"]):
+            form = self.form_class({**given, "lasts": self.usual})
+        return self._form(request, form)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Call the service; what it refuses is said in the form."""
+        form = self.form_class(request.POST)
+        if not form.is_valid():
+            return self._form(request, form)
+        try:
+            done = self.write(request, form)
+        except Refusal as refusal:
+            form.add_error(None, in_words(refusal))
+            return self._form(request, form, HTTPStatus.CONFLICT)
+        except ValidationError as error:
+            form.add_error(None, [in_words(each) for each in error.messages])  # type: ignore[arg-type] - a list of texts is fine
+            return self._form(request, form)
+        messages.success(request, done)
+        return HttpResponseRedirect(_way_back(form.cleaned_data["back"]))
+
+    def write(self, request: HttpRequest, form: Any) -> str:
+        """Write the entry and return what was done, in words. Raises Refusal, ValidationError."""
+        raise NotImplementedError
+
+    def _form(self, request: HttpRequest, form: NetworkForm, status: HTTPStatus = HTTPStatus.OK) -> HttpResponse:
+        if form.errors and status is HTTPStatus.OK:
+            status = HTTPStatus.BAD_REQUEST
+        network = str(form["network"].value() or "")
+        host = str(form["host"].value() or "")
+        blast = links.blast_radius(network) if _is_network(network) else ""
+        context = {"form": form, "verb": self.verb, "blast": blast, "domain": _domain_of(host), "host": host}
+        return self.shown(request, status, **context, may_force=status is HTTPStatus.CONFLICT)
+
+
+class Ban(_NetworkPage):
+    """An entry of the blocklist."""
+
+    title = gettext_lazy("Ban a client")
+    verb = gettext_lazy("Ban")
+    form_class = BanForm
+    usual = "1d"
+
+    def write(self, request: HttpRequest, form: BanForm) -> str:
+        values = form.cleaned_data
+        services.block_network(
+            actor=actor(request),
+            caller=caller_of(request),
+            network=values["network"],
+            remark=values["remark"],
+            expires_at=form.expires_at,
+            force=values["force"],
+        )
+        return _("%(network)s is banned %(lasts)s.") % _said(values)
+
+
+class Allow(_NetworkPage):
+    """An entry of the allowlist, for the domain of the row unless said otherwise."""
+
+    title = gettext_lazy("Allow a client")
+    verb = gettext_lazy("Allow")
+    form_class = AllowForm
+    usual = "1h"
+
+    def write(self, request: HttpRequest, form: AllowForm) -> str:
+        values = form.cleaned_data
+        domain = None if values["everywhere"] else _domain_of(values["host"])
+        if domain is None and not values["everywhere"]:
+            raise ValidationError(_("There is no domain to keep it to. Say that it is for every host."))
+        services.allow_network(
+            actor=actor(request),
+            network=values["network"],
+            domain=domain,
+            inspect=values["inspect"],
+            remark=values["remark"],
+            expires_at=form.expires_at,
+        )
+        return _("%(network)s is allowed %(lasts)s.") % _said(values)
+
+
+def _said(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {"network": values["network"], "lasts": _WORDS[values["lasts"]]}
+
+
+def _domain_of(host: str) -> AuthorizedDomain | None:
+    """Return the registered domain that a host belongs to."""
+    match = DomainTable(policy_source.domains()).match(Host.parse(host)) if host else None
+    return selectors.registered_domain(match.name) if match else None
+
+
+def _is_network(text: str) -> bool:
+    try:
+        canonical_network(text)
+    except ValidationError:
+        return False
+    return True
+
+
+def _way_back(query: str) -> str:
+    try:
+        pairs = pairs_of(query)
+    except ValueError:
+        pairs = []
+    return f"{reverse('console:log')}?{urlencode(pairs)}" if pairs else reverse("console:log")

@@ -1,0 +1,37 @@
+"""The operator pages, under ``/admin/`` beside the pages of the rows."""
+
+from django.urls import URLPattern, path
+
+from gatewall.console import (
+    backtests,
+    blast_radius,
+    dashboard_page,
+    doctor_page,
+    explain_pages,
+    history_pages,
+    import_page,
+    log_page,
+    network_pages,
+    view_pages,
+)
+
+app_name = "console"
+urlpatterns: list[URLPattern] = [
+    path("dashboard/", dashboard_page.Dashboard.as_view(), name="dashboard"),
+    path("log/", log_page.Log.as_view(), name="log"),
+    path("log/find/", log_page.Find.as_view(), name="find"),
+    path("log/views/", view_pages.KeepView.as_view(), name="keep-view"),
+    path("log/views/<int:view_id>/", view_pages.ChangeView.as_view(), name="change-view"),
+    path("log/ban/", network_pages.Ban.as_view(), name="ban"),
+    path("log/allow/", network_pages.Allow.as_view(), name="allow"),
+    path("explain/", explain_pages.Explain.as_view(), name="explain"),
+    path("explain/<uuid:decision_id>/", explain_pages.Receipt.as_view(), name="explain-receipt"),
+    path("backtest/", backtests.BacktestsPage.as_view(), name="backtests"),
+    path("backtest/<int:pk>/", backtests.BacktestPage.as_view(), name="backtest"),
+    path("blast-radius/", blast_radius.BlastRadiusPage.as_view(), name="blast-radius"),
+    path("history/", history_pages.History.as_view(), name="history"),
+    path("history/<int:number>/", history_pages.Revision.as_view(), name="history-revision"),
+    path("history/<int:number>/confirm/", history_pages.Confirmation.as_view(), name="confirmation"),
+    path("import/", import_page.ImportList.as_view(), name="import"),
+    path("doctor/", doctor_page.Doctor.as_view(), name="doctor"),
+]

@@ -1,0 +1,74 @@
+"""Keeping, renaming, sharing and deleting views of the log."""
+
+from http import HTTPStatus
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from gatewall.console import saved_views
+from gatewall.console.asked import MOMENTS, asked
+from gatewall.console.models import SavedView
+from gatewall.console.pages import OperatorPage
+
+
+class KeepView(OperatorPage):
+    """The form under the log."""
+
+    template = "console/saved_view.html"
+    title = gettext_lazy("Keep this view")
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show the form alone."""
+        return self.shown(request, query=asked(request.GET.get("query", "")).query)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Keep the view and lead back to it."""
+        found = asked(request.POST.get("query", ""))
+        query = found.query if request.POST.get("moments") == "on" else found.changed(*MOMENTS, "count", "refresh")
+        name, shared = request.POST.get("name", ""), request.POST.get("shared") == "on"
+        try:
+            view = saved_views.save_view(request.user, name=name, query=query, shared=shared)  # type: ignore[arg-type] - the door lets users in alone
+        except ValidationError as error:
+            context = {"errors": error.messages, "query": found.query, "name": name, "shared": shared}
+            return self.shown(request, HTTPStatus.BAD_REQUEST, **context)
+        messages.success(request, _("The view %(name)s is kept.") % {"name": view.name})
+        return HttpResponseRedirect(f"{reverse('console:log')}?{view.query}")
+
+
+class ChangeView(OperatorPage):
+    """The page of one own view."""
+
+    template = "console/saved_view.html"
+    title = gettext_lazy("Change this view")
+
+    def get(self, request: HttpRequest, view_id: int) -> HttpResponse:
+        """Show the name and whether it is shared."""
+        view = _own(request, view_id)
+        return self.shown(request, view=view, name=view.name, shared=view.shared)
+
+    def post(self, request: HttpRequest, view_id: int) -> HttpResponse:
+        """Rename, share or delete the view, and lead back to the log."""
+        view = _own(request, view_id)
+        if request.POST.get("delete") == "yes":
+            saved_views.delete_view(view)
+            messages.success(request, _("The view %(name)s is deleted.") % {"name": view.name})
+            return HttpResponseRedirect(reverse("console:log"))
+        name, shared = request.POST.get("name", ""), request.POST.get("shared") == "on"
+        try:
+            saved_views.change_view(view, name=name, shared=shared)
+        except ValidationError as error:
+            context = {"errors": error.messages, "view": view, "name": name, "shared": shared}
+            return self.shown(request, HTTPStatus.BAD_REQUEST, **context)
+        messages.success(request, _("The view %(name)s is changed.") % {"name": view.name})
+        return HttpResponseRedirect(f"{reverse('console:log')}?{view.query}")
+
+
+def _own(request: HttpRequest, view_id: int) -> SavedView:
+    view = saved_views.own_view(request.user, view_id)  # type: ignore[arg-type] - the door lets users in alone
+    if view is None:
+        raise Http404
+    return view

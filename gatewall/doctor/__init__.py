@@ -1,0 +1,1 @@
+"""The proxy doctor: asks a site through its proxy, and says what the gate was told of it."""

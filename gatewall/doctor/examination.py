@@ -1,0 +1,117 @@
+"""One examination: the probes go out, the records come in, and what both say is evidence."""
+
+import fcntl
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+from django.conf import settings
+from django.utils import timezone
+
+from gatewall.doctor import probes, records, sending
+from gatewall.doctor.evidence import Arrival, Evidence, Reply, Seen
+from gatewall.doctor.probes import Probe
+from gatewall.doctor.sending import Way
+from gatewall.doctor.target import Target, require_ours
+from gatewall.engine.hosts import DomainTable
+from gatewall.refusals import Conflict
+from gatewall.snapshot.places import run_folder
+from policies import policy_source
+
+AT_ONCE = 4
+TOTAL_SECONDS = 30.0
+RECORD_SECONDS = 6.0
+"""How long a record may take: within 1 s it is readable where all is well."""
+_LOOK_AGAIN_SECONDS = 0.2
+_TIME_IS_OVER = "not sent: the examination took too long"
+
+Send = Callable[[Probe], Reply]
+Find = Callable[[Mapping[str, str]], Mapping[str, Arrival]]
+
+
+class ExaminationRunning(Conflict):
+    """Another examination is under way on this host."""
+
+    code = "doctor-busy"
+
+
+def examine(text: str, *, kind: str | None = None, way: Way | None = None) -> Evidence:
+    """Examine the site at this URL; takes up to 45 s. Raises TargetRefused, ExaminationRunning."""
+    target = Target.parse(text)
+    require_ours(target, DomainTable(policy_source.domains()), settings.GATEWALL_PUBLIC_URL)
+    run, since = secrets.token_hex(16), timezone.now()
+    with _alone(run_folder(settings.GATEWALL_HOME)):
+        seen = _seen(
+            target,
+            run,
+            lambda probe: sending.send(target, probe, way or Way()),
+            lambda answered: records.arrivals(run, since, answered),
+        )
+    return Evidence(
+        target,
+        seen,
+        settings.ROOT_PATH,
+        kind,
+        settings.GATEWALL_TRUSTED_PROXIES.networks,
+        records.untrusted_peers(timezone.now()),
+    )
+
+
+def _seen(target: Target, run: str, send: Send, find: Find) -> dict[str, Seen]:
+    """Send the first probe and, if the gate has seen it, the others; return what came of each."""
+    numbers = (f"{run}{number:02d}" for number in count())
+    ends = time.monotonic() + TOTAL_SECONDS
+    plain = probes.first(target, next(numbers))
+    begun = _with_records([Seen(plain, send(plain))], find)
+    arrival = begun[plain.name].arrival
+    if arrival is None:
+        return begun
+    is_let_in = arrival.status == 200
+    rest = list(probes.others(target, plain, lambda: next(numbers), root_path=settings.ROOT_PATH, is_let_in=is_let_in))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        replies = list(pool.map(lambda probe: send(probe) if time.monotonic() < ends else _LATE, rest))
+    return begun | _with_records([Seen(probe, reply) for probe, reply in zip(rest, replies, strict=True)], find)
+
+
+_LATE = Reply(failure=_TIME_IS_OVER)
+
+
+def _with_records(all_seen: list[Seen], find: Find) -> dict[str, Seen]:
+    """Return what was seen with the records that came in time, by the names of the probes."""
+    answered = {number: seen.probe.nonce for seen in all_seen if (number := seen.reply.decision_id)}
+    ends = time.monotonic() + RECORD_SECONDS
+    while True:
+        found = find(answered)
+        if all(seen.probe.nonce in found or not _leaves_a_record(seen) for seen in all_seen):
+            break
+        if time.monotonic() > ends:
+            break
+        time.sleep(_LOOK_AGAIN_SECONDS)
+    return {seen.probe.name: replace(seen, arrival=found.get(seen.probe.nonce)) for seen in all_seen}
+
+
+def _leaves_a_record(seen: Seen) -> bool:
+    """True if a record of this probe is worth waiting for; what is hidden and what a proxy did not read has none."""
+    status = seen.reply.status
+    return status is not None and status != 400 and not (seen.probe.name in probes.HIDDEN and status in {403, 404})
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold the lock of this host: an examination takes a thread and a few connections. Raises ExaminationRunning."""
+    descriptor = os.open(folder / "doctor.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise ExaminationRunning("another examination is under way; try again in a minute") from None
+    try:
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,30 @@
+"""The checks, in the order in which they are shown, and how each comes out. Pure."""
+
+from collections.abc import Callable, Iterator
+
+from gatewall.doctor import answering, arriving
+from gatewall.doctor.evidence import Evidence
+from gatewall.doctor.findings import Finding, Result, unknown
+
+ASKED = "asked"
+CHECKS: dict[str, Callable[[Evidence], Iterator[Finding]]] = {
+    ASKED: answering.asked,
+    "trusted-peer": answering.trusted,
+    "client-address": arriving.client_address,
+    "host": arriving.host,
+    "method": arriving.method,
+    "uri": arriving.uri,
+    "identity": answering.identity,
+    "sign-in": answering.sign_in,
+    "refusal": answering.refusal,
+    "hidden": answering.hidden,
+    "asked-every-time": answering.every_time,
+}
+
+
+def judge(evidence: Evidence) -> list[Result]:
+    """Return how every check came out; where the gate was not seen to be asked, only the first says something."""
+    if evidence.plain.arrival is None:
+        first = Result(ASKED, tuple(answering.asked(evidence)))
+        return [first, *(Result(name, (unknown("nothing-arrived"),)) for name in CHECKS if name != ASKED)]
+    return [Result(name, tuple(check(evidence))) for name, check in CHECKS.items()]

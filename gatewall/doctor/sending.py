@@ -1,0 +1,132 @@
+"""Sends one probe and tells its answer: status and a few headers, never a body. Pure but for the network.
+
+Written by hand and not by ``http.client``, which sends no byte that is not ASCII; read by it.
+"""
+
+import http.client
+import socket
+import ssl
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
+
+from gatewall.doctor.evidence import SHOWN_HEADERS, Reply
+from gatewall.doctor.probes import Probe
+from gatewall.doctor.target import Target
+from gatewall.downloads import Deadline, DownloadRefused, addresses_of, inside_of
+from gatewall.engine.addresses import parse_address
+
+SECONDS = 5.0
+_MAX_SHOWN = 500
+_MAX_WHY = 200
+_LAST_ASCII = "\x7f"
+_OF_CLOUDS = frozenset(map(ip_address, ("fd00:ec2::254", "100.100.100.200", "192.0.0.192")))
+"""Where instances of AWS, Alibaba Cloud and Oracle Cloud read secrets; of the others that place is link-local."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How the site is reached: at which address and port (where it is asked for by name, at those of its name),
+    and whether a certificate that nobody vouches for will do.
+    """
+
+    address: str | None = None
+    port: int | None = None
+    self_signed: bool = False
+
+
+def send(target: Target, probe: Probe, way: Way, seconds: float = SECONDS) -> Reply:
+    """Send the probe and return the answer; never raises for what the other side does."""
+    deadline = Deadline(seconds)
+    try:
+        return _sent(target, probe, way, deadline)
+    except DownloadRefused as refused:
+        return Reply(failure=str(refused)[:_MAX_WHY])
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        return Reply(failure=f"no answer within {seconds:g} s" if deadline.left <= 0 else _why(error))
+    finally:
+        deadline.cancel()
+
+
+def _sent(target: Target, probe: Probe, way: Way, deadline: Deadline) -> Reply:
+    connection = _connected(target, way, deadline)
+    try:
+        here = str(connection.getsockname()[0])
+        if target.scheme == "https":
+            connection = _context(way).wrap_socket(connection, server_hostname=target.host.name.strip("[]"))
+        connection.sendall(_bytes_of(target, probe))
+        response = http.client.HTTPResponse(connection, method=probe.method)
+        try:
+            response.begin()
+            if deadline.left <= 0:
+                raise TimeoutError  # headers that were cut off look like headers that have ended
+            shown = {name: _shown(response.headers[name]) for name in SHOWN_HEADERS if name in response.headers}
+            return Reply(response.status, shown, here)
+        finally:
+            response.close()
+    finally:
+        connection.close()
+
+
+def _bytes_of(target: Target, probe: Probe) -> bytes:
+    headers = {
+        "Host": target.authority,
+        "User-Agent": probe.user_agent,
+        "Accept": "*/*",
+        "Connection": "close",
+        **({"Content-Length": "0"} if probe.method == "POST" else {}),
+    }
+    lines = [f"{probe.method} {probe.uri} HTTP/1.1"]
+    lines += [f"{name}: {value}" for name, value in {**headers, **dict(probe.headers)}.items()]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+def _connected(target: Target, way: Way, deadline: Deadline) -> socket.socket:
+    """Return a connection to one of the addresses of the site. Raises DownloadRefused, OSError."""
+    failure: OSError = TimeoutError()
+    port = way.port or target.port
+    for address in addresses_of(way.address or target.host.name.strip("[]"), port, private=True):
+        _require_a_host(address)
+        if deadline.left <= 0:
+            break
+        try:
+            connection = socket.create_connection((address, port), deadline.left)
+        except OSError as error:
+            failure = error
+            continue
+        deadline.watch(connection)
+        return connection
+    raise failure
+
+
+def _require_a_host(text: str) -> None:
+    """Raise DownloadRefused for an address of no ordinary host: where clouds keep their secrets, for one."""
+    address = parse_address(text.partition("%")[0])
+    if isinstance(address, IPv6Address):
+        address = address.ipv4_mapped or inside_of(address) or address
+    if address is None or address in _OF_CLOUDS:
+        raise DownloadRefused(f"{text} is no address of a proxy")
+    if address.is_link_local or address.is_multicast or address.is_unspecified:
+        raise DownloadRefused(f"{text} is no address of a proxy")
+
+
+def _context(way: Way) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    if way.self_signed:  # the operator said so, of his own site; nothing secret is sent
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _shown(value: str | None) -> str:
+    """Return the value of a header as one line of ASCII."""
+    cut = (value or "")[:_MAX_SHOWN]
+    return "".join(char if " " <= char < _LAST_ASCII else "?" for char in cut)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed ({error.reason or type(error).__name__})"[:_MAX_WHY]
+    words = error.strerror if isinstance(error, OSError) else None
+    return (words or type(error).__name__)[:_MAX_WHY]

@@ -1,0 +1,72 @@
+"""Which site is examined: a URL that an operator named, if the doctor may go there. Pure."""
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from gatewall.engine.hosts import Authority, DomainTable, Host
+from gatewall.refusals import Invalid
+
+_PORTS = {"http": 80, "https": 443}
+_MAX_URL = 2000
+_NOT_IN_A_PATH = frozenset(' \\"<>^`{|}#?')
+
+
+class TargetRefused(Invalid):
+    """Nothing is sent there; the message says why."""
+
+    code = "target-refused"
+    field = "url"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A protected site: where it is, and below which path. ``path`` has no slash at its end."""
+
+    scheme: str
+    host: Host
+    port: int
+    path: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "Target":
+        """Return the site of a URL: http or https, host, port, path, and nothing else. Raises TargetRefused."""
+        if len(text) > _MAX_URL or not (text.isascii() and text.isprintable()):
+            raise TargetRefused("that is no URL of ASCII characters")
+        try:
+            parts = urlsplit(text)
+        except ValueError:
+            raise TargetRefused("that is no URL") from None
+        if parts.scheme not in _PORTS:
+            raise TargetRefused("a URL of a site begins with http:// or https://")
+        authority = Authority.parse(parts.netloc) if "@" not in parts.netloc else None
+        if authority is None:
+            raise TargetRefused("the URL names no host, or more than a host and a port")
+        if not _NOT_IN_A_PATH.isdisjoint(text.partition("://")[2]):
+            raise TargetRefused("a path alone may stand behind the host: no query, no fragment")
+        port = _PORTS[parts.scheme] if authority.port is None else authority.port
+        if not port:
+            raise TargetRefused("nobody listens at port 0")
+        return cls(parts.scheme, authority.host, port, parts.path.rstrip("/"))
+
+    @property
+    def authority(self) -> str:
+        """Return what stands in ``Host``."""
+        return self.host.name if self.port == _PORTS[self.scheme] else f"{self.host.name}:{self.port}"
+
+    @property
+    def origin(self) -> str:
+        """Return scheme and authority."""
+        return f"{self.scheme}://{self.authority}"
+
+    def __str__(self) -> str:
+        return f"{self.origin}{self.path}/"
+
+
+def require_ours(target: Target, domains: DomainTable, public_url: str | None) -> None:
+    """Raise TargetRefused unless the host is registered, or the one that our own pages are under.
+
+    In the mode ``any`` too: the gate then judges every host, but the doctor goes to none that nobody named.
+    """
+    own = Authority.parse(urlsplit(public_url).netloc) if public_url else None
+    if domains.match(target.host) is None and (own is None or own.host != target.host):
+        raise TargetRefused(f"{target.host.name} is no registered domain; register it first")

@@ -1,0 +1,182 @@
+"""What the doctor's codes mean, in the reader's language: checks, findings and what to do."""
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
+
+from gatewall.doctor.findings import Finding
+from gatewall.sentences import Sentences
+
+TITLES: dict[str, Promise] = {
+    "asked": _("The gate is asked"),
+    "trusted-peer": _("The proxy is believed"),
+    "client-address": _("Client address"),
+    "host": _("Host and scheme"),
+    "method": _("Method"),
+    "uri": _("Path and query"),
+    "identity": _("Identity headers"),
+    "sign-in": _("Sign-in: 401 and the guard page"),
+    "refusal": _("Refusal: 403"),
+    "hidden": _("What is not for the public"),
+    "asked-every-time": _("The gate is asked every time"),
+}
+WHY: dict[str, Promise] = {
+    "asked": _("A request that the gate is not asked about reaches your site whoever sent it."),
+    "trusted-peer": _("From a peer that is no trusted proxy no forwarding header counts: all visitors look like one."),
+    "client-address": _(
+        "Block list, allow list, countries and bans rest on it. Who can forge it goes around them all."
+    ),
+    "host": _("The gate judges the domain by it. Who can forge it enters one site with the rules of another."),
+    "method": _("Firewall rules may be about it, and the access log would tell something else than what was done."),
+    "uri": _("The firewall judges it. If gate and site read different paths, an attack passes in the difference."),
+    "identity": _("Your site believes Remote-User. A copy that a visitor sends must never arrive."),
+    "sign-in": _("Browsers must find the guard page. Programs must get 401, or they take a page for data."),
+    "refusal": _(
+        "A refusal that becomes something else is a page that never loads, or a yes. The number finds the reason."
+    ),
+    "hidden": _("The gate's own questions, metrics and recovery are for your machines alone."),
+    "asked-every-time": _("An answer that is kept lets somebody in after sign-out, ban or expiry."),
+}
+FIXES: dict[str, Promise] = {
+    "asked": _(
+        "Let the proxy ask about every location of the site, with nothing that switches it off for one of them."
+    ),
+    "trusted-peer": _(
+        "Name the addresses of your proxies, and no others, in GATEWALL_TRUSTED_PROXIES, and restart Gatewall."
+    ),
+    "client-address": _(
+        "Let the proxy set X-Forwarded-For to the address of the connection, and append nothing to what came."
+    ),
+    "host": _("Let the proxy set X-Forwarded-Host and X-Forwarded-Proto itself, whatever the visitor sends."),
+    "method": _("Let the proxy set X-Forwarded-Method itself, whatever the visitor sends."),
+    "uri": _(
+        "Let the proxy pass the path as it came on the wire, neither decoded nor tidied up, to the gate and "
+        "to the site."
+    ),
+    "identity": _("Let the proxy take these headers from the gate's answer alone."),
+    "sign-in": _("Pass 401 on with WWW-Authenticate; send page loads to the Location that the gate names."),
+    "refusal": _("Pass 403 on as 403, with X-Gatewall-Decision-Id. No error page of yours may give it another status."),
+    "hidden": _("Answer 404 for these paths before anything else."),
+    "asked-every-time": _("Switch off every cache between the proxy and the gate."),
+}
+_MEANINGS: dict[str, Promise] = {
+    "asked": _("The gate was asked: decision %(decision)s, %(reason)s."),
+    "asked-again": _("The same request again was asked about again."),
+    "attack-not-refused": _(
+        "The firewall did not refuse the test attack (%(reason)s, %(status)s), so no 403 could be seen."
+    ),
+    "cannot-decide": _("The gate could not decide (503)."),
+    "challenge-missing": _("The 401 came out without WWW-Authenticate."),
+    "client-changed": _("The gate saw %(client)s this time and %(before)s before."),
+    "client-elsewhere": _(
+        "The gate saw %(client)s, the doctor's connection came from %(here)s. That is right if something "
+        "between them changes addresses (NAT, a load balancer); if it is the address of your own proxy, all "
+        "visitors look like one."
+    ),
+    "client-forged": _("%(header)s of a visitor is believed: the gate saw %(client)s."),
+    "client-forged-by-trusted": _(
+        "%(header)s of a visitor is believed: the gate saw %(client)s. The doctor itself asked from a trusted"
+        " address, from where a header that is appended to looks the same as one that is kept; let the proxy "
+        "replace it in both cases."
+    ),
+    "client-forged-refused": _("A forged address was refused."),
+    "client-not-told": _(
+        "The proxy names no client address: the gate took the proxy itself, %(client)s, for the visitor."
+    ),
+    "client-right": _("The gate saw %(client)s, where the doctor's connection came from."),
+    "client-unforged": _("Forged and without effect: %(headers)s."),
+    "host-forged": _("%(header)s of a visitor is believed: the gate judged %(host)s."),
+    "host-forged-refused": _("A forged host was refused."),
+    "host-not-told": _("The proxy names no host: the gate judged %(host)s."),
+    "host-other": _("The gate judged %(host)s instead of %(asked)s."),
+    "host-right": _("The gate judged %(host)s."),
+    "host-unforged": _("Forged and without effect: %(headers)s."),
+    "identity-believed": _("The gate took the doctor for somebody (%(subject)s)."),
+    "identity-not-seen-from-outside": _(
+        "The gate reads none of them. What your site is sent cannot be seen from outside: look at it there, "
+        "with a request that has Remote-User: somebody."
+    ),
+    "is-hidden": _("%(path)s: %(status)s."),
+    "log-late": _("The gate answered (%(decision)s), but the record is not in the log: does the agent run?"),
+    "may-be-kept": _("A refusal says that it may be kept: Cache-Control: %(cache_control)s."),
+    "method-forged": _("%(header)s of a visitor is believed: the gate judged %(method)s instead of GET."),
+    "method-forged-refused": _("A forged method was refused."),
+    "method-not-told": _("The proxy names no method: the gate takes every request for GET."),
+    "method-other": _("%(asked)s was sent, the gate judged %(method)s."),
+    "method-right": _("%(method)s arrives."),
+    "method-unforged": _("Forged and without effect: %(headers)s."),
+    "no-answer": _("%(path)s: no answer (%(status)s)."),
+    "no-record": _("There is no record of it; the answer was: %(answer)s."),
+    "not-asked-to-sign-in": _("The doctor is not asked to sign in here (%(reason)s)."),
+    "not-hidden": _("%(path)s can be reached from outside: %(status)s."),
+    "not-reached": _("There was no answer: %(failure)s."),
+    "not-sent-to-a-site-that-lets-in": _(
+        "%(method)s was not sent: the site lets the doctor in, and might do something."
+    ),
+    "nothing-arrived": _("Not examined: first the gate must be seen to be asked."),
+    "page-not-redirected": _("A browser that must sign in got %(status)s instead of the way to the guard page."),
+    "page-redirected-elsewhere": _("A browser that must sign in was sent elsewhere: %(location)s."),
+    "page-to-guard": _("A browser is sent to the guard page: %(location)s."),
+    "path-of-the-site": _("%(path)s is a path of the site here, behind the gate (%(status)s)."),
+    "peer-believed": _("The gate reads the headers of this proxy."),
+    "peer-not-believed": _("No forwarding header of the peer %(peer)s counts: it is no trusted proxy."),
+    "perhaps-not-hidden": _(
+        "%(path)s answered %(status)s: from outside the gate itself cannot be told from the site behind it. "
+        "Hide it where this host serves Gatewall's own pages."
+    ),
+    "program-401": _("A program gets 401 with WWW-Authenticate."),
+    "program-other": _("A program that must sign in got %(status)s instead of 401."),
+    "program-sent-on": _("A program is sent to the guard page (%(status)s); ingress-nginx makes no difference."),
+    "proxy-failed": _("The proxy answered %(status)s, as it does when gate or site are down. Nothing was let in."),
+    "query-added": _("A query arrived that nobody sent: %(arrived)s."),
+    "query-lost": _("The query did not arrive as it was sent: %(sent)s became %(arrived)s."),
+    "redirected": _("The answer was %(status)s to %(location)s. Name the address that your site has in the end."),
+    "refusal-403": _("Refused with 403 and the number %(decision)s (%(reason)s)."),
+    "refusal-other": _("The gate said 403, the visitor got %(status)s."),
+    "refusal-other-number": _("The visitor got the number %(told)s, the decision has %(decision)s."),
+    "refusal-without-number": _("The visitor got 403 without X-Gatewall-Decision-Id (%(decision)s)."),
+    "refused-by-proxy": _("The proxy itself refused it with %(status)s; it went no further."),
+    "remembered": _("The same request again was answered %(status)s without asking the gate."),
+    "scheme-forged": _("%(header)s of a visitor is believed: the gate saw %(scheme)s."),
+    "scheme-other": _("The gate was told %(scheme)s, the request came by %(asked)s."),
+    "untrusted-seen": _(
+        "In the last 10 minutes forwarding headers came from peers that are no trusted proxies: %(peers)s. If"
+        " one is a proxy of yours, its visitors are taken for itself."
+    ),
+    "uri-forged": _("%(header)s of a visitor is believed: the gate judged %(arrived)s."),
+    "uri-forged-refused": _("A forged path was refused."),
+    "uri-not-told": _("The proxy names no path: the firewall sees none."),
+    "uri-other": _("%(sent)s became %(arrived)s."),
+    "uri-raw": _("%(sent)s arrives as it was sent."),
+    "uri-resolved": _("%(sent)s became %(arrived)s. That is right only if your site gets the same path."),
+    "uri-resolved-for-both": _("%(sent)s became %(arrived)s; Traefik gives gate and site the same path."),
+    "uri-same": _("%(sent)s arrives as %(arrived)s, another spelling of the same path."),
+    "uri-unforged": _("Forged and without effect: %(headers)s."),
+    "walked-around": _("The answer was %(status)s, and the gate was not asked: requests walk around it."),
+    "walked-around-by": _(
+        "%(sent)s was answered %(status)s, and the gate was not asked: such requests walk around it."
+    ),
+}
+FINDINGS = frozenset(_MEANINGS)
+"""The closed list of codes of findings."""
+_FAILURES = Sentences(
+    (
+        gettext_noop("no answer in time"),
+        gettext_noop("no answer within %(seconds)s s"),
+        gettext_noop("not sent: the examination took too long"),
+        gettext_noop("TLS failed (%(reason)s)"),
+        gettext_noop("%(address)s is no address of a proxy"),
+        gettext_noop("that is no host name"),
+    )
+)
+_MAY_BE_A_FAILURE = frozenset({"answer", "failure", "status"})
+
+
+def meaning(finding: Finding) -> str:
+    """Return what a finding means. What a stranger could have written stands in it as it is: escape it."""
+    values = {name: _said(name, value) for name, value in finding.values.items()}
+    return str(_MEANINGS[finding.code]) % values
+
+
+def _said(name: str, value: str) -> str:
+    return _FAILURES.said(value) if name in _MAY_BE_A_FAILURE else value

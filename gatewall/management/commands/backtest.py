@@ -1,0 +1,48 @@
+"""Runs a backtest that was asked for."""
+
+import os
+import resource
+import uuid
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from gatewall.backtest import running, runs
+
+_NICENESS = 10
+_CPU_SECONDS = 2 * 3600
+_MEMORY_BYTES = 4 * 1024**3
+
+
+class Command(BaseCommand):
+    help = "Runs a backtest that waits, in this process, which is niced and limited. The agent calls this by itself."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("id", type=int, help="which backtest")
+        parser.add_argument("--claim", type=uuid.UUID, help="the claim of whoever has claimed it already")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        run = runs.backtests().filter(pk=options["id"]).first()
+        if run is None:
+            raise CommandError(f"there is no backtest {options['id']}")
+        if options["claim"] is None:
+            run = runs.claimed(run, timezone.now())
+        elif run.claim != options["claim"]:
+            run = None
+        if run is None:
+            raise CommandError("it does not wait, or another one is running")
+        _limit()
+        if not running.run(run):
+            raise CommandError("it has no result")
+        self.stdout.write(f"backtest {run.pk} is finished")
+
+
+def _limit() -> None:
+    """Come behind those that answer, and end rather than take all of the machine."""
+    os.nice(_NICENESS)
+    for kind, most in ((resource.RLIMIT_CPU, _CPU_SECONDS), (resource.RLIMIT_AS, _MEMORY_BYTES)):
+        hard = resource.getrlimit(kind)[1]
+        limit = most if hard == resource.RLIM_INFINITY else min(most, hard)  # what is set can only be lowered
+        resource.setrlimit(kind, (limit, limit))

@@ -1,0 +1,218 @@
+"""Ways to let through what was refused, each as narrow as the policy can say: what would be written, and the writing.
+
+| Refused by | Offered |
+|---|---|
+| WAF rules | an exclusion of each rule alone: this domain, this path, and the arguments where it matched; of several rules, also of all at once |
+| the blocklist | an allowlist entry for this address at this domain that still looks at WAF rules; where the address itself is blocked by hand, which no such entry beats, taking that entry off |
+| the country | an allowlist entry for this address at this domain; one that still looked would look at the country, too |
+| a host that nobody registered | registering this host |
+
+An entry for a client at a host that is not registered can only hold everywhere. Where such hosts are refused anyhow,
+none is offered: it would let him in at hosts that he did not ask for.
+"""  # noqa: E501 - a table
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from audit.records import AccessRecord
+from gatewall import revisions
+from gatewall.clientip import Caller
+from gatewall.engine.addresses import canonical_text, parse_network
+from gatewall.engine.expiry import is_live
+from gatewall.engine.hosts import Access
+from gatewall.engine.model import Action, Reason
+from gatewall.engine.snapshot import DomainsMode, PolicySnapshot
+from gatewall.engine.waf.rules import Exclusion
+from gatewall.forwardauth.redecision import recorded_request
+from gatewall.operations.control_plane import sources_of
+from gatewall.operations.narrow_exclusions import narrowest
+from gatewall.refusals import Conflict
+from policies import selectors, services
+from policies.models import MANUAL, AuthorizedDomain, WafRule
+from policies.validators import canonical_domain, exclusion_expiry
+
+MAX_RULES = 10
+"""A request that more rules refuse is no false positive."""
+
+
+class NotOffered(Conflict):
+    """What refused the request has changed since the exception was offered."""
+
+    code = "not-offered"
+
+
+class Lifetime(StrEnum):
+    """How long an exception lasts."""
+
+    HOUR = "hour"
+    DAY = "day"
+    MONTH = "month"
+
+    @property
+    def length(self) -> timedelta:
+        """The same as a span of time."""
+        return {"hour": timedelta(hours=1), "day": timedelta(days=1), "month": timedelta(days=30)}[self.value]
+
+
+class Kind(StrEnum):
+    """What is written."""
+
+    EXCLUSION = "exclusion"
+    EXCLUSIONS = "exclusions"
+    ALLOW = "allow"
+    UNBLOCK = "unblock"
+    REGISTER = "register"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One exception: ``row`` is the id of the rule or entry that changes, ``name`` what it is called.
+
+    ``domain`` is where it holds, None: everywhere; ``inspect`` says of an allowed client that WAF rules still count;
+    ``together`` are the exclusions of several rules, written at once.
+    """
+
+    kind: Kind
+    name: str
+    row: int | None = None
+    domain: str | None = None
+    exclusions: tuple[Exclusion, ...] = ()
+    inspect: bool = False
+    together: tuple["Offer", ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Which of the offers of a request it is: another one if anything else would be written."""
+        name = f"{self.kind}-{self.row}" if self.row else self.kind.value
+        return f"{name}-{hashlib.sha256(repr(self).encode()).hexdigest()[:16]}"
+
+    @property
+    def expires(self) -> bool:
+        """True if it lasts for a time."""
+        return self.kind in {Kind.EXCLUSION, Kind.EXCLUSIONS, Kind.ALLOW}
+
+
+def offers(record: AccessRecord, today: dict[str, Any]) -> list[Offer]:
+    """Return what may be offered to a recorded request, which ``decide_again`` says this of."""
+    decision = today["decision"]
+    match decision["reason"] if decision else record.reason:
+        case Reason.WAF_RULE:
+            return _of_rules(record, today)
+        case Reason.CLIENT_BLOCKED:
+            return list(_of_blocked_client(record))
+        case Reason.COUNTRY_BLOCKED:
+            return list(_allowing(record, inspect=False))
+        case Reason.HOST_NOT_AUTHORIZED if not _decided_by(record, decision):
+            return list(_of_unknown_host(record))
+    return []
+
+
+@revisions.one_at_a_time
+def apply(
+    record: AccessRecord, today: dict[str, Any], key: str, lifetime: Lifetime, *, actor: str, caller: Caller | None
+) -> Offer:
+    """Write an exception that is offered. Raises NotOffered and what the services raise."""
+    offer = next((each for each in offers(record, today) if each.key == key), None)
+    if offer is None:
+        raise NotOffered("what refused this request has changed; look at it again")
+    until = timezone.now().replace(microsecond=0) + lifetime.length
+    remark = f"exception for {record.decision_id}"
+    match offer.kind:
+        case Kind.EXCLUSION:
+            _exclude(offer, until, actor)
+        case Kind.EXCLUSIONS:
+            for each in offer.together:
+                _exclude(each, until, actor)
+        case Kind.ALLOW:
+            values = {"network": offer.name, "domain": _domain(offer), "inspect": offer.inspect}
+            services.allow_network(actor=actor, remark=remark, expires_at=until, **values)
+        case Kind.UNBLOCK:
+            services.unblock_network(selectors.blocked_networks().get(pk=offer.row), actor=actor)
+        case Kind.REGISTER:
+            access = Access.AUTHENTICATED.value
+            services.register_domain(actor=actor, name=offer.name, access=access, remark=remark, caller=caller)
+    return offer
+
+
+def _domain(offer: Offer) -> AuthorizedDomain | None:
+    if offer.domain is None:
+        return None
+    domain = selectors.registered_domain(offer.domain)
+    if domain is None:
+        raise NotOffered("what refused this request has changed; look at it again")
+    return domain
+
+
+def _exclude(offer: Offer, until: datetime, actor: str) -> None:
+    rule = WafRule.objects.filter(pk=offer.row).first()
+    if rule is None:
+        raise NotOffered("what refused this request has changed; look at it again")
+    now, expiry = timezone.now().timestamp(), until.isoformat().replace("+00:00", "Z")
+    kept = [each for each in rule.exclusions if is_live(exclusion_expiry(each), now)]
+    parts = ({name: value for name, value in asdict(each).items() if value} for each in offer.exclusions)
+    exclusions = [*kept, *(each | {"expires_at": expiry} for each in parts)]
+    # By force: a rule that matches everything is refused where it is made, and this makes it match less.
+    services.change_waf_rule(rule, actor=actor, force=True, exclusions=exclusions)
+
+
+def _of_rules(record: AccessRecord, today: dict[str, Any]) -> list[Offer]:
+    """Return an offer for each rule and, where each of several has one, that of all at once in front."""
+    policy = sources_of(settings.CONFIG)[0].current()
+    request = recorded_request(record, timezone.now().timestamp())
+    if policy is None or request is None:
+        return []
+    domain = policy.domains.match(request.host)
+    name = domain.name if domain else None
+    rules = {rule.id: rule for rule in policy.waf.rules}
+    matched = [rule for step in today["trace"] if step["reached"] for rule in step["rules"]] or record.rules
+    ids = [rule["id"] for rule in matched if rule["action"] == Action.BLOCK.value and rule["id"] in rules]
+    found = [
+        Offer(Kind.EXCLUSION, rules[id_].name, id_, exclusions[0].domain, exclusions)
+        for id_ in ids[:MAX_RULES]
+        if (exclusions := narrowest(rules[id_], request, name))
+    ]
+    if 1 < len(found) == len(ids):
+        return [Offer(Kind.EXCLUSIONS, "", together=tuple(found)), *found]
+    return found
+
+
+def _of_blocked_client(record: AccessRecord) -> Iterator[Offer]:
+    address = canonical_text(parse_network(record.client_ip))
+    entry = selectors.blocked_networks().filter(network=address, source=MANUAL).first()
+    if entry is not None and (entry.expires_at is None or entry.expires_at > timezone.now()):
+        yield Offer(Kind.UNBLOCK, address, entry.pk)  # a tie, which the blocklist wins
+    else:
+        yield from _allowing(record, inspect=True)
+
+
+def _allowing(record: AccessRecord, *, inspect: bool) -> Iterator[Offer]:
+    policy = sources_of(settings.CONFIG)[0].current()
+    domain = _domain_of(record, policy)
+    if domain or (policy and policy.settings.authorized_domains_mode is DomainsMode.ANY):
+        yield Offer(Kind.ALLOW, canonical_text(parse_network(record.client_ip)), domain=domain, inspect=inspect)
+
+
+def _of_unknown_host(record: AccessRecord) -> Iterator[Offer]:
+    try:
+        yield Offer(Kind.REGISTER, canonical_domain(record.host or ""))
+    except ValidationError:
+        return  # no name that can be registered
+
+
+def _domain_of(record: AccessRecord, policy: PolicySnapshot | None) -> str | None:
+    request = recorded_request(record, timezone.now().timestamp())
+    domain = policy.domains.match(request.host) if policy and request else None
+    return domain.name if domain else None
+
+
+def _decided_by(record: AccessRecord, decision: dict[str, Any] | None) -> dict[str, Any] | None:
+    row: dict[str, Any] | None = decision["decided_by"] if decision else record.decided_by
+    return row

@@ -1,0 +1,136 @@
+"""The signs of health on the dashboard page: is every part current, and was anything lost. Reads only."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from django.db.models import Sum
+
+from audit.models import GapKind, LogGap
+from audit.statistics import Window
+from gatewall import revisions
+from gatewall.models import Node
+from gatewall.operations.dashboard import log_backlog
+from policies import geo
+from policies.geo import GeoDatabase
+from webhooks import selectors as webhooks
+
+_LATE = 60.0
+"""Seconds that a log may lag before somebody should look."""
+_SILENT_AFTER = timedelta(seconds=60)
+_OLD_DATABASE = timedelta(days=45)
+"""Those that are free of charge come out once a month."""
+
+
+class Level(StrEnum):
+    """How a sign is."""
+
+    GOOD = "good"
+    LOOK = "look"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSign:
+    """A worker of a host, and the revision that it decides with."""
+
+    pid: int
+    revision: int
+    rejected: str
+    is_behind: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSign:
+    """A host, and what its agent said last."""
+
+    node: Node
+    is_silent: bool
+    is_behind: bool
+    workers: Sequence[WorkerSign]
+
+    @property
+    def level(self) -> Level:
+        """A host that has a problem or is silent is bad; one that is behind may be in the middle of it."""
+        if self.node.problem or self.is_silent or any(worker.rejected for worker in self.workers):
+            return Level.BAD
+        is_behind = self.is_behind or any(worker.is_behind for worker in self.workers)
+        return Level.LOOK if is_behind else Level.GOOD
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """All signs; ``gaps`` by why records are missing, ``failed`` notices to webhooks, both of the window."""
+
+    revision: int
+    nodes: Sequence[NodeSign]
+    lag_seconds: float | None
+    spooled_bytes: int
+    gaps: Mapping[str, int]
+    geo: GeoDatabase | None
+    geo_days: int
+    failed: int
+    failing: int
+
+    @property
+    def policy_level(self) -> Level:
+        """The worst of the hosts; none is bad."""
+        levels = {each.level for each in self.nodes}
+        if not levels or Level.BAD in levels:
+            return Level.BAD
+        return Level.LOOK if Level.LOOK in levels else Level.GOOD
+
+    @property
+    def lag_level(self) -> Level:
+        """Of the access log: how far behind it is."""
+        if self.lag_seconds is None:
+            return Level.LOOK
+        return Level.GOOD if self.lag_seconds < _LATE else Level.BAD
+
+    @property
+    def gap_level(self) -> Level:
+        """Of the access log: whether anything is missing in it."""
+        return Level.BAD if any(self.gaps.values()) else Level.GOOD
+
+    @property
+    def geo_level(self) -> Level:
+        """Of the geo database: whether there is one, and a young one."""
+        return Level.GOOD if self.geo and self.geo_days <= _OLD_DATABASE.days else Level.LOOK
+
+    @property
+    def webhook_level(self) -> Level:
+        """Of the webhooks: whether a notice was given up, or one cannot be reached now."""
+        return Level.BAD if self.failed else Level.LOOK if self.failing else Level.GOOD
+
+
+def signs(at: datetime, window: Window) -> Signs:
+    """Return the signs as of this moment; what is counted is counted over the window."""
+    nodes, head = list(Node.objects.all()), revisions.head()
+    backlog = log_backlog(nodes, at)
+    database = geo.describe(geo.in_use())
+    return Signs(
+        revision=head.revision,
+        nodes=[_node(node, head.revision, at) for node in nodes],
+        lag_seconds=backlog["lag_seconds"],
+        spooled_bytes=int(backlog["spooled"] or 0),
+        gaps=_gaps(window),
+        geo=database,
+        geo_days=max(0, (at - database.built_at).days) if database else 0,
+        failed=webhooks.number_of_failed(window.start, window.end),
+        failing=webhooks.number_of_failing(),
+    )
+
+
+def _node(node: Node, revision: int, at: datetime) -> NodeSign:
+    workers = [
+        WorkerSign(each["pid"], each["revision"], str(each.get("rejected", "")), each["revision"] != revision)
+        for each in node.workers
+    ]
+    return NodeSign(node, at - node.seen_at > _SILENT_AFTER, node.revision != revision, workers)
+
+
+def _gaps(window: Window) -> dict[str, int]:
+    rows = LogGap.objects.filter(at__gte=window.start, at__lt=window.end).values_list("kind")
+    found = {kind: int(number) for kind, number in rows.annotate(number=Sum("count")).order_by("kind")}
+    return {kind.value: found.get(kind.value, 0) for kind in GapKind}

@@ -1,0 +1,273 @@
+"""A forced change that refuses its own maker: it stays if he confirms it, and else is taken back by itself."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from audit.models import SecurityEvent
+from gatewall import system_settings
+from gatewall.models import PendingConfirmation, PolicyRevision
+from policies import confirmation, services
+from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule
+from policies.restore import restore
+from tests.api.test_lock_out import ME
+from tests.history import now, the_rows
+from tests.wall import Api, a_token
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def me(alice):
+    """Alice, who comes through the proxy from ``ME`` and asks for office.example."""
+    return Api(a_token(alice), **{"X-Forwarded-For": ME, "Host": "office.example"})
+
+
+def later(minutes=6):
+    return confirmation.revert_overdue(timezone.now() + timedelta(minutes=minutes))
+
+
+def test_a_forced_change_says_by_when_it_must_be_confirmed(me):
+    began = timezone.now()
+    response = me.post("/ip-black-list", {"ip": ME, "force": True})
+
+    (waiting,) = confirmation.pending()
+    assert response.status_code == 201
+    assert response.json()["confirm_by"] == f"{waiting.deadline:%Y-%m-%dT%H:%M:%SZ}"
+    assert timedelta(0) <= waiting.deadline - began - timedelta(minutes=5) < timedelta(seconds=30)
+    assert (waiting.revision, waiting.previous, waiting.actor, waiting.address) == (now(), now() - 1, "alice", ME)
+
+
+@pytest.mark.parametrize("ip", ["198.51.100.8", ME])
+def test_only_a_change_that_shuts_out_waits(me, admin, ip):
+    """Another's address, or the own one from the machine itself, which nothing shuts out."""
+    caller = admin if ip == ME else me
+    assert "confirm_by" not in caller.post("/ip-black-list", {"ip": ip, "force": True}).json()
+    assert not confirmation.pending().exists()
+
+
+def test_one_that_was_shut_out_before_has_nothing_to_confirm(me):
+    services.block_network(actor="x", network="198.51.100.0/24")
+
+    assert "confirm_by" not in me.post("/ip-black-list", {"ip": ME, "force": True}).json()
+
+
+def test_the_next_change_says_nothing_of_it(me):
+    me.post("/ip-black-list", {"ip": ME, "force": True})
+
+    assert "confirm_by" not in me.post("/geo-block-rules", {"country_code": "aq"}).json()
+    assert "confirm_by" not in me.post("/waf-rules", {"name": "x", "pattern": "attack"}).json()
+
+
+def test_without_a_word_it_is_taken_back_by_the_system(me):
+    before = the_rows()
+    number = me.post("/ip-black-list", {"ip": ME, "force": True}) and now()
+
+    assert later(minutes=4) == 0
+    assert BlocklistEntry.objects.exists()
+    assert later() == 1
+    assert later() == 0
+
+    assert the_rows() == before
+    reverting = PolicyRevision.objects.get(pk=now())
+    assert reverting.actor == f"system: {number} was not confirmed"
+    event = SecurityEvent.objects.filter(kind="policy.changed").latest("id")
+    assert (event.detail["actor"], event.detail["revision"]) == (reverting.actor, now())
+    row = PendingConfirmation.objects.get()
+    assert (row.outcome, row.settled_by) == ("reverted", reverting.actor)
+
+
+def test_a_confirmed_change_stays(me):
+    me.post("/ip-black-list", {"ip": ME, "force": True})
+    number = now()
+
+    response = me.post(f"/policy/revisions/{number}/confirm")
+
+    assert response.status_code == 200
+    assert (response.json()["number"], response.json()["confirmed_by"]) == (number, "alice")
+    assert later() == 0
+    assert BlocklistEntry.objects.exists()
+    again = me.post(f"/policy/revisions/{number}/confirm")
+    assert (again.status_code, again.json()["code"]) == (409, "nothing-to-confirm")
+
+
+def test_what_cannot_be_confirmed(admin):
+    admin.post("/ip-black-list", {"ip": "203.0.113.7"})
+
+    assert admin.post(f"/policy/revisions/{now()}/confirm").json()["code"] == "nothing-to-confirm"
+    assert admin.post(f"/policy/revisions/{now() + 1}/confirm").status_code == 404
+    assert admin.post(f"/policy/revisions/{now()}/confirm", {"force": True}).status_code == 400
+
+
+def test_what_was_done_since_stays(me):
+    me.post("/ip-black-list", {"ip": ME, "force": True})
+    me.post("/ip-black-list", {"ip": "203.0.113.7"})
+    me.post("/waf-rules", {"name": "x", "pattern": "attack"})
+
+    assert later() == 1
+
+    assert [entry.network for entry in BlocklistEntry.objects.all()] == ["203.0.113.7"]
+    assert WafRule.objects.filter(name="x").exists()
+
+
+def test_several_are_taken_back_one_by_one(me):
+    domain = services.register_domain(actor="", name="office.example", access="authenticated", seed=True)
+    services.block_network(actor="x", network="198.51.100.0/24")
+    allowed = services.allow_network(actor="x", network=ME, domain=domain, inspect=True)
+    before = the_rows()
+    response = me.delete(f"/ip-white-list/{allowed.pk}?force=true")
+    assert (response.status_code, "X-Gatewall-Confirm-By" in response.headers) == (204, True)
+    back = services.allow_network(actor="x", network=ME)  # from another place: now the own address is free again
+    me.post("/ip-black-list", {"ip": ME, "force": True})
+    services.disallow_network(back, actor="x")
+
+    assert confirmation.pending().count() == 2
+    assert later() == 2
+    assert the_rows() == before
+
+
+def test_a_domain_that_was_removed_comes_back_with_what_held_for_it_alone(me):
+    domain = services.register_domain(actor="", name="office.example", access="public", seed=True)
+    services.block_network(actor="x", network="198.51.100.0/24")
+    services.allow_network(actor="x", network=ME, domain=domain)
+    before = the_rows()
+    response = me.delete(f"/authorized-domains/{domain.pk}?force=true")
+    assert "X-Gatewall-Confirm-By" in response.headers
+    assert not AllowlistEntry.objects.exists()
+    services.block_country(actor="x", country_code="AQ")
+    between = [rule for rule in the_rows() if rule not in before]
+
+    assert later() == 1
+
+    assert AuthorizedDomain.objects.get().pk == domain.pk
+    assert AllowlistEntry.objects.get().domain == domain
+    assert sorted(map(str, the_rows())) == sorted(map(str, [*before, *between]))
+
+
+def test_an_entry_that_somebody_made_anew_stays_as_it_is(me):
+    services.block_network(actor="x", network="198.51.100.0/24")
+    allowed = services.allow_network(actor="x", network=ME)
+    me.delete(f"/ip-white-list/{allowed.pk}?force=true")
+    anew = services.allow_network(actor="bob", network=ME, remark="mine")
+
+    assert later() == 1
+
+    assert AllowlistEntry.objects.get() == anew
+    assert AllowlistEntry.objects.get().remark == "mine"
+
+
+def test_one_that_cannot_be_taken_back_says_why_and_is_tried_again(me):
+    domain = services.register_domain(actor="", name="office.example", access="public", seed=True)
+    services.block_network(actor="x", network="198.51.100.0/24")
+    services.allow_network(actor="x", network=ME, domain=domain)
+    me.delete(f"/authorized-domains/{domain.pk}?force=true")
+    anew = services.register_domain(actor="bob", name="office.example", access="denied", seed=True)
+
+    assert later() == 0
+    (waiting,) = confirmation.pending()
+    assert "stands in the place" in waiting.problem
+    services.remove_domain(anew, actor="bob")
+    assert later(minutes=6.5) == 0
+    assert later(minutes=8) == 1
+    assert AllowlistEntry.objects.get().domain_id == domain.pk
+
+
+def test_a_restore_that_shuts_out_is_taken_back_too(me):
+    me.post("/ip-black-list", {"ip": ME, "force": True})
+    number = now()
+    services.unblock_network(BlocklistEntry.objects.get(), actor="x")
+    me.post(f"/policy/revisions/{number}/confirm")
+
+    response = me.post(f"/policy/revisions/{number}/restore", {"force": True})
+
+    assert "confirm_by" in response.json()
+    assert later() == 1
+    assert not BlocklistEntry.objects.exists()
+
+
+def test_an_automatic_ban_turned_upon_oneself_is_turned_back(me):
+    ban = services.block_network(actor="x", network="203.0.113.7", source="auto-ban")
+    assert "confirm_by" in me.put(f"/ip-black-list/{ban.pk}", {"ip": ME, "force": True}).json()
+
+    assert later() == 1
+
+    assert BlocklistEntry.objects.get().network == "203.0.113.7"
+
+
+def test_a_second_change_that_shuts_out_waits_as_well(me):
+    """Or it would shut out for good once the first is taken back."""
+    me.post("/ip-black-list", {"ip": ME, "force": True})
+
+    refused = me.post("/ip-black-list", {"ip": "198.51.100.0/24"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "would-lock-you-out")
+    assert "confirm_by" in me.post("/ip-black-list", {"ip": "198.51.100.0/24", "force": True}).json()
+
+    assert later() == 2
+    assert not BlocklistEntry.objects.exists()
+
+
+def test_a_harmless_change_needs_no_word_while_another_waits(me):
+    me.post("/ip-black-list", {"ip": ME, "force": True})
+    rows = the_rows()
+
+    assert me.post("/ip-black-list", {"ip": "203.0.113.7"}).status_code == 201
+    assert [row for row in rows if row not in the_rows()] == []
+    assert confirmation.pending().count() == 1
+
+
+def test_what_somebody_set_since_stays_and_the_rest_comes_back(me):
+    services.block_network(actor="x", network="198.51.100.0/24")
+    entry = services.allow_network(actor="x", network=ME, remark="old")
+    changed = {"ip": "203.0.113.8", "remark": "new", "force": True}
+    assert "confirm_by" in me.put(f"/ip-white-list/{entry.pk}", changed).json()
+    services.change_allowed_network(entry, actor="bob", remark="mine", inspect=True)
+
+    assert later() == 1
+
+    entry.refresh_from_db()
+    assert (entry.network, entry.remark, entry.inspect) == (ME, "mine", True)
+
+
+def test_what_a_restore_brought_back_meanwhile_stays_as_it_is(me):
+    services.block_network(actor="x", network="198.51.100.0/24")
+    entry = services.allow_network(actor="x", network=ME)
+    number = now()
+    me.delete(f"/ip-white-list/{entry.pk}?force=true")
+    restore(number, actor="bob")
+    services.change_allowed_network(AllowlistEntry.objects.get(), actor="bob", inspect=True)
+
+    assert later() == 1
+
+    assert AllowlistEntry.objects.get().inspect
+
+
+def test_settings_that_somebody_set_since_stay(me):
+    system_settings.change(actor="x", waf_threshold=7)
+    services.block_network(actor="x", network=ME)
+    number = now()
+    services.unblock_network(BlocklistEntry.objects.get(), actor="x")
+    system_settings.change(actor="x", waf_threshold=8, request_rate_per_minute=50)
+    before = system_settings.current().request_rate_per_minute
+    me.post(f"/policy/revisions/{number}/restore", {"force": True})
+    assert system_settings.current().waf_threshold == 7
+    system_settings.change(actor="bob", waf_threshold=20)
+
+    assert later() == 1
+
+    settings = system_settings.current()
+    assert (settings.waf_threshold, settings.request_rate_per_minute) == (20, before)
+    assert not BlocklistEntry.objects.exists()
+
+
+def test_whatever_refuses_to_be_taken_back_does_not_stop_the_agent(me, monkeypatch):
+    me.post("/ip-black-list", {"ip": ME, "force": True})
+
+    def refuse(*_, **__):
+        raise ValidationError("not valid any more")
+
+    monkeypatch.setattr(confirmation, "take_back", refuse)
+
+    assert later() == 0
+    assert confirmation.pending().get().problem == "not valid any more"

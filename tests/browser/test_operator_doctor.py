@@ -1,0 +1,104 @@
+"""The operator tests his proxy: one that is right, one that a visitor can lie to, and one that asks nobody."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from tests.browser.installation import sign_in
+from tests.browser.test_every_page import LOOKS, checked
+from tests.processes import PASSWORD
+from tests.proxies.changed import BELIEVING, FORWARDING, MUTE, changed_nginx
+from tests.upstream import Upstream
+
+PASSED_THROUGH = (FORWARDING, "X-Forwarded-Host $gatewall_host;", "X-Forwarded-Host $doctors_host;")
+KEPT = (FORWARDING, "proxy_set_header X-Forwarded-For $remote_addr;", "")
+
+
+def enter(wall, page):
+    """Sign in at the admin site, from the last page of the first run to the doctor."""
+    page.goto(wall.page("/"))
+    sign_in(page, "admin")
+    page.get_by_role("link", name="Test your proxy").click()
+    page.fill("#id_username", "admin")
+    page.fill("#id_password", PASSWORD)
+    page.click("input[type=submit], button[type=submit]")
+
+
+def examine(page, site, proxy="nginx"):
+    page.fill("#doctor-url", site)
+    page.select_option("#doctor-proxy", proxy)
+    page.get_by_role("button", name="Examine").click()
+
+
+def verdicts(page):
+    """Return the word of each check, by its title."""
+    found = {}
+    for check in page.locator("details.check").all():
+        word, title = check.locator("summary .verdict").inner_text(), check.locator("summary").inner_text()
+        found[title.removeprefix(word).strip()] = word
+    return found
+
+
+def test_the_first_run_ends_at_a_proxy_that_is_found_right(wall, visit):
+    page = visit(java_script_enabled=False)
+    enter(wall, page)
+    assert page.locator("h1").first.inner_text() == "Proxy doctor"
+    assert "trusted proxy" in page.locator("section[aria-labelledby=this-request]").inner_text()
+
+    examine(page, f"http://127.0.0.1:{wall.port}/")
+
+    found = verdicts(page)
+    assert set(found.values()) == {"right", "not seen from here"}, found
+    assert found["Identity headers"] == "not seen from here"
+
+
+def broken(wall, folder, *changes):
+    """Return nginx with these mistakes before the same Gatewall."""
+    site = Upstream()
+    behind = SimpleNamespace(auth=wall.control, control=wall.control, site_port=site.port)
+    return site, changed_nginx(folder, behind, [BELIEVING, *changes])
+
+
+def test_a_forgeable_proxy_shows_the_lines_that_put_it_right(wall, page, tmp_path):
+    site, proxy = broken(wall, tmp_path, PASSED_THROUGH, KEPT)
+    enter(wall, page)
+    with site, proxy as port:
+        examine(page, f"http://127.0.0.1:{port}/")
+
+        found = verdicts(page)
+        assert {title for title, word in found.items() if word == "wrong"} == {"Client address", "Host and scheme"}
+        text = page.locator("details.check.wrong").first.inner_text()
+        assert "X-Forwarded-For of a visitor is believed: the gate saw 203.0.113.11." in text
+        assert "proxy_set_header X-Forwarded-For $remote_addr;" in text
+
+
+def test_a_mute_proxy_is_said_to_be_walked_around(wall, page, tmp_path):
+    site, proxy = broken(wall, tmp_path, MUTE)
+    enter(wall, page)
+    with site, proxy as port:
+        examine(page, f"http://127.0.0.1:{port}/")
+
+        assert verdicts(page)["The gate is asked"] == "wrong"
+        assert "the gate was not asked: requests walk around it" in page.locator("details.check").first.inner_text()
+        assert len(site.requests) == 1
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_the_page_is_for_everybody(wall, visit, tmp_path, name):
+    scheme, width = LOOKS[name]
+    look = visit(color_scheme=scheme, viewport={"width": width, "height": 700})
+    site, proxy = broken(wall, tmp_path, PASSED_THROUGH, KEPT)
+    enter(wall, look)
+    wrong = checked(look, "doctor")
+    look.goto(wall.page("/admin/doctor/?proxy=caddy"))
+    for summary in look.locator("section[aria-labelledby=sample] summary").all():
+        summary.click()
+    wrong += checked(look, "doctor with a sample")
+    look.goto(wall.page("/admin/doctor/"))
+    examine(look, "http://elsewhere.example/")
+    wrong += checked(look, "doctor that refuses")
+    with site, proxy as port:
+        examine(look, f"http://127.0.0.1:{port}/")
+        wrong += checked(look, "doctor with a report")
+
+    assert wrong == []

@@ -1,0 +1,116 @@
+"""An operator goes from the dashboard to a row of the log, and bans its client; and what holds on each page."""
+
+import re
+import uuid
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.browser.operators import enter, fill_log, visit_from
+from tests.browser.test_every_page import CONTROLS, LOOKS
+from tests.processes import wait_until
+
+ATTACKER, NEIGHBOUR = "127.0.0.77", "127.0.0.78"
+PAGES = {
+    "index": "/",
+    "dashboard": "/dashboard/",
+    "month": "/dashboard/?window=30d&refresh=60",
+    "log": "/log/?page_size=10",
+    "filtered": "/log/?outcome=deny&exclude_country_code=DE&refresh=30&page_size=10",
+    "refused": "/log/?client_ip=nonsense&colour=red&status=7",
+    "ban": "/log/ban/?network=198.51.100.7",
+    "allow": "/log/allow/?network=198.51.100.7&host=office.gate.test",
+    "view": "/log/views/?query=outcome%3Ddeny",
+}
+
+
+@pytest.fixture(scope="module")
+def busy(wall):
+    """The installation with three days in its log."""
+    fill_log(wall.home)
+    return wall
+
+
+_SMALL = """controls => [...document.querySelectorAll(controls)].filter(each => each.checkVisibility()
+    && getComputedStyle(each).display !== 'inline' && each.getBoundingClientRect().height < 24
+    && each.getBoundingClientRect().height > 0).map(each => each.outerHTML.slice(0, 120))"""
+
+
+def checked(page, name):
+    """Return what is wrong with the page; one look at all controls, for a log has hundreds."""
+    violations = Axe().run(page).response["violations"]
+    wrong = [f"{name}: {found['id']} {found['nodes'][0]['html'][:120]}" for found in violations]
+    if page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
+        wrong.append(f"{name}: scrolls sideways")
+    if name != "index":  # Django's own links there are lower
+        wrong += [f"{name}: too small to hit: {each}" for each in page.evaluate(_SMALL, CONTROLS)]
+    return wrong
+
+
+def number_in(page):
+    return int(page.locator(".tiles strong").first.inner_text().replace(",", ""))
+
+
+def test_from_the_dashboard_to_a_ban_without_a_script(wall, visit):
+    path = f"/{uuid.uuid4()}"
+    assert [visit_from(wall, ATTACKER, path), visit_from(wall, NEIGHBOUR, path)] == [401, 401]
+    page = visit(java_script_enabled=False, viewport={"width": 1200, "height": 900})
+    enter(wall, page)
+
+    def shipped():
+        page.goto(wall.page(f"/admin/log/?path={path}"))
+        return page.locator(".log tbody tr").count() == 2
+
+    wait_until(shipped, what="two rows")
+    page.click(".operator-pages >> text=Dashboard")
+    assert number_in(page) >= 2
+    page.click(".tiles >> text=Requests")
+    assert "start_time=" in page.url
+    page.fill("#f-path", path)
+    page.click(".find [type=submit]")
+    assert page.locator(".log tbody tr").count() == 2
+    page.locator(".log tr", has_text=NEIGHBOUR).locator(".not", has_text=f"client {NEIGHBOUR}").click()
+    assert page.locator(".log tbody tr").count() == 1
+    assert f"exclude_client_ip={NEIGHBOUR}" in page.url
+
+    page.click(".views summary")
+    page.fill("#view-name", f"view {path[1:9]}")
+    page.click(".views [type=submit]")
+    page.click("text=Remove all")
+    page.click(f"text=view {path[1:9]}")
+    assert page.locator(".log tbody tr").count() == 1
+
+    page.click(".log tr >> text=Ban")
+    assert page.input_value("#id_network") == ATTACKER
+    assert re.search(r"decision [0-9a-f-]{36}", page.input_value("#id_remark"))
+    page.check("text=for an hour")
+    page.click("form.panel [type=submit]")
+    assert f"{ATTACKER} is banned for an hour." in page.locator(".messagelist").inner_text()
+    assert f"exclude_client_ip={NEIGHBOUR}" in page.url
+    wait_until(lambda: visit_from(wall, ATTACKER, path) == 403, what="the attacker is refused")
+    assert visit_from(wall, NEIGHBOUR, path) == 401
+
+
+def test_who_would_ban_himself_is_asked_twice(wall, visit):
+    page = visit()
+    enter(wall, page, "/log/ban/?network=127.0.0.1")
+    page.click("form.panel [type=submit]")
+
+    assert "your own address 127.0.0.1 would be refused" in page.locator(".errorlist").inner_text()
+    assert page.locator("[name=force]").is_visible()
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_every_page_is_for_everybody(busy, visit, look):
+    scheme, width = LOOKS[look]
+    page = visit(color_scheme=scheme, viewport={"width": width, "height": 700})
+    enter(busy, page)
+    wait_until(lambda: page.goto(busy.page("/admin/dashboard/")) and number_in(page) > 500, what="a busy log")
+    wrong = []
+    for name, path in PAGES.items():
+        page.goto(busy.page(f"/admin{path}"))
+        page.evaluate("document.querySelectorAll('#content details').forEach(each => { each.open = true })")
+        wrong += checked(page, name)
+
+    assert wrong == []
+    assert page.locator("script:not([src])").count() == 0

@@ -1,0 +1,69 @@
+"""The operator pages as an admin sees them, and rows for the log."""
+
+from datetime import UTC, datetime, timedelta
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import time_machine
+from django.test import Client
+
+from audit import ingest
+from audit.spool import SpoolWriter
+from tests.admin.conftest import Pages, decide, pages
+from tests.records import a_record
+from tests.wall import enter_admin_site
+
+__all__ = ["decide", "pages"]
+NOON = datetime(2026, 3, 15, 12, 0, 30, tzinfo=UTC)
+ME = "198.51.100.7"
+
+
+@pytest.fixture
+def noon(db):
+    """Stops the clock; sessions are opened after that."""
+    with time_machine.travel(NOON, tick=False):
+        yield NOON
+
+
+@pytest.fixture
+def log(tmp_path):
+    """Return a function that writes records to the log, with everything that is counted of them."""
+
+    def log(*records):
+        writer = SpoolWriter(tmp_path / "log", "node-1")
+        for record in records:
+            writer.write(record)
+        writer.close()
+        ingest.ship(tmp_path / "log")
+
+    return log
+
+
+@pytest.fixture
+def visits(auth, settings):
+    """Return a function that asks the gate and returns the decision id; the answers are in the log then."""
+
+    def visit(**headers):
+        answer = auth(**headers)
+        ingest.ship(settings.GATEWALL_HOME / "spool")
+        return answer.headers["X-Gatewall-Decision-Id"]
+
+    return visit
+
+
+@pytest.fixture
+def behind_proxy(alice):
+    """The pages as Alice sees them through the proxy, from ``ME``."""
+    browser = Pages(Client(enforce_csrf_checks=True, headers={"X-Forwarded-For": ME, "Host": "testserver"}))
+    enter_admin_site(browser.client, alice)
+    return browser
+
+
+def ago(number, hours=1.0, **parts):
+    """A record of so many hours before noon."""
+    return a_record(number, at=(NOON - timedelta(hours=hours)).timestamp(), **parts)
+
+
+def query_of(url):
+    """Return the parameters of an address."""
+    return {name: values[0] for name, values in parse_qs(urlsplit(url).query, keep_blank_values=True).items()}

@@ -1,0 +1,231 @@
+"""The pages of backtests and of the blast radius, as an admin sees them."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from audit import ingest
+from gatewall.backtest import running, runs
+from gatewall.backtest.models import Backtest, State
+from gatewall.console.backtest_forms import FORMS
+from gatewall.models import Node
+from policies import services
+from policies.models import BlocklistEntry, WafRule
+from tests.admin.conftest import ADMIN, Pages
+from tests.cast import CLIENT, OFFICE
+from tests.records import a_record
+from tests.spooling import spooled
+from tests.wall import enter_admin_site
+
+pytestmark = pytest.mark.django_db
+
+LIST, RADIUS = "/backtest/", "/blast-radius/"
+
+
+@pytest.fixture
+def record(tmp_path, bob):
+    """Recorded answers: Bob let in from two addresses, one stranger who was asked to sign in."""
+    now, subject = timezone.now().timestamp(), {"kind": "user", "id": bob.pk, "name": "Bob"}
+    let_in = {"status": 200, "outcome": "allow", "reason": "session-valid", "rules": [], "decided_by": None}
+    asked = {"status": 401, "outcome": "challenge", "reason": "credential-missing", "rules": [], "decided_by": None}
+    rows = [
+        a_record(1, at=now - 60, subject=subject, policy_revision=0, **let_in),
+        a_record(2, at=now - 50, subject=subject, policy_revision=0, client_ip="203.0.113.9", **let_in),
+        a_record(3, at=now - 40, subject=None, credential=None, policy_revision=0, path="/<b>evil", **asked),
+    ]
+    spooled(tmp_path / "spool", rows)
+    ingest.ship(tmp_path / "spool")
+
+
+def ask(pages, kind="ip-black-list", **values):
+    return pages.submit(f"{LIST}?kind={kind}", kind=kind, **({"change": "create"} | values))
+
+
+def finish():
+    assert running.run(runs.claim_next(timezone.now()))
+    return Backtest.objects.latest("id")
+
+
+@pytest.mark.parametrize("kind", FORMS)
+def test_every_kind_of_draft_has_its_form(pages, kind):
+    page = pages.get(f"{LIST}?kind={kind}")
+
+    assert page.status_code == 200
+    assert f'name="kind" value="{kind}"' in page.content.decode()
+
+
+def test_a_form_may_come_filled_in(pages):
+    assert f'value="{CLIENT}"' in pages.get(f"{LIST}?kind=ip-black-list&ip={CLIENT}").content.decode()
+
+
+def test_what_is_asked_for_waits_and_the_page_comes_again(pages, record):
+    answer = ask(pages, ip=CLIENT)
+    run = Backtest.objects.get()
+    page = pages.client.get(answer.url)
+
+    assert answer.url == f"{ADMIN}{LIST}{run.pk}/"
+    assert (run.created_by, run.state) == ("alice", State.QUEUED)
+    assert run.end_time - run.start_time == timedelta(hours=24)
+    assert page["Refresh"] == "2"
+    assert "No agent is running" in page.content.decode()
+    assert "Blast radius" not in page.content.decode()  # not again every two seconds
+    assert "Refresh" not in pages.client.get(f"{answer.url}?refresh=off")
+    Node.objects.create(name="here", seen_at=timezone.now(), revision=0)
+    assert "No agent is running" not in pages.words(pages.client.get(answer.url))
+
+
+def test_a_result_names_people_first_and_leads_to_decisions(pages, record):
+    answer = ask(pages, ip=CLIENT)
+    run = finish()
+    page = pages.client.get(answer.url)
+    words = page.content.decode()
+
+    assert "Refresh" not in page
+    assert words.index("People who are let in today") < words.index("What would become what") < words.index(OFFICE)
+    assert "allow session-valid" in words
+    assert f"/access-logs/{run.result['people']['results'][0]['examples'][0]}" in words or "/explain/" in words
+    assert "Blast radius" in words
+    assert "Save as monitor" not in words
+
+
+def test_a_rule_is_saved_as_monitor_by_its_first_button(pages, record):
+    answer = ask(pages, "waf-rules", name="evil", pattern="evil", targets=["path"])
+    run = finish()
+    assert run.result["changed"] == 1
+    words = pages.words(answer)
+    assert words.index("Save as monitor") < words.index("Enforce")
+
+    saved = pages.submit(f"{LIST}{run.pk}/", do="monitor")
+
+    assert saved.status_code == 302
+    assert WafRule.objects.get(name="evil").action == "monitor"
+    assert "This draft was made the policy" in pages.words(saved)
+
+
+def test_a_rule_that_only_records_is_tried_as_if_it_blocked(pages, record):
+    rule = services.create_waf_rule(actor="", name="evil", pattern="evil", targets=["path"], action="monitor")
+    ask(pages, "waf-rules", change="update", id=str(rule.pk))
+    run = finish()
+
+    assert run.result["changed"] == 1
+    pages.submit(f"{LIST}{run.pk}/", do="enforce")
+    assert WafRule.objects.get(pk=rule.pk).action == "block"
+
+
+def test_what_is_left_empty_stays_as_it_is(pages, record):
+    entry = services.allow_network(actor="", network=CLIENT, inspect=True)
+    ask(pages, "ip-white-list", change="update", id=str(entry.pk), ip="203.0.113.9")
+    ask(pages, "ip-white-list", change="update", id=str(entry.pk), inspect="off")
+
+    assert [run.draft["values"] for run in Backtest.objects.order_by("id")] == [
+        {"ip": "203.0.113.9"},
+        {"inspect": False},
+    ]
+
+
+def test_a_change_that_would_lock_me_out_takes_the_box(pages, record):
+    address = {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "203.0.113.9", "HTTP_X_FORWARDED_HOST": "x"}
+    ask(pages, ip="203.0.113.9")
+    run = finish()
+    path = f"{ADMIN}{LIST}{run.pk}/"
+    token = (
+        pages.get(f"{LIST}{run.pk}/").content.decode().partition('csrfmiddlewaretoken" value="')[2].partition('"')[0]
+    )
+
+    refused = pages.client.post(path, {"csrfmiddlewaretoken": token, "do": "enforce"}, **address)
+    assert refused.status_code == 409
+    assert "would be refused" in refused.content.decode()
+    assert not BlocklistEntry.objects.exists()
+
+    pages.client.post(path, {"csrfmiddlewaretoken": token, "do": "enforce", "force": "on"}, **address)
+    assert BlocklistEntry.objects.get().remark.startswith(f"backtest {run.pk}:")
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "status", "words"),
+    [
+        ("ip-black-list", {"ip": "10.0.0.1/8"}, 400, "host bits"),
+        ("ip-black-list", {"ip": ""}, 400, "required"),
+        ("ip-black-list", {"ip": "0.0.0.0/0"}, 409, "addresses; send force"),
+        ("ip-black-list", {"change": "delete", "id": "999"}, 400, "no such row"),
+        ("ip-black-list", {"change": "update", "ip": CLIENT}, 400, "which row is meant"),
+        ("ip-black-list", {"change": "create", "id": "7", "ip": CLIENT}, 400, "has none yet"),
+        ("ip-black-list", {"ip": CLIENT, "window": "5"}, 400, "valid choice"),
+        ("waf-rules", {"name": "a", "pattern": "(", "targets": ["uri"]}, 400, "pattern"),
+        ("waf-rules", {"name": "a", "pattern": ".", "targets": ["uri"]}, 409, "force"),
+        ("geo-block-rules", {"country_code": ""}, 400, "required"),
+        ("authorized-domains", {"name": "a b"}, 400, "not a host name"),
+        ("users", {"change": "update", "id": "999"}, 400, "no such row"),
+        ("users", {"change": "update", "id": "1", "authorized_domains": "no.example"}, 400, "not a registered domain"),
+    ],
+)
+def test_a_draft_is_refused_in_the_words_of_its_resource(pages, kind, values, status, words):
+    refused = ask(pages, kind, **values)
+
+    assert refused.status_code == status
+    assert words in refused.content.decode()
+    assert not Backtest.objects.exists()
+
+
+def test_what_a_stranger_wrote_is_escaped(pages, record):
+    answer = ask(pages, "waf-rules", name="<script>x</script>", pattern="evil")
+    finish()
+
+    assert "<script>x" not in pages.words(answer)
+
+
+def test_a_backtest_is_cancelled(pages, record):
+    ask(pages, ip=CLIENT)
+    run = Backtest.objects.get()
+
+    gone = pages.submit(f"{LIST}{run.pk}/", do="delete")
+
+    assert gone.url == f"{ADMIN}{LIST}"
+    assert not Backtest.objects.exists()
+    assert pages.get(f"{LIST}{run.pk}/").status_code == 404
+
+
+def test_what_is_no_action_is_none(pages, record):
+    ask(pages, ip=CLIENT)
+    run = Backtest.objects.get()
+
+    assert pages.submit(f"{LIST}{run.pk}/", do="explode").status_code == 404
+    assert pages.get(f"{LIST}?kind=nothing").status_code == 404
+    assert pages.get(f"{LIST}{2**70}/").status_code == 404
+
+
+def test_the_blast_radius_names_who_signed_in(pages, record):
+    words = pages.get(f"{RADIUS}?network=203.0.113.0/24").content.decode()
+
+    assert "people 1, machines 0, requests 1" in words
+    assert "Bob" in words
+    assert "people 1, machines 0, requests 2" in pages.get(f"{RADIUS}?country=nz").content.decode()
+    assert "Nobody signed in from there" in pages.get(f"{RADIUS}?network=192.0.2.7").content.decode()
+    assert pages.get(RADIUS).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "query", ["network=10.0.0.1/8", "network=x", "country=NZL", "country=1", "network=::1&country=NZ"]
+)
+def test_a_radius_of_nothing_is_refused(pages, query):
+    refused = pages.get(f"{RADIUS}?{query}")
+
+    assert refused.status_code == 400
+    assert 'role="alert"' in refused.content.decode()
+
+
+@pytest.mark.parametrize("path", [LIST, f"{LIST}1/", RADIUS])
+def test_nobody_else_sees_them(bob, path):
+    strangers = Pages()
+    assert strangers.get(path).status_code == 302
+    enter_admin_site(strangers.client, bob)
+    assert strangers.get(path).status_code == 302
+
+
+def test_a_write_without_its_token_is_refused(alice):
+    client = Client(enforce_csrf_checks=True)
+    enter_admin_site(client, alice)
+
+    assert client.post(f"{ADMIN}{LIST}", {"kind": "ip-black-list", "ip": CLIENT}).status_code == 403

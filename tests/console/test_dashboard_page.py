@@ -1,0 +1,218 @@
+"""The dashboard page: its figures are those of the API, and every link leads to the rows that were counted."""
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from audit.event_kinds import EventKind
+from audit.events import Event, record_event
+from audit.models import GapKind, LogGap, SecurityEvent
+from gatewall.models import Node
+from tests.console.conftest import ago, query_of
+from tests.wall import Api, a_token
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("noon")]
+
+PAGE = "/dashboard/"
+
+
+class Links(HTMLParser):
+    """Every link of a page with its text."""
+
+    def __init__(self, response):
+        super().__init__()
+        self.found, self._open = [], None
+        self.feed(response.content.decode())
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "a":
+            self._open = [dict(attrs).get("href", ""), ""]
+            self.found.append(self._open)
+
+    def handle_endtag(self, tag):
+        if tag == "a":
+            self._open = None
+
+    def handle_data(self, data):
+        if self._open is not None:
+            self._open[1] += data
+
+
+def links_of(response):
+    return [(href, " ".join(text.split())) for href, text in Links(response).found]
+
+
+def some_day(log):
+    answers = [
+        ("allow", 200, "session-valid"),
+        ("challenge", 401, "credential-missing"),
+        ("deny", 403, "client-blocked"),
+    ]
+    records = []
+    for number in range(1, 60):
+        outcome, status, reason = answers[number % 3]
+        hours = 0.4 + number * 0.5  # the last ones are of the day before
+        client, country = f"203.0.113.{number % 4}", ("NZ", "DE", None)[number % 3]
+        parts = {"outcome": outcome, "status": status, "reason": reason, "rules": []}
+        records.append(
+            ago(number, hours, client_ip=client, country_code=country, host=f"h{number % 2}.example", **parts)
+        )
+    records.append(ago(90, 2))
+    log(*records)
+
+
+def test_the_figures_are_those_of_the_api(pages, alice, log):
+    some_day(log)
+    page = pages.get(PAGE)
+    window = query_of(next(href for href, text in links_of(page) if text.startswith("Requests ")))
+    stats = Api(a_token(alice)).get("/access-logs/stats", window).json()
+    board = page.context["board"]
+
+    assert stats["total"] > 30
+    counts = board.now.outcomes.counts
+    assert (board.now.outcomes.total, counts["allow"], counts["challenge"], counts["deny"]) == tuple(
+        stats[name] for name in ("total", "allowed", "challenged", "denied")
+    )
+    assert [{"reason": key, "count": number} for key, number in board.reasons] == stats["by_reason"]
+    assert [{"client_ip": each.address, "count": each.count} for each in board.clients] == stats["top_clients"]
+    assert [{"host": key, "count": number} for key, number in board.hosts] == stats["top_hosts"]
+    assert board.rules == stats["top_rules"]
+    assert [{"country_code": key or None, "count": number} for key, number in board.countries] == stats["by_country"]
+
+
+def test_every_number_leads_to_as_many_rows(pages, log):
+    some_day(log)
+    page = pages.get(PAGE)
+    led = 0
+    for href, text in links_of(page):
+        number = re.search(r"^(?:Requests|Refused|Challenged) (\d+)|(\d+)$", text)
+        if "/admin/log/?" not in href or number is None or re.match(r"(Block rate|p99|\d{4}-|\d+\.\d+)", text):
+            continue
+        shown = pages.client.get(href)
+        assert shown.status_code == 200
+        assert shown.context["number"] == int(number[1] or number[2]), text
+        led += 1
+    assert led > 12
+
+
+def test_every_bar_leads_to_its_rows(pages, log):
+    some_day(log)
+    rows = [row for row in pages.get(PAGE).context["rows"] if row["total"]]
+
+    assert len(rows) > 20
+    assert sum(row["total"] for row in rows) == pages.get(PAGE).context["board"].now.outcomes.total
+    for row in rows[:5]:
+        assert pages.client.get(row["url"]).context["number"] == row["total"]
+
+
+def test_clients_lead_to_their_rows(pages, log):
+    some_day(log)
+    for table in pages.get(PAGE).context["clients"]:
+        assert table["rows"]
+        for row in table["rows"]:
+            assert pages.client.get(row["url"]).context["number"] == row["count"]
+
+
+@pytest.mark.parametrize(("name", "total"), [("24h", 1), ("7d", 2), ("30d", 3)])
+def test_a_window_holds_what_is_in_it_and_knows_the_one_before(pages, log, name, total):
+    log(ago(1, 2), ago(2, 24 * 5), ago(3, 24 * 20), ago(4, 24 * 45))
+
+    page = pages.get(f"{PAGE}?window={name}")
+
+    assert page.context["board"].now.outcomes.total == total
+    assert page.context["board"].before.outcomes.total == {"24h": 0, "7d": 0, "30d": 1}[name]
+    bars = page.context["rows"]
+    assert sum(row["total"] for row in bars) == total
+    assert 48 <= len(bars) <= 61
+
+
+@pytest.mark.parametrize("query", ["window=1h", "refresh=5", "window=", "colour=red", "window=24h&window=7d"])
+def test_what_the_page_does_not_know_is_refused_on_the_page(pages, query):
+    page = pages.get(f"{PAGE}?{query}")
+
+    assert page.status_code == 400
+    assert page.context["wrong"]
+
+
+def test_it_refreshes_only_where_somebody_chose_that(pages):
+    assert not pages.get(PAGE).has_header("Refresh")
+    page = pages.get(f"{PAGE}?refresh=30")
+    assert page["Refresh"] == "30"
+    assert any(text == "Off" and "refresh" not in href for href, text in links_of(page))
+
+
+def test_events_and_bans_are_counted_and_linked(pages, noon):
+    for number in range(3):
+        record_event(Event(EventKind.LOGIN_FAILED, noon, f"203.0.113.{number}"))
+    record_event(Event(EventKind.PROXY_UNTRUSTED, noon, "203.0.113.7"))
+    page = pages.get(PAGE)
+    tiles = {tile["label"]: tile for tile in page.context["tiles"]}
+
+    assert tiles["Failed sign-ins"]["value"] == "3"
+    assert page.context["board"].untrusted == 1
+    shown = pages.client.get(tiles["Failed sign-ins"]["url"])
+    assert shown.status_code == 200
+    assert sum(event.count for event in shown.context["cl"].queryset) == 3
+    assert [event.kind for event in pages.client.get(page.context["untrusted_link"]).context["cl"].queryset] == [
+        "proxy.untrusted"
+    ]
+    assert SecurityEvent.objects.count() >= 2
+    assert pages.client.get(tiles["Active bans"]["url"]).status_code == 200
+
+
+def test_signs_of_health(pages, noon):
+    Node.objects.create(name="gate-1", seen_at=noon, revision=0, log_lag_seconds=0.5, log_spooled_bytes=10)
+    good = pages.get(PAGE).context["signs"]
+    Node.objects.update(revision=99, workers=[{"pid": 7, "revision": 98, "rejected": "no memory"}], log_lag_seconds=90)
+    LogGap.objects.create(node="gate-1", at=noon, kind=GapKind.DROPPED, count=12)
+    page = pages.get(PAGE)
+    bad = page.context["signs"]
+
+    assert (good.lag_level, good.gap_level, good.webhook_level) == ("good", "good", "good")
+    assert (bad.policy_level, bad.lag_level, bad.gap_level, bad.gaps["dropped"]) == ("bad", "bad", "bad", 12)
+    assert "no memory" in page.content.decode()
+    assert "12 dropped" in page.content.decode()
+
+
+def test_the_number_of_statements_does_not_grow(pages, log):
+    def cost():
+        with CaptureQueriesContext(
+            connection,
+        ) as statements:
+            pages.get(f"{PAGE}?window=30d")
+        return len(statements)
+
+    empty = cost()
+    some_day(log)
+
+    assert cost() == empty <= 30
+
+
+def test_what_a_stranger_sent_is_escaped(pages, log):
+    evil = "<script>alert(1)</script>\"'"
+    log(ago(1, 1, host=evil, rules=[{"id": 7, "name": evil, "action": "block"}]))
+
+    html = pages.get(PAGE).content.decode()
+
+    assert "<script>alert" not in html
+    assert evil in unescape(html)
+    assert not re.search(r'(href|src)="javascript:', html)
+
+
+def test_nobody_else_sees_it(pages, bob, client):
+    assert client.get("/wall/admin/dashboard/").status_code == 302
+    client.force_login(bob)
+    assert client.get("/wall/admin/dashboard/").status_code == 302
+    assert timezone.now()
+
+
+def test_the_index_and_every_page_lead_to_it(pages):
+    index = pages.client.get("/wall/admin/").content.decode()
+    assert index.count("/wall/admin/dashboard/") == 2
+    assert 'href="/wall/admin/dashboard/" aria-current="page"' in pages.get(PAGE).content.decode()
+    assert 'aria-current="page"' not in pages.get("/policies/blocklistentry/").content.decode().split("breadcrumbs")[0]

@@ -1,0 +1,126 @@
+"""The page of the proxy doctor: who sent this very request, what an examination found, and the proxy's sample."""
+
+import pytest
+
+from gatewall.console import doctor_page
+from gatewall.doctor import examination
+from gatewall.doctor.evidence import Evidence, Reply, Seen
+from gatewall.doctor.probes import PLAIN, Probe
+from gatewall.doctor.target import Target
+from tests.unit.examined import evidence
+
+DOCTOR = "/doctor/"
+
+
+def page_of(browser, query="", **extra):
+    response = browser.client.get(f"/wall/admin{DOCTOR}{query}", **extra)
+    return response, response.content.decode()
+
+
+def send(browser, **values):
+    return browser.submit(DOCTOR, **values)
+
+
+def test_only_admins_see_it(client, bob):
+    assert client.get(f"/wall/admin{DOCTOR}").status_code == 302
+    client.force_login(bob)
+    assert client.get(f"/wall/admin{DOCTOR}").status_code == 302
+
+
+def test_the_request_itself_is_explained(pages):
+    response, text = page_of(
+        pages, REMOTE_ADDR="127.0.0.1", HTTP_X_FORWARDED_FOR="203.0.113.9, 198.51.100.7, 127.0.0.1"
+    )
+
+    assert response.status_code == 200
+    assert response.context["arrived"].client == "198.51.100.7"
+    assert "The first hop from the right that is no trusted proxy." in text
+    assert "is no trusted proxy: all" not in text
+
+
+def test_a_peer_that_is_not_trusted_gets_the_red_line(pages):
+    _, text = page_of(pages, REMOTE_ADDR="192.0.2.1", HTTP_X_FORWARDED_FOR="203.0.113.9")
+
+    assert "The peer 192.0.2.1 sends forwarding headers, but is no trusted proxy" in text
+    assert "X-Forwarded-For is not read, so the peer is the client." in text
+
+
+def test_what_a_stranger_sends_is_escaped(pages):
+    _, text = page_of(pages, REMOTE_ADDR="192.0.2.1", HTTP_X_FORWARDED_FOR="<script>alert(1)</script>")
+
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;alert(1)" in text
+
+
+@pytest.mark.parametrize("query", ["?proxy=iis", "?other=1", "?url=" + "a" * 3000])
+def test_a_query_that_makes_no_sense_is_400(pages, query):
+    response, text = page_of(pages, query)
+
+    assert response.status_code == 400
+    assert "There is no such proxy here." in text
+
+
+@pytest.mark.parametrize("kind", list(doctor_page.KINDS))
+def test_the_sample_is_shown_with_our_addresses(pages, settings, kind):
+    settings.GATEWALL_AUTH_PORT, settings.GATEWALL_PORT = 19998, 19999
+    settings.GATEWALL_BIND = "127.0.0.1"
+
+    response, text = page_of(pages, f"?proxy={kind}")
+
+    assert response.status_code == 200
+    assert f"deploy/{kind}/" in text
+    if kind != "ingress-nginx":  # which names services
+        assert "19998" in text
+        assert "127.0.0.1:9998" not in text
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://elsewhere.example/", "file:///etc/passwd", "http://a:b@office.example/", "http://169.254.169.254/", "x"],
+)
+def test_a_site_that_is_not_ours_is_refused(pages, office, monkeypatch, url):
+    monkeypatch.setattr(examination.sending, "send", lambda *_: pytest.fail("something was sent"))
+
+    response = send(pages, url=url)
+
+    assert response.status_code == 400
+    assert 'role="alert"' in response.content.decode()
+
+
+def test_a_proxy_that_is_not_listed_is_refused(pages, office, monkeypatch):
+    monkeypatch.setattr(examination.sending, "send", lambda *_: pytest.fail("something was sent"))
+
+    assert send(pages, url="http://office.example/", proxy="iis").status_code == 400
+
+
+def test_the_report_is_shown_with_the_lines_that_put_it_right(pages, office, monkeypatch):
+    found = evidence(kind="nginx", forged_for="203.0.113.11")
+    monkeypatch.setattr(doctor_page, "examine", lambda *_, **__: found)
+
+    response = send(pages, url="http://office.example/", proxy="nginx")
+    text = response.content.decode()
+
+    assert response.status_code == 200
+    assert "X-Forwarded-For of a visitor is believed: the gate saw 203.0.113.11." in text
+    assert "proxy_set_header X-Forwarded-For $remote_addr;" in text
+    assert 'class="check wrong" open' in text
+
+
+def test_a_mute_proxy_shows_one_finding(pages, office, monkeypatch):
+    plain = Probe(PLAIN, "n", "/gatewall-doctor/n")
+    mute = Evidence(Target.parse("http://office.example/"), {PLAIN: Seen(plain, Reply(200))}, "/wall", "caddy")
+    monkeypatch.setattr(doctor_page, "examine", lambda *_, **__: mute)
+
+    text = send(pages, url="http://office.example/", proxy="caddy").content.decode()
+
+    assert "The answer was 200, and the gate was not asked" in text
+    assert text.count("Not examined: first the gate must be seen to be asked.") == 10
+
+
+def test_only_one_examination_at_a_time(pages, office, settings, tmp_path, monkeypatch):
+    monkeypatch.setattr(examination.sending, "send", lambda *_: pytest.fail("something was sent"))
+    with examination._alone(examination.run_folder(settings.GATEWALL_HOME)):
+        response = send(pages, url="http://office.example/")
+
+    assert response.status_code == 409
+    assert "another examination is under way" in response.content.decode()

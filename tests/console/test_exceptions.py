@@ -1,0 +1,67 @@
+"""Exceptions from the Explain page: what is shown is what is written, and never more."""
+
+from datetime import timedelta
+
+import pytest
+import time_machine
+from django.utils import timezone
+
+from gatewall import system_settings
+from policies import services
+from policies.models import AllowlistEntry, WafRule
+from tests.console.test_explain_pages import a_rule, offered, receipt
+
+pytestmark = pytest.mark.django_db
+
+
+def test_where_a_rule_matches_again_is_shown_once_its_exclusion_has_ended(pages, visits, office):
+    until = timezone.now() + timedelta(minutes=5)
+    a_rule(exclusions=[{"path_prefix": "/a", "expires_at": until.isoformat()}])
+    decision_id = visits(x_forwarded_uri="/a?q=attack")
+    with time_machine.travel(until, tick=False):
+        words = receipt(pages, decision_id, "?again=1")
+
+    assert "The answer has changed: then asked to sign in, today refused." in words
+    assert "args q , as sent: attack" in words
+
+
+def test_what_is_written_is_what_was_shown(pages, visits, office):
+    """Of an offer that is another by now, nothing is written: the domain went, or the rule looks elsewhere."""
+    services.block_network(actor="", network="198.51.100.0/24")
+    decision_id = visits()
+    (key,) = offered(pages, decision_id)
+    services.remove_domain(office, actor="x", force=True)
+
+    assert pages.submit(f"/explain/{decision_id}/", offer=key, lifetime="hour").status_code == 409
+    assert not AllowlistEntry.objects.exists()
+
+
+def test_an_exclusion_that_became_wider_is_not_written(pages, visits, office):
+    rule = a_rule()
+    decision_id = visits(x_forwarded_uri="/a?q=attack")
+    (key,) = offered(pages, decision_id)
+    services.change_waf_rule(rule, actor="x", targets=["args", "uri"])
+
+    assert pages.submit(f"/explain/{decision_id}/", offer=key, lifetime="hour").status_code == 409
+    assert not WafRule.objects.get(pk=rule.pk).exclusions
+    assert len(offered(pages, decision_id)) == 1
+
+
+def test_at_a_host_that_is_refused_anyhow_nobody_is_allowed_everywhere(pages, visits):
+    services.block_network(actor="", network="198.51.100.0/24")
+    decision_id = visits()
+    assert "at every host, because this one is not registered" in receipt(pages, decision_id)
+
+    services.register_domain(actor="x", name="other.example", access="authenticated")
+    system_settings.change(actor="x", authorized_domains_mode="registered")
+
+    assert not offered(pages, decision_id)
+
+
+def test_all_at_once_is_offered_if_that_is_all(pages, visits, office):
+    for number in range(11):
+        a_rule(name=f"attack {number}")
+    decision_id = visits(x_forwarded_uri="/a?q=attack")
+
+    assert "That is all rules" not in receipt(pages, decision_id)
+    assert len(offered(pages, decision_id)) == 10

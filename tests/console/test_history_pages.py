@@ -1,0 +1,242 @@
+"""The policy history: who changed what when, the way back, and changes that wait for a word."""
+
+import html
+import re
+
+import pytest
+
+from gatewall import revisions
+from gatewall.changes import MAX_CHANGES
+from gatewall.models import PendingConfirmation, PolicyRevision
+from policies import confirmation, services
+from policies.models import AllowlistEntry, BlocklistEntry
+from tests.console.conftest import ME
+
+pytestmark = pytest.mark.django_db
+
+
+def text_of(response):
+    """The words of a page as people read them."""
+    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode())))
+
+
+def now():
+    return revisions.current().revision
+
+
+def test_the_newest_revision_is_first_with_who_and_what(pages):
+    services.block_network(actor="bob", network="203.0.113.7", remark="scanner")
+    entry = BlocklistEntry.objects.get()
+    services.change_blocked_network(entry, actor="carol", remark="a scanner")
+
+    words = text_of(pages.get("/history/"))
+
+    assert words.index("carol") < words.index("bob")
+    assert "changed : blocklist entry 203.0.113.7" in words.replace(": blocklist", " : blocklist").replace("  ", " ")
+    assert "remark scanner a scanner" in words
+
+
+def test_pages_are_bounded_and_filtered(pages):
+    for number in range(30):
+        services.block_network(actor="bob", network=f"203.0.113.{number}")
+    services.block_country(actor="carol", country_code="AQ")
+
+    first = pages.get("/history/").content.decode()
+    assert first.count("<h2><a") == 25
+    assert "?page=2" in first
+    second = pages.get("/history/?page=2").content.decode()
+    assert 0 < second.count("<h2><a") < 25
+    assert pages.get("/history/?actor=carol").content.decode().count("<h2><a") == 1
+    assert pages.get("/history/?resource=geo-block-rules").content.decode().count("<h2><a") == 1
+    assert "There is no such revision." in text_of(pages.get("/history/?actor=nobody"))
+
+
+@pytest.mark.parametrize("query", ["page=x", "page=0", "page=-1", "page=9999999999", "resource=x", "x=1", "actor=%00"])
+def test_a_parameter_that_is_none_is_told(pages, query):
+    response = pages.get(f"/history/?{query}")
+
+    assert response.status_code == 400
+    assert "has a filter or page that is none" in text_of(response)
+
+
+@pytest.mark.parametrize("number", [0, 999_999, 2**63, 10**30])
+def test_a_revision_that_is_none_is_not_there(pages, number):
+    assert pages.get(f"/history/{number}/").status_code == 404
+
+
+def test_many_changes_are_numbers_and_their_source(pages):
+    services.block_network(actor="bob", network="203.0.113.7")
+    counts = [{"resource": "ip-black-list", "source": "import:drop", "action": "created", "count": MAX_CHANGES + 1}]
+    PolicyRevision.objects.filter(pk=now()).update(changes=None, counts=counts)
+
+    words = text_of(pages.get(f"/history/{now()}/"))
+
+    assert "1001 × blocklist entry (import:drop) added" in words  # noqa: RUF001 - as the page has it
+    assert "It changed too much" in words
+
+
+def test_what_was_written_is_text(pages):
+    services.block_network(actor="<i>bob</i>", network="203.0.113.7", remark="<script>alert(1)</script>")
+
+    for path in ("/history/", f"/history/{now()}/"):
+        page = pages.get(path).content.decode()
+        assert "<script>alert" not in page
+        assert "<i>bob" not in page
+
+
+def test_a_restore_is_shown_first_and_then_done(pages):
+    services.block_network(actor="bob", network="203.0.113.7")
+    number = now()
+    services.unblock_network(BlocklistEntry.objects.get(), actor="bob")
+    services.block_network(actor="bob", network="203.0.113.8")
+
+    preview = pages.submit(f"/history/{number}/")
+    words = text_of(preview)
+    assert preview.status_code == 200
+    assert "This would change, from now to then: 1 × blocklist entry (manual) added" in words  # noqa: RUF001 - as the page has it
+    assert [entry.network for entry in BlocklistEntry.objects.all()] == ["203.0.113.8"]
+    assert now() == number + 2
+
+    done = pages.client.post(preview.request["PATH_INFO"], sent(preview))
+
+    assert (done.status_code, done.url) == (302, f"/wall/admin/history/{number + 3}/")
+    assert [entry.network for entry in BlocklistEntry.objects.all()] == ["203.0.113.7"]
+    assert PolicyRevision.objects.get(pk=now()).actor == "alice"
+
+
+def sent(response, **values):
+    token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', response.content.decode())[-1]
+    head = re.search(r'name="head" value="(\d+)"', response.content.decode())[1]
+    return {"csrfmiddlewaretoken": token, "head": head, **values}
+
+
+def test_a_restore_of_what_has_changed_meanwhile_is_shown_again(pages):
+    services.block_network(actor="bob", network="203.0.113.7")
+    preview = pages.submit(f"/history/{now() - 1}/")
+    services.block_network(actor="bob", network="203.0.113.8")
+
+    response = pages.client.post(preview.request["PATH_INFO"], sent(preview))
+
+    assert response.status_code == 409
+    assert "Look at the difference again" in text_of(response)
+    assert BlocklistEntry.objects.count() == 2
+
+
+def test_a_restore_undoes_nothing_that_came_while_it_waited_for_its_turn(pages, monkeypatch):
+    services.block_network(actor="bob", network="203.0.113.7")
+    preview = pages.submit(f"/history/{now() - 1}/")
+    hold = revisions._hold
+
+    def behind_another():
+        monkeypatch.setattr(revisions, "_hold", hold)
+        services.block_network(actor="bob", network="203.0.113.8")
+        hold()
+
+    monkeypatch.setattr(revisions, "_hold", behind_another)
+
+    response = pages.client.post(preview.request["PATH_INFO"], sent(preview))
+
+    assert response.status_code == 409
+    assert BlocklistEntry.objects.count() == 2
+
+
+def test_a_restore_to_what_is_says_so(pages):
+    services.block_network(actor="bob", network="203.0.113.7")
+    number = now() - 1
+    services.unblock_network(BlocklistEntry.objects.get(), actor="bob")
+
+    assert "Nothing would change" in text_of(pages.submit(f"/history/{number}/"))
+    assert "This is the policy of now." in text_of(pages.get(f"/history/{now()}/"))
+
+
+def test_what_cannot_be_restored_says_why(pages):
+    services.block_network(actor="bob", network="203.0.113.7")
+    PolicyRevision.objects.filter(pk=now()).update(changes=None)
+
+    response = pages.submit(f"/history/{now() - 1}/")
+
+    assert response.status_code == 409
+    assert "too much to be recorded in full" in text_of(response)
+
+
+def test_a_restore_that_shuts_out_is_told_and_by_force_waits_for_a_word(behind_proxy):
+    services.block_network(actor="bob", network=ME)
+    number = now()
+    services.unblock_network(BlocklistEntry.objects.get(), actor="bob")
+
+    preview = behind_proxy.submit(f"/history/{number}/")
+    assert "It would refuse your own address." in text_of(preview)
+    path = preview.request["PATH_INFO"]
+    refused = behind_proxy.client.post(path, sent(preview))
+    assert refused.status_code == 409
+    assert "would be refused" in text_of(refused)
+    assert not PendingConfirmation.objects.exists()
+
+    forced = behind_proxy.client.post(path, sent(preview, force="on"))
+
+    assert forced.status_code == 302
+    assert PendingConfirmation.objects.get().address == ME
+    assert "waits for a word" in text_of(behind_proxy.client.get(forced.url))
+
+
+@pytest.fixture
+def waiting(behind_proxy):
+    behind_proxy.submit("/policies/blocklistentry/add/", network=ME, force="on")
+    return now()
+
+
+def answer(pages, number, word):
+    token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', pages.get("/").content.decode())[-1]
+    return pages.client.post(
+        f"/wall/admin/history/{number}/confirm/", {"csrfmiddlewaretoken": token, "word": word}, follow=True
+    )
+
+
+@pytest.mark.parametrize("path", ["/", "/history/", "/policies/blocklistentry/", "/explain/", "/import/"])
+def test_what_waits_stands_on_every_page(behind_proxy, waiting, path):
+    words = text_of(behind_proxy.get(path))
+
+    assert f"Revision {waiting} refuses its maker's address {ME}" in words
+    assert f"{PendingConfirmation.objects.get().deadline:%Y-%m-%d %H:%M:%S} UTC" in words
+
+
+def test_what_waits_is_for_admins_alone(behind_proxy, waiting, client):
+    words = text_of(client.get("/wall/admin/login/"))
+
+    assert "refuses its maker" not in words
+    assert client.post(f"/wall/admin/history/{waiting}/confirm/", {"word": "keep"}).status_code == 302
+    assert confirmation.pending().exists()
+
+
+def test_it_can_be_kept(behind_proxy, waiting):
+    response = answer(behind_proxy, waiting, "keep")
+
+    assert "The change stays." in text_of(response)
+    assert "was confirmed by alice" in text_of(response)
+    assert not confirmation.pending().exists()
+    assert BlocklistEntry.objects.exists()
+    assert "waits for nobody's word" in text_of(answer(behind_proxy, waiting, "revert"))
+    assert BlocklistEntry.objects.exists()
+
+
+def test_it_can_be_reverted_at_once(behind_proxy, waiting):
+    services.allow_network(actor="bob", network="203.0.113.7")
+
+    response = answer(behind_proxy, waiting, "revert")
+
+    assert "The change is taken back." in text_of(response)
+    assert not BlocklistEntry.objects.exists()
+    assert AllowlistEntry.objects.exists()
+    assert PolicyRevision.objects.get(pk=now()).actor == "alice"
+
+
+@pytest.mark.parametrize("word", ["", "yes"])
+def test_any_other_word_does_nothing(behind_proxy, waiting, word):
+    assert "Keep it, or revert it." in text_of(answer(behind_proxy, waiting, word))
+    assert confirmation.pending().exists()
+
+
+def test_what_could_not_be_taken_back_says_why(behind_proxy, waiting):
+    PendingConfirmation.objects.update(problem="for a reason")
+
+    assert "It could not be taken back: for a reason" in text_of(behind_proxy.get("/"))

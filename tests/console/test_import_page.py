@@ -1,0 +1,174 @@
+"""The import of a list: what it would do first, and then exactly that."""
+
+import html
+import re
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from gatewall.models import PolicyRevision
+from policies import services
+from policies.list_preview import MAX_BYTES
+from policies.models import BlocklistEntry
+from tests.admin.conftest import Fields
+from tests.console.conftest import ME
+
+pytestmark = pytest.mark.django_db
+
+LIST = "# a list\n203.0.113.0/24 # bad\n192.0.2.7\n10.0.0.0/8\n"
+
+
+def text_of(response):
+    """The words of a page as people read them."""
+    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode())))
+
+
+def dry_run(pages, text=LIST, name="drop", **values):
+    return pages.submit("/import/", name=name, text=text, **values)
+
+
+def as_shown(pages, response, **values):
+    """Press the button under what was shown."""
+    page = response.content.decode()
+    form = page[page.index('name="shown"') :]
+    sent = Fields(form[: form.index("</form>")]).values
+    shown = re.search(r'name="shown" value="([^"]+)"', page)[1]
+    token = Fields(page).values["csrfmiddlewaretoken"][0]
+    return pages.client.post("/wall/admin/import/", {**sent, "shown": shown, "csrfmiddlewaretoken": token, **values})
+
+
+def networks():
+    return sorted(BlocklistEntry.objects.filter(source="import:drop").values_list("network", flat=True))
+
+
+def test_a_dry_run_says_what_would_be_and_changes_nothing(pages):
+    services.allow_network(actor="x", network="203.0.113.9")
+    services.allow_network(actor="x", network="198.18.0.1")
+
+    words = text_of(dry_run(pages))
+
+    assert "2 added 0 removed 0 changed 0 unchanged 0 lines that are no entries" in words
+    assert "+ 203.0.113.0/24" in words
+    assert "1: loopback, private or reserved" in words
+    assert "1 network that the list has too stays allowed. 203.0.113.9" in words
+    assert networks() == []
+
+
+def test_then_exactly_that_is_imported(pages):
+    response = as_shown(pages, dry_run(pages, days="7"))
+
+    assert response.status_code == 302
+    assert networks() == ["192.0.2.7", "203.0.113.0/24"]
+    row = PolicyRevision.objects.latest("number")
+    assert (row.actor, response.url) == ("alice", f"/wall/admin/history/{row.number}/")
+    entry = BlocklistEntry.objects.get(network="203.0.113.0/24")
+    assert (entry.remark, entry.created_by, (entry.expires_at - entry.created_at).days in {6, 7}) == (
+        "bad",
+        "alice",
+        True,
+    )
+
+
+def test_a_file_is_read_as_a_text_is(pages):
+    uploaded = SimpleUploadedFile("list.csv", b"ip,comment\r\n203.0.113.7,x\r\n")
+    token = Fields(pages.get("/import/").content.decode()).values["csrfmiddlewaretoken"][0]
+    response = pages.client.post(
+        "/wall/admin/import/", {"csrfmiddlewaretoken": token, "name": "drop", "file": uploaded}
+    )
+
+    assert "1 added" in text_of(response)
+    assert as_shown(pages, response).status_code == 302
+    assert networks() == ["203.0.113.7"]
+
+
+def test_the_next_version_of_a_list_is_compared(pages):
+    as_shown(pages, dry_run(pages))
+
+    words = text_of(dry_run(pages, text="192.0.2.7\n198.18.0.0/24\n"))
+
+    assert "1 added 1 removed 0 changed 1 unchanged" in words
+    same = as_shown(pages, dry_run(pages))
+    assert "nothing was changed" in pages.words(same)
+
+
+def test_another_list_than_the_one_shown_is_not_imported(pages):
+    response = as_shown(pages, dry_run(pages), text="198.18.0.0/24")
+
+    assert response.status_code == 409
+    assert "This is not what was shown" in text_of(response)
+    assert networks() == []
+
+
+@pytest.mark.parametrize(
+    "changed", [{"name": "other"}, {"force": "on"}, {"days": "3"}, {"kind": "plain"}, {"shown": "x"}]
+)
+def test_nor_under_other_rules(pages, changed):
+    assert as_shown(pages, dry_run(pages), **changed).status_code == 409
+    assert not BlocklistEntry.objects.exists()
+
+
+def test_what_would_do_something_else_by_now_is_shown_again(pages):
+    shown = dry_run(pages)
+    services.block_network(actor="x", network="192.0.2.7", source="import:drop")
+
+    response = as_shown(pages, shown)
+
+    assert response.status_code == 409
+    assert "has changed since this was shown" in text_of(response)
+    assert networks() == ["192.0.2.7"]
+    assert as_shown(pages, response).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"text": "0.0.0.0/1"}, "is larger than /8"),
+        ({"text": "nonsense\nmore\n192.0.2.7"}, "line 1"),
+        ({"text": "127.0.0.1"}, "no entry that counts"),
+        ({"text": " \n "}, "Paste a list"),
+        ({"name": "a b"}, "name:"),
+        ({"name": ""}, "name:"),
+        ({"days": "0"}, "days:"),
+        ({"kind": "xml"}, "kind:"),
+        ({"text": "192.0.2.7 # " + "x" * MAX_BYTES}, "at most 512 KiB"),
+    ],
+)
+def test_what_cannot_be_imported_is_told(pages, values, words):
+    response = dry_run(pages, **values)
+
+    assert response.status_code == 400
+    assert words in text_of(response)
+    assert not BlocklistEntry.objects.exists()
+
+
+def test_lines_that_are_none_are_shown_and_bounded(pages):
+    lines = [f"203.0.{number // 256}.{number % 256}" for number in range(2000)]
+    words = text_of(dry_run(pages, text="\n".join([*lines, *["<b>bad</b>"] * 15])))
+
+    assert "15 lines that are no entries" in words
+    assert words.count(": line") + words.count(" line 20") <= 20
+    assert "<b>bad" not in dry_run(pages, text="\n".join([*lines, *["<b>bad</b>"] * 15])).content.decode()
+
+
+def test_a_list_with_the_own_address_is_not_imported_from_here(behind_proxy):
+    response = dry_run(behind_proxy, text=f"{ME}\n192.0.2.7\n")
+
+    assert "would shut you out" in text_of(response)
+    assert 'name="shown"' not in response.content.decode()
+
+    services.allow_network(actor="x", network="198.51.100.0/24")
+    allowed = dry_run(behind_proxy, text=f"{ME}\n192.0.2.7\n")
+    assert "would shut you out" not in text_of(allowed)
+    assert as_shown(behind_proxy, allowed).status_code == 302
+
+
+def test_the_guard_holds_also_when_it_was_passed_in_the_dry_run(behind_proxy):
+    entry = services.allow_network(actor="x", network="198.51.100.0/24")
+    shown = dry_run(behind_proxy, text=f"{ME}\n192.0.2.7\n")
+    services.disallow_network(entry, actor="x")
+
+    response = as_shown(behind_proxy, shown)
+
+    assert response.status_code == 409
+    assert f"our own address {ME} would be refused" in text_of(response)
+    assert not BlocklistEntry.objects.exists()

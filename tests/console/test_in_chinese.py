@@ -1,0 +1,157 @@
+"""Every operator page in Simplified Chinese, for whoever's browser asks for it: no English word of ours is left."""
+
+import html
+import re
+from datetime import timedelta
+
+import polib
+import pytest
+from django.utils import timezone
+
+from audit import ingest
+from gatewall import revisions
+from gatewall.backtest import running, runs
+from gatewall.console import doctor_page, saved_views
+from gatewall.doctor import examination
+from gatewall.doctor.evidence import Reply
+from gatewall.models import PendingConfirmation, PolicyRevision
+from policies import services
+from tests.admin.conftest import ADMIN
+from tests.console.test_doctor_page import send
+from tests.messages import CATALOGUES
+from tests.records import a_record
+from tests.spooling import spooled
+from tests.unit.examined import evidence
+
+pytestmark = pytest.mark.django_db
+
+CHINESE = "zh-CN,zh;q=0.9,en;q=0.5"
+TEXTS = {entry.msgid for entry in polib.pofile(str(CATALOGUES["console"]))} - {"Webhook", "User-Agent"}
+CODES = re.compile(r"<(code|pre|bdi|script|style|textarea|option)\b.*?</\1>", re.DOTALL)
+"""What holds codes and names, and no words."""
+SAID = re.compile(r'(?:aria-label|data-label|placeholder|title)="([^"]*)"|<input type="submit" value="([^"]*)"')
+COORDINATE = re.compile(
+    r'<(?:svg|rect|line|text|circle|progress)\b[^>]*?\b(?:x|y|x1|x2|y1|y2|width|height|max)="([^"]*)"'
+)
+
+
+@pytest.fixture
+def chinese(pages):
+    """The pages for an admin whose browser prefers Chinese."""
+    pages.client.defaults["HTTP_ACCEPT_LANGUAGE"] = CHINESE
+    return pages
+
+
+@pytest.fixture
+def rows(alice, bob, office, tmp_path, visits):
+    """Something for every page to show; return the id of a decision."""
+    now, subject = timezone.now().timestamp(), {"kind": "user", "id": bob.pk, "name": "Bob"}
+    let_in = {"status": 200, "outcome": "allow", "reason": "session-valid", "rules": [], "decided_by": None}
+    written = [a_record(1, at=now - 60, subject=subject, policy_revision=0, **let_in)]
+    written += [a_record(number, at=now - 40) for number in range(2, 30)]
+    spooled(tmp_path / "spool", written)
+    ingest.ship(tmp_path / "spool")
+    services.block_network(actor="alice", network="203.0.113.9", remark="", expires_at=None, caller=None)
+    rule = services.create_waf_rule(actor="alice", name="probe", pattern="attack", targets=["path"])
+    services.change_waf_rule(rule, actor="alice", score=3)
+    last = revisions.current().revision
+    confirmation = {"actor": "alice", "address": "203.0.113.9", "deadline": timezone.now() + timedelta(minutes=5)}
+    PendingConfirmation.objects.create(
+        revision=last, previous=last - 1, problem="there is no such revision", **confirmation
+    )
+    saved_views.save_view(alice, name="mine", query="outcome=deny", shared=True)
+    return visits(uri="/attack")
+
+
+def words_of(page):
+    """Return every text of a page and of its labels, one each."""
+    plain = CODES.sub("", page[page.index("<body") :])
+    labels = [label for found in SAID.findall(plain) for label in found]
+    return [html.unescape(each).strip() for each in [*re.split(r"<[^>]+>", plain), *labels] if each.strip()]
+
+
+def english_in(response):
+    return sorted(TEXTS.intersection(words_of(response.content.decode())))
+
+
+def asked_backtest(pages):
+    answer = pages.submit("/backtest/?kind=ip-black-list", kind="ip-black-list", change="create", ip="198.51.100.7")
+    return answer.url.removeprefix(ADMIN)
+
+
+def test_no_page_has_a_word_of_ours_in_english(chinese, rows, monkeypatch):
+    found = evidence(kind="nginx", forged_for="203.0.113.11")
+    monkeypatch.setattr(doctor_page, "examine", lambda *_, **__: found)
+    waiting = asked_backtest(chinese)
+    paths = [waiting]
+    before = {path: chinese.get(path) for path in paths}
+    assert running.run(runs.claim_next(timezone.now()))
+    made_up = {
+        "client_ip": "203.0.113.9",
+        "host": "office.example",
+        "method": "GET",
+        "uri": "/",
+        "kind": "",
+        "name": "",
+    }
+    answers = {
+        **{f"{path} (queued)": answer for path, answer in before.items()},
+        "/explain/ (made up)": chinese.submit("/explain/", **made_up),
+        "/explain/ (wrong)": chinese.submit("/explain/", **(made_up | {"headers": "no good: \x01"})),
+        "/doctor/ (found)": send(chinese, url="http://office.example/", proxy="nginx"),
+        "/import/ (preview)": chinese.submit("/import/", name="drop", text="192.0.2.0/24\nnonsense\n127.0.0.1\n"),
+    }
+    paths += ["/dashboard/", "/dashboard/?window=7d", "/log/", "/log/?outcome=deny&country_code=xyz", "/explain/"]
+    paths += ["/log/?outcome=deny&exclude_host=a&exclude_subject=", "/log/ban/?network=192.0.2.1", "/log/views/"]
+    paths += [f"/explain/{rows}/", f"/explain/{rows}/?again=1", "/explain/?decision_id=x", "/import/", "/doctor/"]
+    paths += [
+        "/log/allow/?network=192.0.2.1&host=office.example",
+        "/backtest/",
+        "/backtest/?kind=users",
+        "/blast-radius/",
+    ]
+    paths += ["/blast-radius/?network=10.0.0.0/0x", "/blast-radius/?country=de", "/history/", "/history/?page=x"]
+    paths += [f"/history/{each['number']}/" for each in PolicyRevision.objects.values("number")]
+    answers |= {path: chinese.get(path) for path in paths}
+
+    left = {path: found for path, answer in answers.items() if (found := english_in(answer))}
+
+    assert left == {}
+    for path, answer in answers.items():
+        page = answer.content.decode()
+        assert answer.status_code in {200, 400, 404}, path
+        assert '<html lang="zh-hans"' in page, path
+        assert re.search(r"<h1>[^<]*[\u4e00-\u9fff]", page), path
+        assert all(re.fullmatch(r"-?[\d.]+%?", number) for number in COORDINATE.findall(page)), path
+
+
+def test_what_a_service_refuses_is_said_in_chinese(chinese, office):
+    banned = chinese.submit("/log/ban/", network="203.0.113.7/24", lasts="1h").content.decode()
+    refused = send(chinese, url="http://elsewhere.example/").content.decode()
+    filtered = chinese.get("/log/?status=perhaps&outcome=perhaps").content.decode()
+
+    assert "的主机位不为零" in banned
+    assert "elsewhere.example 不是已注册的域名" in refused
+    assert "的整数" in filtered
+    assert "须为以下之一" in filtered
+
+
+def test_programs_get_english(admin, office, monkeypatch):
+    monkeypatch.setattr(examination.sending, "send", lambda *_: Reply(failure="no answer in time"))
+    header = {"HTTP_ACCEPT_LANGUAGE": CHINESE}
+
+    examined = admin.post("/system/doctor", {"url": "http://office.example/"}, **header)
+    refused = admin.post("/system/doctor", {"url": "http://a.example/"}, **header)
+
+    assert examined.json()["checks"][0]["title"] == "The gate is asked"
+    assert examined.json()["checks"][0]["findings"][0]["words"] == "There was no answer: no answer in time."
+    assert refused.json()["detail"] == "a.example is no registered domain; register it first"
+
+
+def test_the_admin_site_around_them_follows(chinese):
+    page = chinese.get("/").content.decode()
+
+    assert '<html lang="zh-hans"' in page
+    assert "仪表盘" in page
+    assert "策略与账号" in page
+    assert "仪表盘" not in chinese.client.get(f"{ADMIN}/", headers={"accept-language": "de"}).content.decode()

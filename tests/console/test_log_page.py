@@ -1,0 +1,254 @@
+"""The log explorer: the filters of the API in its address, pages that lead on and back, values of strangers."""
+
+import re
+from html import unescape
+from urllib.parse import urlencode
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from audit.log_filters import FILTERS
+from gatewall.console.asked import asked
+from gatewall.console.log_rows import LABELS
+from tests.console.conftest import ago, query_of
+from tests.wall import Api, a_token
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("noon")]
+
+PAGE = "/log/"
+
+
+def shown(pages, **query):
+    page = pages.get(f"{PAGE}?{urlencode(query)}")
+    assert page.status_code == 200, page.context["asked"].errors
+    return page
+
+
+def numbers(page):
+    return [int(str(each.row.decision_id)[-4:]) for each in page.context["rows"]]
+
+
+def a_few(log):
+    log(
+        ago(1, 1),
+        ago(2, 2, client_ip="203.0.113.9", country_code=None, host="git.example", path="/repo.git", query=""),
+        ago(3, 3, outcome="allow", status=200, reason="session-valid", rules=[], subject=None),
+        ago(4, 4, method="POST", user_agent="sqlmap"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({}, [1, 2, 3, 4]),
+        ({"client_ip": "203.0.113.0/24"}, [2]),
+        ({"exclude_client_ip": "203.0.113.0/24"}, [1, 3, 4]),
+        ({"host": "*.example", "exclude_host": "git.example"}, [1, 3, 4]),
+        ({"path": "/repo*"}, [2]),
+        ({"country_code": ""}, [2]),
+        ({"outcome": "deny", "exclude_method": "POST"}, [1, 2]),
+        ({"reason": "session-valid", "status": "200"}, [3]),
+        ({"rule_id": "7", "exclude_user_agent": "sql*"}, [1, 2]),
+        ({"subject": "user:2"}, [1, 2, 4]),
+        ({"start_time": "2026-03-15T09:30:00Z", "end_time": "2026-03-15T10:30:00Z"}, [2]),
+    ],
+)
+def test_the_filters_are_those_of_the_api(pages, alice, log, query, found):
+    a_few(log)
+
+    page = shown(pages, **query)
+    rows = Api(a_token(alice)).get("/access-logs", query).json()["results"]
+
+    assert numbers(page) == found == [int(row["decision_id"][-4:]) for row in rows]
+    assert page.context["number"] == len(found)
+    assert {chip.name: chip.value for chip in page.context["chips"]} == query
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("client_ip=nonsense", "status=7", "outcome=perhaps", "start_time=yesterday", "host=a%20b", "rule_id=x"),
+        *("colour=red", "client_ip=192.0.2.1&client_ip=192.0.2.2", "cursor=x", "trail=x", "page_size=201", "refresh=5"),
+        *("country_code=DEU", "exclude_latency_us_min=1", "path=", "path=%FF", "path=%00", "count=yes", "subject=x:1"),
+        "start_time=2026-03-15T10:30:00Z&end_time=2026-03-15T09:30:00Z",
+    ],
+)
+def test_what_cannot_be_understood_is_said_on_the_page(pages, log, query):
+    a_few(log)
+
+    page = pages.get(f"{PAGE}?{query}")
+
+    assert page.status_code == 400
+    assert page.context["asked"].errors
+    assert page.context["rows"] == []
+    html = unescape(page.content.decode())
+    assert all(words in html for several in page.context["asked"].errors.values() for words in several)
+
+
+def test_it_is_said_next_to_the_field(pages):
+    html = pages.get(f"{PAGE}?client_ip=nonsense").content.decode()
+
+    assert re.search(r'value="nonsense"[^>]*aria-invalid="true" aria-describedby="e-client_ip"', html)
+    assert 'id="e-client_ip"' in html
+
+
+def test_every_filter_of_the_api_has_a_name_and_can_be_chosen(pages):
+    assert set(FILTERS) <= set(LABELS)
+    assert [name for name, _ in pages.get(PAGE).context["fields"]] == list(FILTERS)
+
+
+def test_each_value_leads_to_itself_alone_and_to_all_others(pages, log):
+    a_few(log)
+    page = shown(pages, start_time="2026-03-15T00:00:00Z")
+    row = page.context["rows"][1]
+
+    assert set(row.cells) == {
+        *("outcome", "reason", "client_ip", "country_code", "method", "host", "path", "query", "user_agent", "status"),
+        "subject",
+    }
+    for name in ("client_ip", "country_code", "host", "path", "query"):
+        cell = row.cells[name]
+        assert numbers(pages.get(f"{PAGE}?{cell.only}")) == [2], name
+        assert numbers(pages.get(f"{PAGE}?{cell.exclude}")) == [1, 3, 4], name
+        assert query_of(f"?{cell.only}")["start_time"] == "2026-03-15T00:00:00Z"
+    assert numbers(pages.get(f"{PAGE}?{row.rules[0].exclude}")) == [3]
+
+
+def test_to_ask_for_a_value_ends_its_exclusion(pages, log):
+    a_few(log)
+    row = shown(pages, exclude_host="git.example").context["rows"][0]
+
+    assert query_of(f"?{row.cells['host'].only}") == {"host": "office.example"}
+
+
+def test_a_chip_takes_its_filter_away_alone(pages, log):
+    a_few(log)
+    chips = shown(pages, outcome="deny", exclude_method="POST", page_size="25").context["chips"]
+
+    assert {chip.name: query_of(f"?{chip.without}") for chip in chips} == {
+        "outcome": {"exclude_method": "POST", "page_size": "25"},
+        "exclude_method": {"outcome": "deny", "page_size": "25"},
+    }
+
+
+def test_pages_lead_on_and_back_and_keep_their_size(pages, log):
+    log(*(ago(number, number / 10) for number in range(1, 12)))
+    page, seen = shown(pages, page_size=3, outcome="deny"), []
+    while True:
+        seen.append(numbers(page))
+        if page.context["older"] is None:
+            break
+        page = pages.get(f"{PAGE}?{page.context['older']}")
+        assert page.context["asked"].page_size == 3
+    assert seen == [[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11]]
+    for expected in reversed(seen[:-1]):
+        page = pages.get(f"{PAGE}?{page.context['newer']}")
+        assert numbers(page) == expected
+    assert page.context["newer"] is page.context["newest"] is None
+
+
+def test_the_way_back_is_bounded(pages, log):
+    log(*(ago(number, number / 10) for number in range(1, 30)))
+    page = shown(pages, page_size=1)
+    query = page.context["older"]
+    for _ in range(25):
+        now = asked(query)
+        query = now.older(now.after)
+    page = pages.get(f"{PAGE}?{query}")
+
+    assert page.status_code == 200
+    assert len(page.context["asked"].trail) == 20
+    assert numbers(pages.get(f"{PAGE}?{page.context['newest']}")) == [1]
+
+
+def test_what_is_filled_in_becomes_the_address(pages):
+    def found(**values):
+        response = pages.get(f"{PAGE}find/?{urlencode(values)}")
+        assert response.status_code == 302
+        return query_of(response.url)
+
+    assert found(client_ip=" 192.0.2.7 ", host="", outcome="deny") == {"client_ip": "192.0.2.7", "outcome": "deny"}
+    assert found(rest="country_code=&method=GET", method="") | {} == {"country_code": "", "method": ""}
+    assert found(start_time="2026-03-15T09:30") == {"start_time": "2026-03-15T09:30:00Z"}
+    assert found(start_time="2026-03-15T09:30:01") == {"start_time": "2026-03-15T09:30:01Z"}
+    assert found(start_time="soon") == {"start_time": "soon"}
+    assert found(rest="host=a.example", host="") == {}
+    assert found(add_field="method", add_verb="is-not", add_value="POST") == {"exclude_method": "POST"}
+    assert found(add_field="country_code", add_verb="has-none", add_value="") == {"country_code": ""}
+    assert found(add_field="subject", add_verb="has-some", add_value="x") == {"exclude_subject": ""}
+    assert found(add_field="method", add_verb="is", add_value="") == {}
+    assert found(colour="red") == {"colour": "red"}
+    assert pages.get(f"{PAGE}find/?{urlencode({'rest': '&'.join('a=b' for _ in range(200))})}").status_code == 400
+
+
+def test_exports_have_the_same_filters_and_open_with_the_admin_session(pages, log):
+    a_few(log)
+    page = shown(pages, outcome="deny", exclude_method="POST", page_size=25, refresh=10)
+
+    for (kind, url), lines in zip(page.context["exports"], (2, 3), strict=True):
+        assert query_of(url) == {"outcome": "deny", "exclude_method": "POST", "format": kind.lower()}
+        response = pages.client.get(url)
+        assert response.status_code == 200
+        assert len(response.getvalue().splitlines()) == lines
+
+
+def test_it_refreshes_until_it_is_stopped(pages, log):
+    a_few(log)
+    page = shown(pages, outcome="deny", refresh=10)
+
+    assert page["Refresh"] == "10"
+    off = page.context["refreshes"][0][1]
+    assert query_of(f"?{off}") == {"outcome": "deny"}
+    assert not pages.get(f"{PAGE}?{off}").has_header("Refresh")
+    assert not pages.get(f"{PAGE}?outcome=perhaps&refresh=10").has_header("Refresh")
+
+
+EVIL = [
+    "<script>alert(1)</script>",
+    "\"'><img src=x onerror=alert(1)>",
+    "javascript:alert(1)",
+    "/\u202e\u05d0\u05d1exe.gnp",
+    "/" + "A" * 2000,
+    "/" + "*" * 40,
+    "/a\nb",
+    "{{ 7 }}{% debug %}",
+]
+
+
+@pytest.mark.parametrize("evil", EVIL)
+def test_what_a_stranger_sent_is_text(pages, log, evil):
+    log(ago(1, 1, path=evil, query=evil, user_agent=evil[:500], host="*.evil", rules=[]))
+
+    page = shown(pages)
+    html = page.content.decode()
+
+    assert numbers(page) == [1]
+    assert evil in unescape(html)
+    assert "<script>alert" not in html
+    assert "<img" not in html
+    assert not re.search(r'(href|src|action)="\s*javascript:', html)
+    cells = page.context["rows"][0].cells
+    for cell in (cells["path"], cells["user_agent"]):
+        assert not cell.only or numbers(shown(pages, **query_of(f"?{cell.only}"))) == [1]
+        assert not cell.exclude or numbers(shown(pages, **query_of(f"?{cell.exclude}"))) == []
+
+
+def test_the_number_of_statements_does_not_grow_with_the_rows(pages, log):
+    def cost():
+        with CaptureQueriesContext(connection) as statements:
+            shown(pages, outcome="deny")
+        return len(statements)
+
+    log(ago(1, 1))
+    few = cost()
+    log(*(ago(number, number / 100) for number in range(2, 60)))
+
+    assert cost() == few <= 12
+
+
+def test_nobody_else_sees_it(bob, client):
+    client.force_login(bob)
+    for path in ("log/", "log/find/", "log/views/", "log/ban/", "log/allow/"):
+        assert client.get(f"/wall/admin/{path}").status_code == 302
+        assert client.post(f"/wall/admin/{path}").status_code in {302, 403}

@@ -1,0 +1,76 @@
+"""An agent runs backtests in a process of their own; one that is killed leaves a backtest that says so."""
+
+import os
+import signal
+import sqlite3
+import time
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from gatewall.operations.launcher import free_port
+from tests.processes import agent, control_plane, prepare, send, token_of, wait_until
+
+BLOCK = {"resource": "ip-black-list", "values": {"ip": "203.0.113.7"}}
+
+
+@pytest.fixture
+def home(tmp_path):
+    prepare(tmp_path)
+    return tmp_path
+
+
+@contextmanager
+def writers_kept_out(home):
+    """Hold the one lock to write of SQLite."""
+    (path,) = home.glob("*.sqlite3")
+    with closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("ROLLBACK")
+
+
+def processes_of(run):
+    """The ids of the processes that run this backtest."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                words = (folder / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"backtest" in words and str(run).encode() in words and b"--claim" in words:
+                found.append(int(folder.name))
+    return found
+
+
+def test_a_backtest_is_run_to_its_end_and_one_whose_process_is_killed_is_failed(home):
+    port = free_port()
+    with control_plane(home, port, GATEWALL_WORKERS="1"):
+        token = token_of(port)
+
+        def ask():
+            return send(port, token, "POST", "/policy/backtest", BLOCK)["id"]
+
+        def shown(run):
+            return send(port, token, "GET", f"/policy/backtest/{run}")
+
+        first = ask()
+        time.sleep(0.5)
+        assert shown(first)["state"] == "queued"  # nobody runs it yet
+        with agent(home):
+            wait_until(lambda: shown(first)["state"] not in {"queued", "running"}, what="the end of a backtest")
+            assert shown(first)["state"] == "finished"
+            assert shown(first)["result"]["read"] == shown(first)["progress"]["total"]
+
+            second = ask()
+            wait_until(lambda: shown(second)["state"] == "running" and processes_of(second), what="its process")
+            with writers_kept_out(home):  # it cannot come to its end meanwhile
+                (process,) = processes_of(second)
+                assert os.getpriority(os.PRIO_PROCESS, process) >= 5
+                os.kill(process, signal.SIGKILL)
+            wait_until(lambda: shown(second)["state"] != "running", what="what became of it")
+
+        assert shown(second)["state"] == "failed"
+        assert "its process died before it was done (exit code -9)" in shown(second)["failure"]

@@ -1,0 +1,35 @@
+"""Backtests, as the tests ask for them."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from gatewall.backtest import running, runs
+from gatewall.backtest.drafts import Change, Draft
+from gatewall.backtest.models import State
+from tests.cast import CLIENT
+
+BLOCK = Draft("ip-black-list", Change.CREATE, None, {"ip": CLIENT})
+
+
+def a_draft(resource, change="create", row_id=None, **values):
+    return Draft(resource, Change(change), row_id, values)
+
+
+def asked(draft, **values):
+    end = timezone.now() + timedelta(minutes=1)
+    usual = {"start": end - timedelta(hours=1), "end": end, "actor": "alice", "caller": None}
+    return runs.ask_for(draft, **(usual | values))
+
+
+def run_of(draft, **values):
+    """The result of a backtest that is run at once."""
+    run = asked(draft, **values)
+    assert running.run(runs.claimed(run, timezone.now()))
+    run.refresh_from_db()
+    assert run.state == State.FINISHED
+    return run.result
+
+
+def turns(result):
+    return {(each["from"]["reason"], each["to"]["reason"]): each["count"] for each in result["changes"]["results"]}

@@ -1,0 +1,215 @@
+"""Backtests from the request to the result: the draft that is tried and taken back, claims, ends, actions."""
+
+import subprocess
+import sys
+from datetime import timedelta
+from threading import Timer
+
+import pytest
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from audit import ingest
+from audit.models import AccessLog
+from gatewall import revisions
+from gatewall.backtest import running, runs, trial, window
+from gatewall.backtest.models import Backtest, State
+from gatewall.clientip import Caller
+from gatewall.engine.addresses import parse_address
+from gatewall.models import PolicyRevision
+from gatewall.shipping.backtest_runner import BacktestRunner
+from gatewall.snapshot.places import policy_files
+from policies import services
+from policies.lockout import WouldLockYouOut
+from policies.models import AuthorizedDomain, BlocklistEntry
+from policies.rows import Duplicate
+from tests.cast import CLIENT, OFFICE
+from tests.integration.backtests import BLOCK, a_draft, asked, run_of, turns
+from tests.records import a_record
+from tests.spooling import spooled
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_block_entry_names_the_person_that_it_would_shut_out(recorded, bob):
+    result = run_of(BLOCK)
+
+    assert (result["read"], result["changed"], result["untouched"]) == (5, 4, 1)
+    assert turns(result) == {("session-valid", "client-blocked"): 3, ("credential-missing", "client-blocked"): 1}
+    (person,) = result["people"]["results"]
+    assert (person["kind"], person["id"], person["count"]) == ("user", bob.pk, 3)
+    assert AccessLog.objects.filter(decision_id__in=person["examples"]).count() == 3
+    assert result["assumed"] == {"credential": 3}
+
+
+def test_a_rule_is_held_against_what_was_asked_for(recorded):
+    result = run_of(a_draft("waf-rules", name="evil", pattern="evil", targets=["query"]))
+
+    assert turns(result) == {("credential-missing", "waf-rule"): 1}
+    assert result["people"]["number"] == 0
+
+
+def test_an_allowed_network_lets_strangers_in(recorded):
+    result = run_of(a_draft("ip-white-list", ip=CLIENT, domain=OFFICE))
+
+    assert turns(result)["credential-missing", "client-allowed"] == 1
+    assert all(each["lets_in"] for each in result["changes"]["results"])
+
+
+def test_a_domain_may_be_shut_or_removed(recorded):
+    domain = AuthorizedDomain.objects.get(name=OFFICE)
+
+    shut = run_of(a_draft("authorized-domains", "update", domain.pk, access="denied"))
+    gone = run_of(a_draft("authorized-domains", "delete", domain.pk))
+
+    assert turns(shut) == {
+        ("session-valid", "host-not-authorized"): 4,
+        ("credential-missing", "host-not-authorized"): 1,
+    }
+    assert gone["changed"] == 0  # in the mode any, a host without a domain asks for a credential as well
+
+
+def test_the_first_domain_of_a_person_brings_its_mode_along(recorded):
+    result = run_of(a_draft("authorized-domains", name="other.example"))
+
+    assert result["changed"] == 0  # office.example is registered
+    AuthorizedDomain.objects.all().delete()
+    assert turns(run_of(a_draft("authorized-domains", name="other.example"))) == {
+        ("session-valid", "host-not-authorized"): 4,
+        ("credential-missing", "host-not-authorized"): 1,
+    }
+
+
+def test_a_scope_that_is_narrowed_shuts_its_user_out(recorded, bob):
+    result = run_of(a_draft("users", "update", bob.pk, all_domains=False, authorized_domains=[]))
+
+    assert turns(result) == {("session-valid", "host-not-in-scope"): 4}
+
+
+def test_a_request_of_a_later_revision_is_not_one_of_the_draft(recorded):
+    AccessLog.objects.update(policy_revision=revisions.current().revision + 1)  # somebody changed something meanwhile
+
+    result = run_of(a_draft("waf-rules", name="evil", pattern="evil", targets=["query"]))
+
+    assert turns(result) == {("credential-missing", "waf-rule"): 1}
+
+
+def test_nothing_of_the_policy_is_changed(recorded):
+    before = revisions.current(), PolicyRevision.objects.count(), policy_files(settings.CONFIG).stamp()
+
+    run_of(BLOCK)
+
+    assert (revisions.current(), PolicyRevision.objects.count(), policy_files(settings.CONFIG).stamp()) == before
+    assert not BlocklistEntry.objects.exists()
+
+
+def test_what_the_change_would_refuse_is_refused(bob):
+    services.block_network(actor="", network=CLIENT)
+
+    with pytest.raises(Duplicate):
+        asked(BLOCK)
+    with pytest.raises(WouldLockYouOut):
+        asked(a_draft("ip-black-list", ip="203.0.113.9"), caller=Caller(parse_address("203.0.113.9"), None))
+    with pytest.raises(ValidationError):
+        asked(a_draft("waf-rules", name="a", pattern="("))
+    assert not Backtest.objects.exists()
+
+
+def test_a_draft_that_cannot_be_applied_any_more_says_why(recorded):
+    run = asked(BLOCK)
+    services.block_network(actor="", network=CLIENT)
+
+    assert not running.run(runs.claimed(run, timezone.now()))
+
+    run.refresh_from_db()
+    assert run.state == State.FAILED
+    assert "is there already" in run.failure
+
+
+def test_one_runs_at_a_time_and_the_oldest_first():
+    first, second = asked(BLOCK), asked(BLOCK)
+    now = timezone.now()
+
+    claimed = runs.claim_next(now)
+
+    assert claimed.pk == first.pk
+    assert runs.claim_next(now) is None
+    assert runs.claimed(second, now) is None
+    assert runs.finish(claimed.claim, {}, done=0)
+    assert runs.claim_next(now).pk == second.pk
+
+
+def test_a_process_that_says_nothing_is_dead():
+    asked(BLOCK)
+    now = timezone.now()
+    dead = runs.claim_next(now)
+
+    assert runs.claim_next(now + runs.SILENT) is None
+    assert Backtest.objects.get().state == State.RUNNING
+    assert runs.claim_next(now + runs.SILENT + timedelta(seconds=1)) is None
+
+    assert (Backtest.objects.get().state, Backtest.objects.get().failure) == (State.FAILED, runs.DIED)
+    assert not runs.finish(dead.claim, {}, done=0)
+
+
+def test_what_is_told_to_end_with_its_agent_waits_again(monkeypatch):
+    run = runs.claimed(asked(BLOCK), timezone.now())
+    runner, start = BacktestRunner(), subprocess.Popen
+    runner._stop.clear()
+    dead = [sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"]
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: start(dead))
+    soon = Timer(1.5, runner._stop.set)  # a service manager signals all processes at once, in no order
+    soon.start()
+
+    runner._see_through(run)
+    soon.join()
+
+    run.refresh_from_db()
+    assert (run.state, run.claim, run.failure) == (State.QUEUED, None, "")
+
+
+def test_a_deleted_backtest_ends(recorded):
+    run = runs.claimed(asked(BLOCK), timezone.now())
+    runs.forget(run)
+
+    assert not running.run(run)
+    assert not Backtest.objects.exists()
+
+
+def test_no_more_are_kept_than_twenty():
+    for _ in range(runs.KEPT):
+        asked(BLOCK)
+    with pytest.raises(runs.TooManyBacktests):
+        asked(BLOCK)
+    oldest = runs.claim_next(timezone.now())
+    runs.finish(oldest.claim, {}, done=0)
+
+    asked(BLOCK)
+
+    assert Backtest.objects.count() == runs.KEPT
+    assert not Backtest.objects.filter(pk=oldest.pk).exists()
+
+
+def test_rows_are_read_in_pieces_without_gap_or_repetition(tmp_path, monkeypatch):
+    spooled(tmp_path / "spool", [a_record(number, at=1_770_000_000 + number // 3) for number in range(25)])
+    ingest.ship(tmp_path / "spool")
+    monkeypatch.setattr(window, "PIECE", 4)
+    start, end = (AccessLog.objects.order_by(name).values_list("at", flat=True)[0] for name in ("at", "-at"))
+
+    rows = list(window.all_rows(start, end + timedelta(seconds=1), 1000))
+
+    assert [row.decision_id for row in rows] == [
+        row.decision_id for row in AccessLog.objects.order_by("-at", "-decision_id")
+    ]
+    assert len(list(window.all_rows(start, end, 10))) == 10
+
+
+def test_recent_history_is_known_as_far_as_its_revisions_are_all_there():
+    for number in range(4):
+        services.block_network(actor="", network=f"203.0.113.{number}")
+    PolicyRevision.objects.filter(number=2).delete()
+
+    history = trial.recent_history(4)
+
+    assert (history.known_from, history.newest) == (2, 4)

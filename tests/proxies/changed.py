@@ -1,0 +1,55 @@
+"""An nginx whose configuration is that of deploy/nginx with one mistake in it."""
+
+from contextlib import contextmanager
+
+from gatewall.operations import demo
+from gatewall.operations.launcher import free_port
+from tests.processes import is_listening, running, wait_until
+
+FORWARDING, PROTECT, SITE = "gatewall/gatewall-forwarding.conf", "gatewall/gatewall-protect.conf", "site.conf"
+KEPT = (FORWARDING, "proxy_set_header X-Forwarded-For $remote_addr;", "")
+APPENDED = (FORWARDING, "X-Forwarded-For $remote_addr;", "X-Forwarded-For $proxy_add_x_forwarded_for;")
+HOST_KEPT = (FORWARDING, "proxy_set_header X-Forwarded-Host $gatewall_host;", "")
+METHOD_KEPT = (FORWARDING, "proxy_set_header X-Forwarded-Method $request_method;", "")
+URI_KEPT = (FORWARDING, "proxy_set_header X-Forwarded-Uri $request_uri;", "")
+URI_DECODED = (FORWARDING, "X-Forwarded-Uri $request_uri;", "X-Forwarded-Uri $uri;")
+MUTE = (
+    SITE,
+    "    location / {\n        include gatewall/gatewall-protect.conf;\n",
+    "    location /reports/ {\n        include gatewall/gatewall-protect.conf;\n    }\n    location / {\n",
+)
+"""One location is protected, and every other one was forgotten."""
+BELIEVING = (
+    SITE,
+    "include gatewall/gatewall-proxy.conf;",
+    """include gatewall/gatewall-proxy.conf;
+map $http_x_forwarded_host $doctors_host { default $http_x_forwarded_host; "" $gatewall_host; }
+map $http_x_forwarded_proto $doctors_scheme { default $http_x_forwarded_proto; "" $scheme; }
+map $http_x_http_method_override $doctors_method { default $http_x_http_method_override; "" $request_method; }
+map $http_x_rewrite_url $doctors_uri { default $http_x_rewrite_url; "" $request_uri; }
+""",
+)
+
+
+@contextmanager
+def changed_nginx(folder, wall, changes=()):
+    """nginx with deploy/nginx in which these texts of the files were replaced; gives its port."""
+    port, binary = free_port(), demo.find_nginx()
+    demo.write_configuration(
+        folder,
+        listen=f"127.0.0.1:{port}",
+        auth=f"127.0.0.1:{wall.auth}",
+        control=f"127.0.0.1:{wall.control}",
+        site=f"127.0.0.1:{wall.site_port}",
+    )
+    for name, old, new in changes:
+        path = folder / name
+        text = path.read_text()
+        assert old in text, f"{old!r} is not in {name}"
+        path.write_text(text.replace(old, new))
+    assert "emerg" not in demo.refusal(binary, folder)  # a warning about hash sizes is none
+    log = folder / "nginx.log"
+    with running(demo.nginx_command(binary, folder), log=log) as process:
+        wait_until(lambda: is_listening(port) or process.poll() is not None, what="nginx")
+        assert process.poll() is None, log.read_text() + (folder / "error.log").read_text()
+        yield port

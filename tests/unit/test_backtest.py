@@ -1,0 +1,226 @@
+"""A backtest takes short cuts: what it says of a request is what deciding it twice, and what the gate itself, says."""
+
+import json
+import uuid
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gatewall.backtest.comparison import Comparison, with_rules
+from gatewall.backtest.recorded import Row, record_of
+from gatewall.backtest.tally import EXAMPLES, SHOWN, Tally
+from gatewall.engine.model import Effect
+from gatewall.engine.waf.rules import Exclusion
+from gatewall.forwardauth.redecision import Missing
+from tests.cast import CLIENT, NOW, OFFICE, USERS, Countries, a_policy, an_allowed
+from tests.unit.recorded import ALL_CHANGED, CREDENTIALS, DOMAINS, UNCHANGED, a_rule_for, recorded
+from tests.unit.test_redecision_properties import LINES, POLICIES
+
+USER_STATES = [*USERS]
+CHANGES = st.one_of(
+    st.fixed_dictionaries({"blocked": st.sampled_from([("198.51.100.7",), ("198.51.0.0/16",), ("10.0.0.0/8",)])}),
+    st.fixed_dictionaries({"allowed": st.sampled_from([("198.51.100.7",), (an_allowed(CLIENT, domain=OFFICE),)])}),
+    st.fixed_dictionaries({"countries": st.sampled_from([(), ("DE",), ("NZ",), ("DE", "NZ")])}),
+    st.fixed_dictionaries(
+        {
+            "domains": st.sampled_from(
+                [{}, {**DOMAINS, OFFICE: "public"}, {**DOMAINS, "nobody.example": "denied"}, {OFFICE: "two_factor"}]
+            )
+        }
+    ),
+    st.fixed_dictionaries({"authorized_domains_mode": st.sampled_from(["any", "registered"])}),
+    st.fixed_dictionaries(
+        {"users": st.sampled_from([[replace(each, all_domains=False, domains=frozenset()) for each in USER_STATES]])}
+    ),
+    st.builds(
+        lambda target, score, prefix: {"rules": [a_rule_for(target, id=9, name="9", score=score, path_prefix=prefix)]},
+        st.sampled_from(["uri", "path", "query", "args", "headers", "cookies", "user-agent", "host", "method"]),
+        st.sampled_from([2, 5]),
+        st.sampled_from([None, None, "/wiki"]),
+    ),
+)
+
+
+def row_of(record):
+    """The row that a record becomes, as a backtest reads it."""
+    fields = asdict(record)
+    nobody = {"kind": None, "id": None, "name": None}
+    decided_by, subject = record.decided_by or nobody, record.subject or nobody
+    texts = {
+        name: None if fields[name] is None else json.dumps(fields[name]) for name in ("rules", "credential", "visible")
+    }
+    return Row(
+        **{name: fields[name] for name in Row._fields if name in fields and name not in texts}
+        | {"decision_id": uuid.UUID(record.decision_id), "at": datetime.fromtimestamp(record.at, UTC)}
+        | {"decided_by_kind": decided_by["kind"], "decided_by_id": decided_by["id"]}
+        | {f"subject_{name}": subject[name] for name in nobody}
+        | texts
+    )
+
+
+def a_comparison(before, after, histories=(ALL_CHANGED, ALL_CHANGED)):
+    return Comparison(before, after, histories=histories, countries=Countries("DE"), at=NOW)
+
+
+def answer(verdict):
+    return verdict.effect.value, verdict.reason.value
+
+
+def changed_parts(parts, change):
+    rules = [*parts["rules"], *change.get("rules", ())]
+    return {**parts, **change, "rules": rules}
+
+
+def test_a_row_is_the_record_that_it_was_made_of():
+    policy = a_policy(domains=DOMAINS, rules=[a_rule_for("query")])
+    lines = [("x-forwarded-for", CLIENT), ("x-forwarded-host", OFFICE), ("x-forwarded-uri", "/wiki?q=attack")]
+    record = recorded(lines, policy)
+
+    again = record_of(row_of(record))
+
+    assert again == replace(record, country_code=None, status=0, latency_us=0)
+
+
+@settings(max_examples=600)
+@given(LINES, POLICIES, POLICIES, CHANGES, st.sampled_from([0, 7]))
+def test_what_the_short_cuts_say_is_what_deciding_twice_says(lines, past, today, change, over):
+    before, after = a_policy(version=2, **today), a_policy(version=3, **changed_parts(today, change))
+    record = recorded(lines, a_policy(**past), over=over)
+    comparison = a_comparison(before, with_rules(before, after, after.waf.rules))
+
+    short, plain = comparison.of(row_of(record)), comparison.plainly(record)
+
+    if plain.missing is None:
+        assert plain.is_changed == (short is not None and short.is_changed)
+    if short is not None:
+        assert short == plain
+
+
+@settings(max_examples=400)
+@given(LINES, POLICIES, POLICIES, CHANGES)
+def test_a_prediction_is_what_the_gate_does_under_each_policy(lines, past, today, change):
+    before, after = a_policy(version=2, **today), a_policy(version=3, **changed_parts(today, change))
+    record = recorded(lines, a_policy(**past))
+    truths = [recorded(lines, policy) for policy in (before, after)]
+    differs = len({(truth.outcome, truth.reason) for truth in truths}) == 2
+
+    short = a_comparison(before, with_rules(before, after, after.waf.rules)).of(row_of(record))
+
+    if short is None:
+        assert not differs  # of what the change does not touch, even where nobody could decide it again
+    elif short.missing is None:
+        assert short.is_changed == differs
+        assert [answer(short.before), answer(short.after)] == [(each.outcome, each.reason) for each in truths]
+
+
+@settings(max_examples=200)
+@given(LINES, POLICIES, CHANGES)
+def test_under_the_policy_of_its_time_a_request_is_what_it_was(lines, today, change):
+    before, after = a_policy(**today), a_policy(version=2, **changed_parts(today, change))
+    record = recorded(lines, before)
+
+    short = a_comparison(before, with_rules(before, after, after.waf.rules), (UNCHANGED, ALL_CHANGED)).of(
+        row_of(record)
+    )
+
+    if short is not None and short.before is not None:
+        assert answer(short.before) == (record.outcome, record.reason)
+
+
+def test_a_credential_that_was_not_looked_at_may_be_that_of_the_subject_that_is_changed():
+    wiki = [("x-forwarded-for", CLIENT), ("x-forwarded-host", OFFICE), ("x-forwarded-uri", "/wiki")]
+    narrowed = [replace(each, all_domains=False, domains=frozenset()) for each in USER_STATES]
+    before, after = a_policy(version=2, domains=DOMAINS), a_policy(version=3, domains=DOMAINS, users=narrowed)
+    once_blocked = a_policy(domains=DOMAINS, blocked=(CLIENT,))
+    comparison = a_comparison(before, with_rules(before, after, after.waf.rules))
+
+    sent, none = (recorded([*wiki, *more], once_blocked) for more in ([CREDENTIALS["bob"]], []))
+
+    assert comparison.of(row_of(sent)).missing is Missing.CREDENTIAL
+    assert comparison.of(row_of(none)) is None
+
+
+def test_two_requests_that_are_alike_are_not_when_an_exclusion_ended_between_them():
+    rule = a_rule_for("cookies", exclusions=(Exclusion(path_prefix="/wiki", expires_at=NOW - 50),))
+    before = a_policy(domains={OFFICE: "public"}, rules=[rule])
+    after = a_policy(domains={OFFICE: "denied"}, rules=[rule])
+    comparison = a_comparison(before, with_rules(before, after, after.waf.rules), (UNCHANGED, UNCHANGED))
+
+    late, early = (a_row(number, at=datetime.fromtimestamp(NOW - ago, UTC)) for number, ago in ((1, 10), (2, 100)))
+
+    assert comparison.of(late).missing is None  # the rule was asked, and did not match
+    assert comparison.of(early) == comparison.plainly(record_of(early))
+    assert comparison.of(early).missing is Missing.WAF_RULES  # it was not asked, and the cookies are not recorded
+
+
+def a_row(number, **parts):
+    lines = [("x-forwarded-for", CLIENT), ("x-forwarded-host", OFFICE), ("x-forwarded-uri", "/wiki")]
+    row = row_of(recorded(lines, a_policy(domains={OFFICE: "public"})))
+    return row._replace(decision_id=uuid.UUID(int=number), **parts)
+
+
+def test_a_tally_names_people_first_and_shows_a_few_decisions_of_each():
+    before, after = a_policy(domains={OFFICE: "public"}), a_policy(version=2, domains={OFFICE: "denied"})
+    comparison, tally = a_comparison(before, after), Tally()
+
+    for number in range(5):
+        name = "Bob" if number < 2 else "bobby"  # as he was called before; the newest come first
+        who = {"subject_kind": "user", "subject_id": 7, "subject_name": name} if number < 4 else {}
+        row = a_row(number, **who)
+        tally.add(row, comparison.of(row))
+    stranger = a_row(6, host="other.example")
+    tally.add(stranger, comparison.of(stranger))
+
+    result = tally.result()
+    assert (result["read"], result["changed"], result["unchanged"], result["untouched"]) == (6, 5, 0, 1)
+    (person,) = result["people"]["results"]
+    assert (person["name"], person["count"], len(person["examples"])) == ("Bob", 4, EXAMPLES)
+    (turn,) = result["changes"]["results"]
+    assert turn["from"] == {"outcome": "allow", "reason": "host-public"}
+    assert turn["to"] == {"outcome": "deny", "reason": "host-not-authorized"}
+    assert turn["lets_in"] is False
+    assert result["hosts"]["results"][0]["host"] == OFFICE
+
+
+def test_what_is_not_recorded_is_counted_as_undecidable():
+    before = a_policy(domains={OFFICE: "public"})
+    after = a_policy(version=2, domains={OFFICE: "public"}, rules=[a_rule_for("cookies")])
+    comparison, tally = a_comparison(before, after), Tally()
+
+    row = a_row(1)
+    tally.add(row, comparison.of(row))
+
+    assert tally.result()["undecidable"] == {"total": 1, "missing": {Missing.WAF_RULES.value: 1}}
+
+
+def test_long_requests_are_not_remembered():
+    before = a_policy(domains={OFFICE: "public"})
+    after = a_policy(version=2, domains={OFFICE: "denied"}, rules=[a_rule_for("query")])
+    comparison = a_comparison(before, with_rules(before, after, after.waf.rules))
+
+    for number, path in enumerate(["/wiki", "/" + "a" * 2_000]):
+        comparison.of(a_row(number, path=path, host=OFFICE))
+        comparison.of(a_row(number, path=path, host="other.example"))
+
+    assert len(comparison._decided._known) == 1
+    assert len(comparison._matches._known) == 1
+
+
+def test_a_tally_is_bounded_and_says_by_how_much_its_counts_may_be_too_low():
+    before, after = a_policy(domains={OFFICE: "public"}), a_policy(version=2, domains={OFFICE: "denied"})
+    row, tally = a_row(1), Tally()
+    compared = a_comparison(before, after).of(row)
+    assert compared.before.effect is Effect.ALLOW
+
+    for number in range(10_000):
+        tally.add(row._replace(client_ip=f"10.0.{number // 250}.{number % 250}"), compared)
+        tally.add(row, compared)
+
+    clients = tally.result()["clients"]
+    assert len(clients["results"]) <= SHOWN
+    assert clients["error"] > 0
+    first = clients["results"][0]
+    assert first["client_ip"] == CLIENT
+    assert 10_000 - clients["error"] <= first["count"] <= 10_000

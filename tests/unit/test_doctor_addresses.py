@@ -1,0 +1,59 @@
+"""Where the doctor never goes, whatever a name leads to."""
+
+import socket
+
+import pytest
+
+from gatewall.doctor import sending
+from gatewall.doctor.probes import Probe
+from gatewall.doctor.sending import Way
+from gatewall.doctor.target import Target
+
+PROBE = Probe("plain", "0" * 34, "/")
+
+
+@pytest.fixture
+def connected(monkeypatch):
+    """The addresses that the doctor would have connected to; nobody answers there."""
+    found = []
+
+    def refuse(place, *_):
+        found.append(place[0])
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(sending, "addresses_of", lambda host, *_, **__: [host])
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    return found
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "169.254.169.254",
+        "::ffff:169.254.169.254",
+        "64:ff9b::a9fe:a9fe",
+        "2002:a9fe:a9fe::1",
+        "fe80::1",
+        "fd00:ec2::254",
+        "100.100.100.200",
+        "64:ff9b::6464:64c8",
+        "192.0.0.192",
+        "224.0.0.1",
+        "ff02::1",
+        "0.0.0.0",
+        "::",
+    ],
+)
+def test_it_connects_to_no_address_that_is_no_host_or_has_secrets_of_a_cloud(connected, address):
+    reply = sending.send(Target.parse("http://office.example/"), PROBE, Way(address=address))
+
+    assert "is no address of a proxy" in reply.failure
+    assert connected == []
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "::1", "fd00::1", "100.100.100.1", "192.0.2.1"])
+def test_it_connects_to_private_networks_which_sites_are_in(connected, address):
+    reply = sending.send(Target.parse("http://office.example/"), PROBE, Way(address=address))
+
+    assert connected == [address]
+    assert "is no address of a proxy" not in reply.failure
