@@ -109,7 +109,7 @@ class Visitors:
         for thread in self._threads:
             thread.join()
 
-    def wait_for_more(self, answers: int = 100, seconds: float = 60) -> None:
+    def wait_for_more(self, answers: int = 100, seconds: float = 120) -> None:
         """Return after so many answers more; fail when they do not come."""
         goal, deadline = len(self.ledger.answers) + answers, time.monotonic() + seconds
         while len(self.ledger.answers) < goal:
