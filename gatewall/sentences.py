@@ -4,7 +4,8 @@ The services speak English, for the API does. A page that shows what one of them
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from django.utils.translation import gettext
 
@@ -15,13 +16,44 @@ _LONGEST, _DEEPEST = 2_000, 3
 """What a stranger wrote may be among the values: what is longer, or more sentences in each other, stays as it is."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """A text with places for values, and what stands before, between and behind them."""
+
+    text: str
+    names: tuple[str, ...]
+    literals: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> "_Filled":
+        parts = _PLACE.split(text)
+        return cls(text, tuple(parts[1::2]), tuple(parts[::2]))
+
+    def values_of(self, sentence: str) -> dict[str, str] | None:
+        """Return the values with which the text is this sentence, the first ones as short as may be, None if it is not.
+
+        In linear time: what stands first is found first, and nothing is tried twice.
+        """
+        before, *between, behind = self.literals
+        if not (sentence.startswith(before) and sentence.endswith(behind)):
+            return None
+        values, begin, end = [], len(before), len(sentence) - len(behind)
+        for literal in between:
+            found = sentence.find(literal, begin + 1, end)
+            if found < 0:
+                return None
+            values.append(sentence[begin:found])
+            begin = found + len(literal)
+        return dict(zip(self.names, [*values, sentence[begin:end]], strict=True)) if begin < end else None
+
+
 class Sentences:
     """Sentences that are known, each as a text of the catalogue; ``%(name)s`` stands where a value does."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         every = list(texts)
         self._plain = frozenset(text for text in every if not _PLACE.search(text))
-        self._filled = [(text, _pattern(text)) for text in every if text not in self._plain]
+        self._filled = [_Filled.of(text) for text in every if text not in self._plain]
 
     def said(self, sentence: str) -> str:
         """Return the sentence in the active language, or as it is if it is none of those that are known."""
@@ -30,26 +62,18 @@ class Sentences:
     def _said(self, sentence: str, deep: int) -> str:
         if sentence in self._plain:
             return gettext(sentence)
-        for text, pattern in self._filled:
-            if deep and (found := pattern.fullmatch(sentence)):
-                return self._filled_in(gettext(text), found, deep - 1)
+        for known in self._filled if deep else ():
+            if (values := known.values_of(sentence)) is not None:
+                return self._filled_in(gettext(known.text), values, deep - 1)
         return sentence
 
-    def _filled_in(self, text: str, found: re.Match[str], deep: int) -> str:
+    def _filled_in(self, text: str, values: Mapping[str, str], deep: int) -> str:
         def value(place: re.Match[str]) -> str:
             name = place[1]
-            return self._said(found[name], deep) if name == _PART else found[name]
+            return self._said(values[name], deep) if name == _PART else values[name]
 
         return _PLACE.sub(value, text)
 
     def knows(self, sentence: str) -> bool:
         """True if the sentence is one of those that are known."""
-        return sentence in self._plain or any(pattern.fullmatch(sentence) for _, pattern in self._filled)
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    """Return what matches the text with values in it."""
-    parts = _PLACE.split(text)
-    return re.compile(
-        "".join(f"(?P<{part}>.+?)" if number % 2 else re.escape(part) for number, part in enumerate(parts)), re.DOTALL
-    )
+        return sentence in self._plain or any(known.values_of(sentence) is not None for known in self._filled)

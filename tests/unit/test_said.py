@@ -8,7 +8,7 @@ from django.utils import translation
 
 from gatewall.console.said import in_words, is_known
 from gatewall.operations.explain_view import HeadersField
-from gatewall.sentences import Sentences
+from gatewall.sentences import Sentences, _Filled
 from tests.messages import BASE
 
 SPEAK = (
@@ -89,3 +89,25 @@ def test_values_may_look_like_places():
 def test_a_very_long_sentence_is_left_alone():
     for times in (240, 10_000):
         assert in_words("line 1: " * times + "x") == "line 1: " * times + "x"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "values"),
+    [
+        ("from 1 to 2.", {"first": "1", "second": "2"}),
+        ("from 1 to 2 to 3.", {"first": "1", "second": "2 to 3"}),
+        ("from  to  to 3.", {"first": " to ", "second": "3"}),
+        ("from  to 2.", None),
+        ("from 1 to .", None),
+        ("from 1.", None),
+        ("from 1 to 2", None),
+        ("of 1 to 2.", None),
+    ],
+)
+def test_values_are_told_by_what_stands_between_them(sentence, values):
+    known = Sentences(["from %(first)s to %(second)s."])
+
+    with translation.override("zh-hans"):
+        assert known.knows(sentence) == (values is not None)
+        assert known.said(sentence) == sentence
+    assert _Filled.of("from %(first)s to %(second)s.").values_of(sentence) == values
