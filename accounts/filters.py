@@ -1,10 +1,17 @@
 """What the list of users can be filtered by."""
 
-from django.core.exceptions import ValidationError
+from typing import Any
 
-from gatewall.api.filters import Filters, ListFilters, at_or_after, before, flag, text
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+from django.db.models.functions import Lower
+from django.db.models.lookups import Exact
+
+from gatewall.api.filters import Filters, ListFilters, ValueFilter, at_or_after, before, flag, text
 from gatewall.engine.addresses import parse_address
 from policies.validators import canonical_domain
+
+_LONGEST_NAME = 64
 
 
 def _address(spelling: str) -> str:
@@ -14,10 +21,27 @@ def _address(spelling: str) -> str:
     return str(address)
 
 
+class _NameFilter(ValueFilter):
+    """The user of a name, case ignored, by the index that keeps names unique: ``iexact`` would look at all of them."""
+
+    def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
+        return qs if value is None else qs.filter(Exact(Lower("username"), value))
+
+
+def _name() -> ValueFilter:
+    return _NameFilter("username", parse=_lower_name, openapi={"type": "string", "maxLength": _LONGEST_NAME})
+
+
+def _lower_name(name: str) -> str:
+    if len(name) > _LONGEST_NAME:
+        raise ValidationError(f"at most {_LONGEST_NAME} characters", "max-length")
+    return name.lower()
+
+
 class UserFilters(ListFilters):
     """Filters of the users."""
 
-    username = text("username", max_length=64, lookup="iexact")
+    username = _name()
     email = text("email", max_length=254, lookup="iexact")
     is_admin, is_active, all_domains = flag("is_admin"), flag("is_active"), flag("all_domains")
     totp_enabled = flag("totp_enabled")

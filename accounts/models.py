@@ -43,6 +43,10 @@ class User(AbstractBaseUser, Record):
     class Meta:
         ordering = ["id"]
         constraints = [models.UniqueConstraint(Lower("username"), name="username_is_unique_ignoring_case")]
+        indexes = [
+            models.Index(fields=["username", "id"], name="users_in_order_of_name"),
+            models.Index(fields=["created_at", "id"], name="users_in_order_of_creation"),
+        ]
 
     def __str__(self) -> str:
         return self.username

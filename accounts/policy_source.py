@@ -5,16 +5,30 @@ from datetime import datetime
 
 from accounts import selectors
 from accounts.models import User
+from gatewall.engine.segments import USERS_A_SHARD, shard_of_user
 from gatewall.engine.snapshot import UserState
 
 
-def users() -> tuple[UserState, ...]:
-    """Return what a session or git token of each user is worth."""
+def user_shards() -> list[str]:
+    """Return the segments that the users are in."""
+    # One step in the index for each: an id far from all others makes no shards in between.
+    ids = User.objects.order_by("id").values_list("id", flat=True)
+    found, id_ = [], ids.first()
+    while id_ is not None:
+        found.append(shard_of_user(id_))
+        id_ = ids.filter(id__gte=(id_ // USERS_A_SHARD + 1) * USERS_A_SHARD).first()
+    return found
+
+
+def users(shard: str) -> tuple[UserState, ...]:
+    """Return what a session or git token of each user of a shard is worth."""
+    first = int(shard) * USERS_A_SHARD
+    behind = first + USERS_A_SHARD
     domains: defaultdict[int, set[str]] = defaultdict(set)
-    links = User.authorized_domains.through.objects.values_list("user_id", "authorizeddomain__name")
-    for user_id, name in links:
+    links = User.authorized_domains.through.objects.filter(user_id__gte=first, user_id__lt=behind)
+    for user_id, name in links.values_list("user_id", "authorizeddomain__name"):
         domains[user_id].add(name)
-    rows = User.objects.values_list(
+    rows = User.objects.filter(id__gte=first, id__lt=behind).values_list(
         "id", "username", "email", "is_admin", "is_active", "session_version", "all_domains"
     )
     return tuple(UserState(*row, domains=frozenset(domains[row[0]])) for row in rows)

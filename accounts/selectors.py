@@ -4,7 +4,8 @@ import re
 import uuid
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, IntegerField, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from accounts.models import USERNAME_PATTERN, Session, TotpDevice, User
 
@@ -14,13 +15,18 @@ _SESSIONS_LOOKED_AT = 1000
 
 def users(at: datetime) -> QuerySet[User]:
     """Return the users with their domains, ``session_count`` (live sessions) and ``totp_enabled``."""
-    live = Q(
-        sessions__revoked_at__isnull=True,
-        sessions__expires_at__gt=at,
-        sessions__session_version=F("session_version"),
+    live = Session.objects.filter(
+        user=OuterRef("pk"),
+        revoked_at__isnull=True,
+        expires_at__gt=at,
+        session_version=OuterRef("session_version"),
     )
+    # A sub-query, not a join: a page then counts the sessions of its own users alone.
+    number = live.order_by().values("user").annotate(number=Count("pk")).values("number")
     confirmed = TotpDevice.objects.filter(user=OuterRef("pk"), confirmed_at__isnull=False)
-    counted = User.objects.annotate(session_count=Count("sessions", filter=live), totp_enabled=Exists(confirmed))
+    counted = User.objects.annotate(
+        session_count=Coalesce(Subquery(number, output_field=IntegerField()), 0), totp_enabled=Exists(confirmed)
+    )
     return counted.prefetch_related("authorized_domains").order_by("id")
 
 

@@ -17,7 +17,7 @@ from audit.event_kinds import EventKind
 from audit.events import Event, record_event
 from gatewall import revisions
 from gatewall.changes import Resource, describe, difference
-from gatewall.engine.segments import Segment
+from gatewall.engine.segments import shard_of_git_token, shard_of_user
 from gatewall.refusals import Conflict, Gone
 from policies.models import AuthorizedDomain
 from policies.rows import still_registered
@@ -73,7 +73,7 @@ def create_user(
 def _create(user: User, authorized_domains: Iterable[AuthorizedDomain], *, actor: str) -> User:
     _save(user)
     user.authorized_domains.set(still_registered(authorized_domains))
-    revisions.advance(Segment.USERS, actor=actor, changes=[difference(None, describe(Resource.USERS, user))])
+    revisions.advance(shard_of_user(user.pk), actor=actor, changes=[difference(None, describe(Resource.USERS, user))])
     return user
 
 
@@ -119,7 +119,7 @@ def _change(
     user = User.objects.get(pk=user.pk)
     noted = {} if password is None else {"password": "changed"}
     changed = difference(before, describe(Resource.USERS, user), noted=noted)
-    revisions.advance(Segment.USERS, actor=actor, changes=[changed])
+    revisions.advance(shard_of_user(user.pk), actor=actor, changes=[changed])
     return user
 
 
@@ -131,8 +131,9 @@ def delete_user(user: User, *, actor: str) -> None:
         _refuse_last_admin(user)
     tokens = [describe(Resource.GIT_TOKENS, token) for token in user.git_tokens.all()]
     gone = [difference(found, None) for found in (*tokens, describe(Resource.USERS, user))]
+    shards = {shard_of_user(user.pk), *(shard_of_git_token(token.digest) for token in user.git_tokens.all())}
     user.delete()
-    revisions.advance(Segment.USERS, Segment.GIT_TOKENS, actor=actor, changes=gone)
+    revisions.advance(*shards, actor=actor, changes=gone)
 
 
 @transaction.atomic
@@ -204,7 +205,7 @@ def end_all_sessions(user: User, *, actor: str) -> None:
     User.objects.filter(pk=user.pk).update(session_version=F("session_version") + 1)
     found = describe(Resource.USERS, user)
     ended = difference(found, found, noted={"sessions": "ended"})
-    revisions.advance(Segment.USERS, actor=actor, changes=[ended])
+    revisions.advance(shard_of_user(user.pk), actor=actor, changes=[ended])
     told = {"sessions": "all", "actor": actor}
     record_event(Event(EventKind.SESSION_REVOKED, user=user, detail=told))
 

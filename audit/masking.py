@@ -29,7 +29,6 @@ _SECRET_NAMES = frozenset(
     }
 )
 """Names of arguments, in small letters and without ``-``, ``_`` and spaces; ``a[token]`` and ``a.token`` have two."""
-_LOOKS = ("gwg_", "gwl_", "eyj", "@")
 _OURS = ("gwg_", "gwl_")
 _SHORTEST = 8  # characters behind what a token begins with
 _ALPHANUMERIC = frozenset(ascii_letters + digits)
@@ -43,9 +42,9 @@ _QUOTES = str.maketrans("'<>=", '""""')
 
 def masked_query(query: str) -> str:
     """Return a query string in which the values of secret names, and values that are secrets, are masked."""
-    if "=" not in query and not _may_have_secret(query):
-        return query
-    return "&".join([_masked_argument(part) for part in query.split("&")])
+    if _may_have_secret(query) or ";" in query:
+        return "&".join([_masked_argument(part) for part in query.split("&")])
+    return "&".join([_masked_by_name(part) for part in query.split("&")]) if "=" in query else query
 
 
 def masked_path(path: str) -> str:
@@ -88,10 +87,10 @@ def masked_host(host: str) -> str:
 
 def _may_have_secret(text: str) -> bool:
     """False if the text surely has none: asked first, for this is on the path of every answer."""
-    if "%" in text:
+    if "%" in text or "@" in text:
         return True
     small = text.lower()
-    return any(look in small for look in _LOOKS)
+    return "gwg_" in small or "gwl_" in small or "eyj" in small
 
 
 def _masked_argument(argument: str) -> str:
@@ -106,6 +105,14 @@ def _masked_argument(argument: str) -> str:
     if not equals:
         return MASK if _is_secret(name) else argument
     return f"{MASK if _is_secret(name) else name}={MASK if _is_secret(value) else value}"
+
+
+def _masked_by_name(argument: str) -> str:
+    """Return what ``_masked_argument`` does of an argument in which nothing looks like a secret."""
+    name, _, value = argument.partition("=")
+    if value and (_is_secret_name(_decoded(name)) or ("=" in value and _is_secret(value))):
+        return f"{name}={MASK}"
+    return argument
 
 
 def _masked_segment(segment: str) -> str:
@@ -135,7 +142,7 @@ def _has_secret_name(plain: str) -> bool:
 def _is_secret_name(plain: str) -> bool:
     if _normal(plain) in _SECRET_NAMES:
         return True
-    return any(_normal(part) in _SECRET_NAMES for part in plain.translate(_BETWEEN_NAMES).split())
+    return not _SECRET_NAMES.isdisjoint(map(_normal, plain.translate(_BETWEEN_NAMES).split()))
 
 
 def _normal(name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 MAX_PATH = 2048
 MAX_QUERY = 2048
 MAX_TEXT = 512
+_JSON_OF = json.JSONEncoder(separators=(",", ":")).encode  # json.dumps would make one for each record
 
 
 class RecordRefused(ValueError):
@@ -48,8 +49,7 @@ class AccessRecord:
 
     def to_bytes(self) -> bytes:
         """Return the record as one line of JSON, ASCII only."""
-        fields = {name: getattr(self, name) for name in self.__slots__}
-        return json.dumps(fields, separators=(",", ":")).encode("ascii")
+        return _JSON_OF({name: getattr(self, name) for name in self.__slots__}).encode("ascii")
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "AccessRecord":

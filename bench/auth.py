@@ -8,29 +8,41 @@ all of them. The figures to quote are the ratios to nginx ``return 200``, not th
 import argparse
 import os
 import tempfile
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
-from bench import report
+from bench import report, traffic
 from bench.cpu import cpu_seconds
-from bench.load import send
-from bench.servers import granian, plain_nginx, protecting_nginx
-from bench.site import prepared_site
+from bench.load import Sent, send, send_each
+from bench.servers import granian, plain_nginx, protecting_nginx, until_compiled
+from bench.site import Site, auth_request, browser_headers, prepared_site, run_child
 
-_BASE = Path(__file__).resolve().parent.parent
 _WARM_UP = 400
+_SIZE = ("--networks", "100000", "--users", "1000")
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Something to measure: where it listens, the processes whose time counts, and its limit."""
+    """Something to measure: where it listens, the processes whose time counts, and its limit.
+
+    ``others`` are requests of which each is sent once, in place of the one.
+    """
 
     name: str
     port: int
     pids: tuple[int, ...]
     request: bytes
     limit: str
+    others: Iterator[bytes] | None = None
+
+    def ask(self, requests: int) -> Sent:
+        """Send so many requests."""
+        if self.others is None:
+            return send(self.port, self.request, requests=requests)
+        return send_each(self.port, list(islice(self.others, requests)))
 
 
 def main() -> None:
@@ -38,15 +50,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--requests", type=int, default=4000)
-    parser.add_argument("--write", action="store_true", help="write bench/results/auth.json and docs/performance.md")
+    report.add_outputs(parser)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        servers = _start(Path(folder), stack)
+        servers = _start(Path(folder), stack, options.rounds * options.requests)
         rounds = [_round(servers, options.requests) for _ in range(options.rounds)]
     result = report.summary(rounds, {server.name: server.limit for server in servers}, options.requests)
-    print(report.as_text(result))  # noqa: T201 - a command
-    if options.write:
-        report.write("auth", result, report.as_text(result), _BASE)
+    report.deliver("auth", result, report.as_text(result), options)
 
 
 def _round(servers: list[Server], requests: int) -> dict[str, float]:
@@ -54,7 +64,7 @@ def _round(servers: list[Server], requests: int) -> dict[str, float]:
     costs = {}
     for server in servers:
         before = sum(cpu_seconds(pid) for pid in server.pids)
-        sent = send(server.port, server.request, requests=requests)
+        sent = server.ask(requests)
         used = sum(cpu_seconds(pid) for pid in server.pids) - before
         if set(sent.statuses) != {200}:
             raise SystemExit(f"{server.name} answered {sent.statuses}")
@@ -62,17 +72,24 @@ def _round(servers: list[Server], requests: int) -> dict[str, float]:
     return costs
 
 
-def _start(folder: Path, stack: ExitStack) -> list[Server]:
-    site = prepared_site(folder / "home")
+def _start(folder: Path, stack: ExitStack, requests: int) -> list[Server]:
+    geo = str(traffic.geo_database(folder / "country.mmdb"))
+    site, without_waf = (prepared_site(folder / name, GEOIP_DATABASE=geo) for name in ("home", "without-waf"))
+    tokens = _filled(site, "--sessions", str(requests + 2 * _WARM_UP))
+    _filled(without_waf, "--waf", "off")
     limit_port, limit = stack.enter_context(plain_nginx(folder / "limit"))
     bare_port, bare = stack.enter_context(granian("bench.bare_app:application", os.environ))
     gate_port, gate = stack.enter_context(granian("gatewall.asgi:application", site.environment))
+    off_port, off = stack.enter_context(granian("gatewall.asgi:application", without_waf.environment))
+    until_compiled(gate_port)
     proxied_limit = stack.enter_context(protecting_nginx(folder / "proxied-limit", limit_port, limit_port))
     proxied_gate = stack.enter_context(protecting_nginx(folder / "proxied-gate", gate_port, limit_port))
     servers = [
         Server("nginx return 200", limit_port, (limit,), site.subrequest, ""),
         Server("bare ASGI application", bare_port, (bare,), site.subrequest, "nginx return 200"),
         Server("data plane", gate_port, (gate,), site.subrequest, "nginx return 200"),
+        Server("data plane, WAF off", off_port, (off,), without_waf.subrequest, "nginx return 200"),
+        Server("data plane, all first seen", gate_port, (gate,), b"", "data plane", _first_seen(tokens)),
         # The site behind is nginx too; its share is in both of these.
         Server("nginx asks nginx", proxied_limit[0], (proxied_limit[1], limit), site.request, ""),
         Server(
@@ -80,8 +97,19 @@ def _start(folder: Path, stack: ExitStack) -> list[Server]:
         ),
     ]
     for server in servers:
-        send(server.port, server.request, requests=_WARM_UP)
+        server.ask(_WARM_UP)
     return servers
+
+
+def _filled(site: Site, *options: str) -> list[str]:
+    """Add networks and users to an installation, and return the sessions that were asked for."""
+    return run_child(site.environment, "-m", "bench.filled", *_SIZE, *options).split()
+
+
+def _first_seen(tokens: list[str]) -> Iterator[bytes]:
+    """Yield requests of which each has an address and a session that no other has."""
+    for number, token in enumerate(tokens):
+        yield auth_request(browser_headers(token), client=f"100.{number >> 16 & 63}.{number >> 8 & 255}.{number & 255}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from typing import Any
 from bench import report
 from bench.site import prepared_site, run_child
 
-_BASE = Path(__file__).resolve().parent.parent
 _PEOPLE = 20
 
 
@@ -22,13 +21,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--verify", type=int, default=20_000, help="so many rows are decided without short cuts, too")
-    parser.add_argument("--write", action="store_true", help="write bench/results and docs/performance.md")
+    report.add_outputs(parser)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
         result = measured(Path(home), rows=options.rows, verify=options.verify)
-    print(as_text(result))  # noqa: T201 - a command
-    if options.write:
-        report.write("backtest", result, as_text(result), _BASE)
+    report.deliver("backtest", result, as_text(result), options)
     if any(row["wrong"] for row in result["drafts"]):
         raise SystemExit("a short cut said something else than deciding twice")
 

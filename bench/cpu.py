@@ -1,4 +1,4 @@
-"""CPU time of a process and everything below it, from /proc (Linux)."""
+"""CPU time and memory of a process and everything below it, from /proc (Linux)."""
 
 import os
 from pathlib import Path
@@ -9,6 +9,17 @@ _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 def cpu_seconds(root: int) -> float:
     """Return the user and system seconds that a process and its living descendants have used."""
     return sum(_ticks(pid) for pid in _tree(root)) / _TICKS_PER_SECOND
+
+
+def private_mebibytes(root: int) -> float:
+    """Return what the largest process has for itself: memory that is no file's, and that nobody shares."""
+    return max(_anonymous(pid) for pid in _tree(root)) / 1024
+
+
+def _anonymous(pid: int) -> int:
+    """Return the KiB of anonymous pages: mapped files, which all workers share, are none."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Anonymous:"))
 
 
 def _tree(root: int) -> list[int]:

@@ -6,7 +6,6 @@ after its end a worker of the data plane refuses a client of the new list, and t
 """
 
 import argparse
-import json
 import os
 import random
 import subprocess
@@ -140,9 +139,7 @@ def as_text(result: dict[str, Any]) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--entries", type=int, default=_ENTRIES)
-    parser.add_argument("--write", action="store_true", help="also into bench/results and docs/performance.md")
+    report.add_outputs(parser)
     chosen = parser.parse_args()
     measured = main(chosen)
-    print(as_text(measured) if not chosen.write else json.dumps(measured["rows"][0]))  # noqa: T201 - a command
-    if chosen.write:
-        report.write("import_list", measured, as_text(measured), _BASE)
+    report.deliver("import_list", measured, as_text(measured), chosen)

@@ -28,6 +28,12 @@ def send_each(port: int, requests: Sequence[bytes], *, connections: int = 8) -> 
     return asyncio.run(_send(port, [requests[number::connections] for number in range(connections)]))
 
 
+def status(port: int, request: bytes) -> int:
+    """Return the status of one answer, on a connection of its own. Raises OSError if none came."""
+    (found,) = send(port, request, requests=1, connections=1).statuses
+    return found
+
+
 async def _send(port: int, shares: Sequence[Iterable[bytes]]) -> Sent:
     counted = await asyncio.gather(*(_one_connection(port, share) for share in shares))
     statuses: dict[int, int] = {}
@@ -45,7 +51,7 @@ async def _one_connection(port: int, requests: Iterable[bytes]) -> dict[int, int
             writer.write(request)
             head = await reader.readuntil(b"\r\n\r\n")
             status = int(head[9:12])
-            length = _content_length(head)
+            length = content_length(head)
             if length:
                 await reader.readexactly(length)
             statuses[status] = statuses.get(status, 0) + 1
@@ -55,6 +61,7 @@ async def _one_connection(port: int, requests: Iterable[bytes]) -> dict[int, int
     return statuses
 
 
-def _content_length(head: bytes) -> int:
+def content_length(head: bytes) -> int:
+    """Return the length of the body that these lines announce."""
     _, found, rest = head.lower().partition(b"\r\ncontent-length:")
     return int(rest.partition(b"\r\n")[0]) if found else 0

@@ -14,7 +14,6 @@ from bench import report, sizes
 from bench.site import installation_environment, run_child
 from tests.postgres import postgres
 
-_BASE = Path(__file__).resolve().parent.parent
 _SERVER = ["-c", "shared_buffers=1GB", "-c", "max_wal_size=8GB"]
 
 
@@ -24,13 +23,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--days", type=int, default=30)
     parser.add_argument("--calls", type=int, default=30)
-    parser.add_argument("--write", action="store_true", help="write bench/results and docs/performance.md")
+    report.add_outputs(parser)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home, postgres(options=_SERVER) as url:
         result = measured(url, Path(home), rows=options.rows, days=options.days, calls=options.calls)
-    print(as_text(result))  # noqa: T201 - a command
-    if options.write:
-        report.write("log_pages", result, as_text(result), _BASE)
+    report.deliver("log_pages", result, as_text(result), options)
 
 
 def measured(url: str, home: Path, *, rows: int, days: int, calls: int) -> dict[str, Any]:

@@ -1,11 +1,14 @@
 """Turns rounds into medians, spreads and ratios, as text, JSON and docs/performance.md."""
 
+import argparse
 import json
 import os
 import platform
 import statistics
 from pathlib import Path
 from typing import Any
+
+_BASE = Path(__file__).resolve().parent.parent
 
 
 def summary(rounds: list[dict[str, float]], limits: dict[str, str], requests: int) -> dict[str, Any]:
@@ -65,15 +68,34 @@ def machine(result: dict[str, Any]) -> str:
     return f"Python {result['python']}, {result['cores']} cores{load}"
 
 
+def add_outputs(parser: argparse.ArgumentParser) -> None:
+    """Add the options that ``deliver`` reads."""
+    parser.add_argument("--write", action="store_true", help="write into bench/results and docs/performance.md, too")
+    parser.add_argument("--json", type=Path, help="write the figures into this file, too")
+
+
+def deliver(name: str, result: dict[str, Any], table: str, options: argparse.Namespace) -> None:
+    """Print the table, and write it and the figures to where the options say."""
+    print(table)  # noqa: T201 - a command
+    if options.json:
+        options.json.write_text(json.dumps(result))
+    if options.write:
+        write(name, result, table, _BASE)
+
+
 def write(name: str, result: dict[str, Any], table: str, base: Path) -> None:
     """Write the JSON, and the table into docs/performance.md between its marks."""
     results = base / "bench" / "results"
     results.mkdir(exist_ok=True)
     (results / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n")
-    page = base / "docs" / "performance.md"
-    start, end = f"<!-- bench.{name} -->", f"<!-- /bench.{name} -->"
+    put(base / "docs" / "performance.md", f"bench.{name}", table)
+
+
+def put(page: Path, mark: str, table: str) -> None:
+    """Put the table between the marks of this name on a page."""
+    start, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
     before, found, rest = page.read_text().partition(start)
     _, _, after = rest.partition(end)
     if not found:
-        raise SystemExit(f"{page.name} has no place for {name}")
+        raise SystemExit(f"{page.name} has no place for {mark}")
     page.write_text(f"{before}{start}\n{table}\n{end}{after}")

@@ -1,9 +1,11 @@
 """The servers that are measured, each on a free loopback port, for as long as they are needed."""
 
+import json
 import os
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +14,9 @@ from gatewall.operations import demo
 from gatewall.operations.launcher import answers, free_port
 
 _BASE = Path(__file__).resolve().parent.parent
-_START_SECONDS = 20
+_START_SECONDS = 60
+_STOP_SECONDS = 20
+_COMPILE_SECONDS = 300
 
 
 def nginx() -> str:
@@ -24,7 +28,7 @@ def nginx() -> str:
 
 
 @contextmanager
-def _running(command: list[str], env: dict[str, str], port: int, path: str) -> Iterator[int]:
+def _running(command: list[str], env: dict[str, str], port: int, path: str, pause: float = 0.05) -> Iterator[int]:
     process = subprocess.Popen(  # noqa: S603 - our own commands
         command, cwd=_BASE, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
     )
@@ -33,21 +37,48 @@ def _running(command: list[str], env: dict[str, str], port: int, path: str) -> I
         while not answers(f"http://127.0.0.1:{port}{path}"):
             if process.poll() is not None or time.monotonic() > deadline:
                 raise SystemExit(f"{command[0]} does not answer (exit code {process.poll()})")
-            time.sleep(0.05)
+            time.sleep(pause)
         yield process.pid
     finally:
         process.terminate()
+        _wait_or_kill(process)
+
+
+def _wait_or_kill(process: "subprocess.Popen[bytes]") -> None:
+    """Wait for the end. A worker of Granian that is told to end while it starts does not hear it."""
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()  # its workers go with it (gatewall/asgi.py)
         process.wait()
 
 
 @contextmanager
-def granian(application: str, env: dict[str, str]) -> Iterator[tuple[int, int]]:
-    """One worker of the data plane's server with this application; yield port and process id."""
+def granian(application: str, env: dict[str, str], *, pause: float = 0.05) -> Iterator[tuple[int, int]]:
+    """One worker of the data plane's server with this application; yield port and process id.
+
+    It is asked every ``pause`` seconds whether it answers.
+    """
     port = free_port()
     command = [sys.executable, "-m", "granian", "--interface", "asginl", "--host", "127.0.0.1", "--port", str(port)]
     command += ["--workers", "1", "--http", "1", "--no-ws", "--no-log", application]
-    with _running(command, dict(env), port, "/wall/health") as pid:
+    with _running(command, dict(env), port, "/wall/health/live", pause) as pid:
         yield port, pid
+
+
+def until_compiled(port: int) -> None:
+    """Wait until the data plane on this port matches its rules by hyperscan: until then, RE2 does it for more."""
+    deadline = time.monotonic() + _COMPILE_SECONDS
+    while (found := _checks(port)).get("waf") != "ok" or found.get("waf_engine") != "hyperscan":
+        if time.monotonic() > deadline:
+            raise SystemExit(f"the patterns are not compiled: {found}")
+        time.sleep(0.2)
+
+
+def _checks(port: int) -> dict[str, str]:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/wall/health") as answer:
+        found: dict[str, str] = json.load(answer)["checks"]
+        return found
 
 
 @contextmanager

@@ -24,7 +24,6 @@ from bench.servers import granian, plain_nginx, protecting_nginx
 from bench.site import Site, prepared_site, run_child
 from tests.postgres import postgres
 
-_BASE = Path(__file__).resolve().parent.parent
 _PEOPLE = 20
 _WARM_UP = 400
 _ANSWERING = "answering"
@@ -118,7 +117,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--requests", type=int, default=8000)
-    parser.add_argument("--write", action="store_true", help="write bench/results and docs/performance.md")
+    report.add_outputs(parser)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         bench = Bench(Path(name), stack)
@@ -128,9 +127,7 @@ def main() -> None:
             "PostgreSQL": sizes.of_postgres(bench.places[1].url),
         }
     result = summary(rounds, options.requests, taken)
-    print(as_text(result))  # noqa: T201 - a command
-    if options.write:
-        report.write("shipping", result, as_text(result), _BASE)
+    report.deliver("shipping", result, as_text(result), options)
 
 
 def summary(rounds: list[Round], requests: int, taken: dict[str, sizes.Sizes]) -> dict[str, Any]:

@@ -7,24 +7,33 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _BASE = Path(__file__).resolve().parent.parent
+_COUNTRIES = (
+    "AF AL AM AO AZ BA BD BF BI BJ BO BW BY BZ CD CF CG CI CM CU DJ DZ EC EG ER ET GA GE GH GM "
+    "GN GQ GW GY HN HT IR JO KE KG KH KM KP LA LB LK LR LS LY MG ML MM MN MR MW MZ NE NG SD SY"
+)
+"""Sixty that are blocked."""
+_HOST = "app7.example.com"
+_TARGET = "/projects/42/board?tab=open&sort=-updated&q=weekly+report"
 _SETTINGS = ("GATEWALL_", "DATABASE_", "CACHE_", "GEOIP_", "ROOT_PATH", "DJANGO_")
 _PREPARE = """
 import sys
 import django; django.setup()
+from django.db import transaction
 from django.utils import timezone
 from accounts import login, services as accounts
 from accounts.login import Visitor
 from policies import services as policies
-admin = accounts.create_user(actor="bench", username="bench", password="bench bench bench", is_admin=True)
-for n in range(50):
-    policies.register_domain(actor="bench", name=f"app{n}.example.com", access="authenticated")
-for n in range(1, 200):
-    policies.block_network(actor="bench", network=f"198.18.{n}.0/24")
-for code in ("KP", "IR", "SY"):
-    policies.block_country(actor="bench", country_code=code)
-people = [admin]
-for n in range(1, int(sys.argv[1])):
-    people.append(accounts.create_user(actor="bench", username=f"person{n}", password="bench bench bench"))
+with transaction.atomic():  # published once
+    admin = accounts.create_user(actor="bench", username="bench", password="bench bench bench", is_admin=True)
+    for n in range(50):
+        policies.register_domain(actor="bench", name=f"app{n}.example.com", access="authenticated")
+    for n in range(1, 200):
+        policies.block_network(actor="bench", network=f"198.18.{n}.0/24")
+    for code in sys.argv[2].split():
+        policies.block_country(actor="bench", country_code=code)
+    people = [admin]
+    for n in range(1, int(sys.argv[1])):
+        people.append(accounts.create_user(actor="bench", username=f"person{n}", password="bench bench bench"))
 visitor = Visitor("192.0.2.7", "bench")
 for person in people:
     print(login.start_session(person, audiences=("gate",), amr=("pwd",), visitor=visitor, at=timezone.now()).text)
@@ -56,21 +65,25 @@ def prepared_site(home: Path, *, people: int = 1, **environ: str) -> Site:
     run_child(environment, "-m", "gatewall.credentials.keyfiles")
     run_child(environment, "manage.py", "migrate", "--verbosity=0")
     run_child(environment, "manage.py", "seed_waf_rules")
-    tokens = tuple(run_child(environment, "-c", _PREPARE, str(people)).split()[-people:])
-    browser = browser_headers(tokens[0])
+    tokens = tuple(run_child(environment, "-c", _PREPARE, str(people), _COUNTRIES).split()[-people:])
+    return Site(environment, auth_request(browser_headers(tokens[0])), visitor_request(tokens[0]), tokens)
+
+
+def visitor_request(token: str) -> bytes:
+    """Return a page load by a browser with this session, as a proxy in front of the site gets it."""
+    return http(_TARGET, _HOST, browser_headers(token))
+
+
+def auth_request(browser: list[str], *, client: str = "192.0.2.7") -> bytes:
+    """Return what a proxy asks about a browser's request with these headers."""
     forwarded = [
-        "X-Forwarded-For: 192.0.2.7",
-        "X-Forwarded-Host: app7.example.com",
+        f"X-Forwarded-For: {client}",
+        f"X-Forwarded-Host: {_HOST}",
         "X-Forwarded-Proto: https",
         "X-Forwarded-Method: GET",
-        "X-Forwarded-Uri: /projects/42/board?tab=open&sort=-updated&q=weekly+report",
+        f"X-Forwarded-Uri: {_TARGET}",
     ]
-    return Site(
-        environment,
-        http("/wall/auth", "gatewall", [*browser, *forwarded]),
-        http("/projects/42/board?tab=open&sort=-updated&q=weekly+report", "app7.example.com", browser),
-        tokens,
-    )
+    return http("/wall/auth", "gatewall", [*browser, *forwarded])
 
 
 def browser_headers(token: str) -> list[str]:

@@ -5,8 +5,9 @@ to its left, and the first that is not one is the client. Nothing to the left of
 because the client may have written it.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
 from ipaddress import IPv4Address
 
 from gatewall.engine.addresses import IPAddress, IPNetwork, parse_address, parse_hop, parse_network
@@ -16,6 +17,7 @@ _LOOPBACK = IPv4Address("127.0.0.1")
 UNKNOWN_CLIENT = IPv4Address("0.0.0.0")  # noqa: S104 - no address to bind, but none at all
 _MAX_HOPS = 32
 _MAX_BYTES = 4096
+_REMEMBERED = 1024
 
 
 class TrustRefused(ValueError):
@@ -43,6 +45,13 @@ class TrustedProxies:
     """The peers whose forwarding headers count. A unix socket is trusted unless the list is empty."""
 
     networks: tuple[IPNetwork, ...]
+    _trusted: Callable[[IPAddress], bool] = field(init=False, repr=False, compare=False)
+    _trusted_peer: Callable[[str], bool] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Asked about every answer, of a few addresses: a memo of its own need not hash the networks each time.
+        object.__setattr__(self, "_trusted", lru_cache(_REMEMBERED)(self._is_in))
+        object.__setattr__(self, "_trusted_peer", lru_cache(_REMEMBERED)(self._is_peer))
 
     @classmethod
     def parse(cls, texts: Iterable[str]) -> "TrustedProxies":
@@ -63,14 +72,20 @@ class TrustedProxies:
 
     def trusts(self, address: IPAddress) -> bool:
         """True if forwarding headers from this address count."""
-        return any(address in network for network in self.networks)
+        return self._trusted(address)
 
     def trusts_peer(self, peer: str) -> bool:
         """True for a trusted address; an empty peer is a unix socket, which only local processes reach."""
+        return self._trusted_peer(peer)
+
+    def _is_in(self, address: IPAddress) -> bool:
+        return any(address in network for network in self.networks)
+
+    def _is_peer(self, peer: str) -> bool:
         if not peer:
             return bool(self.networks)
         address = parse_address(peer)
-        return address is not None and self.trusts(address)
+        return address is not None and self._is_in(address)
 
 
 def peer_address(peer: str) -> IPAddress:
@@ -106,7 +121,8 @@ def client_address(peer: str, forwarded_for: str | None, trusted: TrustedProxies
         return peer_address(peer)
     if len(forwarded_for) > _MAX_BYTES:
         raise ForwardedForMalformed(f"more than {_MAX_BYTES} bytes")
-    hops = [hop for hop in (part.strip(" \t") for part in forwarded_for.replace("\n", ",").split(",")) if hop]
+    parts = [part.strip(" \t") for part in forwarded_for.replace("\n", ",").split(",")]
+    hops = [part for part in parts if part]
     if len(hops) > _MAX_HOPS:
         raise ForwardedForMalformed(f"more than {_MAX_HOPS} hops")
     client = peer_address(peer)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from gatewall import geo_file, log_lines
 from gatewall.clientip import TrustedProxies, TrustRefused
@@ -249,8 +249,17 @@ def _database(url: str) -> Mapping[str, object]:
             "PASSWORD": unquote(parts.password or ""),
             "HOST": unquote(parts.hostname or ""),
             "PORT": str(port),
+            "DISABLE_SERVER_SIDE_CURSORS": _shares_sessions(parts),
         }
     raise ConfigError("DATABASE_URL must begin with sqlite:/// or postgresql://")
+
+
+def _shares_sessions(parts: SplitResult) -> bool:
+    """Return whether a pooler gives each transaction another session, in which no cursor outlives it."""
+    pooler = parse_qs(parts.query, keep_blank_values=True).get("pooler")
+    if pooler not in (None, ["transaction"]):
+        raise ConfigError("DATABASE_URL may say ?pooler=transaction, and no other pooler")
+    return pooler is not None
 
 
 def _cache_url(url: str | None) -> str | None:

@@ -18,7 +18,7 @@ from gatewall.portal import first_run  # noqa: E402 - as above
 
 
 def build_control_plane_gate(config: Config) -> Gate:
-    """Return the gate of this process: the rows decide and, while they never could be read, the files."""
+    """Return the gate of this process: the rows decide and, while they cannot be read, the files if these are later."""
     return build_gate(config, *sources_of(config))
 
 

@@ -3,27 +3,41 @@
 from collections import defaultdict
 from datetime import datetime
 
+from django.db.models import Q
+
+from gatewall.engine.segments import DIGEST_SHARDS, shard_of_git_token, shard_of_license
 from gatewall.engine.snapshot import GitTokenState, LicenseState
 from licensing.models import GitToken, License
 
 
-def git_tokens() -> tuple[GitTokenState, ...]:
-    """Return the git tokens by digest."""
-    rows = GitToken.objects.values_list("id", "user_id", "digest", "expires_at")
+def token_shards() -> list[str]:
+    """Return the segments that git tokens and licenses are in."""
+    kinds = ((GitToken, shard_of_git_token), (License, shard_of_license))
+    return [shard_of(letter) for model, shard_of in kinds if model.objects.exists() for letter in DIGEST_SHARDS]
+
+
+def git_tokens(shard: str) -> tuple[GitTokenState, ...]:
+    """Return the git tokens of a shard."""
+    rows = GitToken.objects.filter(_is_in(shard)).values_list("id", "user_id", "digest", "expires_at")
     return tuple(GitTokenState(id_, user_id, digest, _seconds(end)) for id_, user_id, digest, end in rows)
 
 
-def licenses() -> tuple[LicenseState, ...]:
-    """Return the licenses by digest."""
+def licenses(shard: str) -> tuple[LicenseState, ...]:
+    """Return the licenses of a shard."""
     domains: defaultdict[int, set[str]] = defaultdict(set)
-    links = License.authorized_domains.through.objects.values_list("license_id", "authorizeddomain__name")
-    for license_id, name in links:
+    links = License.authorized_domains.through.objects.filter(_is_in(shard, "license__digest"))
+    for license_id, name in links.values_list("license_id", "authorizeddomain__name"):
         domains[license_id].add(name)
-    rows = License.objects.values_list("id", "digest", "is_active", "expires_at", "all_domains")
+    rows = License.objects.filter(_is_in(shard)).values_list("id", "digest", "is_active", "expires_at", "all_domains")
     return tuple(
         LicenseState(id_, digest, is_active, _seconds(end), all_domains, frozenset(domains[id_]))
         for id_, digest, is_active, end, all_domains in rows
     )
+
+
+def _is_in(shard: str, digest: str = "digest") -> Q:
+    # Not between two letters: what stands between them is for the collation of the database to say.
+    return Q((f"{digest}__startswith", shard))
 
 
 def _seconds(moment: datetime | None) -> float | None:

@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from gatewall import revisions
 from gatewall.changes import Resource, describe, difference
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX, MachineToken, new_token
-from gatewall.engine.segments import Segment
+from gatewall.engine.segments import shard_of_git_token, shard_of_license
 from gatewall.refusals import Conflict, Gone
 from licensing import selectors
 from licensing.models import GitToken, License, MachineCredential
@@ -42,7 +42,7 @@ def issue_license(
     _save(license_)
     license_.authorized_domains.set(still_registered(authorized_domains))
     made = difference(None, describe(Resource.LICENSES, license_))
-    revisions.advance(Segment.LICENSES, actor=actor, changes=[made])
+    revisions.advance(shard_of_license(license_.digest), actor=actor, changes=[made])
     return license_, token
 
 
@@ -59,7 +59,7 @@ def change_license(
     if authorized_domains is not None:
         license_.authorized_domains.set(still_registered(authorized_domains))
     changed = difference(before, describe(Resource.LICENSES, license_))
-    revisions.advance(Segment.LICENSES, actor=actor, changes=[changed])
+    revisions.advance(shard_of_license(license_.digest), actor=actor, changes=[changed])
     return license_
 
 
@@ -78,7 +78,7 @@ def issue_git_token(
     token = _stamp(row, GIT_TOKEN_PREFIX)
     _save(row)
     made = difference(None, describe(Resource.GIT_TOKENS, row))
-    revisions.advance(Segment.GIT_TOKENS, actor=actor, changes=[made])
+    revisions.advance(shard_of_git_token(row.digest), actor=actor, changes=[made])
     return row, token
 
 
@@ -88,7 +88,7 @@ def revoke_license(license_: License, *, actor: str) -> None:
     license_ = revisions.as_it_is_now(license_)
     gone = difference(describe(Resource.LICENSES, license_), None)
     license_.delete()
-    revisions.advance(Segment.LICENSES, actor=actor, changes=[gone])
+    revisions.advance(shard_of_license(license_.digest), actor=actor, changes=[gone])
 
 
 @revisions.one_at_a_time
@@ -97,7 +97,7 @@ def revoke_git_token(token: GitToken, *, actor: str) -> None:
     token = revisions.as_it_is_now(token)
     gone = difference(describe(Resource.GIT_TOKENS, token), None)
     token.delete()
-    revisions.advance(Segment.GIT_TOKENS, actor=actor, changes=[gone])
+    revisions.advance(shard_of_git_token(token.digest), actor=actor, changes=[gone])
 
 
 def _stamp(row: MachineCredential, prefix: str) -> MachineToken:

@@ -16,6 +16,8 @@ from policies.validators import canonical_country, canonical_domain, canonical_n
 
 _MAX_FOUND = 10_000
 """More IPv6 entries than this are not named one by one in a statement."""
+_NAMED_BITS = 8
+"""Of an IPv4 /24 or an IPv6 /120 and smaller every network is named, which an index finds; a larger one is searched."""
 EVERYWHERE = "null"
 """The value of ``domain`` for rows that hold for every host."""
 
@@ -29,6 +31,8 @@ class NetworkFilter(ValueFilter):
             return qs
         network = parse_network(value)
         around = [canonical_text(network.supernet(new_prefix=length)) for length in range(network.prefixlen + 1)]
+        if network.max_prefixlen - network.prefixlen <= _NAMED_BITS:
+            return qs.filter(network__in=[*around, *_all_within(network)])
         within = _within_v4(network) if isinstance(network, IPv4Network) else self._within_v6(qs, network)
         return qs.filter(Q(network__in=around) | within)
 
@@ -45,6 +49,12 @@ class NetworkFilter(ValueFilter):
             if len(found) > _MAX_FOUND:
                 raise ValidationError({"ip": ValidationError(f"over {_MAX_FOUND} entries: name a smaller network")})
         return Q(network__in=found)
+
+
+def _all_within(network: IPv4Network | IPv6Network) -> list[str]:
+    """Return the texts of all networks that are smaller and lie within: 510 of an IPv4 /24."""
+    lengths = range(network.prefixlen + 1, network.max_prefixlen + 1)
+    return [canonical_text(each) for length in lengths for each in network.subnets(new_prefix=length)]
 
 
 def _within_v4(network: IPv4Network) -> Q:

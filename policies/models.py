@@ -64,7 +64,13 @@ class BlocklistEntry(Record):
         constraints = [
             models.UniqueConstraint(fields=["network", "source"], name="blocked_network_is_unique_per_source")
         ]
-        indexes = [models.Index(fields=["source", "expires_at"], name="blocked_network_by_source")]
+        indexes = [
+            models.Index(fields=["source", "expires_at"], name="blocked_network_by_source"),
+            # A page of a million: what it is ordered by, and its source in the usual order.
+            models.Index(fields=["source", "id"], name="blocked_network_source_in_turn"),
+            models.Index(fields=["created_at", "id"], name="blocked_network_by_creation"),
+            models.Index(fields=["expires_at", "id"], name="blocked_network_by_expiry"),
+        ]
 
     def __str__(self) -> str:
         return self.network

@@ -24,7 +24,7 @@ def seconds(moment: datetime | None) -> float | None:
 
 def block_sources() -> list[str]:
     """Return the sources of the blocklist entries there are."""
-    return sorted(selectors.blocked_networks().order_by().values_list("source", flat=True).distinct())
+    return sorted(selectors.block_sources())
 
 
 def blocked_networks(source: str) -> Iterator[BlockedNetwork]:

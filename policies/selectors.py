@@ -1,5 +1,6 @@
 """What the policy rows say. Reads only."""
 
+from collections.abc import Iterator
 from datetime import datetime
 
 from django.db.models import Q, QuerySet
@@ -18,6 +19,15 @@ from policies.models import (
 def blocked_networks() -> QuerySet[BlocklistEntry]:
     """Return the blocklist."""
     return BlocklistEntry.objects.all()
+
+
+def block_sources() -> Iterator[str]:
+    """Yield the sources of the blocklist, in order. Each is one step in an index, however many entries it has."""
+    names = BlocklistEntry.objects.order_by("source").values_list("source", flat=True)
+    source = names.first()
+    while source is not None:
+        yield source
+        source = names.filter(source__gt=source).first()
 
 
 def number_of_bans(at: datetime) -> int:

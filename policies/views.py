@@ -55,6 +55,7 @@ class Blocklist(UsedResource):
 
     input, output = BlocklistEntryInput, BlocklistEntryOutput
     use_kind, volatile = "ip-black-list", ("hits", "last_hit_at")
+    rows_are_policy = True
     filterset_class = BlocklistFilters
     ordering_fields = ("id", "created_at", "expires_at", "ip")
     order_by = {"ip": F("network")}

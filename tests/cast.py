@@ -32,7 +32,7 @@ from gatewall.engine.model import (
     Verdict,
 )
 from gatewall.engine.ports import Ports
-from gatewall.engine.segments import Segment, blocked_networks_of
+from gatewall.engine.segments import SHARD_OF, Segment, blocked_networks_of
 from gatewall.engine.snapshot import (
     BlockedCountry,
     GitTokenState,
@@ -153,9 +153,9 @@ def a_source(
     **parts,
 ) -> dict[str, list]:
     """The rows of a policy by segment; networks by their text, domains as name and access, settings by their names."""
-    rows = {segment: list(parts.pop(name, standard)) for segment, (name, standard) in _TABLES.items()}
+    rows = {kind: list(parts.pop(name, standard)) for kind, (name, standard) in _TABLES.items()}
     return {
-        **rows,
+        **in_shards(rows),
         Segment.SETTINGS: [some_settings(**parts)],
         blocked_networks_of("manual"): [
             a_blocked(each, id=number) if isinstance(each, str) else each for number, each in enumerate(blocked, 1)
@@ -177,6 +177,14 @@ _TABLES = {
     Segment.GIT_TOKENS: ("git_tokens", GIT_TOKENS),
     Segment.LICENSES: ("licenses", LICENSES),
 }
+
+
+def in_shards(rows: Mapping[str, list]) -> dict[str, list]:
+    """Rows by kind as rows by shard."""
+    found = {}
+    for kind, each in ((kind, each) for kind, of_kind in rows.items() for each in of_kind):
+        found.setdefault(SHARD_OF[kind](each.id if kind == Segment.USERS else each.digest), []).append(each)
+    return found
 
 
 def a_policy(*, version: int | Version = 1, **parts) -> PolicySnapshot:

@@ -2,12 +2,20 @@
 
 Everything is streamed: rows are read and written a piece at a time, so that memory is bounded
 whatever a list holds. ``count`` then comes last, as it is counted on the way.
+
+Pages of a long list are counted once for each version of the policy, where its rows are nothing but policy:
+to count a million rows for each page costs many times what the page does.
 """
 
+import hashlib
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from django.core.cache import cache
+from django.core.exceptions import EmptyResultSet
+from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 from rest_framework.exceptions import NotFound, ValidationError
@@ -15,11 +23,51 @@ from rest_framework.pagination import PageNumberPagination
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 
+from gatewall import revisions
+
 PAGE_SIZE = 50
 MAX_PAGE_SIZE = 500
 MAX_PAGE = 999_999_999
 """No list has as many; a number of more digits is refused before it is one."""
 _MOST_DIGITS = len(str(MAX_PAGE))
+LONG = 10_000
+"""A list of fewer rows is counted for each page."""
+_KEPT_SECONDS = 3600
+
+
+class _CountedOnce(Paginator):
+    """Counts a long list when the policy has changed; the version is read first, so that no count outlives its own."""
+
+    @cached_property
+    def count(self) -> int:
+        key = _key_of(self.object_list)
+        known = cache.get(key) if key else None
+        if known is None:
+            number: int = self.object_list.count()
+            if key and number >= LONG:
+                cache.set(key, "long", _KEPT_SECONDS)  # from the next page on with its version
+            return number
+        version = _version()
+        of_version, _, text = str(known).rpartition(" ")
+        if of_version == version and text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS:
+            return int(text)  # whoever writes to the cache can make us count again, or count wrong
+        number = self.object_list.count()
+        cache.set(key, f"{version} {number}", _KEPT_SECONDS)
+        return number
+
+
+def _key_of(rows: QuerySet[Any]) -> str:
+    """Return where the number of these rows is remembered; nothing for those of which none can be."""
+    try:
+        sql, parameters = rows.order_by().query.sql_with_params()
+    except EmptyResultSet:
+        return ""
+    return "list-count:" + hashlib.sha256(f"{sql} {parameters!r}".encode()).hexdigest()
+
+
+def _version() -> str:
+    head = revisions.head()
+    return f"{head.epoch} {head.revision} {head.advanced_at}"
 
 
 class Pages(PageNumberPagination):
@@ -32,6 +80,8 @@ class Pages(PageNumberPagination):
     def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> list[Any] | None:
         """Return the rows of the page asked for. Raises ValidationError, NotFound past the end."""
         number = _positive(request, "page", 1)
+        if getattr(view, "rows_are_policy", False):
+            self.django_paginator_class = _CountedOnce
         try:
             return super().paginate_queryset(queryset, request, view)
         except NotFound:

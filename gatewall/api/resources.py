@@ -38,6 +38,8 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
     input: type[StrictInput]
     volatile: tuple[str, ...] = ()
     """Fields that change by themselves, without anybody's write: a write never depends on them."""
+    rows_are_policy = False
+    """True if no column changes without a new version of the policy: a long list is counted once for each then."""
     filterset_class: type[Filters] = ListFilters
     ordering_fields: tuple[str, ...] = ("id", "created_at")
     order_by: ClassVar[dict[str, Any]] = {}

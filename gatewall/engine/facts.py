@@ -1,9 +1,9 @@
 """What is known of one request under one policy, each fact looked up when a step first asks. No I/O."""
 
 from collections.abc import Sequence
-from functools import cached_property
 
 from gatewall.engine.hosts import Domain
+from gatewall.engine.lazy import lazy
 from gatewall.engine.lists import Standing
 from gatewall.engine.model import AccessRequest, Action, RuleMatch, Subject
 from gatewall.engine.ports import Ports
@@ -19,7 +19,7 @@ class Facts:
         self.policy = policy
         self._ports = ports
 
-    @cached_property
+    @lazy
     def domain(self) -> Domain | None:
         """The registered domain that the host belongs to."""
         return self.policy.domains.match(self.request.host)
@@ -28,7 +28,7 @@ class Facts:
     def domain_name(self) -> str | None:
         return self.domain.name if self.domain else None
 
-    @cached_property
+    @lazy
     def standing(self) -> Standing:
         """What the IP lists say of the client at this host."""
         request = self.request
@@ -36,12 +36,12 @@ class Facts:
             request.client, self.domain_name, request.at, allowlist_applies=request.allowlist_applies
         )
 
-    @cached_property
+    @lazy
     def country_code(self) -> str | None:
         """The country of the client, None when it is not known."""
         return self._ports.countries.country_of(self.request.client)
 
-    @cached_property
+    @lazy
     def rule_matches(self) -> tuple[RuleMatch, ...]:
         """The WAF rules that match, none when the WAF is off."""
         mode = self.policy.settings.waf_mode
@@ -64,7 +64,7 @@ class Facts:
         stop_at = settings.waf_threshold if settings.waf_mode is EnforcementMode.BLOCK else 0
         return self.policy.waf.inspect(self.request, self.domain_name, stop_at)
 
-    @cached_property
+    @lazy
     def seconds_over_rate(self) -> int:
         """Seconds for which the client is over its request rate, 0 when it is not or none is set."""
         limit = self.policy.settings.request_rate_per_minute
@@ -72,7 +72,7 @@ class Facts:
             return 0
         return self._ports.rates.seconds_over(self.request.client, limit, self.request.at)
 
-    @cached_property
+    @lazy
     def subject(self) -> Subject | None:
         """Who the first valid credential proves."""
         for credential in self.request.credentials:

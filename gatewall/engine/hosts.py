@@ -33,7 +33,7 @@ class Host:
         if len(name) > _MAX_NAME:
             return None
         labels = name.split(".")
-        if not all(_is_label(label) for label in labels):
+        if not all(map(_is_label, labels)):
             return None
         if labels[-1].isdigit() or labels[-1].startswith("0x"):
             # WHATWG URL "ends in a number": only a plain dotted quad is one host to every reader.

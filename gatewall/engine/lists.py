@@ -1,7 +1,8 @@
 """The IP lists: which entry speaks for a client at a host. No I/O."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from gatewall.engine.addresses import IPAddress, IPNetwork, NetworkTable
 from gatewall.engine.expiry import is_live
@@ -36,6 +37,13 @@ class Standing:
     allowed: AllowedNetwork | None = None
 
 
+class BlockedNetworks(Protocol):
+    """The blocklist entries of one source."""
+
+    def containing(self, address: IPAddress) -> Iterator[BlockedNetwork]:
+        """Yield the entries whose network contains the address, the longest prefix first."""
+
+
 class IPLists:
     """Blocklist and allowlist together, because the most specific entry of both decides.
 
@@ -44,7 +52,7 @@ class IPLists:
 
     __slots__ = ("_allowed", "_blocked")
 
-    def __init__(self, blocked: Sequence[NetworkTable[BlockedNetwork]], allowed: NetworkTable[AllowedNetwork]) -> None:
+    def __init__(self, blocked: Sequence[BlockedNetworks], allowed: NetworkTable[AllowedNetwork]) -> None:
         self._blocked = blocked
         self._allowed = allowed
 

@@ -1,7 +1,6 @@
 """Decision ids: UUID version 7 (RFC 9562 section 5.7), so that ids sort by time."""
 
 import secrets
-import uuid
 
 
 def new_decision_id(at: float) -> str:
@@ -9,4 +8,5 @@ def new_decision_id(at: float) -> str:
     milliseconds = int(at * 1000) & 0xFFFF_FFFF_FFFF
     random = secrets.randbits(74)
     number = milliseconds << 80 | 0x7 << 76 | (random >> 62) << 64 | 0b10 << 62 | random & ((1 << 62) - 1)
-    return str(uuid.UUID(int=number))
+    digits = f"{number:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

@@ -9,17 +9,35 @@ from collections.abc import Iterable, Mapping
 Headers = Mapping[str, str]
 """Lower-case header names with their values; several lines are joined by a line feed."""
 
+Cookies = tuple[tuple[str, str], ...]
+"""Names and values in the order sent."""
+
 LINE = "\n"
 _CONTROLS = frozenset(map(chr, [*range(32), 127]))
 _MAX_COOKIES = 256
 _SPECIAL = {"CONTENT_TYPE": "content-type", "CONTENT_LENGTH": "content-length"}
 
 
+_NAMES = {
+    name.encode(): name
+    for name in (
+        *("accept", "accept-encoding", "accept-language", "authorization", "cache-control", "connection"),
+        *("content-length", "content-type", "cookie", "dnt", "host", "if-modified-since", "if-none-match", "origin"),
+        *("pragma", "priority", "range", "referer", "sec-ch-ua", "sec-ch-ua-mobile", "sec-ch-ua-platform"),
+        *("sec-fetch-dest", "sec-fetch-mode", "sec-fetch-site", "sec-fetch-user", "service-authorization"),
+        *("service-git-token", "service-license", "upgrade-insecure-requests", "user-agent", "x-forwarded-for"),
+        *("x-forwarded-host", "x-forwarded-method", "x-forwarded-proto", "x-forwarded-uri", "x-requested-with"),
+    )
+}
+"""Usual names as a server passes them on: they need not be read letter by letter."""
+
+
 def from_lines(lines: Iterable[tuple[bytes, bytes]]) -> Headers:
     """Return the headers of raw lines, as ASGI gives them."""
     headers: dict[str, str] = {}
     for raw_name, raw_value in lines:
-        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        name = _NAMES.get(raw_name) or raw_name.decode("latin-1").lower()
+        value = raw_value.decode("latin-1")
         headers[name] = headers[name] + LINE + value if name in headers else value
     return headers
 
@@ -50,8 +68,8 @@ def one_value(headers: Headers, name: str) -> str | None:
     Raises ValueError when lines differ or a control byte is in the value.
     """
     value = headers.get(name)
-    if value is None:
-        return None
+    if value is None or value.isalnum():
+        return value
     if LINE in value:
         first, *others = (line.strip(" \t") for line in value.split(LINE))
         if any(other != first for other in others):
@@ -68,15 +86,17 @@ def is_printable(text: str) -> bool:
     return _CONTROLS.isdisjoint(text)
 
 
-def cookies(headers: Headers) -> tuple[tuple[str, str], ...]:
+def cookies(headers: Headers) -> Cookies:
     """Return the cookies as name and value, in the order sent (RFC 6265 section 5.4); bounded.
 
     The site gets what stands here as it was sent, so nothing of it is lost: a cookie without ``=``
     has no name, quotes stay, and what is behind the last cookie that is told apart belongs to it.
     """
-    text = headers.get("cookie", "").replace(LINE, ";")
-    parts = (part.strip(" \t") for part in text.split(";", _MAX_COOKIES))
-    return tuple(_cookie(part) for part in parts if part)
+    text = headers.get("cookie")
+    if not text:
+        return ()
+    parts = [part.strip(" \t") for part in text.replace(LINE, ";").split(";", _MAX_COOKIES)]
+    return tuple([_cookie(part) for part in parts if part])
 
 
 def _cookie(part: str) -> tuple[str, str]:

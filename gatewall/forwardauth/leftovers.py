@@ -8,8 +8,8 @@ import re
 
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX
 from gatewall.forwardauth import headers as wire
+from gatewall.forwardauth.credentials import COOKIE_NAME
 from gatewall.forwardauth.headers import Headers
-from gatewall.forwardauth.subrequest import COOKIE_NAME
 
 _BEHIND_A_COMMA = re.compile(rf",[ \t]*{re.escape(COOKIE_NAME)}[ \t]*=.*", re.IGNORECASE)
 """Envoy joins several ``Cookie`` lines of HTTP/1.1 by a comma when it asks."""

@@ -4,22 +4,20 @@ One function a dialect, and each reads exactly one family of headers: most gatew
 bypassed read a second family as a fallback (docs/security.md).
 """
 
-import base64
-import binascii
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
 
 from gatewall.clientip import ForwardedForMalformed, TrustedProxies, client_address, peer_or_unknown
-from gatewall.credentials.machine import GIT_TOKEN_PREFIX
 from gatewall.engine.hosts import Authority
-from gatewall.engine.model import AccessRequest, Credential, CredentialKind
+from gatewall.engine.model import AccessRequest
 from gatewall.forwardauth import bodies
 from gatewall.forwardauth import headers as wire
 from gatewall.forwardauth.bodies import Body
+from gatewall.forwardauth.credentials import COOKIE_NAME, credentials_of
 from gatewall.forwardauth.headers import Headers
 
-COOKIE_NAME = "service.token"
-_MAX_SESSION_COOKIES = 4
 _MAX_URI = 16_384
 _UNSHOWN_HEADERS = frozenset(
     {"service-authorization", "service-git-token", "service-license", "authorization", "cookie", "proxy-authorization"}
@@ -68,36 +66,62 @@ def envoy(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessR
     return _parsed(_request_line, subrequest, trusted, at)
 
 
-Cookies = tuple[tuple[str, str], ...]
-Reading = Callable[[AccessRequest, Subrequest], AccessRequest]
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What a dialect's headers say of the request, and which of it was ``visible``."""
+
+    authority: Authority | None
+    scheme: str
+    method: str = "GET"
+    uri: str = "/"
+    visible: frozenset[str] = frozenset()
+    allowlist_applies: bool = True
+
+
+Reading = Callable[[Subrequest], _Target]
 
 
 def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
-    request = AccessRequest(at=at, client=peer_or_unknown(subrequest.peer), scheme=subrequest.scheme)
+    headers, cookies = subrequest.headers, wire.cookies(subrequest.headers)
+    foreign = _foreign(cookies)
+    shown = _shown(headers, foreign)
+    client, target = peer_or_unknown(subrequest.peer), _Target(None, subrequest.scheme)
     try:
-        if trusted.trusts_peer(subrequest.peer):
-            chain = subrequest.headers.get("x-forwarded-for")
-            request = replace(request, client=client_address(subrequest.peer, chain, trusted))
-            request = reading(request, subrequest)
-        else:
-            # Nobody vouches for these headers: to us, they do not exist.
-            request = replace(
-                request,
-                client=client_address(subrequest.peer, None, trusted),
-                authority=_authority(wire.one_value(subrequest.headers, "host")),
-            )
-        return _with_body(_with_contents(request, subrequest.headers), subrequest)
+        is_trusted = trusted.trusts_peer(subrequest.peer)
+        # Nobody vouches for the headers of any other peer: to us, they do not exist.
+        client = client_address(subrequest.peer, headers.get("x-forwarded-for") if is_trusted else None, trusted)
+        target = reading(subrequest) if is_trusted else _asked_directly(subrequest)
+        credentials, visible = credentials_of(headers, cookies), target.visible | {"headers"}
+        request = _of(
+            target, at=at, client=client, headers=shown, cookies=foreign, credentials=credentials, visible=visible
+        )
+        return _with_body(request, subrequest)
     except ForwardedForMalformed as error:
         fault = f"X-Forwarded-For: {error}"
     except ValueError as error:
         fault = str(error)
-    # The headers say whether a browser waits for a page; nothing else of the visitor's is kept.
-    return replace(request, fault=fault, headers=_shown(subrequest.headers, wire.cookies(subrequest.headers)))
+    # The headers say whether a browser waits for a page; nothing else of what the visitor sent is kept.
+    return _of(target, at=at, client=client, headers=shown, visible=target.visible, fault=fault)
 
 
-def _forwarded(request: AccessRequest, subrequest: Subrequest) -> AccessRequest:
+def _of(target: _Target, **others: Any) -> AccessRequest:
+    return AccessRequest(
+        authority=target.authority,
+        scheme=target.scheme,
+        method=target.method,
+        uri=target.uri,
+        allowlist_applies=target.allowlist_applies,
+        **others,
+    )
+
+
+def _asked_directly(subrequest: Subrequest) -> _Target:
+    return _Target(_authority(wire.one_value(subrequest.headers, "host")), subrequest.scheme)
+
+
+def _forwarded(subrequest: Subrequest) -> _Target:
     headers = subrequest.headers
-    sent = frozenset(name for name in _AUTH_HEADERS if name in headers)
+    sent = frozenset([name for name in _AUTH_HEADERS if name in headers])
     host = _single(headers, "x-forwarded-host")
     proto = _single(headers, "x-forwarded-proto")
     method = _single(headers, "x-forwarded-method")
@@ -107,25 +131,29 @@ def _forwarded(request: AccessRequest, subrequest: Subrequest) -> AccessRequest:
         raise ValueError("no host was sent")  # a denied domain must not be entered by leaving out its name
     names_client = bool(headers.get("x-forwarded-for", "").strip(", \t\n"))
     shown = sent if names_client else sent - {"x-forwarded-for"}
-    return replace(
-        request,
+    return _Target(
         # A proxy that forwards a host but no client address has lost the one thing that an allowlist
         # rests on: the peer is the client, and it is not let in for being the proxy.
         allowlist_applies=names_client or not sent,
         authority=authority,
-        scheme=_scheme(proto) if proto is not None else request.scheme,
+        scheme=_scheme(proto) if proto is not None else subrequest.scheme,
         method=_method(method) if method is not None else "GET",
         uri=_uri(uri) if uri is not None else "/",
-        visible=frozenset(name.removeprefix(_FORWARDED) for name in shown),
+        visible=_visible(shown),
     )
 
 
-def _completely_forwarded(request: AccessRequest, subrequest: Subrequest) -> AccessRequest:
+@lru_cache(64)  # of five names there are few choices
+def _visible(sent: frozenset[str]) -> frozenset[str]:
+    return frozenset([name.removeprefix(_FORWARDED) for name in sent])
+
+
+def _completely_forwarded(subrequest: Subrequest) -> _Target:
     _require(subrequest.headers, _FORWARD_REQUIRED)
-    return _forwarded(request, subrequest)
+    return _forwarded(subrequest)
 
 
-def _original(request: AccessRequest, subrequest: Subrequest) -> AccessRequest:
+def _original(subrequest: Subrequest) -> _Target:
     headers = subrequest.headers
     _require(headers, ("x-forwarded-for", "x-original-url", "x-original-method"))
     url = wire.one_value(headers, "x-original-url") or ""
@@ -133,8 +161,7 @@ def _original(request: AccessRequest, subrequest: Subrequest) -> AccessRequest:
     authority, slash, path = rest.partition("/")
     if not (separator and authority and slash):
         raise ValueError("x-original-url is not an absolute URL")
-    return replace(
-        request,
+    return _Target(
         authority=_authority(authority),
         scheme=_scheme(scheme),
         method=_method(_single(headers, "x-original-method") or ""),
@@ -143,16 +170,15 @@ def _original(request: AccessRequest, subrequest: Subrequest) -> AccessRequest:
     )
 
 
-def _request_line(request: AccessRequest, subrequest: Subrequest) -> AccessRequest:
+def _request_line(subrequest: Subrequest) -> _Target:
     headers = subrequest.headers
     _require(headers, ("x-forwarded-for", "host"))
     proto = _single(headers, "x-forwarded-proto")
     if not wire.is_printable(subrequest.target):
         raise ValueError("the request line has a control byte")
-    return replace(
-        request,
+    return _Target(
         authority=_authority(_single(headers, "host")),
-        scheme=_scheme(proto) if proto is not None else request.scheme,
+        scheme=_scheme(proto) if proto is not None else subrequest.scheme,
         method=_method(subrequest.method),
         uri=_uri(subrequest.target),
         visible=frozenset({"for", "host", "method", "uri"} | ({"proto"} if proto is not None else set())),
@@ -166,18 +192,6 @@ def _require(headers: Headers, names: tuple[str, ...]) -> None:
             raise ValueError(f"{name} is missing")
 
 
-def _with_contents(request: AccessRequest, headers: Headers) -> AccessRequest:
-    """Add what the visitor himself sent along: headers, cookies, credentials."""
-    all_cookies = wire.cookies(headers)
-    return replace(
-        request,
-        headers=_shown(headers, all_cookies),
-        cookies=_foreign(all_cookies),
-        credentials=_credentials(headers, all_cookies),
-        visible=request.visible | {"headers"},
-    )
-
-
 def _with_body(request: AccessRequest, subrequest: Subrequest) -> AccessRequest:
     """Add the body that the proxy passed on, as the site reads it."""
     if subrequest.body is None:
@@ -187,69 +201,20 @@ def _with_body(request: AccessRequest, subrequest: Subrequest) -> AccessRequest:
     return replace(request, body=body.data, body_is_whole=whole, visible=request.visible | {"body"})
 
 
-def _shown(headers: Headers, all_cookies: Cookies) -> tuple[tuple[str, str], ...]:
+def _shown(headers: Headers, foreign: wire.Cookies) -> tuple[tuple[str, str], ...]:
     """Return the visitor's headers without our credentials and without what the proxy added."""
     shown = [
         (name, value.replace(wire.LINE, ", "))
         for name, value in headers.items()
         if name not in _UNSHOWN_HEADERS and not name.startswith(_FORWARDED)
     ]
-    if others := _foreign(all_cookies):
-        shown.append(("cookie", "; ".join(f"{name}={value}" if name else value for name, value in others)))
+    if foreign:
+        shown.append(("cookie", "; ".join([f"{name}={value}" if name else value for name, value in foreign])))
     return tuple(shown)
 
 
-def _foreign(all_cookies: Cookies) -> Cookies:
-    return tuple((name, value) for name, value in all_cookies if name != COOKIE_NAME)
-
-
-def _credentials(headers: Headers, all_cookies: Cookies) -> tuple[Credential, ...]:
-    """Return the credentials in the order in which they are tried.
-
-    Repeated lines of one credential header are tried one after another, as repeated cookies are.
-    """
-    found = [
-        Credential(CredentialKind.SESSION_HEADER, _without_bearer(line))
-        for line in _lines(headers, "service-authorization")
-    ]
-    sessions = [secret for name, value in all_cookies if name == COOKIE_NAME and (secret := value.strip('"'))]
-    found += [Credential(CredentialKind.SESSION_COOKIE, value) for value in sessions[:_MAX_SESSION_COOKIES]]
-    for line in _lines(headers, "service-git-token"):
-        username, _, token = line.partition(":")
-        found.append(Credential(CredentialKind.GIT_TOKEN, token, username))
-    if basic := basic_credential(headers):
-        found.append(basic)
-    found += [Credential(CredentialKind.LICENSE, line) for line in _lines(headers, "service-license")]
-    return tuple(found)
-
-
-def basic_credential(headers: Headers) -> Credential | None:
-    """Return the git token sent as ``Authorization: Basic``; other uses of that header are not ours.
-
-    Raises ValueError when the header was sent twice with different values.
-    """
-    scheme, _, encoded = (wire.one_value(headers, "authorization") or "").partition(" ")
-    if scheme.lower() != "basic":
-        return None
-    try:
-        text = base64.b64decode(encoded.strip(" "), validate=True).decode("latin-1")
-    except (binascii.Error, ValueError):
-        return None
-    username, _, password = text.partition(":")
-    if not password.startswith(GIT_TOKEN_PREFIX):
-        return None
-    return Credential(CredentialKind.GIT_BASIC, password, username)
-
-
-def _lines(headers: Headers, name: str) -> list[str]:
-    """Return the distinct lines of a credential header, at most four, in the order sent."""
-    lines = (line.strip(" \t") for line in headers.get(name, "").split(wire.LINE))
-    return list(dict.fromkeys(line for line in lines if line))[:_MAX_SESSION_COOKIES]
-
-
-def _without_bearer(text: str) -> str:
-    scheme, space, token = text.partition(" ")
-    return token.strip(" ") if space and scheme.lower() == "bearer" else text
+def _foreign(all_cookies: wire.Cookies) -> wire.Cookies:
+    return tuple([each for each in all_cookies if each[0] != COOKIE_NAME])
 
 
 def _single(headers: Headers, name: str) -> str | None:

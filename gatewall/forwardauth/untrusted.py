@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from gatewall.clientip import TrustedProxies
@@ -15,7 +14,7 @@ from gatewall.forwardauth.subrequest import Subrequest
 
 FOLDER = "untrusted"
 _EVERY_SECONDS = 60.0
-_SIGNS = ("x-forwarded-for", "x-forwarded-host", "x-original-url")
+_SIGNS = frozenset({"x-forwarded-for", "x-forwarded-host", "x-original-url"})
 _LONGEST_PEER = 64
 
 
@@ -32,12 +31,12 @@ class UntrustedPeers:
 
     def __init__(self, folder: Path, trusted: TrustedProxies) -> None:
         self._folder = folder
-        self._trusts = lru_cache(maxsize=1024)(trusted.trusts_peer)  # it is asked about every answer
+        self._trusted = trusted
         self._next_at = 0.0
 
     def look_at(self, subrequest: Subrequest) -> None:
         """Note the peer if it forwards and is not trusted."""
-        if not _forwards(subrequest.headers) or self._trusts(subrequest.peer):
+        if not _forwards(subrequest.headers) or self._trusted.trusts_peer(subrequest.peer):
             return
         if time.monotonic() < self._next_at:
             return
@@ -65,4 +64,4 @@ def taken_notes(folder: Path) -> Iterator[UntrustedPeer]:
 
 
 def _forwards(headers: Headers) -> bool:
-    return any(name in headers for name in _SIGNS)
+    return not _SIGNS.isdisjoint(headers)

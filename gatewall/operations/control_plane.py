@@ -1,11 +1,10 @@
 """What the control plane decides with, once a process: the policy of the rows, and the countries."""
 
-from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.env import Config
 from gatewall.forwardauth.countries import Countries
 from gatewall.snapshot.holder import PolicyHolder
 from gatewall.snapshot.places import policy_files
-from gatewall.snapshot.published import PublishedPolicies
+from gatewall.snapshot.published import LastPublished
 from gatewall.snapshot.store import DatabasePolicyStore
 
 Sources = tuple[PolicyHolder, Countries]
@@ -16,7 +15,7 @@ def sources_of(config: Config) -> Sources:
     """Return the policy and the countries of this process.
 
     They are made once for a configuration, so that gate and explanation hold one policy in memory,
-    not two. The rows decide and, while they never could be read, the published files.
+    not two. The rows decide and, while they cannot be read, the published files if they are later.
     """
     if not _made or _made[0][0] is not config:
         _made[:] = [(config, _make(config))]
@@ -25,12 +24,7 @@ def sources_of(config: Config) -> Sources:
 
 def _make(config: Config) -> Sources:
     files = policy_files(config)
-    published = PublishedPolicies(files)
     countries = Countries(config.geo_database)
-
-    def last_published() -> PolicySnapshot | None:
-        published.refresh()
-        return published.current()
-
-    policies = PolicyHolder(DatabasePolicyStore(files), fallback=last_published, on_reload=countries.reload)
+    last_published = LastPublished(files)
+    policies = PolicyHolder(DatabasePolicyStore(files), fallback=last_published.later_than, on_reload=countries.reload)
     return policies, countries

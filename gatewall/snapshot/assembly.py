@@ -11,12 +11,13 @@ from typing import Any
 from gatewall.engine.addresses import NetworkTable
 from gatewall.engine.hosts import DomainTable
 from gatewall.engine.lists import IPLists
-from gatewall.engine.segments import Segment, source_of
+from gatewall.engine.segments import SHARD_OF, Segment, kind_of, source_of
 from gatewall.engine.snapshot import PolicySettings, PolicySnapshot, Version
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.patterns import PatternRefused
 from gatewall.engine.waf.scanning import Scanners
 from gatewall.snapshot import codec
+from gatewall.snapshot.sharded import Sharded
 
 
 class SegmentRefused(ValueError):
@@ -28,7 +29,7 @@ class SegmentData:
     """A segment's bytes, fetched when they are needed, and what identifies them."""
 
     identity: str
-    read: Callable[[], bytes]
+    read: Callable[[], bytes | memoryview]
 
 
 def _settings(rows: tuple[Any, ...]) -> PolicySettings:
@@ -38,14 +39,15 @@ def _settings(rows: tuple[Any, ...]) -> PolicySettings:
     return settings
 
 
-_BUILDERS: dict[str, Callable[[tuple[Any, ...]], Any]] = {
+def _as_it_is(table: Any) -> Any:
+    return table
+
+
+_BUILDERS: dict[str, Callable[[Any], Any]] = {
     Segment.SETTINGS: _settings,
     Segment.DOMAINS: DomainTable,
     Segment.ALLOWED_NETWORKS: NetworkTable,
     Segment.BLOCKED_COUNTRIES: lambda rows: {row.country_code: row for row in rows},
-    Segment.USERS: lambda rows: {row.id: row for row in rows},
-    Segment.GIT_TOKENS: lambda rows: {row.digest: row for row in rows},
-    Segment.LICENSES: lambda rows: {row.digest: row for row in rows},
     Segment.REVOCATIONS: frozenset,
 }
 
@@ -57,18 +59,20 @@ class Assembly:
         """Take where the WAF's scanners come from; without it RE2 matches every rule."""
         self._builders = {**_BUILDERS, Segment.WAF_RULES: lambda rows: RuleSet(rows, scanners)}
         self._tables: dict[str, tuple[str, Any]] = {}
+        self._sharded: dict[str, Sharded[Any, Any]] = {}
 
     def build(self, version: Version, segments: Mapping[str, SegmentData]) -> PolicySnapshot:
         """Return the policy that these segments make up.
 
         Raises SegmentRefused if one is missing, unknown or not usable; what was built before stays.
         """
-        missing = [segment for segment in Segment if segment not in segments]
+        missing = [segment for segment in Segment if segment not in segments and segment not in SHARD_OF]
         if missing:
             raise SegmentRefused(f"{', '.join(missing)} missing")
         tables = {name: (data.identity, self._table(name, data)) for name, data in segments.items()}
         self._tables = tables
         found = {name: table for name, (_, table) in tables.items()}
+        self._sharded = {kind: self._of_shards(kind, found) for kind in SHARD_OF}
         blocked = [table for name, table in found.items() if source_of(name) is not None]
         return PolicySnapshot(
             version,
@@ -77,17 +81,23 @@ class Assembly:
             domains=found[Segment.DOMAINS],
             blocked_countries=found[Segment.BLOCKED_COUNTRIES],
             waf=found[Segment.WAF_RULES],
-            users=found[Segment.USERS],
-            git_tokens=found[Segment.GIT_TOKENS],
-            licenses=found[Segment.LICENSES],
+            users=self._sharded[Segment.USERS],
+            git_tokens=self._sharded[Segment.GIT_TOKENS],
+            licenses=self._sharded[Segment.LICENSES],
             revoked_sessions=found[Segment.REVOCATIONS],
         )
+
+    def _of_shards(self, kind: str, tables: Mapping[str, Any]) -> Sharded[Any, Any]:
+        shards = {name: table for name, table in tables.items() if kind_of(name) == kind}
+        known = self._sharded.get(kind)
+        return known if known is not None and known.is_of(shards) else Sharded(shards, SHARD_OF[kind])
 
     def _table(self, name: str, data: SegmentData) -> Any:
         known = self._tables.get(name)
         if known is not None and known[0] == data.identity:
             return known[1]
-        build = NetworkTable if source_of(name) is not None else self._builders.get(name)
+        is_table = source_of(name) is not None or (kind_of(name) in SHARD_OF and name not in SHARD_OF)
+        build = _as_it_is if is_table else self._builders.get(name)
         if build is None:
             raise SegmentRefused(f"{name} is not a segment of this version")
         try:

@@ -1,34 +1,25 @@
-"""Segments as bytes and back: a magic, then JSON rows. Pure; never pickle.
+"""Segments as bytes and back: a magic, then JSON rows, or a table that can be mapped. Pure; never pickle.
 
-``decode`` trusts nothing: whatever is not exactly what ``encode`` writes is refused.
+``decode`` trusts nothing: whatever is not exactly what ``encode`` writes is refused, at the latest when a row is read.
 """
 
 import json
-import math
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
-from gatewall.engine.addresses import parse_network
-from gatewall.engine.hosts import Access, Domain
-from gatewall.engine.lists import AllowedNetwork, BlockedNetwork
-from gatewall.engine.model import Action
-from gatewall.engine.segments import Segment, source_of
-from gatewall.engine.snapshot import (
-    AuditMode,
-    BlockedCountry,
-    DomainsMode,
-    EnforcementMode,
-    GitTokenState,
-    LicenseState,
-    PolicySettings,
-    QueryStrings,
-    UnknownCountry,
-    UserState,
-)
-from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Transform, WafRule
+from gatewall.engine import packed_networks
+from gatewall.engine.packed_networks import PackedNetworks, PackedRefused
+from gatewall.engine.segments import Segment, kind_of, source_of
+from gatewall.snapshot import keyed_rows
+from gatewall.snapshot.keyed_rows import KeyedRows, KeyedRowsRefused
+from gatewall.snapshot.row_codecs import CODECS, list_of
 
-SCHEMA = 4
+SCHEMA = 5
+LAYOUT = f"{SCHEMA}-{sys.byteorder}"
+"""What machines must have in common to read each other's bytes."""
 _MAGIC = b"gatewall segment %d\n" % SCHEMA
 _TEXT_OF = json.JSONEncoder(separators=(",", ":")).encode
 MAX_SEGMENT_BYTES = 256 * 1024 * 1024
@@ -40,247 +31,88 @@ class DecodeError(ValueError):
     """The bytes are not a segment of this schema."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """How the rows of a kind are found: by which attribute, and which number that is."""
+
+    name: Callable[[Row], Any]
+    number: Callable[[Any], int]
+
+
+def _digest_number(digest: str) -> int:
+    return int.from_bytes(digest.encode()[:8], "big")  # some may have the same
+
+
+_KEYS: Mapping[str, _Key] = {
+    Segment.USERS: _Key(attrgetter("id"), int),
+    Segment.GIT_TOKENS: _Key(attrgetter("digest"), _digest_number),
+    Segment.LICENSES: _Key(attrgetter("digest"), _digest_number),
+}
+
+
 def encode(segment: str, rows: Iterable[Row]) -> bytes:
     """Return the bytes of a segment's rows, which are engine values of its kind."""
-    to_json = _CODECS[_kind(segment)][0]
+    if source_of(segment) is not None:
+        return _MAGIC + packed_networks.pack(rows)
+    kind = kind_of(segment)
+    to_json = CODECS[kind][0]
+    texts = ((row, _TEXT_OF(to_json(row)).encode()) for row in rows)
+    if key := _KEYS.get(kind):
+        return _MAGIC + _kind_line(kind) + keyed_rows.pack((key.number(key.name(row)), text) for row, text in texts)
     data = bytearray(_MAGIC + b"[")
-    for row in rows:  # one after another: of a million, no more than the bytes are held
-        data += _TEXT_OF(to_json(row)).encode() + b","
+    for _, text in texts:  # one after another: of a million, no more than the bytes are held
+        data += text + b","
     if data.endswith(b","):
         del data[-1:]
     return bytes(data + b"]")
 
 
-def decode(segment: str, data: bytes) -> tuple[Row, ...]:
-    """Return the rows of a segment. Raises DecodeError."""
+def decode(segment: str, data: bytes | memoryview) -> Any:
+    """Return the rows of a segment. Raises DecodeError.
+
+    Of blocked networks it is a ``PackedNetworks`` and of users and tokens a mapping by id or digest; both read from
+    ``data`` when they are asked, and raise DecodeError for a row that is not one. Of all others, a tuple.
+    """
     if len(data) > MAX_SEGMENT_BYTES:
         raise DecodeError(f"{segment} has more than {MAX_SEGMENT_BYTES} bytes")
-    if not data.startswith(_MAGIC):
+    if data[: len(_MAGIC)] != _MAGIC:
         raise DecodeError(f"{segment} is not of schema {SCHEMA}")
+    body = memoryview(data)[len(_MAGIC) :]
     try:
-        from_json = _CODECS[_kind(segment)][1]
-        rows = json.loads(data[len(_MAGIC) :])
-        return tuple(from_json(row) for row in _list(rows))
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        if source_of(segment) is not None:
+            return PackedNetworks(body)
+        kind = kind_of(segment)
+        if key := _KEYS.get(kind):
+            line = _kind_line(kind)
+            if body[: len(line)] != line:
+                raise DecodeError(f"{segment} is of another kind")
+            # Copied: a row is read long after the digest was checked, and who may enter must not be anybody's to change
+            # in a file meanwhile. That is a few MiB; the networks, which are many more, stay where they are.
+            return KeyedRows(
+                bytes(body[len(line) :]), number=key.number, name=key.name, read=lambda text: _row(kind, text)
+            )
+    except (PackedRefused, KeyedRowsRefused) as error:
+        raise DecodeError(f"{segment} is {error}") from None
+    return _rows(segment, body)
+
+
+def _kind_line(kind: str) -> bytes:
+    return kind.encode() + b"\n"
+
+
+def _rows(segment: str, body: memoryview) -> tuple[Row, ...]:
+    try:
+        from_json = CODECS[segment][1]
+        return tuple(from_json(row) for row in list_of(json.loads(bytes(body))))
+    except _NOT_A_ROW as error:
         raise DecodeError(f"{segment} has a row that is not one of its own ({type(error).__name__})") from None
 
 
-def _kind(segment: str) -> str:
-    return _BLOCKED if source_of(segment) is not None else segment
+def _row(kind: str, text: bytes) -> Row:
+    try:
+        return CODECS[kind][1](json.loads(text))
+    except _NOT_A_ROW as error:
+        raise DecodeError(f"{kind} has a row that is not one of its own ({type(error).__name__})") from None
 
 
-def _encode_settings(settings: PolicySettings) -> Any:
-    return {
-        "authorized_domains_mode": settings.authorized_domains_mode.value,
-        "waf_mode": settings.waf_mode.value,
-        "waf_threshold": settings.waf_threshold,
-        "geo_mode": settings.geo_mode.value,
-        "unknown_country": settings.unknown_country.value,
-        "request_rate_per_minute": settings.request_rate_per_minute,
-        "audit_mode": settings.audit_mode.value,
-        "log_query_strings": settings.log_query_strings.value,
-    }
-
-
-def _decode_settings(row: Any) -> PolicySettings:
-    return PolicySettings(
-        authorized_domains_mode=DomainsMode(row["authorized_domains_mode"]),
-        waf_mode=EnforcementMode(row["waf_mode"]),
-        waf_threshold=_int(row["waf_threshold"]),
-        geo_mode=EnforcementMode(row["geo_mode"]),
-        unknown_country=UnknownCountry(row["unknown_country"]),
-        request_rate_per_minute=_int(row["request_rate_per_minute"]),
-        audit_mode=AuditMode(row["audit_mode"]),
-        log_query_strings=QueryStrings(row["log_query_strings"]),
-    )
-
-
-def _encode_blocked(entry: BlockedNetwork) -> Any:
-    return [entry.id, str(entry.network), entry.by_hand, entry.expires_at]
-
-
-def _decode_blocked(row: Any) -> BlockedNetwork:
-    id_, network, by_hand, expires_at = row
-    return BlockedNetwork(_int(id_), parse_network(network), _flag(by_hand), _moment(expires_at))
-
-
-def _encode_allowed(entry: AllowedNetwork) -> Any:
-    return [entry.id, str(entry.network), entry.domain, entry.inspect, entry.expires_at]
-
-
-def _decode_allowed(row: Any) -> AllowedNetwork:
-    id_, network, domain, inspect, expires_at = row
-    return AllowedNetwork(_int(id_), parse_network(network), _maybe(domain), _flag(inspect), _moment(expires_at))
-
-
-def _encode_domain(domain: Domain) -> Any:
-    return [domain.id, domain.name, domain.access.value]
-
-
-def _decode_domain(row: Any) -> Domain:
-    id_, name, access = row
-    return Domain(_int(id_), _text(name), Access(access))
-
-
-def _encode_country(rule: BlockedCountry) -> Any:
-    return [rule.id, rule.country_code]
-
-
-def _decode_country(row: Any) -> BlockedCountry:
-    id_, code = row
-    return BlockedCountry(_int(id_), _text(code))
-
-
-def _encode_user(user: UserState) -> Any:
-    return [
-        user.id,
-        user.username,
-        user.email,
-        user.is_admin,
-        user.is_active,
-        user.session_version,
-        user.all_domains,
-        sorted(user.domains),
-    ]
-
-
-def _decode_user(row: Any) -> UserState:
-    id_, username, email, is_admin, is_active, session_version, all_domains, domains = row
-    return UserState(
-        id=_int(id_),
-        username=_text(username),
-        email=_text(email),
-        is_admin=_flag(is_admin),
-        is_active=_flag(is_active),
-        session_version=_int(session_version),
-        all_domains=_flag(all_domains),
-        domains=frozenset(_text(name) for name in _list(domains)),
-    )
-
-
-def _encode_git_token(token: GitTokenState) -> Any:
-    return [token.id, token.user_id, token.digest, token.expires_at]
-
-
-def _decode_git_token(row: Any) -> GitTokenState:
-    id_, user_id, digest, expires_at = row
-    return GitTokenState(_int(id_), _int(user_id), _text(digest), _moment(expires_at))
-
-
-def _encode_license(state: LicenseState) -> Any:
-    return [state.id, state.digest, state.is_active, state.expires_at, state.all_domains, sorted(state.domains)]
-
-
-def _decode_license(row: Any) -> LicenseState:
-    id_, digest, is_active, expires_at, all_domains, domains = row
-    scope = frozenset(_text(name) for name in _list(domains))
-    return LicenseState(_int(id_), _text(digest), _flag(is_active), _moment(expires_at), _flag(all_domains), scope)
-
-
-def _encode_rule(rule: WafRule) -> Any:
-    # Under a name of their own: who reads this and knows of no expiry has an exclusion less, not one for ever.
-    timed = [[*_where(part), part.expires_at] for part in rule.exclusions if part.expires_at is not None]
-    return {
-        "id": rule.id,
-        "name": rule.name,
-        "pattern": rule.pattern,
-        "operator": rule.operator.value,
-        "targets": [target.value for target in rule.targets],
-        "transforms": [transform.value for transform in rule.transforms],
-        "category": rule.category.value,
-        "score": rule.score,
-        "action": rule.action.value,
-        "domain": rule.domain,
-        "path_prefix": rule.path_prefix,
-        "exclusions": [_where(part) for part in rule.exclusions if part.expires_at is None],
-        "builtin": rule.builtin,
-        **({"timed_exclusions": timed} if timed else {}),
-    }
-
-
-def _where(exclusion: Exclusion) -> list[str | None]:
-    return [exclusion.domain, exclusion.path_prefix, exclusion.argument]
-
-
-def _decode_rule(row: Any) -> WafRule:
-    return WafRule(
-        id=_int(row["id"]),
-        name=_text(row["name"]),
-        pattern=_text(row["pattern"]),
-        operator=Operator(row["operator"]),
-        targets=tuple(Target(target) for target in _list(row["targets"])),
-        transforms=tuple(Transform(transform) for transform in _list(row["transforms"])),
-        category=Category(row["category"]),
-        score=_int(row["score"]),
-        action=Action(row["action"]),
-        domain=_maybe(row["domain"]),
-        path_prefix=_maybe(row["path_prefix"]),
-        exclusions=(
-            *map(_decode_exclusion, _list(row["exclusions"])),
-            *map(_decode_timed, _list(row.get("timed_exclusions", []))),
-        ),
-        builtin=_flag(row["builtin"]),
-    )
-
-
-def _decode_exclusion(row: Any) -> Exclusion:
-    domain, path_prefix, argument = _list(row)  # one that names nothing would switch the rule off
-    return Exclusion(_maybe(domain), _maybe(path_prefix), _maybe(argument))
-
-
-def _decode_timed(row: Any) -> Exclusion:
-    *where, expires_at = _list(row)
-    if expires_at is None:
-        raise TypeError
-    return replace(_decode_exclusion(where), expires_at=_moment(expires_at))
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError
-    return value
-
-
-def _int(value: Any) -> int:
-    if type(value) is not int:
-        raise TypeError
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if type(value) is not bool:
-        raise TypeError
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
-def _maybe(value: Any) -> str | None:
-    return None if value is None else _text(value)
-
-
-def _moment(value: Any) -> float | None:
-    if value is None:
-        return None
-    if type(value) not in {int, float} or not math.isfinite(value):
-        raise TypeError
-    return float(value)
-
-
-_BLOCKED = "blocked-networks"
-_CODECS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    Segment.SETTINGS: (_encode_settings, _decode_settings),
-    Segment.DOMAINS: (_encode_domain, _decode_domain),
-    Segment.ALLOWED_NETWORKS: (_encode_allowed, _decode_allowed),
-    Segment.BLOCKED_COUNTRIES: (_encode_country, _decode_country),
-    Segment.WAF_RULES: (_encode_rule, _decode_rule),
-    Segment.USERS: (_encode_user, _decode_user),
-    Segment.GIT_TOKENS: (_encode_git_token, _decode_git_token),
-    Segment.LICENSES: (_encode_license, _decode_license),
-    Segment.REVOCATIONS: (_text, _text),
-    _BLOCKED: (_encode_blocked, _decode_blocked),
-}
+_NOT_A_ROW = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)

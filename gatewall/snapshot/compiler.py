@@ -1,6 +1,6 @@
 """Reads the rows of every app into the segments of the policy, as of one moment of the database."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts import policy_source as accounts
 from gatewall import revisions, system_settings
-from gatewall.engine.segments import Segment, blocked_networks_of, source_of
+from gatewall.engine.segments import Segment, blocked_networks_of, kind_of, source_of, told_of, whole_of
 from gatewall.models import PolicyHead, PolicySegment
 from gatewall.snapshot import codec, segment_cache
 from licensing import policy_source as licensing
@@ -18,15 +18,17 @@ from policies import policy_source as policies
 
 NEVER = "never"
 """The change of a segment that nobody has touched since the installation."""
+_SHARDS: dict[str, Callable[[str], Iterable[Any]]] = {
+    Segment.USERS: accounts.users,
+    Segment.GIT_TOKENS: licensing.git_tokens,
+    Segment.LICENSES: licensing.licenses,
+}
 _ROWS: dict[str, Callable[[], Iterable[Any]]] = {
     Segment.SETTINGS: lambda: [system_settings.load()],
     Segment.DOMAINS: policies.domains,
     Segment.ALLOWED_NETWORKS: policies.allowed_networks,
     Segment.BLOCKED_COUNTRIES: policies.blocked_countries,
     Segment.WAF_RULES: policies.waf_rules,
-    Segment.USERS: accounts.users,
-    Segment.GIT_TOKENS: licensing.git_tokens,
-    Segment.LICENSES: licensing.licenses,
     Segment.REVOCATIONS: lambda: sorted(accounts.revoked_sessions(timezone.now())),
 }
 
@@ -44,8 +46,12 @@ def one_moment() -> Iterator[Moment]:
     """Give the state of the policy; everything read inside is of that moment. Keeps no writer out."""
     with _repeatable_read():
         changed = {name: str(change) for name, change in PolicySegment.objects.values_list("name", "change")}
-        names = [*Segment, *(blocked_networks_of(source) for source in policies.block_sources())]
-        yield Moment(revisions.head(), {name: changed.get(name, NEVER) for name in names})
+        names = [*_ROWS, *map(blocked_networks_of, policies.block_sources())]
+        segments = {name: changed.get(name, NEVER) for name in names}
+        for shard in (*accounts.user_shards(), *licensing.token_shards()):
+            # Either a row of the shard was changed, or something that all of them name.
+            segments[shard] = f"{_change_of_all(kind_of(shard), changed)}+{changed.get(shard, NEVER)}"
+        yield Moment(revisions.head(), segments)
 
 
 def segment_bytes(moment: Moment, name: str) -> bytes:
@@ -56,11 +62,24 @@ def segment_bytes(moment: Moment, name: str) -> bytes:
     epoch, change = str(moment.head.epoch), moment.segments[name]
     data = segment_cache.fetch(epoch, name, change)
     if data is None:
-        source = source_of(name)
-        rows = policies.blocked_networks(source) if source is not None else _ROWS[name]()
-        data = codec.encode(name, rows)
+        data = codec.encode(name, _rows_of(name))
         segment_cache.keep(epoch, name, change, data)
     return data
+
+
+def _change_of_all(kind: str, changed: Mapping[str, str]) -> str:
+    """Return the last change of all shards of a kind; a host of the release before marks nothing but the kind."""
+    if changed.get(kind) != changed.get(told_of(kind)):
+        return changed[kind]
+    return changed.get(whole_of(kind), NEVER)
+
+
+def _rows_of(name: str) -> Iterable[Any]:
+    source = source_of(name)
+    if source is not None:
+        return policies.blocked_networks(source)
+    kind = kind_of(name)
+    return _ROWS[name]() if kind == name else _SHARDS[kind](name.removeprefix(f"{kind}/"))
 
 
 @contextmanager

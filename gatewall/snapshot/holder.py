@@ -31,23 +31,25 @@ class PolicyStore(Protocol):
 class PolicyHolder:
     """The policy in memory, replaced as a whole when the store has moved on.
 
-    Static stability: once there is a policy, a store that fails changes nothing but a log line.
+    Static stability: once there is a policy, a store that fails takes nothing back. What this host has published
+    meanwhile is taken up, so that a change that was made just before is not lost to who had not asked yet.
     """
 
     def __init__(
         self,
         store: PolicyStore,
         *,
-        fallback: Callable[[], PolicySnapshot | None] = lambda: None,
+        fallback: Callable[[Version | None], PolicySnapshot | None] = lambda _version: None,
         on_reload: Callable[[], None] = lambda: None,
     ) -> None:
-        """Ask ``fallback`` for a policy while the store never gave one; call ``on_reload`` when all is read anew."""
+        """Ask ``fallback`` for a policy later than ours while the store fails; ``on_reload`` when all is read anew."""
         self._store = store
         self._fallback = fallback
         self._on_reload = on_reload
         self._policy: PolicySnapshot | None = None
         self._refused: Version | None = None
         self._lock = Lock()
+        self._taking = Lock()
 
     def current(self) -> PolicySnapshot | None:
         """Return the newest policy that can be had, or None if there never was one."""
@@ -59,9 +61,9 @@ class PolicyHolder:
             return self._load(version)
         except PolicyUnavailable as error:
             logger.warning("policy not refreshed: %s", error)
-            if self._policy is None:
-                self._policy = self._fallback()
-            return self._policy
+            policy = self._policy
+            published = self._fallback(policy.version if policy else None)
+            return self._take(published) if published else self._policy
 
     def _load(self, version: Version) -> PolicySnapshot | None:
         with self._lock:  # one thread loads, the others wait: who has just written must see it
@@ -72,7 +74,16 @@ class PolicyHolder:
                 except PolicyRefused:
                     self._refused = version
                     raise
-                if policy is not None and loaded.version.reloads != policy.version.reloads:
-                    self._on_reload()
-                policy = self._policy = loaded
+                policy = self._take(loaded)
             return policy
+
+    def _take(self, policy: PolicySnapshot) -> PolicySnapshot:
+        """Put a policy in force unless a later one is; return the one in force."""
+        with self._taking:  # never held while somebody reads
+            before = self._policy
+            if before is not None and not policy.version.supersedes(before.version):
+                return before
+            self._policy = policy
+        if before is not None and policy.version.reloads != before.version.reloads:
+            self._on_reload()
+        return policy

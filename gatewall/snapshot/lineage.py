@@ -1,10 +1,12 @@
 """Whether the database goes on from what is in force on this host, or was put back to an older state."""
 
+from collections.abc import Mapping
+
 from gatewall import revisions
 from gatewall.engine.snapshot import Version
 from gatewall.models import PolicyHead
 from gatewall.snapshot.files import NotForward, PolicyFiles
-from gatewall.snapshot.manifest import Manifest, ManifestRefused
+from gatewall.snapshot.manifest import Manifest, ManifestRefused, SegmentRef
 
 
 class DatabaseWentBack(NotForward):
@@ -29,6 +31,13 @@ def refuse_going_back(before: Manifest | None, head: PolicyHead) -> None:
         f"{before.version.revision}, which is in force; if it was restored on purpose, run: "
         "manage.py publish_policy --confirm-restored-database"
     )
+
+
+def reusable(before: Manifest | None, version: Version) -> Mapping[str, SegmentRef]:
+    """Return the published segments that this version may go on using where their change is its own."""
+    if before is None or before.version.epoch != version.epoch or before.version.reloads != version.reloads:
+        return {}
+    return before.segments
 
 
 def _goes_on(before: Manifest, version: Version, parent_epoch: str) -> bool:

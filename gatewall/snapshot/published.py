@@ -7,7 +7,7 @@ import logging
 from threading import Event, Lock, Thread
 from typing import Protocol
 
-from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.engine.snapshot import PolicySnapshot, Version
 from gatewall.snapshot.assembly import Assembly, SegmentData, SegmentRefused
 from gatewall.snapshot.files import PolicyFiles, Stamp
 from gatewall.snapshot.manifest import Manifest, ManifestRefused
@@ -96,3 +96,41 @@ class PublishedPolicies:
     def close(self) -> None:
         """End the thread."""
         self._stop.set()
+
+
+class LastPublished:
+    """What this host has published, for a process that decides by the rows while they can be read."""
+
+    def __init__(self, files: PolicyFiles) -> None:
+        self._files = files
+        self._published = PublishedPolicies(files)
+        self._looked: tuple[Stamp | None, Version] | None = None
+
+    def later_than(self, version: Version | None) -> PolicySnapshot | None:
+        """Return the published policy if it is later than this version of the same epoch, or if there is none."""
+        if version is not None and not self._is_later(version):
+            return None
+        self._published.refresh()
+        policy = self._published.current()
+        if policy is None or version is None:
+            return policy
+        return policy if _follows(policy.version, version) else None
+
+    def _is_later(self, version: Version) -> bool:
+        """Look at the manifest alone: the tables of every segment are built only if they are needed."""
+        try:
+            look = (self._files.stamp(), version)
+            if look == self._looked:
+                return False
+            manifest = self._files.manifest()
+        except (OSError, ManifestRefused):
+            return False
+        if manifest is not None and _follows(manifest.version, version):
+            return True
+        self._looked = look
+        return False
+
+
+def _follows(later: Version, version: Version) -> bool:
+    """In one epoch alone: which of two is the later one, the database knows."""
+    return later.epoch == version.epoch and later.supersedes(version)

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from django.utils import timezone
 
 from gatewall import revisions
-from gatewall.engine.snapshot import Version
 from gatewall.snapshot.compiler import Moment, one_moment, segment_bytes
 from gatewall.snapshot.files import PolicyFiles
-from gatewall.snapshot.lineage import in_force, refuse_going_back
+from gatewall.snapshot.lineage import in_force, refuse_going_back, reusable
 from gatewall.snapshot.manifest import Manifest, SegmentRef
 
 
@@ -27,7 +26,7 @@ def publish(files: PolicyFiles) -> Manifest:
             if before is not None and version == before.version and all(map(files.has, before.segments.values())):
                 return before
             lineage = revisions.lineage_of(version)
-            segments = _segments(files, moment, _reusable(before, version))
+            segments = _segments(files, moment, reusable(before, version))
         parent = moment.head.parent_epoch
         manifest = Manifest(version, str(parent) if parent else "", lineage, timezone.now().timestamp(), segments)
         files.publish(manifest)
@@ -48,9 +47,3 @@ def _segments(files: PolicyFiles, moment: Moment, reusable: Mapping[str, Segment
             ref = files.write_segment(segment_bytes(moment, name), change)
         segments[name] = ref
     return segments
-
-
-def _reusable(before: Manifest | None, version: Version) -> Mapping[str, SegmentRef]:
-    if before is None or before.version.epoch != version.epoch or before.version.reloads != version.reloads:
-        return {}
-    return before.segments

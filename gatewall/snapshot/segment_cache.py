@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.cache import cache
 from redis import RedisError
 
-from gatewall.snapshot.codec import SCHEMA
+from gatewall.snapshot.codec import LAYOUT
 
 logger = logging.getLogger(__name__)
 
@@ -48,8 +48,8 @@ def keep(epoch: str, name: str, change: str, data: bytes) -> None:
 
 
 def _key(epoch: str, name: str, change: str) -> str:
-    # The schema is part of the key, so that old and new workers never share bytes during an upgrade.
-    return f"segment:{SCHEMA}:{epoch}:{name}:{change}"
+    # The layout is part of the key, so that old and new workers never share bytes during an upgrade.
+    return f"segment:{LAYOUT}:{epoch}:{name}:{change}"
 
 
 def _signature(key: str, data: bytes) -> bytes:

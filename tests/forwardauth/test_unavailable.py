@@ -63,7 +63,8 @@ def test_a_second_process_takes_the_policy_from_the_cache(new_gate, bob, django_
     new_gate()()
     second = new_gate()
 
-    with django_assert_num_queries(4):  # the version, and then as of one moment: version, segments, block sources
+    # The version, and then as of one moment: version, segments, block sources, shards of users, tokens and licenses.
+    with django_assert_num_queries(8):
         second()
 
 

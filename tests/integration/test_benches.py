@@ -2,15 +2,20 @@
 
 import json
 import random
+import socketserver
 import subprocess
 import sys
+import threading
+import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from audit.counts import latency_class
-from bench import import_list, log_pages, report, shipping, traffic
+from bench import everything, import_list, latency, lists, log_pages, report, shipping, traffic, wanted
+from bench.open_loop import latencies, percentile
 from bench.shipping import Round
 
 BASE = Path(__file__).resolve().parents[2]
@@ -59,11 +64,150 @@ def test_a_table_replaces_the_one_between_its_marks_alone(tmp_path):
         report.write("y", {}, "new", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["auth", "shipping", "log_pages", "import_list"])
+class Server(socketserver.ThreadingTCPServer):
+    """Answers every request with these bytes, in two pieces, as late as it is told."""
+
+    allow_reuse_address = daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, answer, seconds=0.0):
+        self.answer, self.seconds, self.asked = answer, seconds, []
+        super().__init__(("127.0.0.1", 0), Lines)
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
+
+class Lines(socketserver.BaseRequestHandler):
+    def handle(self):
+        with suppress(OSError):  # whoever asked may be gone
+            while request := self.request.recv(4096):
+                self.server.asked.append(request)
+                time.sleep(self.server.seconds)
+                self.request.sendall(self.server.answer[:20])
+                self.request.sendall(self.server.answer[20:])
+
+
+@pytest.fixture
+def serving():
+    """Return a function that starts a server; it is stopped after the test."""
+    started = []
+
+    def start(answer, **options):
+        started.append(Server(answer, **options))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.shutdown()
+        each.server_close()
+
+
+def test_a_latency_counts_from_the_moment_a_request_was_due(serving):
+    server = serving(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", seconds=0.02)
+
+    took = latencies(server.server_address[1], [b"1", b"2"], rate=100, until=lambda: len(server.asked) >= 10)
+
+    assert len(took) == len(server.asked) >= 10
+    assert min(took) >= 0.02
+    assert {b"1", b"2"} == set(server.asked)
+    assert percentile(took, 0.5) <= percentile(took, 0.99)
+
+
+@pytest.mark.parametrize("status", [b"500 No", b"401 No"])
+def test_an_open_loop_ends_where_an_answer_is_not_200(serving, status):
+    server = serving(b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\n\r\n")
+    end = time.monotonic() + 60
+
+    with pytest.raises(OSError, match="an answer begins"):
+        latencies(server.server_address[1], [b"1"], rate=50, until=lambda: time.monotonic() > end)
+
+
+def test_a_ratio_of_latencies_is_taken_within_its_round():
+    rounds = [
+        {"rate": 300, "nginx asks nginx": {"p50": 1, "p99": 2}, "nginx asks data plane": {"p50": 2, "p99": 3}},
+        {"rate": 500, "nginx asks nginx": {"p50": 2, "p99": 8}, "nginx asks data plane": {"p50": 2, "p99": 20}},
+    ]
+
+    result = latency.summary(rounds, 8.0)
+
+    assert [row["ratio"] for row in result["rows"]] == [
+        {"median": 1.5, "least": 1.0, "most": 2.0},
+        {"median": 2.0, "least": 1.5, "most": 2.5},
+    ]
+    (_, p99) = wanted.rows("latency", result)
+    assert (p99.figure, p99.wanted, p99.reached, p99.spread) == ("2.00 x", "<= 2.0", True, "1.50 to 2.50")
+
+
+def test_the_statements_of_a_long_list_are_held_against_those_of_a_short_one():
+    answers = {
+        "little": {"ms": 2.0, "statements": 4, "rows": 10},
+        "much": {"ms": 5.0, "statements": 4, "rows": 10},
+    }
+    more = {**answers, "much": {"ms": 8.0, "statements": 5, "rows": 10}}
+    rounds = [[answers] * len(lists.QUESTIONS), [answers] * (len(lists.QUESTIONS) - 1) + [more]]
+
+    result = lists.summary(rounds, 1_000_000, 100)
+    *pages, statements = wanted.rows("lists", result)
+
+    assert [row.reached for row in pages] == [True] * (len(lists.QUESTIONS) - 1) + [False]
+    assert (pages[-1].figure, pages[-1].spread) == ("3.25 x", "2.50 to 4.00")
+    assert (statements.figure, statements.reached) == ("5", False)
+    assert "| 2.0 | 6.5 (5.0 to 8.0) | 3.25 (2.50 to 4.00) | 4, 5 |" in lists.as_text(result)
+
+
+def test_what_was_not_reached_is_said_and_what_is_only_reported_is_neither():
+    spread = {"median": 0.24, "least": 0.2, "most": 0.3}
+    servers = [
+        {"name": "nginx return 200", "cpu_us": spread},
+        {"name": "bare ASGI application", "limit": "nginx return 200", "ratio": spread},
+        {"name": "data plane", "limit": "nginx return 200", "ratio": spread},
+    ]
+
+    found = wanted.rows("auth", {"servers": servers})
+
+    assert [row.reached for row in found] == [None, False]
+    assert "| CPU: data plane, to nginx return 200 | 0.24 x | >= 0.25 | **no** | 0.20 to 0.30 |" in wanted.as_text(
+        found
+    )
+
+
+def test_what_a_machine_lacks_is_said_before_and_the_others_go_on(monkeypatch, capsys):
+    monkeypatch.setattr(everything, "_IS_THERE", {**everything._IS_THERE, "nginx": (lambda: False, "install it")})
+    monkeypatch.setattr(everything, "BENCHES", {name: everything.BENCHES[name] for name in ("auth", "lists")})
+    monkeypatch.setattr(everything, "_measured", lambda bench, *_: [everything.Row(bench.name, "1", "1", True, "-")])
+    monkeypatch.setattr(sys, "argv", ["bench/all"])
+
+    with pytest.raises(SystemExit) as ended:
+        everything.main()
+
+    said = capsys.readouterr().out
+    assert ended.value.code == 1
+    assert "== auth is left out; missing: nginx (install it)" in said
+    assert "| auth | not measured | - | - | missing: nginx (install it) |\n| lists | 1 | 1 | yes | - |" in said
+
+
+def test_a_bench_that_fails_is_a_row_and_the_others_go_on(monkeypatch, capsys):
+    missing = everything.Bench("no_such_bench", 1, ())
+    monkeypatch.setattr(everything, "BENCHES", {missing.name: missing})
+    monkeypatch.setattr(sys, "argv", ["bench/all", "no_such_bench"])
+
+    with pytest.raises(SystemExit):
+        everything.main()
+
+    assert "| no_such_bench | failed | - | - | exit code 1, see above |" in capsys.readouterr().out
+
+
+def test_the_table_of_everything_is_that_of_the_results():
+    start, end = everything._MARKS
+    page = (BASE / "docs" / "performance.md").read_text()
+
+    assert f"{start}\n{everything.stored(BASE)}\n{end}" in page
+
+
+@pytest.mark.parametrize("name", ["auth", "shipping", "log_pages", "import_list", "latency"])
 def test_the_page_shows_what_was_measured(name):
     result = json.loads((BASE / "bench" / "results" / f"{name}.json").read_text())
     tables = {"auth": report.as_text, "shipping": shipping.as_text, "log_pages": log_pages.as_text}
-    tables["import_list"] = import_list.as_text
+    tables |= {"import_list": import_list.as_text, "latency": latency.as_text}
 
     assert (
         f"<!-- bench.{name} -->\n{tables[name](result)}\n<!-- /bench.{name} -->"
@@ -73,9 +217,9 @@ def test_the_page_shows_what_was_measured(name):
 
 def test_the_latency_classes_that_are_filled_in_are_those_of_the_product():
     numbers = random.Random(3)  # noqa: S311 - examples, no secrets
-    for latency in (200, 999, 1000, *(numbers.randrange(200, 1001) for _ in range(50))):
-        step = 10 if latency < 1000 else 100  # bench.fill_log does this in SQL
-        assert latency_class(latency) == -(-latency // step) * step
+    for us in (200, 999, 1000, *(numbers.randrange(200, 1001) for _ in range(50))):
+        step = 10 if us < 1000 else 100  # bench.fill_log does this in SQL
+        assert latency_class(us) == -(-us // step) * step
 
 
 @pytest.mark.full
@@ -86,6 +230,9 @@ def test_the_latency_classes_that_are_filled_in_are_those_of_the_product():
         ("shipping", "shipping to PostgreSQL", ["--rounds", "2", "--requests", "80"]),
         ("log_pages", "page: rule, rare", ["--rows", "600", "--days", "2", "--calls", "1"]),
         ("import_list", "the same again", ["--entries", "2000"]),
+        ("latency", "p99", ["--rounds", "1", "--requests", "1000", "--seconds", "1"]),
+        ("lists", "access log by subject", ["--rounds", "1", "--pages", "2", "--rows", "2000"]),
+        ("scale", "all of it, git token", ["--rounds", "1", "--requests", "80", "--divide", "1000"]),
     ],
 )
 def test_a_benchmark_runs(module, words, options):

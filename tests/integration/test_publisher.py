@@ -40,7 +40,7 @@ def test_change_rewrites_the_segments_it_touches_and_no_other(files):
 @pytest.mark.parametrize("lost", ["deleted", "cut short"])
 def test_segment_that_was_lost_is_written_again(files, lost):
     before = publish(files)
-    path = segment_file(before, Segment.USERS)
+    path = segment_file(before, Segment.REVOCATIONS)
     if lost == "deleted":
         path.unlink()
     else:
@@ -48,7 +48,7 @@ def test_segment_that_was_lost_is_written_again(files, lost):
 
     after = publish(files)
 
-    assert files.segment(after.segments[Segment.USERS])
+    assert files.segment(after.segments[Segment.REVOCATIONS])
 
 
 def test_damaged_manifest_is_published_again(files):

@@ -25,10 +25,16 @@ from tests.spooling import spooled
 pytestmark = pytest.mark.django_db
 
 
-def saved(draft, how, **values):
+def tried(draft):
+    """A finished backtest of the draft."""
     run = asked(draft)
     assert running.run(runs.claimed(run, timezone.now()))
     run.refresh_from_db()
+    return run
+
+
+def saved(draft, how, **values):
+    run = tried(draft)
     with transaction.atomic():
         return saving.save(run, how, actor="alice", **({"caller": None, "force": False} | values))
 
@@ -58,8 +64,7 @@ def test_a_change_is_enforced_through_the_service_and_its_guards(recorded):
 
 def test_what_was_changed_since_it_was_tried_is_saved_by_force_alone(recorded):
     rule = services.create_waf_rule(actor="", name="evil", pattern="quiet", targets=["query"], action="monitor")
-    run = asked(a_draft("waf-rules", "update", rule.pk, action="block"))
-    assert running.run(runs.claimed(run, timezone.now()))
+    run = tried(a_draft("waf-rules", "update", rule.pk, action="block"))
     services.create_waf_rule(actor="", name="another", pattern="other")  # another row
     services.change_waf_rule(rule, actor="", pattern="evil")
 
@@ -73,8 +78,7 @@ def test_what_was_changed_since_it_was_tried_is_saved_by_force_alone(recorded):
 
 def test_what_nobody_knows_to_be_as_it_was_is_saved_by_force_alone(recorded):
     rule = services.create_waf_rule(actor="", name="evil", pattern="evil", targets=["query"], action="monitor")
-    run = asked(a_draft("waf-rules", "delete", rule.pk))
-    assert running.run(runs.claimed(run, timezone.now()))
+    run = tried(a_draft("waf-rules", "delete", rule.pk))
     services.create_waf_rule(actor="", name="another", pattern="other")
     newest = PolicyRevision.objects.latest("number")
 
@@ -86,8 +90,7 @@ def test_what_nobody_knows_to_be_as_it_was_is_saved_by_force_alone(recorded):
 
 def test_what_is_as_it_was_when_it_was_tried_is_saved(recorded):
     rule = services.create_waf_rule(actor="", name="evil", pattern="evil", targets=["query"], action="monitor")
-    run = asked(a_draft("waf-rules", "update", rule.pk, action="block"))
-    assert running.run(runs.claimed(run, timezone.now()))
+    run = tried(a_draft("waf-rules", "update", rule.pk, action="block"))
     services.create_waf_rule(actor="", name="another", pattern="other")
 
     saving.save(run, saving.ENFORCE, actor="alice", caller=None, force=False)

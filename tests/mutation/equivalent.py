@@ -47,9 +47,6 @@ EQUIVALENT: dict[str, str] = {
     "gatewall/credentials/weak.py (module): 'qwertzuiop' -> 'XXqwertzuiop'": _LOWER,
     "gatewall/credentials/weak.py (module): 'azertyuiop' -> 'XXazertyuiop'": _LOWER,
     "gatewall/credentials/weak.py (module): '1234567890' -> 'XX1234567890'": _LOWER,
-    "gatewall/snapshot/codec.py (module): 'blocked-networks' -> 'XXblocked-networks'": (
-        "a name within the module, which no file has in it"
-    ),
     "gatewall/engine/hosts.py (module): 1024 -> 1025": (
         "idna refuses what has over 1,024 characters too, and in ASCII 253 are the limit"
     ),

@@ -68,10 +68,11 @@ class Ledger:
 
     def silence(self, since: float, until: float) -> float:
         """The longest time that one port gave no answer between two moments (monotonic)."""
-        return max(_longest_pause(moments, since, until) for moments in list(self.times.values()))
+        return max(longest_pause(moments, since, until) for moments in list(self.times.values()))
 
 
-def _longest_pause(moments: "array[float]", since: float, until: float) -> float:
+def longest_pause(moments: "array[float]", since: float, until: float) -> float:
+    """The longest time without one of these moments, in order, between two others."""
     inside = [since, *moments[bisect_left(moments, since) : bisect_right(moments, until)], until]
     return max(after - before for before, after in itertools.pairwise(inside))
 
@@ -86,7 +87,7 @@ class Visitors:
     def __init__(self, ledger: Ledger, ports: Sequence[int], right: RightAnswers, *, rate: float) -> None:
         self.ledger = ledger
         self._stop = threading.Event()
-        self._questions = [(_wire(headers), verdict.status) for headers, verdict in right]
+        self._questions = [(wire(headers), verdict.status) for headers, verdict in right]
         self._between = len(ports) / rate
         self.right = right
         self._ports = ports
@@ -135,18 +136,24 @@ class Visitors:
     def _ask(self, connection: socket.socket, port: int, number: int, due: float) -> None:
         question, right = self._questions[number % len(self._questions)]
         connection.sendall(question)
-        head = _read_answer(connection)
-        if (found := _HEAD.match(head)) is None:
-            raise NoAnswer("no decision in the answer")
-        self.ledger.add(port, UUID(found["decision"].decode()), int(found["status"]), right, due)
+        decision, status = decision_of(read_answer(connection))
+        self.ledger.add(port, decision, status, right, due)
 
 
-def _wire(headers: dict[str, str]) -> bytes:
+def decision_of(head: bytes) -> tuple[UUID, int]:
+    """The decision that an answer names, and its status. Raises NoAnswer."""
+    if (found := _HEAD.match(head)) is None:
+        raise NoAnswer("no decision in the answer")
+    return UUID(found["decision"].decode()), int(found["status"])
+
+
+def wire(headers: dict[str, str]) -> bytes:
+    """A question as it goes over the connection."""
     lines = ["GET /wall/auth HTTP/1.1", "Host: gate", *(f"{name}: {value}" for name, value in headers.items())]
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-def _read_answer(connection: socket.socket) -> bytes:
+def read_answer(connection: socket.socket) -> bytes:
     """Read one answer to its end; return its head."""
     data = b""
     while b"\r\n\r\n" not in data:

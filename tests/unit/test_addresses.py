@@ -3,7 +3,7 @@
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gatewall.engine.addresses import (
@@ -147,6 +147,24 @@ def test_prefix_length_that_is_no_number_is_refused_in_words(text):
 def test_text_that_is_no_network_is_refused_in_words(text):
     with pytest.raises(ValueError, match="is not an IP address or a network"):
         parse_network(text)
+
+
+@given(
+    st.text(st.sampled_from("0123456789.x :\0é"), max_size=16)
+    | st.from_regex(r"([0-9]{1,3}\.){3}[0-9]{1,3}", fullmatch=True)
+)
+@example("010.0.0.1")
+@example("1.2.3.4\n")
+@example("1.2.3")
+@example("1.2.3.4 ")
+@example("٣.1.1.1")
+def test_ipv4_is_what_the_standard_library_takes_for_it(text):
+    try:
+        expected = IPv4Address(text)
+    except ValueError:
+        expected = None
+
+    assert (None if ":" in text else parse_address(text)) == (None if ":" in text else expected)
 
 
 def test_table_yields_the_longest_prefix_first():

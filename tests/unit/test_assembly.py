@@ -1,22 +1,37 @@
 """From segments to a policy: what has not changed is not built again, what is not usable is refused."""
 
+from dataclasses import replace
+
 import pytest
 
-from gatewall.engine.segments import Segment, blocked_networks_of
+from gatewall.engine.segments import (
+    SHARD_OF,
+    USERS_A_SHARD,
+    Segment,
+    blocked_networks_of,
+    shard_of_git_token,
+    shard_of_license,
+    shard_of_user,
+)
 from gatewall.engine.snapshot import Version
 from gatewall.snapshot import codec
 from gatewall.snapshot.assembly import Assembly, SegmentData, SegmentRefused
-from tests.cast import ALICE, BOB, OFFICE, a_rule, a_source
+from tests.cast import ALICE, BOB, GIT_TOKENS, LICENSES, OFFICE, a_rule, a_source
 
+USERS, TOKENS, OPEN = (
+    shard_of_user(BOB.id),
+    shard_of_git_token(GIT_TOKENS[0].digest),
+    shard_of_license(LICENSES[0].digest),
+)
 TABLES = {
     Segment.SETTINGS: lambda policy: policy.settings,
     Segment.DOMAINS: lambda policy: policy.domains,
     Segment.ALLOWED_NETWORKS: lambda policy: policy.lists._allowed,
     Segment.BLOCKED_COUNTRIES: lambda policy: policy.blocked_countries,
     Segment.WAF_RULES: lambda policy: policy.waf,
-    Segment.USERS: lambda policy: policy.users,
-    Segment.GIT_TOKENS: lambda policy: policy.git_tokens,
-    Segment.LICENSES: lambda policy: policy.licenses,
+    USERS: lambda policy: policy.users,
+    TOKENS: lambda policy: policy.git_tokens,
+    OPEN: lambda policy: policy.licenses,
     Segment.REVOCATIONS: lambda policy: policy.revoked_sessions,
     blocked_networks_of("manual"): lambda policy: policy.lists._blocked[0],
 }
@@ -26,9 +41,9 @@ CHANGED = {
     Segment.ALLOWED_NETWORKS: {"allowed": ["10.0.0.0/8"]},
     Segment.BLOCKED_COUNTRIES: {"countries": ["NZ"]},
     Segment.WAF_RULES: {"rules": [a_rule("other")]},
-    Segment.USERS: {"users": [BOB]},
-    Segment.GIT_TOKENS: {"git_tokens": []},
-    Segment.LICENSES: {"licenses": []},
+    USERS: {"users": [BOB]},
+    TOKENS: {"git_tokens": [replace(GIT_TOKENS[0], expires_at=1.0), *GIT_TOKENS[1:]]},
+    OPEN: {"licenses": [replace(LICENSES[0], is_active=False), *LICENSES[1:]]},
     Segment.REVOCATIONS: {"revoked": ["session-9"]},
     blocked_networks_of("manual"): {"blocked": ["203.0.113.0/24"]},
 }
@@ -89,6 +104,25 @@ def test_a_source_that_is_gone_blocks_no_more():
     assert build(assembly, reader, 2).lists._blocked == []
 
 
+def test_rows_are_found_in_all_shards_and_in_no_other():
+    far = replace(BOB, id=3 * USERS_A_SHARD, username="far")
+    policy = build(Assembly(), Reader(users=[ALICE, far]))
+
+    assert policy.users == {ALICE.id: ALICE, far.id: far}
+    assert policy.users.get(far.id - 1) is None
+    assert policy.users.get(far.id + USERS_A_SHARD) is None
+    assert policy.users.get(-1) is None
+
+
+def test_a_shard_that_is_gone_has_no_rows():
+    assembly, far = Assembly(), replace(BOB, id=USERS_A_SHARD)
+    build(assembly, Reader(users=[ALICE, far]))
+
+    policy = build(assembly, Reader(users=[ALICE]), 2)
+
+    assert policy.users == {ALICE.id: ALICE}
+
+
 def test_each_source_is_a_table_of_its_own():
     reader = Reader()
     for source in ("import:spamhaus", "auto-ban"):
@@ -98,7 +132,11 @@ def test_each_source_is_a_table_of_its_own():
 
 
 def break_missing(data):
-    del data[Segment.USERS]
+    del data[Segment.REVOCATIONS]
+
+
+def break_whole(data):
+    data[Segment.USERS] = data[USERS]  # nobody would find a row in it
 
 
 def break_unknown(data):
@@ -110,11 +148,11 @@ def break_nameless_source(data):
 
 
 def break_bytes(data):
-    data[Segment.USERS] = data[Segment.USERS][:-1]
+    data[USERS] = data[USERS][:-1]
 
 
 def break_kind(data):
-    data[Segment.USERS] = codec.encode(Segment.LICENSES, a_source()[Segment.LICENSES])
+    data[USERS] = codec.encode(OPEN, LICENSES[:1])
 
 
 def break_pattern(data):
@@ -131,6 +169,7 @@ def break_two_settings(data):
 
 BREAKS = [
     break_missing,
+    break_whole,
     break_unknown,
     break_nameless_source,
     break_bytes,
@@ -150,7 +189,7 @@ def test_a_segment_that_cannot_be_used_is_refused(damage):
         build(Assembly(), reader)
 
 
-@pytest.mark.parametrize("name", Segment)
+@pytest.mark.parametrize("name", [name for name in Segment if name not in SHARD_OF])
 def test_a_missing_segment_is_named(name):
     reader = Reader()
     del reader.data[name]
@@ -180,7 +219,7 @@ def test_an_error_of_the_system_is_not_a_refusal():
         raise FileNotFoundError
 
     with pytest.raises(FileNotFoundError):
-        Assembly().build(Version(1), segments | {Segment.USERS: SegmentData("x", fail)})
+        Assembly().build(Version(1), segments | {USERS: SegmentData("x", fail)})
 
 
 def test_a_segment_without_identity_is_read():

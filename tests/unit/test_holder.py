@@ -105,6 +105,45 @@ def test_store_that_works_again_is_used_again():
     assert revision(holder.current()) == 1
 
 
+def published_as(*versions):
+    """What a host has published: one policy after the other, each asked for once."""
+    policies = [a_policy(version=version) for version in versions]
+    return lambda _version: policies.pop(0)
+
+
+@pytest.mark.parametrize("failing", ["version_error", "load_error"])
+def test_what_the_host_published_later_is_taken_up_while_the_store_fails(failing):
+    store = Store()
+    holder = PolicyHolder(store, fallback=published_as(Version(2)))
+    holder.current()
+    store.force = Version(2)
+
+    setattr(store, failing, PolicyUnavailable("gone"))
+
+    assert revision(holder.current()) == 2
+
+
+def test_what_the_host_published_earlier_is_not_taken_up():
+    store = Store(version=3)
+    holder = PolicyHolder(store, fallback=published_as(Version(2)))
+    before = holder.current()
+
+    store.version_error = PolicyUnavailable("gone")
+
+    assert holder.current() is before
+
+
+def test_reload_that_was_published_is_done_while_the_store_fails():
+    store, reloads = Store(), []
+    holder = PolicyHolder(store, fallback=published_as(Version(1, 0, 1)), on_reload=lambda: reloads.append(1))
+    holder.current()
+
+    store.version_error = PolicyUnavailable("gone")
+    holder.current()
+
+    assert reloads == [1]
+
+
 def test_failure_is_logged_without_a_traceback(caplog):
     store = Store()
     store.load_error = PolicyUnavailable("the disk is gone")

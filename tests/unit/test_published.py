@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from gatewall.engine.segments import Segment
-from gatewall.snapshot.published import PublishedPolicies
-from tests.cast import OFFICE
-from tests.unit.publications import EPOCH, Observer, publish, put, revision
+from gatewall.engine.segments import shard_of_user
+from gatewall.snapshot.published import LastPublished, PublishedPolicies
+from tests.cast import BOB, OFFICE
+from tests.unit.publications import EPOCH, OTHER_EPOCH, Observer, a_version, publish, put, revision
 
 
 class Failing(Observer):
@@ -131,7 +131,7 @@ def test_a_folder_that_comes_back_is_read_again(policies, files, folder):
 
 def test_a_segment_that_cannot_be_read_is_tried_again(policies, files, folder, observer):
     manifest = publish(files)
-    path = folder / "segments" / manifest.segments[Segment.USERS].sha256
+    path = folder / "segments" / manifest.segments[shard_of_user(BOB.id)].sha256
     away = path.rename(path.with_suffix(".away"))
     assert revision(policies) is None
 
@@ -180,3 +180,41 @@ def test_watching_begins_with_what_is_published(policies, files):
 
     assert policies.current().version.revision == 1
     policies.close()
+
+
+def test_what_was_published_later_is_found(files):
+    publish(files, 2)
+
+    assert LastPublished(files).later_than(a_version(1)).version == a_version(2)
+
+
+@pytest.mark.parametrize("version", [a_version(2), a_version(3), a_version(1, epoch=OTHER_EPOCH)])
+def test_what_is_no_later_or_of_another_epoch_is_not_found(files, version):
+    publish(files, 2)
+    found = LastPublished(files)
+
+    assert [found.later_than(version) for _ in range(2)] == [None, None]
+
+
+def test_whatever_was_published_is_found_by_who_has_no_policy(files):
+    publish(files, 2)
+
+    assert LastPublished(files).later_than(None).version == a_version(2)
+
+
+def test_later_policy_is_found_although_an_earlier_look_found_none(files):
+    publish(files, 2)
+    found = LastPublished(files)
+    assert found.later_than(a_version(2)) is None
+
+    publish(files, 3)
+
+    assert found.later_than(a_version(2)).version == a_version(3)
+
+
+def test_damaged_publication_is_nothing_later(files, folder):
+    publish(files, 2)
+    current = folder / "current"
+    current.write_bytes(current.read_bytes()[:-9])
+
+    assert LastPublished(files).later_than(a_version(1)) is None

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from gatewall.engine.segments import Segment
+from gatewall.engine.segments import Segment, shard_of_user
 from gatewall.snapshot import manifest as manifests
 from gatewall.snapshot.manifest import manifest_key
 from gatewall.snapshot.published import PublishedPolicies
-from tests.cast import OFFICE
+from tests.cast import BOB, OFFICE
 from tests.unit.publications import (
     EPOCH,
     KEY,
@@ -21,6 +21,8 @@ from tests.unit.publications import (
     put,
     revision,
 )
+
+USERS = shard_of_user(BOB.id)
 
 
 @pytest.fixture
@@ -48,8 +50,8 @@ def wrong_manifests(good):
     version, body = good.version, signed(good).partition(b"\n")[2]
     settings = good.segments[Segment.SETTINGS]
     resized = {**good.segments, Segment.SETTINGS: replace(settings, size=settings.size + 1)}
-    swapped = {**good.segments, Segment.SETTINGS: good.segments[Segment.USERS]}
-    fewer = {name: ref for name, ref in good.segments.items() if name != Segment.USERS}
+    swapped = {**good.segments, Segment.SETTINGS: good.segments[USERS]}
+    fewer = {name: ref for name, ref in good.segments.items() if name != Segment.REVOCATIONS}
     yield from (signed(replace(good, version=replace(version, revision=number))) for number in range(-9, 5))
     yield signed(replace(good, version=replace(version, revision=5, revocations=-1)))
     yield signed(replace(good, version=replace(version, revision=5, reloads=-1)))
@@ -70,9 +72,9 @@ def test_a_thousand_corrupted_publications_are_all_refused(policies, files, fold
     publish(files, 5)
     assert revision(policies) == 5
     last_good = policies.current()
-    manifest = publish(files, 6, users=[], revoked=["s"], domains={OFFICE: "public"}, waf_threshold=9)
+    manifest = publish(files, 6, users=[BOB], revoked=["s"], domains={OFFICE: "public"}, waf_threshold=9)
     current, numbers = (folder / "current").read_bytes(), random.Random(1)  # noqa: S311 - examples, no secrets
-    changed = [manifest.segments[name] for name in (Segment.USERS, Segment.DOMAINS, Segment.SETTINGS)]
+    changed = [manifest.segments[name] for name in (USERS, Segment.DOMAINS, Segment.SETTINGS)]
     variants = [(None, data) for data in wrong_manifests(manifest)]
     variants += [(None, current[: len(current) * part // 200]) for part in range(200)]
     variants += [(None, flipped(current, numbers)) for _ in range(400)]

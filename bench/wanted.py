@@ -1,0 +1,145 @@
+"""What is wanted of each measurement, and whether it was reached: rows of one table, made from the figures alone."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+_REPORTED = "reported"
+_AUTH = {
+    "bare ASGI application": None,
+    "data plane": 0.25,
+    "data plane, WAF off": 0.35,
+    "data plane, all first seen": 0.5,
+    "nginx asks data plane": 0.45,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A measurement, its figure, what is wanted, whether that was reached (None: nothing is), least to most."""
+
+    measurement: str
+    figure: str
+    wanted: str
+    reached: bool | None
+    spread: str
+
+
+def rows(name: str, result: dict[str, Any]) -> list[Row]:
+    """Return the rows of a bench from its figures."""
+    return list(_ROWS[name](result))
+
+
+def as_text(found: list[Row]) -> str:
+    """Return the rows as a Markdown table."""
+    words = {True: "yes", False: "**no**", None: "-"}
+    lines = ["| Measurement | Figure | Wanted | Reached | Least to most |", "|---|---|---|---|---|"]
+    lines += [
+        f"| {row.measurement} | {row.figure} | {row.wanted} | {words[row.reached]} | {row.spread} |" for row in found
+    ]
+    return "\n".join(lines)
+
+
+def _at_least(measurement: str, ratio: dict[str, float], least: float | None) -> Row:
+    reached = None if least is None else ratio["median"] >= least
+    wanted = _REPORTED if least is None else f">= {least}"
+    return Row(measurement, f"{ratio['median']:.2f} x", wanted, reached, _spread(ratio))
+
+
+def _at_most(measurement: str, ratio: dict[str, float], most: float) -> Row:
+    return Row(measurement, f"{ratio['median']:.2f} x", f"<= {most}", ratio["median"] <= most, _spread(ratio))
+
+
+def _spread(values: dict[str, float], form: str = ".2f") -> str:
+    return f"{values['least']:{form}} to {values['most']:{form}}"
+
+
+def _auth(result: dict[str, Any]) -> Iterator[Row]:
+    for server in result["servers"]:
+        if "ratio" in server:
+            name = server["name"]
+            yield _at_least(f"CPU: {name}, to {server['limit']}", server["ratio"], _AUTH[name])
+
+
+def _latency(result: dict[str, Any]) -> Iterator[Row]:
+    for row in result["rows"]:
+        measurement = f"{row['name']} behind nginx at 60 % of capacity, to nginx asks nginx"
+        if row["name"] == "p99":
+            yield _at_most(measurement, row["ratio"], 2.0)
+        else:
+            yield Row(measurement, f"{row['ratio']['median']:.2f} x", _REPORTED, None, _spread(row["ratio"]))
+
+
+def _scale(result: dict[str, Any]) -> Iterator[Row]:
+    for row in result["costs"]:
+        if "ratio" in row:
+            yield _at_most(f"CPU: {row['name']}, to little", row["ratio"], 1.3)
+    rest, busy = result["latency_ms"]["at rest"], result["latency_ms"]["replaced"]
+    times = busy["p99.9"] / rest["p99.9"]
+    yield Row("p99.9 while a million is replaced, to at rest", f"{times:.2f} x", "<= 3", times <= 3, "one run")
+    most = busy["most"]
+    yield Row("longest answer while a million is replaced", f"{most:.0f} ms", "<= 250", most <= 250, "one run")
+    for kind, took in result["enforced_ms"].items():
+        spread = _spread(took, ".0f")
+        yield Row(f"{kind} enforced after, worst", f"{took['most']:.0f} ms", "<= 1000", took["most"] <= 1000, spread)
+    if "private_mib_before_and_after" not in result:
+        return  # measured before memory was taken twice and a start more than once
+    more = result["private_mib"]["all of it"] - result["private_mib"]["little"]
+    yield Row("private memory of a worker, over little", f"{more:.1f} MiB", "<= 40", more <= 40, "the larger of two")
+    yield _cold(result["first_answer_ms"]["all of it"])
+
+
+def _cold(took: dict[str, float]) -> Row:
+    figure, spread = f"{took['median']:.0f} ms", _spread(took, ".0f")
+    return Row("start to first right answer beside all of it", figure, "target 1000", took["median"] <= 1000, spread)
+
+
+def _lists(result: dict[str, Any]) -> Iterator[Row]:
+    for row in result["rows"]:
+        yield _at_most(f"page of {row['name']}, {result['log_rows']:,} rows to 1,000", row["ratio"], 3.0)
+    constant = all(row["statements_much"] <= row["statements_little"] for row in result["rows"])
+    most = max(row["statements_much"] for row in result["rows"])
+    yield Row("statements of a page of any list, most", str(most), "as with 1,000 rows", constant, "-")
+
+
+def _shipping(result: dict[str, Any]) -> Iterator[Row]:
+    for row in result["rows"]:
+        if "ratio" in row:
+            yield _at_least(f"rate of shipping to {row['name']}, to answering", row["ratio"], 1.2)
+
+
+def _log_pages(result: dict[str, Any]) -> Iterator[Row]:
+    bounded = [row for row in result["rows"] if row["bound_ms"]]
+    for bound in sorted({row["bound_ms"] for row in bounded}):
+        medians = [row["median_ms"] for row in bounded if row["bound_ms"] == bound]
+        what = "figures" if bound == 50 else "a page"
+        spread = f"{min(medians)} to {max(medians)}"
+        measurement = f"access log of {result['log_rows']:,} rows: {what}, slowest median"
+        yield Row(measurement, f"{max(medians)} ms", f"<= {bound}", max(medians) <= bound, spread)
+
+
+def _import_list(result: dict[str, Any]) -> Iterator[Row]:
+    for row in result["rows"]:
+        measurement = f"import of {result['entries']:,} into {row['database']}, {row['import']}"
+        yield Row(measurement, f"{row['seconds']} s", _REPORTED, None, "one run")
+
+
+def _backtest(result: dict[str, Any]) -> Iterator[Row]:
+    wrong = sum(row["wrong"] for row in result["drafts"])
+    verified = sum(row["verified"] for row in result["drafts"])
+    yield Row(f"backtest: decided twice, wrong of {verified:,}", str(wrong), "0", wrong == 0, "one run")
+    rates = [row["rows_a_second"] for row in result["drafts"]]
+    spread = f"{min(rates):,} to {max(rates):,}"
+    yield Row("backtest: rows a second, slowest draft", f"{min(rates):,}", _REPORTED, None, spread)
+
+
+_ROWS: dict[str, Callable[[dict[str, Any]], Iterator[Row]]] = {
+    "auth": _auth,
+    "latency": _latency,
+    "scale": _scale,
+    "lists": _lists,
+    "shipping": _shipping,
+    "log_pages": _log_pages,
+    "import_list": _import_list,
+    "backtest": _backtest,
+}

@@ -1,0 +1,195 @@
+"""Blocked networks as sorted columns in one buffer, which may be a mapped file that all workers share. No I/O.
+
+A million entries are 25 MB that nobody copies: a table is there as soon as the file is mapped, and a look-up bisects.
+Networks are nested or apart, never crossing, so every network that holds an address is the last one that begins
+before it, or one around that: each entry knows the one around it.
+"""
+
+import struct
+import sys
+from abc import ABC, abstractmethod
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from ipaddress import IPv4Network, IPv6Network
+from itertools import accumulate, count, pairwise
+from operator import lt
+
+from gatewall.engine.addresses import IPAddress, IPNetwork
+from gatewall.engine.lists import BlockedNetwork
+
+_HEADER = struct.Struct("=8sQQ")
+_MAGIC = b"networks" if sys.byteorder == "little" else b"skrowten"
+_NEVER = float("inf")
+_NOTHING = -1
+_PIECE = 16_384
+_BITS = {4: 32, 6: 128}
+_HALF = (1 << 64) - 1
+_HALVES = {4: ("I",), 6: ("Q", "Q")}
+"""The type of each part of a start."""
+_WIDTHS = {4: 4 + 1 + 4 + 8 + 8 + 1, 6: 16 + 1 + 4 + 8 + 8 + 1}
+"""Bytes of an entry: start, prefix length, index of the network around, id, end of life, made by hand."""
+
+
+class PackedRefused(ValueError):
+    """The bytes are not a table of networks that a machine like this one has packed."""
+
+
+def pack(entries: Iterable[BlockedNetwork]) -> bytes:
+    """Return the table of these entries."""
+    found: dict[int, _Rows] = {4: _Rows(), 6: _Rows()}
+    for entry in entries:
+        found[entry.network.version].add(entry)
+    parts = [_HEADER.pack(_MAGIC, len(found[4].ids), len(found[6].ids))]
+    parts += [column.tobytes() for version, rows in found.items() for column in rows.columns(version)]
+    return b"".join(parts)
+
+
+class _Rows:
+    """Entries of one version, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.keys: list[int] = []
+        self.ids, self.ends, self.by_hand = array("q"), array("d"), array("B")
+
+    def add(self, entry: BlockedNetwork) -> None:
+        self.keys.append(int(entry.network.network_address) << 8 | entry.network.prefixlen)
+        self.ids.append(entry.id)
+        self.ends.append(_NEVER if entry.expires_at is None else entry.expires_at)
+        self.by_hand.append(entry.by_hand)
+
+    def columns(self, version: int) -> "list[array[int] | array[float]]":
+        """Return the columns, by start and the larger network first."""
+        order = sorted(range(len(self.keys)), key=self.keys.__getitem__)
+        keys = [self.keys[index] for index in order]
+        starts = [key >> 8 for key in keys]
+        halves = (starts,) if version == 4 else ([each >> 64 for each in starts], [each & _HALF for each in starts])
+        return [
+            *(array(code, half) for code, half in zip(_HALVES[version], halves, strict=True)),
+            array("B", [key & 0xFF for key in keys]),
+            array("i", _around(keys, _BITS[version])),
+            array("q", [self.ids[index] for index in order]),
+            array("d", [self.ends[index] for index in order]),
+            array("B", [self.by_hand[index] for index in order]),
+        ]
+
+
+def _around(keys: list[int], bits: int) -> Iterator[int]:
+    """Yield for each network, in their order, the index of the smallest one around it or equal to it, or -1."""
+    open_: list[tuple[int, int]] = []
+    for index, key in enumerate(keys):
+        start, length = key >> 8, key & 0xFF
+        while open_ and open_[-1][0] < start:
+            open_.pop()
+        yield open_[-1][1] if open_ else _NOTHING
+        open_.append((start | ((1 << (bits - length)) - 1), index))
+
+
+class PackedNetworks:
+    """The table of the blocklist entries of one source; never changes, and keeps its buffer alive."""
+
+    __slots__ = ("_four", "_six")
+
+    def __init__(self, buffer: bytes | memoryview) -> None:
+        """Take what ``pack`` returned. Raises PackedRefused.
+
+        What could lead a look-up astray or keep it from ending is checked; that the entries are the right ones is for
+        whoever hands the buffer over, who has held it against its digest.
+        """
+        view = memoryview(buffer)
+        magic, four, six = _HEADER.unpack_from(view) if len(view) >= _HEADER.size else (b"", 0, 0)
+        if magic != _MAGIC:
+            raise PackedRefused("not a table of networks")
+        border = _HEADER.size + four * _WIDTHS[4]
+        if len(view) != border + six * _WIDTHS[6]:
+            raise PackedRefused("not of its size")
+        self._four = _Four(view[_HEADER.size : border], four, 4)
+        self._six = _Six(view[border:], six, 6)
+
+    def __len__(self) -> int:
+        return len(self._four.ids) + len(self._six.ids)
+
+    def __iter__(self) -> Iterator[BlockedNetwork]:
+        """Yield the entries by address."""
+        for family in (self._four, self._six):
+            yield from map(family.entry, range(len(family.ids)))
+
+    def containing(self, address: IPAddress) -> Iterator[BlockedNetwork]:
+        """Yield the entries whose network contains the address, the longest prefix first."""
+        family = self._four if address.version == 4 else self._six
+        number = int(address)
+        index = family.last(number)
+        while index >= 0:
+            host_bits = family.bits - family.lengths[index]
+            if family.start(index) >> host_bits == number >> host_bits:
+                yield family.entry(index)
+            index = family.around[index]
+
+
+class _Family(ABC):
+    """The columns of the entries of one IP version."""
+
+    __slots__ = ("around", "bits", "by_hand", "ends", "ids", "lengths", "starts")
+
+    def __init__(self, view: memoryview, number: int, version: int) -> None:
+        self.bits = _BITS[version]
+        halves = _HALVES[version]
+        widths = [array(code).itemsize * number for code in halves]
+        cuts = list(accumulate([*widths, number, 4 * number, 8 * number, 8 * number, number], initial=0))
+        columns = [view[begin:end] for begin, end in pairwise(cuts)]
+        self.starts = [column.cast(code) for column, code in zip(columns, halves, strict=False)]  # type: ignore[call-overload]  # no literal
+        lengths, around, ids, ends, by_hand = columns[-5:]
+        self.lengths, self.around, self.by_hand = lengths, around.cast("i"), by_hand
+        self.ids, self.ends = ids.cast("q"), ends.cast("d")
+        if not _is_sound(self.lengths, self.around, self.bits):
+            raise PackedRefused("not of networks")
+
+    @abstractmethod
+    def last(self, number: int) -> int:
+        """Return the index of the last network that does not begin behind this number, or -1."""
+
+    @abstractmethod
+    def start(self, index: int) -> int:
+        """Return the first address of a network."""
+
+    def entry(self, index: int) -> BlockedNetwork:
+        """Return an entry."""
+        length, ends = self.lengths[index], self.ends[index]
+        host_bits = self.bits - length
+        place = (self.start(index) >> host_bits << host_bits, length)
+        network: IPNetwork = IPv4Network(place) if self.bits == _BITS[4] else IPv6Network(place)
+        return BlockedNetwork(self.ids[index], network, bool(self.by_hand[index]), None if ends == _NEVER else ends)
+
+
+class _Four(_Family):
+    __slots__ = ()
+
+    def last(self, number: int) -> int:
+        return bisect_right(self.starts[0], number) - 1
+
+    def start(self, index: int) -> int:
+        start: int = self.starts[0][index]
+        return start
+
+
+class _Six(_Family):
+    __slots__ = ()
+
+    def last(self, number: int) -> int:
+        upper, lower = self.starts
+        high, low = number >> 64, number & _HALF
+        end = bisect_right(upper, high)
+        return bisect_right(lower, low, bisect_left(upper, high, 0, end), end) - 1
+
+    def start(self, index: int) -> int:
+        upper, lower = self.starts
+        return int(upper[index] << 64 | lower[index])
+
+
+def _is_sound(lengths: memoryview, around: memoryview, bits: int) -> bool:
+    """True if every prefix has a length and every way outwards an end. In pieces: other threads answer meanwhile."""
+    for begin in range(0, len(lengths), _PIECE):
+        piece = slice(begin, begin + _PIECE)
+        if max(lengths[piece]) > bits or not all(map(lt, around[piece], count(begin))):
+            return False
+    return True

@@ -1,0 +1,49 @@
+"""Django's migrate, which on PostgreSQL waits for no table for long: who waits for one keeps all others waiting."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.core.management.commands import migrate
+from django.db import OperationalError, connections
+
+_PATIENCE = "1s"
+_TRIES = 60
+_PAUSE_SECONDS = 1.0
+_LOCK_NOT_AVAILABLE = "55P03"
+
+
+class Command(migrate.Command):
+    help = f"{migrate.Command.help} A table that is in use is waited for {_PATIENCE} at once, {_TRIES} times."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        for number in range(1, _TRIES + 1):
+            try:
+                with _impatient(options["database"]):
+                    super().handle(*args, **options)
+            except OperationalError as error:
+                if getattr(error.__cause__, "sqlstate", "") != _LOCK_NOT_AVAILABLE:
+                    raise
+                if number == _TRIES:
+                    raise CommandError(f"a table was in use {_TRIES} times in a row; what is done stays") from None
+                time.sleep(_PAUSE_SECONDS)
+            else:
+                return
+
+
+@contextmanager
+def _impatient(alias: str) -> Iterator[None]:
+    """Fail statements that wait longer for a lock, on this connection, until the end of the block."""
+    connection = connections[alias]
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET lock_timeout TO '{_PATIENCE}'")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("RESET lock_timeout")

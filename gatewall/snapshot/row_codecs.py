@@ -1,0 +1,236 @@
+"""The rows of each kind of segment as JSON and back. Pure.
+
+What is read is checked to its last value: nothing but what was written is taken.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from gatewall.engine.addresses import parse_network
+from gatewall.engine.hosts import Access, Domain
+from gatewall.engine.lists import AllowedNetwork
+from gatewall.engine.model import Action
+from gatewall.engine.segments import Segment
+from gatewall.engine.snapshot import (
+    AuditMode,
+    BlockedCountry,
+    DomainsMode,
+    EnforcementMode,
+    GitTokenState,
+    LicenseState,
+    PolicySettings,
+    QueryStrings,
+    UnknownCountry,
+    UserState,
+)
+from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Transform, WafRule
+
+
+def _encode_settings(settings: PolicySettings) -> Any:
+    return {
+        "authorized_domains_mode": settings.authorized_domains_mode.value,
+        "waf_mode": settings.waf_mode.value,
+        "waf_threshold": settings.waf_threshold,
+        "geo_mode": settings.geo_mode.value,
+        "unknown_country": settings.unknown_country.value,
+        "request_rate_per_minute": settings.request_rate_per_minute,
+        "audit_mode": settings.audit_mode.value,
+        "log_query_strings": settings.log_query_strings.value,
+    }
+
+
+def _decode_settings(row: Any) -> PolicySettings:
+    return PolicySettings(
+        authorized_domains_mode=DomainsMode(row["authorized_domains_mode"]),
+        waf_mode=EnforcementMode(row["waf_mode"]),
+        waf_threshold=_int(row["waf_threshold"]),
+        geo_mode=EnforcementMode(row["geo_mode"]),
+        unknown_country=UnknownCountry(row["unknown_country"]),
+        request_rate_per_minute=_int(row["request_rate_per_minute"]),
+        audit_mode=AuditMode(row["audit_mode"]),
+        log_query_strings=QueryStrings(row["log_query_strings"]),
+    )
+
+
+def _encode_allowed(entry: AllowedNetwork) -> Any:
+    return [entry.id, str(entry.network), entry.domain, entry.inspect, entry.expires_at]
+
+
+def _decode_allowed(row: Any) -> AllowedNetwork:
+    id_, network, domain, inspect, expires_at = row
+    return AllowedNetwork(_int(id_), parse_network(network), _maybe(domain), _flag(inspect), _moment(expires_at))
+
+
+def _encode_domain(domain: Domain) -> Any:
+    return [domain.id, domain.name, domain.access.value]
+
+
+def _decode_domain(row: Any) -> Domain:
+    id_, name, access = row
+    return Domain(_int(id_), _text(name), Access(access))
+
+
+def _encode_country(rule: BlockedCountry) -> Any:
+    return [rule.id, rule.country_code]
+
+
+def _decode_country(row: Any) -> BlockedCountry:
+    id_, code = row
+    return BlockedCountry(_int(id_), _text(code))
+
+
+def _encode_user(user: UserState) -> Any:
+    return [
+        user.id,
+        user.username,
+        user.email,
+        user.is_admin,
+        user.is_active,
+        user.session_version,
+        user.all_domains,
+        sorted(user.domains),
+    ]
+
+
+def _decode_user(row: Any) -> UserState:
+    id_, username, email, is_admin, is_active, session_version, all_domains, domains = row
+    return UserState(
+        id=_int(id_),
+        username=_text(username),
+        email=_text(email),
+        is_admin=_flag(is_admin),
+        is_active=_flag(is_active),
+        session_version=_int(session_version),
+        all_domains=_flag(all_domains),
+        domains=frozenset(_text(name) for name in list_of(domains)),
+    )
+
+
+def _encode_git_token(token: GitTokenState) -> Any:
+    return [token.id, token.user_id, token.digest, token.expires_at]
+
+
+def _decode_git_token(row: Any) -> GitTokenState:
+    id_, user_id, digest, expires_at = row
+    return GitTokenState(_int(id_), _int(user_id), _text(digest), _moment(expires_at))
+
+
+def _encode_license(state: LicenseState) -> Any:
+    return [state.id, state.digest, state.is_active, state.expires_at, state.all_domains, sorted(state.domains)]
+
+
+def _decode_license(row: Any) -> LicenseState:
+    id_, digest, is_active, expires_at, all_domains, domains = row
+    scope = frozenset(_text(name) for name in list_of(domains))
+    return LicenseState(_int(id_), _text(digest), _flag(is_active), _moment(expires_at), _flag(all_domains), scope)
+
+
+def _encode_rule(rule: WafRule) -> Any:
+    # Under a name of their own: who reads this and knows of no expiry has an exclusion less, not one for ever.
+    timed = [[*_where(part), part.expires_at] for part in rule.exclusions if part.expires_at is not None]
+    return {
+        "id": rule.id,
+        "name": rule.name,
+        "pattern": rule.pattern,
+        "operator": rule.operator.value,
+        "targets": [target.value for target in rule.targets],
+        "transforms": [transform.value for transform in rule.transforms],
+        "category": rule.category.value,
+        "score": rule.score,
+        "action": rule.action.value,
+        "domain": rule.domain,
+        "path_prefix": rule.path_prefix,
+        "exclusions": [_where(part) for part in rule.exclusions if part.expires_at is None],
+        "builtin": rule.builtin,
+        **({"timed_exclusions": timed} if timed else {}),
+    }
+
+
+def _where(exclusion: Exclusion) -> list[str | None]:
+    return [exclusion.domain, exclusion.path_prefix, exclusion.argument]
+
+
+def _decode_rule(row: Any) -> WafRule:
+    return WafRule(
+        id=_int(row["id"]),
+        name=_text(row["name"]),
+        pattern=_text(row["pattern"]),
+        operator=Operator(row["operator"]),
+        targets=tuple(Target(target) for target in list_of(row["targets"])),
+        transforms=tuple(Transform(transform) for transform in list_of(row["transforms"])),
+        category=Category(row["category"]),
+        score=_int(row["score"]),
+        action=Action(row["action"]),
+        domain=_maybe(row["domain"]),
+        path_prefix=_maybe(row["path_prefix"]),
+        exclusions=(
+            *map(_decode_exclusion, list_of(row["exclusions"])),
+            *map(_decode_timed, list_of(row.get("timed_exclusions", []))),
+        ),
+        builtin=_flag(row["builtin"]),
+    )
+
+
+def _decode_exclusion(row: Any) -> Exclusion:
+    domain, path_prefix, argument = list_of(row)  # one that names nothing would switch the rule off
+    return Exclusion(_maybe(domain), _maybe(path_prefix), _maybe(argument))
+
+
+def _decode_timed(row: Any) -> Exclusion:
+    *where, expires_at = list_of(row)
+    if expires_at is None:
+        raise TypeError
+    return replace(_decode_exclusion(where), expires_at=_moment(expires_at))
+
+
+def list_of(value: Any) -> list[Any]:
+    """Return a list. Raises TypeError."""
+    if not isinstance(value, list):
+        raise TypeError
+    return value
+
+
+def _int(value: Any) -> int:
+    if type(value) is not int:
+        raise TypeError
+    return value
+
+
+def _flag(value: Any) -> bool:
+    if type(value) is not bool:
+        raise TypeError
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _maybe(value: Any) -> str | None:
+    return None if value is None else _text(value)
+
+
+def _moment(value: Any) -> float | None:
+    if value is None:
+        return None
+    if type(value) not in {int, float} or not math.isfinite(value):
+        raise TypeError
+    return float(value)
+
+
+CODECS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    Segment.SETTINGS: (_encode_settings, _decode_settings),
+    Segment.DOMAINS: (_encode_domain, _decode_domain),
+    Segment.ALLOWED_NETWORKS: (_encode_allowed, _decode_allowed),
+    Segment.BLOCKED_COUNTRIES: (_encode_country, _decode_country),
+    Segment.WAF_RULES: (_encode_rule, _decode_rule),
+    Segment.USERS: (_encode_user, _decode_user),
+    Segment.GIT_TOKENS: (_encode_git_token, _decode_git_token),
+    Segment.LICENSES: (_encode_license, _decode_license),
+    Segment.REVOCATIONS: (_text, _text),
+}
+"""How a row is written and read; reading raises ValueError, KeyError, TypeError, AttributeError or OverflowError."""

@@ -1,0 +1,60 @@
+"""Rows in several tables, found by the table that a key belongs to. Pure."""
+
+from collections.abc import Callable, Iterator, Mapping, ValuesView
+from itertools import chain
+from typing import Any, Generic, TypeVar
+
+_REMEMBERED = 4096
+
+Name = TypeVar("Name")
+Row = TypeVar("Row")
+
+
+class Sharded(Mapping[Name, Row], Generic[Name, Row]):
+    """The rows of all shards by name; a name whose shard there is not has no row.
+
+    It never changes but for the rows that it remembers: the last few thousand that were asked for.
+    """
+
+    __slots__ = ("_recent", "_shard_of", "_shards")
+
+    def __init__(self, shards: Mapping[str, Mapping[Name, Row]], shard_of: Callable[[Name], str]) -> None:
+        """Take the shards by the names that ``shard_of`` gives."""
+        self._shards = dict(shards)
+        self._shard_of = shard_of
+        self._recent: dict[Name, Row] = {}
+
+    def is_of(self, shards: Mapping[str, Mapping[Name, Row]]) -> bool:
+        """True if these very tables are the shards."""
+        return self._shards.keys() == shards.keys() and all(
+            table is shards[name] for name, table in self._shards.items()
+        )
+
+    def __getitem__(self, name: Name) -> Row:
+        row = self._recent.get(name)
+        if row is None:
+            row = self._shards[self._shard_of(name)][name]
+            if len(self._recent) >= _REMEMBERED:
+                self._recent.clear()
+            self._recent[name] = row
+        return row
+
+    def __iter__(self) -> Iterator[Name]:
+        for table in self._shards.values():
+            yield from table
+
+    def values(self) -> ValuesView[Row]:
+        """Return the rows, each of which is read once as one goes over them, and none remembered."""
+        return _Rows(self)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._shards.values()))
+
+
+class _Rows(ValuesView[Row]):
+    """All rows of all shards, without looking for each by its name."""
+
+    _mapping: Sharded[Any, Row]
+
+    def __iter__(self) -> Iterator[Row]:
+        return chain.from_iterable(table.values() for table in self._mapping._shards.values())  # noqa: SLF001 - its view

@@ -1,0 +1,34 @@
+"""Nothing of ours outlives its transaction in a session of PostgreSQL: a pooler may share it (docs/scaling.md)."""
+
+import re
+
+import pytest
+
+from tests.architecture.test_contracts import PACKAGES, named, sources
+
+DIRECT = {"gatewall/management/commands/migrate.py", "gatewall/online_index.py"}
+"""Only of migrations, which talk to PostgreSQL itself."""
+OF_SESSIONS = re.compile(
+    r"""["'](SET (?!LOCAL |TRANSACTION )[a-z_]+ (TO|=) |SET SESSION)|["' ](RESET [a-z_]+|LISTEN |NOTIFY |"""
+    r"""PREPARE |CREATE TEMP|pg_(try_)?advisory_lock|pg_advisory_unlock|set_config\([^)]*false)"""
+)
+
+
+def test_no_statement_of_ours_changes_a_session():
+    found = {named(path): OF_SESSIONS.findall(path.read_text()) for path in sources(*PACKAGES)}
+    assert {name for name, statements in found.items() if statements} == DIRECT
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_found"),
+    [
+        ('"SET lock_timeout TO 1"', True),
+        ('"SELECT pg_advisory_lock(1)"', True),
+        ('"CREATE TEMP TABLE x ()"', True),
+        ('"SET LOCAL lock_timeout TO 1"', False),
+        ('"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"', False),
+        ('"SELECT pg_advisory_xact_lock(1)"', False),
+    ],
+)
+def test_what_changes_a_session_is_known(statement, is_found):
+    assert bool(OF_SESSIONS.search(statement)) is is_found

@@ -1,0 +1,54 @@
+"""The policy changes all the time while everything fails: nobody is let in whom every policy in force denies."""
+
+import pytest
+
+from tests.nemesis import faults, report, run
+from tests.nemesis.checker import Bounds, Wrong
+from tests.nemesis.hosts import play
+from tests.nemesis.visitors import Editor
+from tests.planes import tell
+from tests.processes import prepare
+from tests.trail import faults as host_faults
+
+PATIENT = Bounds(same_host=10, other_host=10)
+"""No bound of ours: a build server is slow. The long form holds the answers against those of the contract."""
+SHORT = (
+    faults.on_a_host(host_faults.a_worker_of_the_data_plane),
+    faults.on_a_host(host_faults.a_worker_of_the_control_plane),
+    faults.on_a_host(host_faults.the_agent, deaf=True),
+    faults.of_the_store(host_faults.database_gone),
+    faults.twenty_reloads,
+    faults.policy_file_damaged,
+    faults.policy_file_of_before,
+    faults.segments_damaged,
+)
+
+
+def result_of(scene, config, *some, seconds=25):
+    """Do these faults while the policy changes and visitors ask; what the checker says of every answer."""
+    with scene.visitors, Editor(scene.town, rate=4) as editor:
+        events = run.at_random(scene, editor, seconds=seconds, say=lambda _words: None, faults=some)
+    assert editor.failure is None
+    assert editor.changes
+    result = report.result_of(scene, events, PATIENT)
+    worst = max(result.whole.worst_here, result.whole.worst_elsewhere)
+    tell(config, f"{result.whole.answers} answers under {editor.changes} changes, worst revocation {worst:.2f} s")
+    return result.whole
+
+
+def test_nobody_is_let_in_against_the_policy_whatever_fails(tmp_path, pytestconfig):
+    prepare(tmp_path / "host-0")
+    with play(tmp_path, seed=12, rate=60, prepared=True) as scene:
+        whole = result_of(scene, pytestconfig, *SHORT)
+
+    assert report.failures(whole) == []
+    assert whole.wrong[Wrong.NO_DECISION] == 0
+    assert whole.answers > 200
+
+
+@pytest.mark.full
+def test_nobody_is_let_in_against_the_policy_on_two_hosts_with_a_broken_network(tmp_path, pytestconfig):
+    with play(tmp_path, seed=12, rate=60, hosts=2) as scene:
+        whole = result_of(scene, pytestconfig, *faults.BETWEEN_HOSTS, seconds=120)
+
+    assert report.failures(whole) == []

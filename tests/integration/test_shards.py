@@ -1,0 +1,172 @@
+"""Users and tokens in shards: a change rewrites the shard that it is in, and no row is in none or in two."""
+
+import hashlib
+import uuid
+from types import SimpleNamespace
+
+import pytest
+from django.conf import settings
+
+from accounts import services as accounts
+from accounts.models import User
+from gatewall.engine.segments import (
+    DIGEST_SHARDS,
+    USERS_A_SHARD,
+    Segment,
+    kind_of,
+    shard_of_git_token,
+    shard_of_license,
+    shard_of_user,
+)
+from gatewall.models import PolicySegment
+from gatewall.snapshot.places import policy_files
+from gatewall.snapshot.publisher import publish
+from gatewall.snapshot.store import DatabasePolicyStore
+from licensing import services as licensing
+from licensing.models import GitToken, License
+from policies import services as policies
+
+pytestmark = pytest.mark.django_db(transaction=True)
+FAR = 7 * USERS_A_SHARD + 5
+
+
+@pytest.fixture
+def files():
+    return policy_files(settings.CONFIG)
+
+
+@pytest.fixture
+def people():
+    """A user of the first shard, and one of a far one, whom nobody stands between."""
+    near, far = User(pk=5, username="near"), User(pk=FAR, username="far")
+    User.objects.bulk_create([near, far])
+    return SimpleNamespace(near=near, far=far)
+
+
+def policy_of(files):
+    store = DatabasePolicyStore(files)
+    return store.load(store.version())
+
+
+def changed_by(files, change):
+    """Return the names of the segments that a change rewrites, adds or takes away."""
+    before = publish(files).segments
+    change()
+    after = publish(files).segments
+    return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+
+
+def test_every_user_is_found_and_nobody_twice(files, people):
+    names = {name for name in publish(files).segments if kind_of(name) == Segment.USERS}
+
+    users = policy_of(files).users
+
+    assert names == {shard_of_user(people.near.pk), shard_of_user(FAR)}  # and none of those between
+    assert list(users) == [people.near.pk, FAR]
+    assert [users[id_].username for id_ in users] == ["near", "far"]
+    assert {FAR - 1, FAR + 1, 0, USERS_A_SHARD}.isdisjoint(users)
+
+
+def test_a_changed_user_rewrites_his_shard_alone(files, people):
+    changed = changed_by(files, lambda: accounts.change_user(people.far, actor="alice", is_active=False))
+
+    assert changed == {shard_of_user(FAR)}
+    assert [user.is_active for user in policy_of(files).users.values()] == [True, False]
+
+
+def test_the_first_user_of_a_shard_makes_it_and_the_last_takes_it_along(files, people):
+    def leave():
+        accounts.delete_user(people.far, actor="alice")
+
+    assert shard_of_user(FAR) in changed_by(files, leave)
+    assert set(policy_of(files).users) == {people.near.pk}
+
+
+def test_a_deleted_user_takes_his_git_tokens_out_of_their_shards(files, people):
+    for name in ("laptop", "ci", "desk"):
+        licensing.issue_git_token(actor="far", user_id=FAR, name=name)
+    shards = {shard_of_git_token(token.digest) for token in GitToken.objects.all()}
+
+    changed = changed_by(files, lambda: accounts.delete_user(people.far, actor="alice"))
+
+    assert shards <= changed
+    assert len(policy_of(files).git_tokens) == 0
+
+
+def test_a_domain_that_changes_rewrites_every_shard_in_which_it_may_be_named(files, people):
+    domain = policies.register_domain(actor="alice", name="app.example", access="authenticated")
+    accounts.change_user(people.far, actor="alice", all_domains=False, authorized_domains=[domain])
+    licensing.issue_license(actor="alice", name="printer", all_domains=False, authorized_domains=[domain])
+
+    changed_by(files, lambda: policies.remove_domain(domain, actor="alice"))
+
+    policy = policy_of(files)
+    assert policy.users[FAR].domains == frozenset()
+    assert [state.domains for state in policy.licenses.values()] == [frozenset()]
+
+
+@pytest.mark.parametrize(
+    ("model", "shard_of", "table"),
+    [(GitToken, shard_of_git_token, "git_tokens"), (License, shard_of_license, "licenses")],
+)
+def test_each_token_is_in_the_shard_of_its_digest(files, people, model, shard_of, table):
+    ends = [hashlib.sha256(letter.encode()).hexdigest()[1:] for letter in "abc"] + ["0" * 63, "f" * 63]
+    digests = [letter + end for letter in DIGEST_SHARDS for end in sorted(ends)]
+    owner = {"user_id": FAR} if model is GitToken else {}
+    rows = [model(name=f"{number}", prefix="x", digest=digest, **owner) for number, digest in enumerate(digests)]
+    model.objects.bulk_create(rows)
+    policies.block_country(actor="alice", country_code="NZ")  # rows that no service made: something has to be published
+
+    manifest = publish(files)
+
+    found = getattr(policy_of(files), table)
+    assert sorted(found) == digests
+    assert all(found[digest].digest == digest for digest in digests)
+    kind = kind_of(shard_of("0"))
+    assert {name for name in manifest.segments if kind_of(name) == kind} == set(map(shard_of, digests))
+
+
+def test_where_nobody_has_a_token_there_is_no_shard(files, people):
+    names = publish(files).segments
+
+    assert {kind_of(name) for name in names} >= {Segment.USERS}
+    assert {kind_of(name) for name in names}.isdisjoint({Segment.GIT_TOKENS, Segment.LICENSES})
+
+
+def change_of(kind):
+    return PolicySegment.objects.filter(name=kind).values_list("change", flat=True).first()
+
+
+def test_a_host_that_knows_of_no_shards_sees_every_change(files, people):
+    seen = [change_of(Segment.USERS)]
+    for change in (
+        lambda: accounts.change_user(people.far, actor="alice", is_active=False),
+        lambda: accounts.end_all_sessions(people.near, actor="alice"),
+        lambda: accounts.delete_user(people.far, actor="alice"),
+    ):
+        change()
+        seen.append(change_of(Segment.USERS))
+
+    assert len(set(seen)) == len(seen)
+
+
+def test_what_a_host_that_knows_of_no_shards_changed_is_seen(files, people):
+    def as_it_did():
+        User.objects.filter(pk=FAR).update(is_active=False)
+        PolicySegment.objects.update_or_create(name=Segment.USERS, defaults={"change": uuid.uuid4()})
+        policies.block_country(actor="alice", country_code="NZ")
+
+    accounts.change_user(people.near, actor="alice", email="near@example.com")
+
+    changed = changed_by(files, as_it_did)
+
+    assert {shard_of_user(people.near.pk), shard_of_user(FAR)} <= changed
+    assert not policy_of(files).users[FAR].is_active
+
+
+def test_after_it_a_change_rewrites_its_own_shard_again(files, people):
+    PolicySegment.objects.update_or_create(name=Segment.USERS, defaults={"change": uuid.uuid4()})
+
+    changed = changed_by(files, lambda: accounts.change_user(people.far, actor="alice", is_active=False))
+
+    assert changed == {shard_of_user(FAR)}

@@ -1,0 +1,107 @@
+"""The API of several control planes, asked until one of them has answered: a fault is no answer."""
+
+import http.client
+import json
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tests.processes import PASSWORD
+
+_PATIENCE_SECONDS = 20
+_ATTEMPTS_SECONDS = 180
+
+
+class Told(NamedTuple):
+    """What a control plane answered, and on which host."""
+
+    host: str
+    status: int
+    body: dict[str, Any]
+
+
+class Api:
+    """The first admin, at each control plane in turn."""
+
+    def __init__(self, ports: dict[str, int]) -> None:
+        """``ports`` has the control plane of each host."""
+        self._ports = ports
+        self._turn = 0
+        self.stop = threading.Event()
+        self.failed = 0
+        """Attempts that got no answer or a 5xx."""
+        self._token = ""
+        self._token = self.until_answered("POST", "/login", {"username": "admin", "password": PASSWORD}).body["token"]
+
+    def until_done(
+        self,
+        method: str,
+        path: str,
+        fields: Callable[[], dict[str, Any] | None],
+        *,
+        token: str = "",
+        done: tuple[int, ...] = (),
+    ) -> Told:
+        """Ask until the answer is a 2xx or, from the second attempt on, a status that says it was done before."""
+        cut_off = False
+        end = time.monotonic() + _ATTEMPTS_SECONDS
+        while time.monotonic() < end:
+            answer = self._ask(method, path, fields(), token)
+            if answer is not None and answer.status // 100 == 2:
+                return answer
+            if answer is not None and answer.status < 500 and answer.status != 429:
+                assert cut_off and answer.status in done, (method, path, answer)  # noqa: PT018 - one reason
+                return answer
+            cut_off = True
+            time.sleep(0.2)
+        raise AssertionError(f"{method} {path} was not answered for {_ATTEMPTS_SECONDS} s")
+
+    def until_answered(self, method: str, path: str, fields: dict[str, Any] | None = None) -> Told:
+        """Ask until there is an answer that is no 5xx."""
+        end = time.monotonic() + _ATTEMPTS_SECONDS
+        while time.monotonic() < end:
+            answer = self._ask(method, path, fields, "")
+            if answer is not None and answer.status < 500 and answer.status != 429:
+                return answer
+            time.sleep(0.2)
+        raise AssertionError(f"{method} {path} was not answered for {_ATTEMPTS_SECONDS} s")
+
+    def find(self, path: str, fields: dict[str, Any]) -> int:
+        """The id of what was made of these fields."""
+        names = [name for name in ("ip", "name", "username", "country_code", "domain") if name in fields]
+        rows = self.until_answered("GET", f"{path}?all=true").body["results"]
+        (found,) = [row["id"] for row in rows if all(row[name] == fields[name] for name in names)]
+        return int(found)
+
+    def at_once(self, number: int, method: str, path: str) -> list[Told | None]:
+        """Ask the same so many times at the same moment; what came, None for no answer."""
+        found: list[Told | None] = []
+        threads = [
+            threading.Thread(target=lambda: found.append(self._ask(method, path, {}, "")), daemon=True)
+            for _ in range(number)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return found
+
+    def _ask(self, method: str, path: str, fields: dict[str, Any] | None, token: str) -> Told | None:
+        """One attempt at the next control plane; None if there was no answer."""
+        self._turn += 1
+        host, port = list(self._ports.items())[self._turn % len(self._ports)]
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_SECONDS)
+        headers = {"Content-Type": "application/json", "Service-Authorization": token or self._token}
+        try:
+            body = None if fields is None else json.dumps(fields)
+            connection.request(method, f"/wall{path}", body, headers)
+            response = connection.getresponse()
+            text = response.read()
+        except (OSError, http.client.HTTPException):
+            self.failed += 1
+            return None
+        finally:
+            connection.close()
+        self.failed += response.status >= 500
+        return Told(host, response.status, json.loads(text) if text else {})

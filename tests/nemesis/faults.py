@@ -1,0 +1,159 @@
+"""What goes wrong while the policy changes: what tests.trail does to hosts, and what only policies suffer."""
+
+import http.client
+import json
+import shutil
+import time
+from collections.abc import Callable
+
+from tests.nemesis.chaos import Mode
+from tests.nemesis.hosts import Play
+from tests.trail import faults as host_faults
+from tests.trail.faults import Scene
+
+Fault = Callable[[Play], None]
+
+
+def nothing(play: Play) -> None:
+    """No fault: what is worst without one."""
+    time.sleep(play.choice.uniform(2, 5))
+
+
+def on_a_host(fault: Callable[[Scene], None], *, deaf: bool = False) -> Fault:
+    """A fault of tests.trail on one of the hosts. A deaf host hears nothing from elsewhere until it is over."""
+
+    def do(play: Play) -> None:
+        host = play.a_host()
+        with play.history.excused(*([host.name] if deaf else [])):
+            fault(host.scene)
+            host.stage.start("auth", "control", "agent")
+
+    do.__name__ = fault.__name__
+    return do
+
+
+def of_the_store(fault: Callable[[Scene], None]) -> Fault:
+    """A fault of the database: no host hears from another one until it is over."""
+
+    def do(play: Play) -> None:
+        with play.history.excused(*play.names):
+            fault(play.hosts[0].scene)
+
+    do.__name__ = fault.__name__
+    return do
+
+
+def twenty_reloads(play: Play) -> None:
+    """At the same moment, at all control planes."""
+    play.api.at_once(20, "POST", "/system/reload")
+
+
+def policy_file_damaged(play: Play) -> None:
+    """Put something else in the place of the published manifest, several times: no worker takes it."""
+    current = play.a_host().stage.home / "policy" / "current"
+    good = current.read_bytes()
+    for _ in range(5):
+        bad = bytearray(good)
+        bad[play.choice.randrange(len(bad))] ^= 1 << play.choice.randrange(8)
+        _replace(current, play.choice.choice((bytes(bad), good[: play.choice.randrange(len(good))], b"", b"\0" * 5000)))
+        time.sleep(play.choice.uniform(0.1, 0.8))
+
+
+def policy_file_gone(play: Play) -> None:
+    (play.a_host().stage.home / "policy" / "current").unlink(missing_ok=True)
+    time.sleep(play.choice.uniform(0.5, 1.5))
+
+
+def policy_file_of_before(play: Play) -> None:
+    """Play back a manifest that was in force once and is signed: no worker goes back to it."""
+    current = play.a_host().stage.home / "policy" / "current"
+    old = current.read_bytes()
+    time.sleep(play.choice.uniform(2, 4))
+    _replace(current, old)
+    time.sleep(play.choice.uniform(0.5, 1.5))
+
+
+def segments_damaged(play: Play) -> None:
+    """Flip a bit in each published segment; reload, as the operator is told to."""
+    host = play.a_host()
+    for path in (host.stage.home / "policy" / "segments").iterdir():
+        data = bytearray(path.read_bytes())
+        if data:
+            data[play.choice.randrange(len(data))] ^= 1
+            _replace(path, bytes(data))
+    time.sleep(play.choice.uniform(0.2, 1))
+    play.api.until_answered("POST", "/system/reload", {})
+
+
+def _through(mode: Mode, shortest: float, longest: float) -> Fault:
+    def do(play: Play) -> None:
+        host = play.a_host()
+        assert host.proxy is not None
+        with play.history.excused(host.name), host.proxy.failing(mode):
+            time.sleep(play.choice.uniform(shortest, longest))
+
+    do.__name__ = f"store_{mode.replace('-', '_')}_for_a_host"
+    return do
+
+
+def host_cut_off(play: Play) -> None:
+    """Cut both ways: it decides by the last policy, and is fresh after two seconds. Whether it says so is noted."""
+    host = play.a_host()
+    assert host.proxy is not None
+    until = time.monotonic() + play.choice.uniform(8, 20)
+    with play.history.excused(host.name), host.proxy.failing(Mode.HANG):
+        began = time.monotonic()
+        for plane, port in (("data", host.stage.auth), ("control", host.stage.control)):
+            HEALTH.append((plane, _health(port), time.monotonic() - began))
+        time.sleep(max(0.0, until - time.monotonic()))
+
+
+HEALTH: list[tuple[str, str, float]] = []
+"""What the planes of a host that is cut off say of it, and after how many seconds."""
+
+
+def _health(port: int) -> str:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/wall/health")
+        checks = json.loads(connection.getresponse().read())["checks"]
+        return ", ".join(f"{name}: {found}" for name, found in checks.items() if name in ("database", "policy"))
+    except OSError as error:
+        return f"no answer in 5 s ({type(error).__name__})"
+    finally:
+        connection.close()
+
+
+EVERYWHERE: dict[Fault, int] = {
+    nothing: 4,
+    on_a_host(host_faults.a_worker_of_the_data_plane): 8,
+    on_a_host(host_faults.a_worker_of_the_control_plane): 4,
+    on_a_host(host_faults.both_workers_of_the_control_plane): 2,
+    on_a_host(host_faults.the_agent, deaf=True): 5,
+    on_a_host(host_faults.the_master_of_the_data_plane): 2,
+    on_a_host(host_faults.the_master_of_the_control_plane): 2,
+    on_a_host(host_faults.everything, deaf=True): 1,
+    of_the_store(host_faults.database_gone): 5,
+    of_the_store(host_faults.database_hangs): 4,
+    twenty_reloads: 4,
+    policy_file_damaged: 4,
+    policy_file_gone: 3,
+    policy_file_of_before: 3,
+    segments_damaged: 2,
+}
+"""Faults, and how often one is chosen beside the others."""
+BETWEEN_HOSTS: dict[Fault, int] = {
+    _through(Mode.DELAY, 3, 8): 4,
+    _through(Mode.HANG, 2, 6): 4,
+    _through(Mode.ONE_WAY, 2, 5): 4,
+    _through(Mode.RESET, 2, 6): 4,
+    host_cut_off: 3,
+}
+"""Those of the network between a host and the store."""
+
+
+def _replace(path, data: bytes) -> None:
+    other = path.with_name("put in the place")
+    other.write_bytes(data)
+    shutil.copymode(path, other) if path.exists() else None
+    other.replace(path)

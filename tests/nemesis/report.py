@@ -1,0 +1,88 @@
+"""The report of a run: the answers that were held against the policy, by the fault in which they were asked for."""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tests.nemesis.checker import Bounds, Checker, Tally, Wrong
+from tests.nemesis.hosts import Play
+
+_HEAD = (
+    "Fault | times | answers | let in | refused | another reason | 5xx "
+    "| longest silence, s: data plane | control plane | worst revocation, s: same host | other host"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A fault that was done and undone; monotonic."""
+
+    fault: str
+    since: float
+    until: float
+    silent: Mapping[str, float]
+    """The longest silence of one plane of each kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a run: the whole, and by fault."""
+
+    whole: Tally
+    by_fault: dict[str, Tally]
+
+
+def result_of(play: Play, events: Sequence[Event], bounds: Bounds) -> Result:
+    """Check every answer of a run that is over."""
+    starts, whole, by_fault = [event.since for event in events], Tally(), {event.fault: Tally() for event in events}
+    for finding in Checker(play.history, bounds).check(play.ledger.read()):
+        whole.add(finding)
+        number = bisect_right(starts, finding.answer.sent)
+        if number:
+            by_fault[events[number - 1].fault].add(finding)
+    return Result(whole, by_fault)
+
+
+def failures(tally: Tally) -> list[str]:
+    """What must not be, in words."""
+    kinds = (Wrong.LET_IN, Wrong.REFUSED, Wrong.REASON)
+    return [f"{tally.wrong[kind]} answers: {kind}" for kind in kinds if tally.wrong[kind]] + [
+        f"{finding.wrong}: {finding.answer}, right were {set(finding.right)}, {finding.delay:.2f} s late"
+        for finding in tally.examples
+        if finding.wrong != Wrong.NO_DECISION
+    ]
+
+
+def summary(play: Play, result: Result, changes: int) -> str:
+    """The whole run in a few lines."""
+    whole, kills = result.whole, sum(host.stage.kills for host in play.hosts)
+    checked = whole.answers - whole.wrong[Wrong.NO_DECISION]
+    lines = (
+        (
+            f"{whole.answers} answers, {checked} of them held against the policy; {changes} changes in "
+            f"{len(play.history.edits)} edits, {kills} kills, {play.ledger.broken} questions cut off."
+        ),
+        (
+            f"Let in though denied: **{whole.wrong[Wrong.LET_IN]}**. "
+            f"Refused though allowed: **{whole.wrong[Wrong.REFUSED]}**. "
+            f"With another reason than the right one: **{whole.wrong[Wrong.REASON]}**. "
+            f"5xx: **{whole.wrong[Wrong.NO_DECISION]}**."
+        ),
+        (
+            "Worst revocation, from the 2xx of the edit to the sending of the last question that was let in: "
+            f"{whole.worst_here:.2f} s on the same host, {whole.worst_elsewhere:.2f} s on another one."
+        ),
+    )
+    return "\n".join(f"* {line}" for line in lines)
+
+
+def table(events: Sequence[Event], result: Result) -> str:
+    """The faults as a table of Markdown."""
+    lines = [f"| {_HEAD} |", "|---|" + "---:|" * 10]
+    for fault, tally in sorted(result.by_fault.items()):
+        own = [event for event in events if event.fault == fault]
+        wrong = [tally.wrong[kind] for kind in (Wrong.LET_IN, Wrong.REFUSED, Wrong.REASON, Wrong.NO_DECISION)]
+        silent = " | ".join(f"{max(event.silent[plane] for event in own):.1f}" for plane in ("data", "control"))
+        worst = f"{tally.worst_here:.2f} | {tally.worst_elsewhere:.2f}"
+        lines.append(f"| {fault} | {len(own)} | {tally.answers} | {' | '.join(map(str, wrong))} | {silent} | {worst} |")
+    return "\n".join(lines)

@@ -1,0 +1,44 @@
+"""Does faults one after the other while an editor changes the policy and visitors ask."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from tests.nemesis.faults import BETWEEN_HOSTS, EVERYWHERE, Fault
+from tests.nemesis.hosts import Play
+from tests.nemesis.report import Event
+from tests.nemesis.visitors import Editor
+
+_CHANGES, _CHANGES_SECONDS = 8, 10
+
+
+def at_random(
+    play: Play, editor: Editor, *, seconds: float, say: Callable[[str], None], faults: Sequence[Fault] = ()
+) -> list[Event]:
+    """Do each fault once in a random order, then by weight until the time is over; or these alone, once."""
+    known = EVERYWHERE | (BETWEEN_HOSTS if len(play.hosts) > 1 else {})
+    todo = list(faults) or play.choice.sample(list(known), len(known))
+    events, deadline = [], time.monotonic() + seconds
+    while time.monotonic() < deadline and (todo or not faults):
+        fault = todo.pop(0) if todo else play.choice.choices(list(known), list(known.values()))[0]
+        if editor.failure:
+            raise editor.failure
+        events.append(do(play, editor, fault))
+        silent = ", ".join(f"{plane} {seconds:.1f}" for plane, seconds in sorted(events[-1].silent.items()))
+        say(f"{events[-1].fault}: {events[-1].until - events[-1].since:.1f} s, silent: {silent}")
+    return events
+
+
+def do(play: Play, editor: Editor, fault: Fault) -> Event:
+    """Do one fault; return when visitors are answered again and the policy has been changed some times since."""
+    since = time.monotonic()
+    fault(play)
+    for host in play.hosts:
+        host.stage.start("auth", "control", "agent")
+        for plane in ("auth", "control"):
+            host.stage.wait_for_workers(plane)
+    play.visitors.wait_for_more(60 * len(play.hosts))
+    changes, patience = editor.changes + _CHANGES, time.monotonic() + _CHANGES_SECONDS
+    while editor.changes < changes and time.monotonic() < patience and not editor.failure:
+        time.sleep(0.1)
+    until = time.monotonic()
+    return Event(fault.__name__.replace("_", " "), since, until, play.ledger.silences(since, until))

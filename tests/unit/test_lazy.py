@@ -1,0 +1,34 @@
+"""A property that is looked up once."""
+
+from gatewall.engine.lazy import lazy
+
+
+class Thing:
+    def __init__(self):
+        self.asked = 0
+
+    @lazy
+    def answer(self):
+        """What it is."""
+        self.asked += 1
+        return self.asked * 42
+
+
+def test_it_is_computed_when_it_is_first_asked_for_and_not_again():
+    thing = Thing()
+
+    assert thing.asked == 0
+    assert [thing.answer, thing.answer] == [42, 42]
+    assert thing.asked == 1
+
+
+def test_each_object_has_its_own():
+    one, other = Thing(), Thing()
+    one.answer  # noqa: B018 - looked up
+
+    assert (one.asked, other.asked) == (1, 0)
+
+
+def test_on_the_class_it_is_itself_with_its_words():
+    assert isinstance(Thing.answer, lazy)
+    assert Thing.answer.__doc__ == "What it is."
