@@ -29,12 +29,14 @@ def subscribe(*, actor: str, name: str, url: str, **values: Any) -> ListSubscrip
 
 @revisions.one_at_a_time
 def change_subscription(subscription: ListSubscription, *, actor: str, **values: Any) -> ListSubscription:
-    """Change from where and how often a list comes; it is fetched at once. Raises ValidationError, Gone."""
+    """Change from where and how often a list comes; anything new is fetched at once. Raises ValidationError, Gone."""
     subscription = revisions.as_it_is_now(subscription)
     if values.get("name", subscription.name) != subscription.name:
         raise ValidationError({"name": "the name is that of the entries and stays"})
     if values.get("url", subscription.url) != subscription.url:
         values["tag"] = ""
+    if all(getattr(subscription, name) == value for name, value in values.items()):
+        return subscription  # a row sent back as it was shown: nobody asked for another download
     _write(subscription, actor, **values)
     return subscription
 
