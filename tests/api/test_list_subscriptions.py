@@ -1,6 +1,9 @@
 """What a subscription to a list may be. What becomes of it: tests/integration/test_list_fetching.py."""
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from policies.models import ListSubscription
 
@@ -36,3 +39,16 @@ def test_a_name_stays(admin):
     answer = admin.put(f"/list-subscriptions/{made['id']}", {"name": "other"})
 
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "name")
+
+
+def test_what_is_sent_back_unchanged_is_not_fetched_earlier_and_what_is_changed_is(admin):
+    made = admin.post("/list-subscriptions", {"name": "drop", "url": "https://lists.example/a"}).json()
+    later = timezone.now() + timedelta(hours=5)
+    ListSubscription.objects.update(next_at=later)
+    path = f"/list-subscriptions/{made['id']}"
+
+    admin.put(path, {"url": made["url"], "enabled": True})
+    assert ListSubscription.objects.get().next_at == later
+
+    admin.put(path, {"interval_minutes": 60})
+    assert ListSubscription.objects.get().next_at < later

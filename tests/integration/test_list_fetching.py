@@ -70,16 +70,6 @@ def test_intervals_differ_so_that_not_all_ask_at_once(subscribed):
     assert len(seen) > 4
 
 
-def test_a_subscription_sent_back_as_it_was_shown_is_not_fetched_earlier(subscribed, publisher):
-    before = fetch()
-
-    subscriptions.change_subscription(before, actor="alice", url=before.url, remark=before.remark)
-
-    assert ListSubscription.objects.get().next_at == before.next_at
-    subscriptions.change_subscription(before, actor="alice", interval_minutes=60)
-    assert ListSubscription.objects.get().next_at < before.next_at
-
-
 def test_a_list_that_has_not_changed_is_not_sent_again(subscribed, publisher):
     fetch()
     revision = revisions.current()

@@ -1,5 +1,6 @@
 """The agent's thread that sends, and secrets of webhooks when keys are rotated."""
 
+import threading
 import time
 
 import pytest
@@ -92,6 +93,13 @@ def test_secrets_of_webhooks_are_sealed_anew_when_keys_are_rotated(installation,
     assert "previous secrets of webhooks: 1 re-sealed" in lines
 
 
+def ended(name):
+    """Wait for the threads of this name: what ends by a bug says so after it has handed over its outcome."""
+    for thread in threading.enumerate():
+        if thread.name == name:
+            thread.join(5)
+
+
 @pytest.mark.django_db
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_an_attempt_that_ends_by_a_bug_is_a_failure_and_its_webhook_is_not_busy_for_ever(monkeypatch, clock):
@@ -102,6 +110,7 @@ def test_an_attempt_that_ends_by_a_bug_is_a_failure_and_its_webhook_is_not_busy_
         patch.setattr(delivering, "post", lambda *_, **__: 1 / 0)
         sender.turn()
         sender.wait(5)
+        ended("webhook")
 
     assert sender._busy == set()
     assert outcomes() == [("two-factor.recovered", "waiting", 1, None)]
