@@ -24,17 +24,34 @@ from tests.wall import PASSWORD, a_license
 pytestmark = pytest.mark.django_db
 
 
-@given(seed=st.integers(0, 2**32), seeded=st.booleans())
-@settings(database=None, deadline=None, derandomize=True, max_examples=25, suppress_health_check=list(HealthCheck))
+def histories(number):
+    """Hand a test so many made-up histories, the same ones each time."""
+    bounds = settings(
+        database=None, deadline=None, derandomize=True, max_examples=number, suppress_health_check=list(HealthCheck)
+    )
+    return lambda test: bounds(given(seed=st.integers(0, 2**32), seeded=st.booleans())(test))
+
+
+@histories(8)
 def test_every_revision_can_be_brought_back_and_forward_again(db, seed, seeded):
+    there_and_back(Step(seed), seeded=seeded)
+
+
+@pytest.mark.full
+@histories(40)
+def test_the_same_of_many_histories(db, seed, seeded):
+    there_and_back(Step(seed), seeded=seeded)
+
+
+def there_and_back(step, *, seeded):
     sid = transaction.savepoint()
     try:
-        there_and_back(Step(seed), seeded=seeded)
+        go_there_and_back(step, seeded=seeded)
     finally:
         transaction.savepoint_rollback(sid)
 
 
-def there_and_back(step, *, seeded):
+def go_there_and_back(step, *, seeded):
     past = {}
     system_settings.change(actor="x", waf_mode="block")
     if seeded:

@@ -123,7 +123,9 @@ def test_killed_master_leaves_no_worker_behind(installation, decider, right):
     assert not is_listening(port)
 
 
-@pytest.mark.parametrize("milliseconds", [0, 50, 100, 200, 300])
+@pytest.mark.parametrize(
+    "milliseconds", [0, 300, *(pytest.param(each, marks=pytest.mark.full) for each in (50, 100, 200))]
+)
 def test_master_killed_while_its_workers_start_leaves_none_behind(installation, tmp_path, milliseconds):
     unix = tmp_path / "auth.sock"
     with data_plane(installation.home, unix=unix) as process:  # the master listens before it has workers
