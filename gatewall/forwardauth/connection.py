@@ -151,6 +151,8 @@ class Connection(asyncio.Protocol):
 
     def _advance(self) -> None:
         self._turn = None
+        if self._is_blocked:
+            return
         found = self._reader.next()
         if found is None:
             self._wait()
@@ -193,6 +195,8 @@ class Connection(asyncio.Protocol):
             self.deadline = house.now + IDLE_SECONDS
             if self._reader.has_more or self._is_half_closed:
                 self._take_turn()
+            else:
+                self._transport.resume_reading()
 
     def _refuse(self, status: int) -> None:
         self._transport.write(REFUSALS[status])
@@ -201,7 +205,8 @@ class Connection(asyncio.Protocol):
     def _take_turn(self) -> None:
         """Look at what stands behind the last request when the others have had their turn."""
         self._transport.pause_reading()
-        self._turn = self._loop.call_soon(self._advance)
+        if self._turn is None:
+            self._turn = self._loop.call_soon(self._advance)
 
     # The end.
 

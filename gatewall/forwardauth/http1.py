@@ -161,10 +161,10 @@ class RequestReader:
         if len(lines) > MAX_FIELDS or (end > MAX_FIELD and any(len(n) + len(v) > MAX_FIELD for n, v in lines)):
             raise _Malformed(431)
         if b" \r\n" in head or b"\t\r\n" in head:
-            self._request_lines = [(name, value.rstrip(b" \t")) for name, value in lines]
+            self._request_lines = lines = [(name, value.rstrip(b" \t")) for name, value in lines]
         if self._complete and not self._upgrade:
             return self._request(None, keep_alive=self._keep_alive and self._is_new)
-        return self._start_of_body(self._request_lines)
+        return self._start_of_body(lines)
 
     def _look_at_incomplete_head(self) -> None:
         """Refuse what cannot become a head any more: the client may wait for the answer with the rest unsent."""

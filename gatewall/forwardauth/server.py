@@ -6,6 +6,7 @@ import socket
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from email.utils import formatdate
 from functools import partial
 
@@ -42,6 +43,7 @@ class AuthServer:
         self._opening: set[asyncio.Task[object]] = set()
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
+        self._none = asyncio.Event()
 
     def start(self) -> None:
         """Accept connections from now on."""
@@ -53,6 +55,7 @@ class AuthServer:
         end = self._loop.time() + seconds
         self.is_leaving = True
         self._deafen()
+        self._look()
         await self._until_none(min(end, self._loop.time() + LEAVING_SECONDS))
         for connection in self._all():
             if connection.is_idle:
@@ -64,8 +67,10 @@ class AuthServer:
             self._timer.cancel()
 
     async def _until_none(self, end: float) -> None:
-        while (self._fresh or self._served or self._opening) and self._loop.time() < end:
-            await asyncio.sleep(0.02)
+        """Wait until all connections are closed, at most until then."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(end):
+                await self._none.wait()
 
     # What the connections say.
 
@@ -88,6 +93,11 @@ class AuthServer:
         """Forget it."""
         self._fresh.pop(connection, None)
         self._served.pop(connection, None)
+        self._look()
+
+    def _look(self) -> None:
+        if self.is_leaving and not (self._fresh or self._served or self._opening):
+            self._none.set()
 
     # New connections.
 
@@ -125,6 +135,7 @@ class AuthServer:
         self._opening.discard(task)
         if not task.cancelled():
             task.exception()  # it was gone before we had it
+        self._look()
 
     def _make_room(self) -> bool:
         """Close the connection that is missed least; False if all are needed."""

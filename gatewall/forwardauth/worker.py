@@ -12,6 +12,7 @@ import os
 import signal
 import struct
 import sys
+from contextlib import suppress
 from typing import Any
 
 from gunicorn.workers.base import Worker
@@ -116,5 +117,8 @@ class AuthWorker(Worker):  # type: ignore[misc] # gunicorn has no types
     async def _until_replaced(self, ends: asyncio.Event) -> None:
         """Wait until successors answer, if there are to be any. Who is told again to end does so."""
         ends.clear()
-        while board.is_replaced(self.age) and board.successors() < self.cfg.workers and not ends.is_set():
-            await asyncio.sleep(_LOOK_SECONDS)
+        while board.is_replaced(self.age) and board.successors() < self.cfg.workers:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    await ends.wait()
+                return
