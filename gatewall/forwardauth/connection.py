@@ -38,7 +38,6 @@ class House(Protocol):
     """What connections of one server share."""
 
     application: Application
-    now: float
     date: str
     is_leaving: bool
 
@@ -56,27 +55,29 @@ class House(Protocol):
 
 
 class Connection(asyncio.Protocol):
-    """Speaks HTTP/1.1 with one proxy."""
+    """Speaks HTTP/1.1 with one proxy, whose address is ``peer`` ("" for a unix socket).
 
-    def __init__(self, house: House, loop: asyncio.AbstractEventLoop) -> None:
+    The address is the one that came with the connection. Asked of the socket there is none after a reset, and
+    whoever has none is trusted.
+    """
+
+    def __init__(self, house: House, loop: asyncio.AbstractEventLoop, peer: str) -> None:
         self._house = house
         self._loop = loop
         self._reader = RequestReader()
         self._transport: asyncio.Transport
-        self._peer = ""
+        self._peer = peer
         self._phase = Phase.IDLE
         self._turn: asyncio.Handle | None = None
         self._is_blocked = self._is_ending = self._is_half_closed = False
         self._thrown_away = 0
-        self.deadline = house.now + IDLE_SECONDS
+        self.deadline = loop.time() + IDLE_SECONDS
 
     # What the transport says.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - a stream has both ends
         self._transport = transport
-        peer = transport.get_extra_info("peername")
-        self._peer = peer[0] if isinstance(peer, tuple) else ""
         self._house.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -101,12 +102,13 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._is_blocked = True
-        self.deadline = self._house.now + WRITE_SECONDS
+        self.deadline = self._loop.time() + WRITE_SECONDS
         self._transport.pause_reading()
 
     def resume_writing(self) -> None:
         self._is_blocked = False
         if not self._is_ending:
+            self.deadline = self._loop.time() + _WITHIN[self._phase]
             self._take_turn()
 
     # What the house asks.
@@ -136,7 +138,7 @@ class Connection(asyncio.Protocol):
 
     def expire(self) -> None:
         """Do what is due at the deadline, if it is over."""
-        if self._house.now < self.deadline:
+        if self._loop.time() < self.deadline:
             return
         if self._is_ending or self._is_blocked:
             self._transport.abort()
@@ -151,7 +153,7 @@ class Connection(asyncio.Protocol):
 
     def _advance(self) -> None:
         self._turn = None
-        if self._is_blocked:
+        if self._is_blocked or self._is_ending:
             return
         found = self._reader.next()
         if found is None:
@@ -171,8 +173,9 @@ class Connection(asyncio.Protocol):
             self._transport.write(CONTINUE)
         if self._phase is not self._reader.phase:
             self._phase = self._reader.phase
-            self.deadline = self._house.now + _WITHIN[self._phase]
-        self._transport.resume_reading()
+            self.deadline = self._loop.time() + _WITHIN[self._phase]
+        if not self._is_blocked:  # by the 100 itself
+            self._transport.resume_reading()
 
     def _answer(self, request: Request) -> None:
         method, target, lines, body, keep_alive = request
@@ -192,7 +195,7 @@ class Connection(asyncio.Protocol):
             if not stays:
                 self._end(is_read=body is None or body.ended)
         if stays and not self._is_blocked:
-            self.deadline = house.now + IDLE_SECONDS
+            self.deadline = self._loop.time() + IDLE_SECONDS
             if self._reader.has_more or self._is_half_closed:
                 self._take_turn()
             else:
@@ -228,7 +231,7 @@ class Connection(asyncio.Protocol):
 
     def _mark_end(self) -> None:
         self._is_ending = True
-        self.deadline = self._house.now + LINGER_SECONDS
+        self.deadline = self._loop.time() + LINGER_SECONDS
         self._house.ended(self)
 
     def _throw_away(self, number: int) -> None:

@@ -33,7 +33,6 @@ class AuthServer:
 
     def __init__(self, application: Application, listening: Sequence[socket.socket], most: int | None = None) -> None:
         self.application = application
-        self.now = 0.0
         self.date = ""
         self.is_leaving = False
         self._listening = listening
@@ -113,7 +112,7 @@ class AuthServer:
     def _accept(self, listening: socket.socket) -> None:
         """Take one: the next is for another worker, or for the next turn."""
         try:
-            accepted, _ = listening.accept()
+            accepted, address = listening.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             return
         except OSError:  # no descriptor, no memory
@@ -126,7 +125,8 @@ class AuthServer:
             accepted.close()
             return
         accepted.setblocking(False)
-        opening = self._loop.connect_accepted_socket(partial(Connection, self, self._loop), accepted)
+        peer = address[0] if isinstance(address, tuple) else ""
+        opening = self._loop.connect_accepted_socket(partial(Connection, self, self._loop, peer), accepted)
         task = self._loop.create_task(opening)
         self._opening.add(task)
         task.add_done_callback(self._opened)
@@ -148,11 +148,11 @@ class AuthServer:
     # Time.
 
     def _tick(self) -> None:
-        self.now = now = self._loop.time()
+        now = self._loop.time()
         self.date = f"date: {formatdate(time.time(), usegmt=True)}\n"
         for connection in self._all():
             if connection.deadline <= now:
-                self._loop.call_soon(connection.expire)
+                self._loop.call_later(0, connection.expire)  # behind what has come meanwhile and is not read yet
         self._timer = self._loop.call_later(_TICK_SECONDS, self._tick)
 
     def _all(self) -> list[Connection]:

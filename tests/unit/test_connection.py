@@ -16,8 +16,10 @@ OK = Answer(200, (("X-A", "1"),))
 class Transport(asyncio.Transport):
     """The other end: what it was sent, and what the connection did."""
 
-    def __init__(self, peer=("192.0.2.1", 1)):
-        super().__init__({"peername": peer})
+    def __init__(self, blocks_at=None):
+        super().__init__()
+        self.blocks_at = blocks_at
+        self.connection = None
         self.sent = b""
         self.reads = True
         self.half_closed = self.closed = self.aborted = False
@@ -26,6 +28,8 @@ class Transport(asyncio.Transport):
         assert not self.half_closed
         assert not self.closed
         self.sent += data
+        if data == self.blocks_at:
+            self.connection.pause_writing()
 
     def write_eof(self):
         self.half_closed = True
@@ -73,6 +77,9 @@ class House:
     def closed(self, each):
         self.known.append("closed")
 
+    def time(self):
+        return self.now
+
     def call_soon(self, call):
         handle = Handle(call)
         self._turns.append(handle)
@@ -98,9 +105,9 @@ class Handle:
 class Proxy:
     """A connection with what it is connected to."""
 
-    def __init__(self, answer=OK, **transport):
+    def __init__(self, answer=OK, peer="192.0.2.1", **transport):
         self.house, self.transport = House(answer), Transport(**transport)
-        self.connection = Connection(self.house, self.house)
+        self.transport.connection = self.connection = Connection(self.house, self.house, peer)
         self.connection.connection_made(self.transport)
 
     def send(self, *pieces):
