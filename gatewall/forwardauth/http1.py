@@ -170,7 +170,9 @@ class RequestReader:
         """Refuse what cannot become a head any more: the client may wait for the answer with the rest unsent."""
         there = self._input
         self.phase = Phase.HEAD if there else Phase.IDLE
-        if (b"\n" in there or len(there) >= MAX_REQUEST_LINE) and not _REQUEST_LINE.match(there):
+        first = there.find(b"\n", 0, MAX_REQUEST_LINE)
+        is_new = first >= self._searched or (first < 0 and len(there) >= MAX_REQUEST_LINE)
+        if is_new and not _REQUEST_LINE.match(there):
             raise _Malformed(_status_of(there))
         if _BROKEN_LINE.search(there, self._searched):
             raise _Malformed(400)

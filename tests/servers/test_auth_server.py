@@ -6,9 +6,10 @@ import time
 import uuid
 from contextlib import ExitStack
 
+import psutil
 import pytest
 
-from gatewall.forwardauth.bodies import READ_AT_MOST
+from gatewall.forwardauth.bodies import READ_AT_MOST, SECONDS
 from gatewall.operations.launcher import free_port
 from tests.processes import environment, manager, prepare, running, wait_for
 from tests.wire import Wire, a_request, answers_in
@@ -21,17 +22,23 @@ LIMIT = DESCRIPTORS - 128
 
 
 @pytest.fixture(scope="module")
-def port(tmp_path_factory):
-    """One worker with few descriptors, and so with room for few connections."""
+def served(tmp_path_factory):
+    """One worker with few descriptors, and so with room for few connections: its port and process."""
     home, port = tmp_path_factory.mktemp("home"), free_port()
     prepare(home)
     command = ["sh", "-c", f"ulimit -n {DESCRIPTORS}; exec {shlex.join(manager('data_plane'))}"]
     env = environment(home, GATEWALL_AUTH_PORT=str(port), GATEWALL_WORKERS="1")
     with running(command, log=home / "auth.log", env=env) as process:
         wait_for(f"http://127.0.0.1:{port}/wall/health/live", process, home / "auth.log")
-        yield port
+        [worker] = psutil.Process(process.pid).children()
+        yield port, worker
         assert process.poll() is None
     assert "Traceback" not in (home / "auth.log").read_text()
+
+
+@pytest.fixture(scope="module")
+def port(served):
+    return served[0]
 
 
 def moment(given):
@@ -133,6 +140,22 @@ def test_the_answer_to_an_upload_is_read_by_who_sends_all_of_it_first(port, codi
 
     assert given.status in {302, 401, 403}
     assert given.headers["connection"] == "close"
+
+
+def test_a_body_has_its_time_though_the_worker_stood_still(served):
+    port, worker = served
+    with Wire(port) as wire:
+        wire.ask(LIVE)
+        worker.suspend()
+        wire.send(a_request("Content-Length: 3", method="POST", target="/wall/health/live"))
+        time.sleep(SECONDS + 1)
+        worker.resume()
+        time.sleep(0.2)
+        wire.send(b"abc")
+        given = wire.answer()
+
+    assert given.status == 200
+    assert "connection" not in given.headers
 
 
 def test_a_body_that_breaks_after_its_answer_gets_no_second_one(port):

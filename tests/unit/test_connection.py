@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from gatewall.forwardauth import bodies, connection
+from gatewall.forwardauth.answer_bytes import CONTINUE
 from gatewall.forwardauth.connection import Connection
 from gatewall.forwardauth.http1 import Body
 from gatewall.forwardauth.responses import Answer
@@ -305,6 +306,39 @@ def test_whoever_reads_again_gets_the_rest(proxy):
 
     assert proxy.statuses == [200] * 3
     assert proxy.transport.reads
+
+
+def test_whoever_read_slowly_has_all_the_time_of_an_idle_connection_again(proxy):
+    proxy.send(a_request())
+    proxy.connection.pause_writing()
+    proxy.house.now += connection.WRITE_SECONDS - 1
+    proxy.connection.resume_writing()
+    proxy.turns()
+    proxy.wait(connection.IDLE_SECONDS - 1)
+    assert not proxy.transport.closed
+    proxy.wait(1)
+
+    assert proxy.transport.closed
+
+
+def test_whoever_does_not_read_the_100_is_not_read_from():
+    proxy = Proxy(blocks_at=CONTINUE)
+
+    proxy.send(a_request("Expect: 100-continue", "Content-Length: 3"))
+
+    assert (proxy.transport.sent, proxy.transport.reads) == (CONTINUE, False)
+
+
+def test_a_turn_that_comes_after_the_end_does_nothing(proxy):
+    proxy.send(a_request("Content-Length: 9", body=b"abc"))
+    proxy.connection.pause_writing()
+    proxy.connection.resume_writing()
+    proxy.wait(bodies.SECONDS)
+    assert proxy.transport.half_closed
+
+    proxy.turns()
+
+    assert (proxy.statuses, len(proxy.house.asked)) == ([200], 1)
 
 
 def test_a_connection_that_ends_has_its_bounds_in_time_and_bytes(proxy):
