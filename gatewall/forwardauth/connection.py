@@ -23,8 +23,8 @@ from gatewall.forwardauth.responses import Answer
 logger = logging.getLogger(__name__)
 
 HEAD_SECONDS = 10.0
-IDLE_SECONDS = 75.0
-"""Longer than a proxy keeps its idle connections, so that it closes first."""
+IDLE_SECONDS = 150.0
+"""Longer than proxies keep their idle connections, so that they close first: nginx 60 s, Traefik 90 s, Caddy 120 s."""
 WRITE_SECONDS = 10.0
 LINGER_SECONDS = 5.0
 LINGER_BYTES = 64 * 1024 * 1024
