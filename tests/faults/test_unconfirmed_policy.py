@@ -12,6 +12,8 @@ from tests.postgres import server
 from tests.processes import agent, control_plane, data_plane, request, set_up, wait_until
 
 BOUND = 20
+KEEPS_COMMITS = ["-c", "fsync=off"]
+"""A database that forgets its last changes when it is killed has gone back: it is right that nothing confirms it."""
 VALID, CANNOT_DECIDE = Verdict(200, "session-valid"), Verdict(503, "cannot-decide")
 
 
@@ -45,7 +47,7 @@ class Scene:
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
     home, control, data = tmp_path_factory.mktemp("home"), free_port(), free_port()
-    with server() as running:
+    with server(KEEPS_COMMITS) as running:
         at = {"DATABASE_URL": running.url}
         set_up(home, **at)
         with control_plane(home, control, **at), agent(home, **at), data_plane(home, data, **at):

@@ -1,4 +1,4 @@
-"""A host whose agent cannot compare its policy: what it leaves, what is said of it meanwhile, and the event afterwards."""
+"""A host whose agent cannot compare its policy: what is said of it meanwhile, and the event afterwards."""
 
 import time
 from datetime import timedelta
