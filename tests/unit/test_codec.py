@@ -135,10 +135,10 @@ def test_rows_of_another_kind_are_refused(segment):
     "head",
     [
         b"",
-        b"gatewall segment 4\n",
-        b"gatewall segment 6\n",
-        b"GATEWALL SEGMENT 5\n",
-        b"gatewall segment 5\r\n",
+        b"gatewall segment 5\n",
+        b"gatewall segment 7\n",
+        b"GATEWALL SEGMENT 6\n",
+        b"gatewall segment 6\r\n",
         b"\x80\x04",
     ],
 )
