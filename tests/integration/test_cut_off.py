@@ -12,6 +12,7 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
 from audit.models import SecurityEvent
+from gatewall.api import rate
 from gatewall.models import Node
 from gatewall.operations import signs
 from gatewall.operations.signs import Level
@@ -249,6 +250,7 @@ def test_without_a_database_metrics_tell_how_old_the_policy_of_this_host_is(host
     with monkeypatch.context() as patch:
         patch.setattr("django.db.backends.utils.CursorWrapper.execute", away)
         host.passes(20)
+        rate.forget_limit()
         response = asked("/metrics")
         health = asked("/health").json()["checks"]
 

@@ -30,7 +30,10 @@ RULE = a_rule(
     exclusions=(Exclusion(OFFICE, "/cms", None), Exclusion(argument="q"), Exclusion(path_prefix="/a", expires_at=NOW)),
 )
 ROWS = {
-    Segment.SETTINGS: (some_settings(authorized_domains_mode="registered", waf_mode="monitor", waf_threshold=9),),
+    Segment.SETTINGS: (
+        some_settings(authorized_domains_mode="registered", waf_mode="monitor", waf_threshold=9),
+        some_settings(stale_policy="strict", stale_policy_seconds=300),
+    ),
     Segment.DOMAINS: (Domain(1, OFFICE, Access.TWO_FACTOR), Domain(2, "*.shop.example", Access.PUBLIC)),
     Segment.ALLOWED_NETWORKS: (
         an_allowed("198.51.100.0/24", domain=OFFICE, inspect=True, expires_at=NOW + DAY),
