@@ -51,7 +51,8 @@ class AuthApplication:
         alive = path.endswith("/live")
         needed = {} if alive else self._checks()
         ready = all(found == "ok" for found in needed.values())
-        also = {} if alive else waf_checks(self._policies.current())
+        # A policy that was not confirmed is said and drains nothing.
+        also = {} if alive else self._gate.alarms() | waf_checks(self._policies.current())
         body = {"status": "ok" if ready else "unavailable", "checks": needed | also}
         kind = ("Content-Type", "application/json")
         return plain(200 if ready else 503, str(uuid.uuid4()), kind, body=json.dumps(body).encode())

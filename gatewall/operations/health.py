@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import Error
+from django.utils import timezone
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import AllowAny
 from rest_framework.renderers import BaseRenderer, JSONRenderer
@@ -16,8 +17,11 @@ from gatewall import revisions
 from gatewall.api.operations import operation
 from gatewall.api.views import ApiView
 from gatewall.forwardauth.waf_state import waf_checks
+from gatewall.models import Node
 from gatewall.operations.control_plane import sources_of
+from gatewall.snapshot.confirmed import ALARM_SECONDS
 from gatewall.snapshot.manifest import ManifestRefused
+from gatewall.snapshot.nodes import unconfirmed_seconds
 from gatewall.snapshot.places import policy_files
 from policies import geo
 
@@ -28,7 +32,7 @@ def checks() -> dict[str, str]:
     """Return each check with ``ok`` or what is wrong."""
     policies, _ = sources_of(settings.CONFIG)
     found = {"database": _database(), "policy": _policy(), "spool": _spool(), "geo": geo_state()}
-    return found | waf_checks(policies.current())
+    return found | {"hosts": _hosts()} | waf_checks(policies.current())
 
 
 def _database() -> str:
@@ -48,6 +52,16 @@ def _policy() -> str:
     except OSError as error:  # without its path, which is not for everybody
         return f"the published policy cannot be used: {error.strerror}"
     return "ok"
+
+
+def _hosts() -> str:
+    """How many decide by a policy that was not compared with the database for a while; ``/metrics`` says which."""
+    try:
+        ages = [unconfirmed_seconds(node, timezone.now()) for node in Node.objects.all()]
+    except Error:
+        return "not known without the database"
+    late = sum(age > ALARM_SECONDS for age in ages)
+    return f"policy not confirmed on {late} of {len(ages)}" if late else "ok"
 
 
 def _spool() -> str:

@@ -12,6 +12,8 @@ from audit.statistics import Window
 from gatewall import revisions
 from gatewall.models import Node
 from gatewall.operations.dashboard import log_backlog
+from gatewall.snapshot.confirmed import ALARM_SECONDS
+from gatewall.snapshot.nodes import unconfirmed_seconds
 from policies import geo
 from policies.geo import GeoDatabase
 from webhooks import selectors as webhooks
@@ -48,12 +50,18 @@ class NodeSign:
     node: Node
     is_silent: bool
     is_behind: bool
+    is_unconfirmed: bool
     workers: Sequence[WorkerSign]
 
     @property
     def level(self) -> Level:
-        """A host that has a problem or is silent is bad; one that is behind may be in the middle of it."""
-        if self.node.problem or self.is_silent or any(worker.rejected for worker in self.workers):
+        """A host that has a problem or is cut off is bad; one that is behind may be in the middle of it."""
+        if (
+            self.node.problem
+            or self.is_silent
+            or self.is_unconfirmed
+            or any(worker.rejected for worker in self.workers)
+        ):
             return Level.BAD
         is_behind = self.is_behind or any(worker.is_behind for worker in self.workers)
         return Level.LOOK if is_behind else Level.GOOD
@@ -127,7 +135,13 @@ def _node(node: Node, revision: int, at: datetime) -> NodeSign:
         WorkerSign(each["pid"], each["revision"], str(each.get("rejected", "")), each["revision"] != revision)
         for each in node.workers
     ]
-    return NodeSign(node, at - node.seen_at > _SILENT_AFTER, node.revision != revision, workers)
+    return NodeSign(
+        node,
+        is_silent=at - node.seen_at > _SILENT_AFTER,
+        is_behind=node.revision != revision,
+        is_unconfirmed=unconfirmed_seconds(node, at) > ALARM_SECONDS,
+        workers=workers,
+    )
 
 
 def _gaps(window: Window) -> dict[str, int]:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gatewall.snapshot import manifest as manifests
+from gatewall.snapshot.confirmed import Confirmations
 from gatewall.snapshot.manifest import Manifest, ManifestRefused, SegmentRef
 from gatewall.snapshot.pattern_cache import PatternCache
 
@@ -34,6 +35,7 @@ class PolicyFiles:
         self._current = folder / "current"
         self._key = key
         self.patterns = PatternCache(folder / "patterns", key)
+        self.confirmations = Confirmations(folder)
 
     def stamp(self) -> Stamp | None:
         """Return what changes whenever ``current`` is replaced, or None while there is none."""

@@ -6,6 +6,7 @@ from threading import Lock
 from typing import Protocol
 
 from gatewall.engine.snapshot import PolicySnapshot, Version
+from gatewall.snapshot.confirmed import PolicyAge, elapsed
 
 logger = logging.getLogger(__name__)
 
@@ -41,11 +42,20 @@ class PolicyHolder:
         *,
         fallback: Callable[[Version | None], PolicySnapshot | None] = lambda _version: None,
         on_reload: Callable[[], None] = lambda: None,
+        confirmed: Callable[[Version], float | None] = lambda _version: None,
+        clock: Callable[[], float] = elapsed,
     ) -> None:
-        """Ask ``fallback`` for a policy later than ours while the store fails; ``on_reload`` when all is read anew."""
+        """Ask ``fallback`` for a policy later than ours while the store fails; ``on_reload`` when all is read anew.
+
+        ``confirmed`` says then when another process of this host has last found this version in force.
+        """
         self._store = store
         self._fallback = fallback
         self._on_reload = on_reload
+        self._confirmed = confirmed
+        self._clock = clock
+        self._confirmed_at: float | None = None
+        self.age = PolicyAge(lambda: self._confirmed_at, clock)
         self._policy: PolicySnapshot | None = None
         self._refused: Version | None = None
         self._lock = Lock()
@@ -53,17 +63,34 @@ class PolicyHolder:
 
     def current(self) -> PolicySnapshot | None:
         """Return the newest policy that can be had, or None if there never was one."""
+        asked_at = self._clock()
         try:
             version = self._store.version()
             policy = self._policy
-            if version == self._refused or (policy is not None and not version.supersedes(policy.version)):
-                return policy
-            return self._load(version)
+            if version != self._refused and (policy is None or version.supersedes(policy.version)):
+                policy = self._load(version)
+                is_in_force = policy is not None and not version.supersedes(policy.version)
+            else:
+                is_in_force = policy is not None and version == policy.version  # one that went back is not
+            if is_in_force:
+                self._confirm(asked_at)
         except PolicyUnavailable as error:
             logger.warning("policy not refreshed: %s", error)
-            policy = self._policy
-            published = self._fallback(policy.version if policy else None)
-            return self._take(published) if published else self._policy
+            return self._without_store()
+        return policy
+
+    def _without_store(self) -> PolicySnapshot | None:
+        policy = self._policy
+        published = self._fallback(policy.version if policy else None)
+        policy = self._take(published) if published else self._policy
+        if policy is not None:
+            self._confirm(self._confirmed(policy.version))
+        return policy
+
+    def _confirm(self, at: float | None) -> None:
+        before = self._confirmed_at
+        if at is not None and (before is None or at > before):
+            self._confirmed_at = at
 
     def _load(self, version: Version) -> PolicySnapshot | None:
         with self._lock:  # one thread loads, the others wait: who has just written must see it

@@ -8,6 +8,7 @@ from pathlib import Path
 from django.utils import timezone
 
 from gatewall.models import Node
+from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.manifest import ManifestRefused
 from gatewall.snapshot.worker_report import living_workers
@@ -40,6 +41,7 @@ class LogState:
 
 def report_node(name: str, files: PolicyFiles, run: Path, problem: str = "", log: LogState | None = None) -> None:
     """Write this host's row; what is not known of its log stays what was last said. Raises django.db.Error."""
+    confirmed_at = files.confirmations.last()
     try:
         manifest = files.manifest()
     except (OSError, ManifestRefused) as error:
@@ -52,9 +54,18 @@ def report_node(name: str, files: PolicyFiles, run: Path, problem: str = "", log
             "published_at": datetime.fromtimestamp(manifest.published_at, tz=UTC) if manifest else None,
             "workers": [asdict(state) for state in living_workers(run / "workers")],
             "problem": problem[:500],
+            "unconfirmed_seconds": None if confirmed_at is None else max(0.0, elapsed() - confirmed_at),
             **({"log_lag_seconds": log.lag_seconds, "log_spooled_bytes": log.spooled_bytes} if log else {}),
         },
     )
+
+
+def unconfirmed_seconds(node: Node, at: datetime) -> float:
+    """Return for how long the policy of a host was not compared with the database, as far as its agent has said.
+
+    An agent that is silent compares nothing; one that never did so has a problem, which it says.
+    """
+    return max(0.0, (at - node.seen_at).total_seconds()) + (node.unconfirmed_seconds or 0.0)
 
 
 def forget(name: str) -> None:

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from gatewall import revisions
 from gatewall.snapshot.compiler import Moment, one_moment, segment_bytes
+from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.lineage import in_force, refuse_going_back, reusable
 from gatewall.snapshot.manifest import Manifest, SegmentRef
@@ -15,21 +16,25 @@ from gatewall.snapshot.manifest import Manifest, SegmentRef
 def publish(files: PolicyFiles) -> Manifest:
     """Publish the committed policy, if it is not published already; return the manifest in force.
 
+    It is confirmed then, as of when the database was asked.
+
     Raises DatabaseWentBack until ``confirm_new_epoch()``, ValueError if a row cannot be compiled,
     django.db.Error, OSError. Whatever is raised, the policy in force stays.
     """
     with files.publishing():
-        before = in_force(files)
+        before, asked_at = in_force(files), elapsed()
         with one_moment() as moment:
             version = revisions.version_of(moment.head)
             refuse_going_back(before, moment.head)
             if before is not None and version == before.version and all(map(files.has, before.segments.values())):
+                files.confirmations.confirm(asked_at)
                 return before
             lineage = revisions.lineage_of(version)
             segments = _segments(files, moment, reusable(before, version))
         parent = moment.head.parent_epoch
         manifest = Manifest(version, str(parent) if parent else "", lineage, timezone.now().timestamp(), segments)
         files.publish(manifest)
+        files.confirmations.confirm(asked_at)
         return manifest
 
 
