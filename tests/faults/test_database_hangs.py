@@ -70,7 +70,7 @@ def scene(postgresql, tmp_path_factory):
     make_keys(home)
     for command in (["migrate", "--verbosity=0"], ["create_admin", "--if-missing"]):
         manage(home, *command, DATABASE_URL=postgresql.url)
-    with ChaosProxy(urlsplit(postgresql.url).port) as proxy:
+    with ChaosProxy(_port(postgresql)) as proxy:
         changes = {
             "DATABASE_URL": through(proxy, postgresql.url),
             "GATEWALL_DATABASE_PATIENCE_SECONDS": str(PATIENCE_SECONDS),
@@ -145,8 +145,28 @@ def test_what_is_sent_to_a_server_that_hangs_is_given_up(postgresql):
     assert connection.closed
 
 
+def test_after_one_has_waited_in_vain_others_are_turned_away_at_once(postgresql):
+    with ChaosProxy(_port(postgresql)) as proxy:
+        through_it = parameters(through(proxy, postgresql.url), connect_timeout="2")
+        with proxy.failing(Mode.HANG):
+            with pytest.raises(psycopg.errors.ConnectionTimeout):
+                connect(through_it, PATIENCE_SECONDS)
+            with pytest.raises(psycopg.OperationalError, match="did not answer a moment ago"):
+                connect(through_it, PATIENCE_SECONDS)
+
+        wait_until(lambda: connects(through_it), what="somebody to ask again")
+
+
+def connects(to):
+    try:
+        connect(to, PATIENCE_SECONDS).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
 def test_of_several_servers_the_next_one_is_taken_while_the_first_hangs(postgresql):
-    with ChaosProxy(urlsplit(postgresql.url).port) as proxy:
+    with ChaosProxy(_port(postgresql)) as proxy:
         both = through(proxy, postgresql.url).replace(
             f":{proxy.port}/", f":{proxy.port},127.0.0.1:{_port(postgresql)}/"
         )
