@@ -23,21 +23,6 @@ SECRETS = {
     "CACHE_URL": ("cache_url", "redis://cache.example/0"),
 }
 
-DATABASE_OPTIONS = {
-    "connect_timeout": "5",
-    "keepalives_idle": "5",
-    "keepalives_interval": "2",
-    "keepalives_count": "3",
-    "tcp_user_timeout": "10000",
-}
-PARAMETERS = [
-    "sslmode=verify-full",
-    "sslrootcert=/etc/a%20b.pem",
-    "target_session_attrs=read-write",
-    "options=-c%20search_path=a+b",
-    "connect_timeout=9",
-]
-
 
 def read(base, **variables):
     return env.read({**ENOUGH, **variables}, base)
@@ -266,82 +251,6 @@ def test_the_made_keys_are_good_and_private(tmp_path):
 
     assert env.read({}, tmp_path).admin_recovery_key
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
-
-
-@pytest.mark.parametrize(
-    ("url", "described"),
-    [
-        ("sqlite:///a/b.sqlite3", {"ENGINE": "django.db.backends.sqlite3", "NAME": "a/b.sqlite3"}),
-        ("sqlite:////a%20b.sqlite3", {"ENGINE": "django.db.backends.sqlite3", "NAME": "/a b.sqlite3"}),
-        (
-            "postgres://us%40er:p%2Fw@db.example:6432/gate",
-            {
-                "ENGINE": "gatewall.postgresql",
-                "NAME": "gate",
-                "USER": "us@er",
-                "PASSWORD": "p/w",
-                "HOST": "db.example",
-                "PORT": "6432",
-                "DISABLE_SERVER_SIDE_CURSORS": False,
-                "OPTIONS": DATABASE_OPTIONS,
-            },
-        ),
-        (
-            "postgresql://u:p@db.example/gate?pooler=transaction",
-            {
-                "ENGINE": "gatewall.postgresql",
-                "NAME": "gate",
-                "USER": "u",
-                "PASSWORD": "p",
-                "HOST": "db.example",
-                "PORT": "5432",
-                "DISABLE_SERVER_SIDE_CURSORS": True,
-                "OPTIONS": DATABASE_OPTIONS,
-            },
-        ),
-        (
-            "postgresql://u:p@[2001:db8::1]:6432,Db2.example/gate?" + "&".join(PARAMETERS),
-            {
-                "ENGINE": "gatewall.postgresql",
-                "NAME": "gate",
-                "USER": "u",
-                "PASSWORD": "p",
-                "HOST": "2001:db8::1,Db2.example",
-                "PORT": "6432,5432",
-                "DISABLE_SERVER_SIDE_CURSORS": False,
-                "OPTIONS": DATABASE_OPTIONS
-                | {
-                    "sslmode": "verify-full",
-                    "sslrootcert": "/etc/a b.pem",
-                    "target_session_attrs": "read-write",
-                    "options": "-c search_path=a+b",
-                    "connect_timeout": "9",
-                },
-            },
-        ),
-        (
-            "postgresql://%2Frun%2Fpg/gate",
-            {
-                "ENGINE": "gatewall.postgresql",
-                "NAME": "gate",
-                "USER": "",
-                "PASSWORD": "",
-                "HOST": "/run/pg",
-                "PORT": "5432",
-                "DISABLE_SERVER_SIDE_CURSORS": False,
-                "OPTIONS": DATABASE_OPTIONS,
-            },
-        ),
-    ],
-)
-def test_a_database_url_is_understood(tmp_path, url, described):
-    assert read(tmp_path, DATABASE_URL=url).database == described
-
-
-def test_a_parameter_that_is_not_known_is_named_and_its_value_is_not(tmp_path):
-    said = refusal(tmp_path, DATABASE_URL="postgresql://u:p@db/gate?sslmod=hunter2")
-
-    assert said == "DATABASE_URL has a parameter sslmod: docs/configuration.md lists those that are known"
 
 
 def test_no_secret_is_in_the_text_of_the_configuration(tmp_path):
