@@ -82,7 +82,7 @@ def scene(postgresql, tmp_path_factory):
     shutil.rmtree(home, ignore_errors=True)
 
 
-@pytest.fixture(params=["stopped", Mode.HANG, Mode.ONE_WAY])
+@pytest.fixture(params=["stopped", Mode.HANG])
 def hung(scene, request):
     """The scene while its database hangs, after every thread has had a connection."""
     wait_until(lambda: set(scene.statuses(PAGES)) == {200}, what="a control plane that is well")
