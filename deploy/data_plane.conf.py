@@ -23,7 +23,7 @@ backlog = 2048
 worker_class = "gatewall.forwardauth.worker.AuthWorker"
 on_reload = worker.on_reload
 pre_fork = worker.pre_fork
-graceful_timeout = 30  # also how long workers stay whose successors do not answer
+graceful_timeout = 30  # how long workers stay whose successors do not answer; they end sooner of themselves
 timeout = 30
 # gunicorn's heartbeat file: in memory, or in TMPDIR where that may not be written to
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None  # noqa: S108

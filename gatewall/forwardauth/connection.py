@@ -40,6 +40,8 @@ class House(Protocol):
     application: Application
     date: str
     is_leaving: bool
+    buffer: memoryview
+    """What comes is read into this, and copied out of it before the next is."""
 
     def opened(self, connection: "Connection") -> None:
         """Know the connection."""
@@ -54,7 +56,7 @@ class House(Protocol):
         """Forget it."""
 
 
-class Connection(asyncio.Protocol):
+class Connection(asyncio.BufferedProtocol):
     """Speaks HTTP/1.1 with one proxy, whose address is ``peer`` ("" for a unix socket).
 
     The address is the one that came with the connection. Asked of the socket there is none after a reset, and
@@ -87,11 +89,14 @@ class Connection(asyncio.Protocol):
         self._reader.close()
         self._house.closed(self)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._house.buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
         if self._is_ending:
-            self._throw_away(len(data))
+            self._throw_away(nbytes)
             return
-        self._reader.feed(data)
+        self._reader.feed(bytes(self._house.buffer[:nbytes]))
         if self._turn is None and not self._is_blocked:
             self._advance()
 

@@ -17,6 +17,7 @@ LEAVING_SECONDS = 1.0
 """How long connections that are kept are still read when the worker ends: whoever asks now is answered, and told."""
 _TICK_SECONDS = 0.5
 _NO_DESCRIPTOR_SECONDS = 0.1
+_READ_AT_ONCE = 65_536
 _OWN_DESCRIPTORS = 128
 """Left for files, logs and the socket that listens."""
 
@@ -35,6 +36,8 @@ class AuthServer:
         self.application = application
         self.date = ""
         self.is_leaving = False
+        # One for all: a fresh buffer of asyncio's size for each read costs more than the read.
+        self.buffer = memoryview(bytearray(_READ_AT_ONCE))
         self._listening = listening
         self._most = most if most is not None else _most_connections()
         self._fresh: Queue = OrderedDict()

@@ -22,6 +22,8 @@ from gatewall.forwardauth.server import AuthServer
 _PR_SET_PDEATHSIG = 1
 _HEARTBEAT_SECONDS = 1.0
 _LOOK_SECONDS = 0.05
+_STOP_SECONDS = 10.0
+"""For what is under way; a service manager waits longer (deploy/systemd)."""
 _PLACES = 1024
 _AGE = struct.Struct("Q")
 
@@ -106,7 +108,7 @@ class AuthWorker(Worker):  # type: ignore[misc] # gunicorn has no types
         await ends.wait()
         await self._until_replaced(ends)
         board.starts(self.age)
-        await server.stop(self.cfg.graceful_timeout)
+        await server.stop(_STOP_SECONDS)
         beats.cancel()
 
     async def _beat(self) -> None:

@@ -26,8 +26,6 @@ from tests.processes import (
 
 WORKERS = 2
 _ORPHANS_SECONDS = 15
-GRACE_SECONDS = 6.0
-"""granian ends when a worker dies within 5.5 s of taking the place of one that died; a supervisor starts it again."""
 _GUNICORN = [sys.executable, "-m", "gunicorn", "-c", "deploy/gunicorn.conf.py", "gatewall.wsgi:application"]
 # The steps between which an agent dies, by what it calls: nothing in the product knows of this.
 _DYING_AGENT = """
@@ -114,8 +112,8 @@ class Stage:
             time.sleep(0.05)
 
     def kill_worker(self, name: str, choice: random.Random) -> bool:
-        """Kill -9 one worker of a plane; False if there is none that may be killed yet."""
-        if not (workers := self.workers(name, older_than=GRACE_SECONDS if name == "auth" else 0.0)):
+        """Kill -9 one worker of a plane; False if there is none."""
+        if not (workers := self.workers(name)):
             return False
         self.kill_process(choice.choice(workers))
         return True
@@ -154,14 +152,9 @@ class Stage:
         assert process.poll() == -signal.SIGKILL, (step, self.log("dying agent"))
         self.kills += 1
 
-    def workers(self, name: str, older_than: float = 0.0) -> list[int]:
+    def workers(self, name: str) -> list[int]:
         """The ids of a master's living workers."""
-        born_before = time.time() - older_than
-        return sorted(
-            child.pid
-            for child in self._family(self._processes[name])
-            if _is_alive(child) and child.create_time() <= born_before
-        )
+        return sorted(child.pid for child in self._family(self._processes[name]) if _is_alive(child))
 
     def log(self, name: str) -> str:
         """The end of what a process wrote."""

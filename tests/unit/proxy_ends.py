@@ -4,7 +4,7 @@ import asyncio
 
 from gatewall.forwardauth.connection import Connection
 from gatewall.forwardauth.responses import Answer
-from tests.wire import answers_in
+from tests.wire import answers_in, split
 
 OK = Answer(200, (("X-A", "1"),))
 
@@ -50,6 +50,7 @@ class House:
         self.now = 1000.0
         self.date = "date: today\n"
         self.is_leaving = False
+        self.buffer = memoryview(bytearray(65_536))
         self.answer = answer
         self.asked = []
         self.known = []
@@ -108,8 +109,10 @@ class Proxy:
 
     def send(self, *pieces):
         for piece in pieces:
-            if not self.transport.closed:
-                self.connection.data_received(piece)
+            for data in split(piece, range(0, len(piece), 65_536)):
+                if not self.transport.closed:
+                    self.connection.get_buffer(-1)[: len(data)] = data
+                    self.connection.buffer_updated(len(data))
 
     def wait(self, seconds):
         self.house.now += seconds
