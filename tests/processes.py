@@ -239,9 +239,19 @@ def agent(home: Path, **changes: str) -> Iterator[subprocess.Popen]:
     """The agent, once it leads."""
     log = home / "agent.log"
     with running(manager("agent"), log=log, env=environment(home, **changes)) as process:
-        wait_until(lambda: process.poll() is not None or not no_agent_leads(home), what="an agent that leads")
+        wait_until(lambda: process.poll() is not None or leads(home, process.pid), what="an agent that leads")
         assert process.poll() is None, log.read_text(errors="replace")[-4000:]
         yield process
+
+
+def leads(home: Path, process: int) -> bool:
+    """True if this process is the agent that leads on a host; others hold the lock for moments (``/proc/locks``)."""
+    try:
+        inode = (run_folder(home) / "agent.lock").stat().st_ino
+    except FileNotFoundError:
+        return False
+    locks = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+    return any(lock[1] == "FLOCK" and lock[4] == str(process) and lock[5].endswith(f":{inode}") for lock in locks)
 
 
 def manager(*arguments: str) -> list[str]:

@@ -15,7 +15,7 @@ PATIENT = Bounds(same_host=10, other_host=10)
 SHORT = (
     faults.on_a_host(host_faults.a_worker_of_the_data_plane),
     faults.on_a_host(host_faults.a_worker_of_the_control_plane),
-    faults.on_a_host(host_faults.the_agent, deaf=True),
+    faults.on_a_host(host_faults.the_agent),
     faults.of_the_store(host_faults.database_gone),
     faults.twenty_reloads,
     faults.policy_file_damaged,

@@ -59,7 +59,8 @@ def _run(wanted: argparse.Namespace, home: Path) -> tuple[str, list[str]]:
 
 
 def _say(began: float, scene: Play, editor: Editor, words: str) -> None:
-    done = f"{editor.changes:5} changes {len(scene.ledger.answers):7} answers {scene.ledger.errors()} 5xx"
+    counts = scene.ledger.counts
+    done = f"{editor.changes:5} changes {counts.answers:7} answers {counts.errors} 5xx"
     print(f"{time.monotonic() - began:7.1f} s {done}  {words}", flush=True)
 
 

@@ -129,7 +129,7 @@ EVERYWHERE: dict[Fault, int] = {
     on_a_host(host_faults.a_worker_of_the_data_plane): 8,
     on_a_host(host_faults.a_worker_of_the_control_plane): 4,
     on_a_host(host_faults.both_workers_of_the_control_plane): 2,
-    on_a_host(host_faults.the_agent, deaf=True): 5,
+    on_a_host(host_faults.the_agent): 5,
     on_a_host(host_faults.the_master_of_the_data_plane): 2,
     on_a_host(host_faults.the_master_of_the_control_plane): 2,
     on_a_host(host_faults.everything, deaf=True): 1,

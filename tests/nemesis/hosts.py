@@ -12,10 +12,10 @@ from tests.mmdb import write_mmdb
 from tests.nemesis.api import Api
 from tests.nemesis.chaos import ChaosProxy
 from tests.nemesis.history import History
-from tests.nemesis.ledger import WrittenLedger
+from tests.nemesis.ledger import Ledger, clean
 from tests.nemesis.oracle import COUNTRIES
 from tests.nemesis.town import Town
-from tests.nemesis.visitors import TownVisitors
+from tests.nemesis.visitors import Door, TownVisitors
 from tests.patterns import put_compiled
 from tests.postgres import Server, server
 from tests.processes import configuration, set_up
@@ -43,7 +43,7 @@ class Play:
 
     hosts: Sequence[Host]
     history: History
-    ledger: WrittenLedger
+    ledger: Ledger
     api: Api
     town: Town
     visitors: TownVisitors
@@ -83,26 +83,29 @@ def play(home: Path, *, seed: int, rate: float, hosts: int = 0, prepared: bool =
             proxies.append(proxy)
         for _name, stage, _trail in scenes:
             stage.start("auth", "control", "agent")
-        scene = _set_the_scene(home, scenes, proxies, database, choice, seed, rate)
-        ends.callback(scene.ledger.close)
-        yield scene
+        yield _set_the_scene(home, scenes, proxies, database, choice, seed, rate)
 
 
 def _set_the_scene(home, scenes, proxies, database, choice, seed, rate) -> Play:
     api, history = Api({name: stage.control for name, stage, _ in scenes}), History()
     town = Town(api, history, choice)
-    places = {stage.auth: (name, "data") for name, stage, _ in scenes}
-    places |= {stage.control: (name, "control") for name, stage, _ in scenes}
-    ledger = WrittenLedger(home / "ledger.jsonl", places)
-    ports = [port for _, stage, _ in scenes for port in [stage.auth] * 4 + [stage.control] * 2]
+    doors = [door for name, stage, _ in scenes for door in _doors(name, stage, rate / len(scenes))]
+    clean(home)
+    ledger = Ledger(home, [(door.host, door.plane) for door in doors])
     town.furnish()
-    visitors = TownVisitors(ledger, ports, town, rate=rate, seed=seed)
+    visitors = TownVisitors(home, ledger, doors, town, seed=seed)
     faults = random.Random(seed + 1)  # noqa: S311 - a seed; the editor has its own
     hosts = [
         Host(name, Scene(stage, trail, visitors, faults, None, database, longest_outage=5), proxy)
         for (name, stage, trail), proxy in zip(scenes, proxies, strict=True)
     ]
     return Play(hosts, history, ledger, api, town, visitors, faults, database)
+
+
+def _doors(name: str, stage: Stage, rate: float) -> list[Door]:
+    """Those of one host. Most ask the data plane, as proxies do; the control plane's answers cost many times more."""
+    control = min(rate / 3, 25)
+    return [Door(stage.auth, name, "data", 8, rate - control), Door(stage.control, name, "control", 2, control)]
 
 
 def _make(folder: Path, like: Path | None, changes: dict[str, str]) -> None:

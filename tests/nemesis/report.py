@@ -60,7 +60,7 @@ def summary(play: Play, result: Result, changes: int) -> str:
     lines = (
         (
             f"{whole.answers} answers, {checked} of them held against the policy; {changes} changes in "
-            f"{len(play.history.edits)} edits, {kills} kills, {play.ledger.broken} questions cut off."
+            f"{len(play.history.edits)} edits, {kills} kills, {play.ledger.counts.broken} questions cut off."
         ),
         (
             f"Let in though denied: **{whole.wrong[Wrong.LET_IN]}**. "

@@ -17,8 +17,8 @@ from gatewall.operations.launcher import free_port
 from tests.processes import (
     environment,
     is_listening,
+    leads,
     manager,
-    no_agent_leads,
     running,
     wait_for,
     wait_until,
@@ -176,7 +176,7 @@ class Stage:
     def _wait_for(self, name: str) -> None:
         process = self._processes[name]
         if name == "agent":
-            wait_until(lambda: process.poll() is not None or not no_agent_leads(self.home), what="an agent that leads")
+            wait_until(lambda: process.poll() is not None or leads(self.home, process.pid), what="an agent that leads")
             assert process.poll() is None, self.log(name)
             return
         port = self.auth if name == "auth" else self.control
