@@ -5,10 +5,11 @@ import socket
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from subprocess import Popen
+from typing import Self
 
 from gatewall.operations.launcher import free_port
 from tests.processes import is_listening, running, wait_until
@@ -30,14 +31,20 @@ class Valkey:
         self.port = free_port()
         self._folder = folder
         self._process: Popen[bytes] | None = None
+        self._ends = ExitStack()
 
-    @contextmanager
-    def started(self) -> Iterator[None]:
-        """Run it, empty, until the end of the block."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ends.close()
+
+    def start(self) -> None:
+        """Run it, empty; return when it listens."""
         options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self._folder)]
-        with running([str(program()), *options], log=self._folder / "valkey.log") as self._process:
-            wait_until(lambda: is_listening(self.port), what="Valkey")
-            yield
+        command = [str(program()), *options]
+        self._process = self._ends.enter_context(running(command, log=self._folder / "valkey.log"))
+        wait_until(lambda: is_listening(self.port), what="Valkey")
 
     def kill(self) -> None:
         """Kill -9."""
@@ -73,7 +80,6 @@ class Valkey:
 @contextmanager
 def valkey() -> Iterator[Valkey]:
     """A server that runs, for as long as the block."""
-    with tempfile.TemporaryDirectory(prefix="gatewall-valkey-") as folder:
-        server = Valkey(Path(folder))
-        with server.started():
-            yield server
+    with tempfile.TemporaryDirectory(prefix="gatewall-valkey-") as folder, Valkey(Path(folder)) as server:
+        server.start()
+        yield server

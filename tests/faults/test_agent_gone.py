@@ -1,7 +1,5 @@
 """A host whose agent is gone still hears of what was changed elsewhere: its control plane stands in."""
 
-import os
-
 import pytest
 
 from gatewall.operations.launcher import free_port
@@ -28,7 +26,7 @@ def elsewhere(host, tmp_path):
     installation, _ = host
     other = tmp_path / "other"
     other.mkdir(mode=0o700)
-    os.symlink(installation.home / "secrets", other / "secrets")
+    (other / "secrets").symlink_to(installation.home / "secrets")
     database = f"sqlite:///{installation.database}"
     return lambda address: manage(other, "shell", "-c", BLOCK.format(address), DATABASE_URL=database)
 

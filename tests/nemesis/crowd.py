@@ -72,10 +72,10 @@ class Writer:
 class Connection:
     """One keep-alive connection to a door, or the attempt at one."""
 
-    __slots__ = ("asked", "connected", "data", "door", "due", "port", "sent", "socket", "until")
+    __slots__ = ("address", "asked", "connected", "data", "door", "due", "sent", "socket", "until")
 
-    def __init__(self, door: int, port: int, due: float) -> None:
-        self.door, self.port, self.due = door, port, due
+    def __init__(self, door: int, address: tuple[str, int], due: float) -> None:
+        self.door, self.address, self.due = door, address, due
         self.socket: socket.socket | None = None
         self.connected = False
         self.asked = ""
@@ -98,7 +98,9 @@ class Crowd:
         self._count = itertools.count()
         began, self._waiting = time.monotonic(), []
         self._all = [
-            Connection(number, door["port"], began + index * self._between[number] / door["connections"])
+            Connection(
+                number, (door["address"], door["port"]), began + index * self._between[number] / door["connections"]
+            )
             for number, door in enumerate(doors)
             for index in range(door["connections"])
         ]
@@ -151,7 +153,7 @@ class Crowd:
         connection.socket.setblocking(False)
         connection.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.until = time.monotonic() + PATIENCE_SECONDS
-        connection.socket.connect_ex(("127.0.0.1", connection.port))
+        connection.socket.connect_ex(connection.address)
         self._selector.register(connection.socket, selectors.EVENT_WRITE, connection)
 
     def _ask(self, connection: Connection) -> None:

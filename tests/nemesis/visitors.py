@@ -17,6 +17,7 @@ from tests.processes import BASE
 class Door(NamedTuple):
     """A port that visitors ask: which plane of which host it is, over how many connections, how often a second."""
 
+    address: str
     port: int
     host: str
     plane: str
