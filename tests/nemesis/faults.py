@@ -207,7 +207,7 @@ EVERYWHERE: dict[Fault, int] = {
     _clock("of_a_host_45_s_ahead", 45, "auth", "control", "agent"): 2,
     _clock("of_a_host_45_s_behind", -45, "auth", "control", "agent"): 2,
     _clock("of_data_plane_and_agent_an_hour_ahead", 3600, "auth", "agent"): 2,
-    _clock("of_the_agent_ten_years_ahead", 10 * 365 * 86400, "agent"): 1,
+    _clock("of_the_agent_25_hours_ahead", 25 * 3600, "agent"): 2,
     _clock("of_the_agent_an_hour_behind", -3600, "agent"): 2,
 }
 """Faults, and how often one is chosen beside the others."""
