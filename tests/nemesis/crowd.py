@@ -36,8 +36,10 @@ _STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 _DECISION = re.compile(rb"\r\nx-gatewall-decision-id: ([0-9a-f-]{36})\r\n", re.IGNORECASE)
 _REASON = re.compile(rb"\r\nx-gatewall-reason: ([a-z-]+)\r\n", re.IGNORECASE)
 _LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
-COUNTS = struct.Struct("=4q")
-"""What the file of counts holds: answers, those of 5xx, questions without an answer, connections that were refused."""
+COUNTS = struct.Struct("=5q")
+"""What the file of counts holds: answers, those of 5xx, questions without an answer, connections that were refused,
+and questions that were asked again. A connection that had been used and was closed without a byte of the answer was
+closed while it waited: nginx asks again then, and so do we (RFC 9112, section 9.3.1)."""
 
 
 class Writer:
@@ -49,7 +51,7 @@ class Writer:
         self._counts = os.open(folder / "counts", os.O_WRONLY | os.O_CREAT, 0o600)
         self._lines: list[str] = []
         self._new = [array("d") for _ in range(doors)]
-        self.answers = self.errors = self.broken = self.refused = 0
+        self.answers = self.errors = self.broken = self.refused = self.again = 0
 
     def add(self, door: int, line: str, status: bytes, received: float) -> None:
         self._lines.append(line)
@@ -66,13 +68,13 @@ class Writer:
             file.write(new.tobytes())
             file.flush()
             del new[:]
-        os.pwrite(self._counts, COUNTS.pack(self.answers, self.errors, self.broken, self.refused), 0)
+        os.pwrite(self._counts, COUNTS.pack(self.answers, self.errors, self.broken, self.refused, self.again), 0)
 
 
 class Connection:
     """One keep-alive connection to a door, or the attempt at one."""
 
-    __slots__ = ("address", "asked", "connected", "data", "door", "due", "sent", "socket", "until")
+    __slots__ = ("address", "asked", "connected", "data", "door", "due", "sent", "socket", "until", "used")
 
     def __init__(self, door: int, address: tuple[str, int], due: float) -> None:
         self.door, self.address, self.due = door, address, due
@@ -82,6 +84,7 @@ class Connection:
         """The question that is under way, as the ledger writes it."""
         self.sent = self.until = 0.0
         self.data = b""
+        self.used = False
 
 
 class Crowd:
@@ -165,7 +168,7 @@ class Crowd:
         try:
             sent = connection.socket.send(text)
         except OSError:
-            self._lose(connection)
+            self._lose(connection, closed=True)
         else:
             if sent < len(text):  # some KiB always fit into an empty socket
                 self._lose(connection)
@@ -200,7 +203,7 @@ class Crowd:
         except OSError:
             data = b""
         if not data:
-            self._lose(connection)
+            self._lose(connection, closed=True)
             return
         connection.data += data
         head, end, body = connection.data.partition(b"\r\n\r\n")
@@ -221,15 +224,20 @@ class Crowd:
             f"{status[1].decode()}\t{reason[1].decode()}\t{connection.door}\n"
         )
         self._writer.add(connection.door, line, status[1], received)
-        connection.asked = ""
+        connection.asked, connection.used = "", True
         connection.due = max(connection.due + self._between[connection.door], received - _BEHIND_SECONDS)
         self._wait(connection)
         if b"\nconnection: close" in head.lower():
             self._drop(connection)
 
-    def _lose(self, connection: Connection) -> None:
+    def _lose(self, connection: Connection, *, closed: bool = False) -> None:
         """Write down that there was no answer, and try again a little later."""
         waited = connection.connected and not connection.asked  # it waits for its turn, and is in the queue
+        if closed and connection.asked and connection.used and not connection.data:
+            self._writer.again += 1
+            self._drop(connection)
+            self._connect(connection)
+            return
         self._writer.broken += bool(connection.asked)
         self._writer.refused += not connection.connected
         self._drop(connection)
@@ -242,7 +250,7 @@ class Crowd:
             with suppress(KeyError, ValueError):
                 self._selector.unregister(connection.socket)
             connection.socket.close()
-        connection.socket, connection.connected, connection.asked = None, False, ""
+        connection.socket, connection.connected, connection.used, connection.asked = None, False, False, ""
 
     def _give_up(self, now: float) -> None:
         for connection in self._all:

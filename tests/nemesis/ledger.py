@@ -25,12 +25,13 @@ class Answered(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What the visitors have counted: answers, those of 5xx, questions without an answer, refused connections."""
+    """What the visitors have counted, as ``crowd.COUNTS`` has it."""
 
     answers: int = 0
     errors: int = 0
     broken: int = 0
     refused: int = 0
+    again: int = 0
 
 
 class Ledger:

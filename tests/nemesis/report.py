@@ -69,11 +69,12 @@ def failures(tally: Tally) -> list[str]:
 def summary(play: Play, result: Result, changes: int) -> str:
     """The whole run in a few lines."""
     whole, kills = result.whole, sum(host.stage.kills for host in play.hosts)
-    checked = whole.answers - whole.wrong[Wrong.NO_DECISION]
+    checked, counts = whole.answers - whole.wrong[Wrong.NO_DECISION], play.ledger.counts
     lines = (
         (
             f"{whole.answers} answers, {checked} of them held against the policy; {changes} changes in "
-            f"{len(play.history.edits)} edits, {kills} kills, {play.ledger.counts.broken} questions cut off."
+            f"{len(play.history.edits)} edits, {kills} kills, {counts.broken} questions without an answer; "
+            f"{counts.again} were asked again, as nginx does, on another connection than the one that was closed."
         ),
         (
             f"Let in though denied: **{whole.wrong[Wrong.LET_IN]}**. "

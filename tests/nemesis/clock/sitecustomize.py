@@ -13,8 +13,6 @@ _sleep = time.sleep
 
 
 def _follow(path: Path) -> None:
-    import time_machine  # noqa: PLC0415 - only where there is a clock to be set
-
     travel, ahead = None, 0.0
     while True:
         try:
@@ -38,5 +36,8 @@ def _start() -> None:
 
 
 if "TESTS_PROCESS" in os.environ:
+    # Before there is a thread: a process that is forked while one imports waits for its import for ever.
+    import time_machine
+
     _start()
     os.register_at_fork(after_in_child=_start)  # a fork copies no thread
