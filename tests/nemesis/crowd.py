@@ -179,7 +179,7 @@ class Crowd:
         known = self._known.get(kind)
         if not known:
             kind, known = "", self._known[""]
-        key, credential = known[int(random_() * len(known))]
+        key, credential = known[int(max(random_(), random_()) * len(known))]  # the latest most often
         client = CLIENTS[int(random_() * len(CLIENTS))]
         host, uri = HOSTS[int(random_() * len(HOSTS))], URIS[int(random_() * len(URIS))]
         text = self._texts.get((client, host, uri))
