@@ -24,6 +24,7 @@ from gatewall.operations import demo
 from gatewall.operations.launcher import answers, free_port
 from gatewall.snapshot.places import run_folder
 from gatewall.snapshot.wake import AgentLock
+from tests.locks import leads
 from tests.patterns import put_compiled
 
 BASE = Path(__file__).resolve().parents[1]
@@ -242,16 +243,6 @@ def agent(home: Path, **changes: str) -> Iterator[subprocess.Popen]:
         wait_until(lambda: process.poll() is not None or leads(home, process.pid), what="an agent that leads")
         assert process.poll() is None, log.read_text(errors="replace")[-4000:]
         yield process
-
-
-def leads(home: Path, process: int) -> bool:
-    """True if this process is the agent that leads on a host; others hold the lock for moments (``/proc/locks``)."""
-    try:
-        inode = (run_folder(home) / "agent.lock").stat().st_ino
-    except FileNotFoundError:
-        return False
-    locks = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
-    return any(lock[1] == "FLOCK" and lock[4] == str(process) and lock[5].endswith(f":{inode}") for lock in locks)
 
 
 def manager(*arguments: str) -> list[str]:

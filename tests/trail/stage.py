@@ -14,10 +14,10 @@ from typing import Self
 import psutil
 
 from gatewall.operations.launcher import free_port
+from tests.locks import leads
 from tests.processes import (
     environment,
     is_listening,
-    leads,
     manager,
     running,
     wait_for,
