@@ -3,11 +3,17 @@
 Whoever can write to the cache can then give us wrong data, which is checked, but no code.
 """
 
-from collections.abc import Hashable
-from typing import Any
+import logging
+import time
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar
 
 from django.core.cache.backends.base import DEFAULT_TIMEOUT
 from django.core.cache.backends.locmem import LocMemCache
+from django.core.cache.backends.redis import RedisCache
+from redis import RedisError
+
+logger = logging.getLogger(__name__)
 
 _PLAIN = (bytes, str, int)
 _MAX_DIGITS = 20  # of the 64-bit numbers that Redis counts in, with a sign
@@ -33,6 +39,39 @@ class PlainSerializer:
         if data[:1] == b"s":
             return data[1:].decode("utf-8", "replace")
         return int(data) if len(data) <= _MAX_DIGITS and data.removeprefix(b"-").isdigit() else None
+
+
+class SharedCache(RedisCache):
+    """Django's cache on Redis or Valkey, for what can be found out again: a server that fails knows nothing.
+
+    One that fails or is late (``OPTIONS.socket_timeout``) is left alone for some seconds, so that whoever waits for
+    a policy waits for it once. The other methods raise, as Django's do.
+    """
+
+    LEFT_ALONE_SECONDS = 5.0
+    _asked_again_at: ClassVar[dict[str, float]] = {}
+    """By server. Django makes a cache for each thread; the server is the same."""
+
+    def __init__(self, server: str, params: dict[str, Any]) -> None:
+        super().__init__(server, params)
+        self._address = str(server)
+
+    def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
+        return self._ask(lambda: super(SharedCache, self).get(key, default, version), default)
+
+    def set(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
+        self._ask(lambda: super(SharedCache, self).set(key, value, timeout, version), None)
+
+    def _ask(self, question: Callable[[], Any], otherwise: Any) -> Any:
+        if time.monotonic() < self._asked_again_at.get(self._address, 0.0):
+            return otherwise
+        try:
+            return question()
+        except (RedisError, OSError) as error:
+            self._asked_again_at[self._address] = time.monotonic() + self.LEFT_ALONE_SECONDS
+            # The address may hold a password.
+            logger.warning("the cache cannot be used (%s)", type(error).__name__)
+            return otherwise
 
 
 class LocalCache(LocMemCache):

@@ -111,10 +111,15 @@ DATABASES = {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {
     "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "BACKEND": "gatewall.caches.SharedCache",
         "LOCATION": CONFIG.cache_url,
         "KEY_PREFIX": "gatewall",
-        "OPTIONS": {"serializer": "gatewall.caches.PlainSerializer"},
+        "OPTIONS": {
+            "serializer": "gatewall.caches.PlainSerializer",
+            # A revocation waits for the cache no longer than that; redis-py's own limit is 5 s.
+            "socket_timeout": 0.25,
+            "socket_connect_timeout": 0.25,
+        },
     }
     if CONFIG.cache_url
     else {"BACKEND": "gatewall.caches.LocalCache", "LOCATION": "gatewall"},

@@ -14,11 +14,11 @@ from typing import Self
 import psutil
 
 from gatewall.operations.launcher import free_port
+from tests.locks import leads
 from tests.processes import (
     environment,
     is_listening,
     manager,
-    no_agent_leads,
     running,
     wait_for,
     wait_until,
@@ -69,16 +69,17 @@ AGENT_STEPS = ("before-commit", "after-commit", "before-unlink", "after-unlink",
 class Stage:
     """The processes of one host. ``inside`` stands before each command, as ``nsenter`` does."""
 
-    def __init__(self, home: Path, *, inside: Sequence[str] = (), **changes: str) -> None:
+    def __init__(self, home: Path, *, inside: Sequence[str] = (), address: str = "127.0.0.1", **changes: str) -> None:
         self.home = home
+        self.address = address
         self.auth, self.control = free_port(), free_port()
         self.kills = 0
         self.stubborn = 0
         self.ended: list[str] = []
         """Those that ended though nobody killed them, and were started again."""
         self._inside = list(inside)
-        ports = {"GATEWALL_AUTH_PORT": str(self.auth), "GATEWALL_PORT": str(self.control)}
-        self._environment = environment(home, **{"GATEWALL_WORKERS": str(WORKERS), **ports, **changes})
+        where = {"GATEWALL_BIND": address, "GATEWALL_AUTH_PORT": str(self.auth), "GATEWALL_PORT": str(self.control)}
+        self._environment = environment(home, **{"GATEWALL_WORKERS": str(WORKERS), **where, **changes})
         self._processes: dict[str, subprocess.Popen] = {}
         self._ends = ExitStack()
 
@@ -136,6 +137,15 @@ class Stage:
             del self._processes[name]
             self.start(name)
 
+    def restart_workers(self, name: str) -> None:
+        """SIGHUP to a master; return when all of its workers are new ones."""
+        process, before = self._processes[name], set(self.workers(name))
+        process.send_signal(signal.SIGHUP)
+        wait_until(
+            lambda: process.poll() is not None or (not before & set(now := self.workers(name)) and len(now) >= WORKERS),
+            what=f"other workers of {name}",
+        )
+
     def stop(self, *names: str) -> None:
         """Ask processes to end, and wait for it."""
         for name in names:
@@ -163,17 +173,17 @@ class Stage:
     def _start(self, name: str, command: Sequence[str]) -> None:
         log = self.home / f"{name}.log"
         self._processes[name] = self._ends.enter_context(
-            running([*self._inside, *command], log=log, env=self._environment)
+            running([*self._inside, *command], log=log, env={**self._environment, "TESTS_PROCESS": name})
         )
 
     def _wait_for(self, name: str) -> None:
         process = self._processes[name]
         if name == "agent":
-            wait_until(lambda: process.poll() is not None or not no_agent_leads(self.home), what="an agent that leads")
+            wait_until(lambda: process.poll() is not None or leads(self.home, process.pid), what="an agent that leads")
             assert process.poll() is None, self.log(name)
             return
         port = self.auth if name == "auth" else self.control
-        wait_for(f"http://127.0.0.1:{port}/wall/health/live", process, self.home / f"{name}.log", 60)
+        wait_for(f"http://{self.address}:{port}/wall/health/live", process, self.home / f"{name}.log")
         self.wait_for_workers(name)
 
     def _family(self, process: subprocess.Popen) -> list[psutil.Process]:
