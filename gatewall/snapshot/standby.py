@@ -12,6 +12,7 @@ from django.db import Error, connection
 
 from gatewall import revisions
 from gatewall.engine.snapshot import Version
+from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles, Stamp
 from gatewall.snapshot.publisher import publish
 from gatewall.snapshot.wake import AgentLock, StandbyLock
@@ -62,8 +63,11 @@ class Standby:
             return free  # let go of at once: an agent that starts finds it free
 
     def _publish(self) -> None:
+        asked_at = elapsed()
         try:
-            if self._published is None or self._published != (revisions.current(), self._files.stamp()):
+            if self._published is not None and self._published == (revisions.current(), self._files.stamp()):
+                self._files.confirmations.confirm(asked_at)
+            else:
                 version = publish(self._files).version
                 self._published = version, self._files.stamp()
             self._say("")

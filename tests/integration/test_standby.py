@@ -91,6 +91,17 @@ def test_nothing_is_read_but_the_version_while_nothing_changes(standby, change, 
         standby.turn()
 
 
+def test_a_policy_that_did_not_change_is_confirmed_all_the_same(standby, change):
+    confirmations = policy_files(settings.CONFIG).confirmations
+    change(7)
+    standby.turn()
+    before = confirmations.last()
+
+    standby.turn()
+
+    assert confirmations.last() > before
+
+
 def test_a_problem_is_logged_once_and_its_end(standby, change, monkeypatch, caplog):
     def away():
         raise OperationalError("away")
