@@ -1,7 +1,7 @@
 """Loaded by every Python whose PYTHONPATH has this folder: sets its wall clock as a file says, and no other clock.
 
 ``GATEWALL_HOME/clock-NAME`` holds the seconds by which the clock of the process NAME (``TESTS_PROCESS``) is ahead, of
-it and of its workers. What is not Python, as the database, the disk and granian's own code, keeps the true time.
+it and of its workers. What is not Python, as the database, the disk and the kernel, keeps the true time.
 """
 
 import os
