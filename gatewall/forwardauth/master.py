@@ -23,7 +23,9 @@ from gunicorn.errors import HaltServer
 
 from gatewall import env
 
-RETRY_SECONDS = 1.0
+_RETRY_SECONDS = 1.0
+_HALT_SECONDS = 3.0
+"""Who has not come to look at the workers for so long was halted. Looks are a second apart."""
 _BASE = Path(__file__).resolve().parents[2]
 
 
@@ -48,7 +50,7 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
 
     def __init__(self, app: DataPlane) -> None:
         super().__init__(app)
-        self._has_answered = False
+        self._outlives_failures = False
         self._replaced_up_to = 0
         self._reloaded_at = 0.0
         self._next_start = 0.0
@@ -85,7 +87,7 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
         current = workers[len(replaced) :]
         missing = self.num_workers - len(current)
         if missing > 0 and now >= self._next_start:
-            self._next_start = now + RETRY_SECONDS
+            self._next_start = now + _RETRY_SECONDS
             for _ in range(missing):
                 self.spawn_worker()
         answering = sum(each.answers for each in current)
@@ -96,13 +98,15 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
             self.kill_worker(each.pid, signal.SIGTERM)
 
     def reap_workers(self) -> None:
-        """Forget workers that have ended. One that could not be built ends the others only at the first start."""
-        self._has_answered = self._has_answered or any(each.answers for each in self.WORKERS.values())
+        """Forget workers that have ended. One that could not be built ends the master only if none ever answered."""
+        if any(each.answers for each in self.WORKERS.values()):
+            self._outlives_failures = True
         while True:
             try:
                 super().reap_workers()
             except HaltServer:
-                if not self._has_answered:
+                if not self._outlives_failures:
+                    self._outlives_failures = True  # while the others are ended
                     raise
             else:
                 return
@@ -110,8 +114,8 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
     def murder_workers(self) -> None:
         """End workers without a heartbeat; not at once after a halt of the whole machine, which was theirs too."""
         now = time.monotonic()
-        if now - self._looked_at > self.timeout / 2:
-            self._spares_until = now + self.timeout / 2
+        if now - self._looked_at > _HALT_SECONDS:
+            self._spares_until = now + _HALT_SECONDS
         self._looked_at = now
         if now >= self._spares_until:
             super().murder_workers()
