@@ -1,11 +1,10 @@
-"""gunicorn for the data plane: ``gunicorn -c deploy/data_plane.conf.py 'gatewall.data_plane:application()'``."""
+"""gunicorn for the data plane, as ``manage.py data_plane`` runs it (``gatewall/forwardauth/master.py``)."""
 
 import os
 import sys
 from pathlib import Path
 
 from gatewall import env
-from gatewall.forwardauth import worker
 
 try:
     environment = env.read(os.environ, Path(__file__).resolve().parent.parent)
@@ -21,10 +20,10 @@ workers = environment.workers
 reuse_port = False
 backlog = 2048
 worker_class = "gatewall.forwardauth.worker.AuthWorker"
-on_reload = worker.on_reload
-pre_fork = worker.pre_fork
-graceful_timeout = 30  # how long workers stay whose successors do not answer; they end sooner of themselves
-timeout = 30
+graceful_timeout = 30  # also how long old workers wait at a reload when not all of their successors answer
+# A worker that hangs keeps its connections silent for so long. Its loop takes no turn longer than one decision, and the
+# thread that reads a policy lets it run meanwhile. To start, a worker has six times as long.
+timeout = 10
 # gunicorn's heartbeat file: in memory, or in TMPDIR where that may not be written to
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None  # noqa: S108
 control_socket_disable = True

@@ -1,35 +1,45 @@
 """The data plane's server in one worker: accepts connections, bounds them, and ends without dropping a request."""
 
 import asyncio
+import logging
+import math
 import resource
 import socket
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from email.utils import formatdate
 from functools import partial
+from itertools import takewhile
 
 from gatewall.forwardauth.connection import Application, Connection
+
+logger = logging.getLogger(__name__)
 
 MOST_CONNECTIONS = 4096
 LEAVING_SECONDS = 1.0
 """How long connections that are kept are still read when the worker ends: whoever asks now is answered, and told."""
 _TICK_SECONDS = 0.5
-_NO_DESCRIPTOR_SECONDS = 0.1
 _READ_AT_ONCE = 65_536
+_UNREAD_SECONDS = 1.0
+"""How long a connection that has not asked yet may have done so without our having read it."""
+_PAUSE_SECONDS = 0.1
+_SILENT_SECONDS = 60.0
+"""How long nothing more is said of connections that are not accepted."""
 _OWN_DESCRIPTORS = 128
 """Left for files, logs and the socket that listens."""
 
-Queue = OrderedDict[Connection, None]
+Queue = OrderedDict[Connection, float]
+"""Connections, and when they came; first those that go first."""
 
 
 class AuthServer:
     """The connections of one worker.
 
-    When there are too many, the one that is missed least goes: one that has never asked, the oldest
-    first, then the one that has been idle longest. One whose request is under way never goes; if all
-    are, the new one is turned away.
+    When there are too many, the one that is missed least goes: one that has not asked within a second, then the one
+    that has been idle longest, then another that has not asked, the oldest first. One whose request is under way
+    never goes; if all are, nothing is accepted for a moment: another worker may have room.
     """
 
     def __init__(self, application: Application, listening: Sequence[socket.socket], most: int | None = None) -> None:
@@ -45,6 +55,7 @@ class AuthServer:
         self._opening: set[asyncio.Task[object]] = set()
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
+        self._silent_until = 0.0
         self._none = asyncio.Event()
 
     def start(self) -> None:
@@ -53,10 +64,17 @@ class AuthServer:
         self._listen()
 
     async def stop(self, seconds: float) -> None:
-        """Accept no more, answer what is asked still, and return when all is closed; after this time close it."""
+        """Accept no more, answer what is asked still, and return when all is closed; after this time close it.
+
+        Connections that wait to be accepted were made for the proxy, which may have asked already: they are taken too.
+        """
         end = self._loop.time() + seconds
         self.is_leaving = True
         self._deafen()
+        for each in self._listening:
+            while self._accept(each):
+                pass
+            each.close()
         self._look()
         await self._until_none(min(end, self._loop.time() + LEAVING_SECONDS))
         for connection in self._all():
@@ -78,18 +96,19 @@ class AuthServer:
 
     def opened(self, connection: Connection) -> None:
         """Know the connection."""
-        self._fresh[connection] = None
+        self._fresh[connection] = self._loop.time()
 
     def answered(self, connection: Connection) -> None:
         """Know that it was of use just now."""
-        if connection in self._fresh:
-            del self._fresh[connection]
-        self._served[connection] = None
+        self._served[connection] = self._fresh.pop(connection, 0.0)
         self._served.move_to_end(connection)
 
     def ended(self, connection: Connection) -> None:
         """Know that it is of no use any more."""
-        (self._fresh if connection in self._fresh else self._served).move_to_end(connection, last=False)
+        for queue in (self._fresh, self._served):
+            if connection in queue:
+                queue[connection] = -math.inf
+                queue.move_to_end(connection, last=False)
 
     def closed(self, connection: Connection) -> None:
         """Forget it."""
@@ -112,27 +131,42 @@ class AuthServer:
         for each in self._listening:
             self._loop.remove_reader(each.fileno())
 
-    def _accept(self, listening: socket.socket) -> None:
-        """Take one: the next is for another worker, or for the next turn."""
+    def _accept(self, listening: socket.socket) -> bool:
+        """Take one, if there is any and room for it: the next is for another worker, or for the next turn."""
+        there = len(self._fresh) + len(self._served) + len(self._opening)
+        goes = self._least_missed() if there >= self._most else None
+        if there >= self._most and not goes:
+            self._pause("all that there is room for are in use")
+            return False
         try:
             accepted, address = listening.accept()
-        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-            return
-        except OSError:  # no descriptor, no memory
-            self._make_room()
-            self._deafen()
-            self._loop.call_later(_NO_DESCRIPTOR_SECONDS, self._listen)
-            return
-        there = len(self._fresh) + len(self._served) + len(self._opening)
-        if there >= self._most and not self._make_room():
-            accepted.close()
-            return
+        except (BlockingIOError, InterruptedError):
+            return False
+        except ConnectionAbortedError:
+            return True
+        except OSError as error:  # no descriptor, no memory
+            self._pause(str(error))
+            if goes := self._least_missed():
+                goes.go()
+            return False
+        if goes:
+            goes.go()
         accepted.setblocking(False)
         peer = address[0] if isinstance(address, tuple) else ""
         opening = self._loop.connect_accepted_socket(partial(Connection, self, self._loop, peer), accepted)
         task = self._loop.create_task(opening)
         self._opening.add(task)
         task.add_done_callback(self._opened)
+        return True
+
+    def _pause(self, why: str) -> None:
+        """Accept nothing for a moment."""
+        now = self._loop.time()
+        if now >= self._silent_until:
+            self._silent_until = now + _SILENT_SECONDS
+            logger.warning("connections are not accepted for a moment: %s", why)
+        self._deafen()
+        self._loop.call_later(_PAUSE_SECONDS, self._listen)
 
     def _opened(self, task: "asyncio.Task[object]") -> None:
         self._opening.discard(task)
@@ -140,12 +174,15 @@ class AuthServer:
             task.exception()  # it was gone before we had it
         self._look()
 
-    def _make_room(self) -> bool:
-        """Close the connection that is missed least; False if all are needed."""
+    def _least_missed(self) -> Connection | None:
+        """Return the connection that is closed for another one, or None if all are needed."""
+        fresh, served = self._fresh, self._served
+        old = self._loop.time() - _UNREAD_SECONDS
         return (
-            _first_goes(self._fresh, lambda each: each.may_go)
-            or _first_goes(self._served, lambda each: each.is_idle)
-            or _first_goes(self._served, lambda each: each.may_go)
+            _first(takewhile(lambda each: fresh[each] <= old, fresh), lambda each: each.may_go)
+            or _first(served, lambda each: each.is_idle)
+            or _first(fresh, lambda each: each.may_go)
+            or _first(served, lambda each: each.may_go)
         )
 
     # Time.
@@ -162,12 +199,8 @@ class AuthServer:
         return [*self._fresh, *self._served]
 
 
-def _first_goes(queue: Queue, may_go: Callable[[Connection], bool]) -> bool:
-    for connection in queue:
-        if may_go(connection):
-            connection.go()
-            return True
-    return False
+def _first(queue: Iterable[Connection], may_go: Callable[[Connection], bool]) -> Connection | None:
+    return next((each for each in queue if may_go(each)), None)
 
 
 def _most_connections() -> int:

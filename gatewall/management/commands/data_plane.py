@@ -23,7 +23,7 @@ class Command(BaseCommand):
             self.stderr.write(str(taken))
             sys.exit(2)
         os.chdir(settings.BASE_DIR)
-        command = [sys.executable, "-m", "gunicorn", "-c", "deploy/data_plane.conf.py", APPLICATION]
+        command = [sys.executable, "-m", "gatewall.forwardauth.master", "-c", "deploy/data_plane.conf.py", APPLICATION]
         os.execv(command[0], command)  # noqa: S606 - our own interpreter
 
 
