@@ -269,7 +269,7 @@ def test_a_full_worker_leaves_connections_to_the_others_and_says_so_once(home, p
         wires = []
         for at in range(LIMIT + 10):
             wires.append(stack.enter_context(Wire(port)))
-            expects = ["Expect: 100-continue"] if at < LIMIT - 2 else []
+            expects = ["Expect: 100-continue"] if at < LIMIT else []
             wires[-1].send(a_request("Content-Length: 3", *expects, method="POST", target="/wall/auth/envoy/"))
             if expects:
                 assert wires[-1].socket.recv(25) == b"HTTP/1.1 100 Continue\r\n\r\n"
