@@ -8,12 +8,10 @@ import pytest
 
 from gatewall.operations.launcher import free_port
 from tests.planes import Admin, Verdict, about, ask, furnish
-from tests.postgres import server
+from tests.postgres import KEEPS_COMMITS, server
 from tests.processes import agent, control_plane, data_plane, request, set_up, wait_until
 
 BOUND = 20
-KEEPS_COMMITS = ["-c", "fsync=off"]
-"""A database that forgets its last changes when it is killed has gone back: it is right that nothing confirms it."""
 VALID, CANNOT_DECIDE = Verdict(200, "session-valid"), Verdict(503, "cannot-decide")
 
 
@@ -47,6 +45,7 @@ class Scene:
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
     home, control, data = tmp_path_factory.mktemp("home"), free_port(), free_port()
+    # One that forgets its last changes has gone back: it is right that nothing confirms it.
     with server(KEEPS_COMMITS) as running:
         at = {"DATABASE_URL": running.url}
         set_up(home, **at)

@@ -70,7 +70,8 @@ def _run(wanted: argparse.Namespace, home: Path) -> tuple[str, list[str]]:
 
 def _named(scene: Play, names: list[str]) -> list[faults.Fault]:
     """These faults again and again; none: all."""
-    return [fault for fault in faults.possible(scene) if fault.__name__.replace("_", " ") in names] * 1000
+    known = [*faults.possible(scene), *faults.BY_NAME_ALONE]
+    return [fault for fault in known if fault.__name__.replace("_", " ") in names] * 1000
 
 
 def _say(began: float, scene: Play, editor: Editor, words: str) -> None:
@@ -93,6 +94,9 @@ def _report(
     kind += ", Valkey, " + (f"no network namespaces ({obstacle})" if obstacle else "a network namespace for each host")
     said = Counter(f"{plane} plane: {words}" for plane, words, _seconds in faults.HEALTH)
     alarms = [f"`/health` of a host that is cut off, and how often: {dict(said)}."] if said else []
+    if faults.ALARMS:
+        after = ", ".join(f"{seconds:.1f}" for seconds in faults.ALARMS)
+        alarms.append(f"Without database and cache each data plane said so after {after} s.")
     return "\n\n".join(
         [
             f"{kind}, seed {wanted.seed}, {wanted.rate:g} questions a second, {seconds / 60:.0f} minutes; {machine()}.",

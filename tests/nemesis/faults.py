@@ -179,6 +179,30 @@ def _clock(words: str, ahead: float, *processes: str) -> Fault:
     return do
 
 
+def stores_gone_for_ten_minutes(play: Play) -> None:
+    """Neither database nor cache, for longer than anything waits for them. When each data plane says so is noted."""
+    assert play.server is not None
+    assert play.cache is not None
+    with play.history.excused(*play.names):
+        began = time.monotonic()
+        play.server.stop()
+        play.cache.kill()
+        silent = {host.name: host.stage for host in play.hosts}
+        while time.monotonic() < began + TEN_MINUTES:
+            for name, stage in list(silent.items()):
+                if "not confirmed" in _health(stage.address, stage.auth):
+                    ALARMS.append(time.monotonic() - began)
+                    del silent[name]
+            time.sleep(1)
+        play.cache.start()
+        play.server.start()
+
+
+TEN_MINUTES = 600.0
+ALARMS: list[float] = []
+"""After how many seconds without stores the data plane of a host said so."""
+
+
 def rolling_restart(play: Play) -> None:
     """SIGHUP to the masters of both planes: each worker is replaced by another one."""
     host = play.a_host()
@@ -228,6 +252,10 @@ OF_THE_CACHE: dict[Fault, int] = {
 }
 APART: dict[Fault, int] = {link_cut: 4}
 """Those of network namespaces."""
+
+
+BY_NAME_ALONE: tuple[Fault, ...] = (stores_gone_for_ten_minutes,)
+"""Faults that no run does by chance."""
 
 
 def possible(play: Play) -> dict[Fault, int]:

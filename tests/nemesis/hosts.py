@@ -18,7 +18,7 @@ from tests.nemesis.oracle import COUNTRIES
 from tests.nemesis.town import Town
 from tests.nemesis.visitors import Door, TownVisitors
 from tests.patterns import put_compiled
-from tests.postgres import Server, server
+from tests.postgres import KEEPS_COMMITS, Server, server
 from tests.processes import configuration, set_up
 from tests.trail.account import Trail
 from tests.trail.faults import Scene
@@ -100,7 +100,7 @@ class _Place:
 def play(home: Path, *, seed: int, rate: float, means: Means) -> Iterator[Play]:
     """A furnished town that nobody visits yet."""
     with ExitStack() as ends:
-        database = ends.enter_context(server()) if means.hosts else None
+        database = ends.enter_context(server(KEEPS_COMMITS)) if means.hosts else None
         cache = ends.enter_context(valkey()) if means.cached else None
         places = [_place(home, f"host-{number}", ends, means, database, cache) for number in range(means.hosts or 1)]
         for place in places:
