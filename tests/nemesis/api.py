@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from tests.processes import PASSWORD
 
 _PATIENCE_SECONDS = 20
-_ATTEMPTS_SECONDS = 180
+_ATTEMPTS_SECONDS = 900
+"""Longer than any fault, ten minutes without stores among them."""
 
 
 class Told(NamedTuple):
