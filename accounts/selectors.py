@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 from accounts.models import USERNAME_PATTERN, Session, TotpDevice, User
 
 AT_HOME = timedelta(days=30)
-_FAST_CLOCK = timedelta(days=1)
+_WITHOUT_A_SIGN_IN = timedelta(days=7)
 _SESSIONS_LOOKED_AT = 1000
 
 
@@ -93,12 +93,19 @@ def recent_addresses(username: str, at: datetime) -> set[str]:
     return set(lately.values_list("client_ip", flat=True)[:_SESSIONS_LOOKED_AT]) if user is not None else set()
 
 
-def revoked_sessions(at: datetime) -> QuerySet[Session]:
-    """Return the sessions that were revoked and whose tokens may not have expired by every clock.
+def needed_since(at: datetime) -> datetime:
+    """Return the moment before which a session has to have expired so that nobody needs its row: 30 days ago.
 
-    Whoever asks may have a clock that is fast, and what he compiles counts for other hosts and processes too.
+    Whoever asks may have a clock that is years fast, and what he compiles or deletes counts for other hosts and
+    processes too. So it is never later than 23 days before a session was issued that is there.
     """
-    return Session.objects.filter(revoked_at__isnull=False, expires_at__gt=at - _FAST_CLOCK)
+    last = Session.objects.order_by("-expires_at").first()  # by its index: the newest, or nearly
+    return (min(at, last.issued_at + _WITHOUT_A_SIGN_IN) if last else at) - AT_HOME
+
+
+def revoked_sessions(at: datetime) -> QuerySet[Session]:
+    """Return the sessions that were revoked and whose tokens may not have expired by every clock."""
+    return Session.objects.filter(revoked_at__isnull=False, expires_at__gt=needed_since(at))
 
 
 def has_active_admin_besides(user: User) -> bool:
