@@ -11,8 +11,8 @@ from accounts import policy_source, services
 from accounts.models import Session
 from gatewall.shipping import housekeeping
 from gatewall.snapshot.places import policy_files
-from gatewall.snapshot.publisher import publish
 from gatewall.snapshot.published import PublishedPolicies
+from gatewall.snapshot.publisher import publish
 from tests.cast import MOMENT
 
 pytestmark = pytest.mark.django_db

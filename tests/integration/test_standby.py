@@ -7,7 +7,12 @@ from django.conf import settings
 from django.db import OperationalError
 
 from gatewall import revisions
+from gatewall.models import PolicyHead, PolicyRevision
+from gatewall.snapshot import announcement
+from gatewall.snapshot import manifest as manifests
+from gatewall.snapshot.lineage import DatabaseWentBack
 from gatewall.snapshot.places import policy_files, run_folder
+from gatewall.snapshot.publisher import publish
 from gatewall.snapshot.standby import Standby
 from gatewall.snapshot.wake import AgentLock, StandbyLock
 from policies import services
@@ -37,6 +42,121 @@ def change():
 def published_revision():
     manifest = policy_files(settings.CONFIG).manifest()
     return manifest.version.revision if manifest else 0
+
+
+@pytest.fixture
+def release(monkeypatch):
+    """Be another release from now on: the one of this schema."""
+    return lambda schema: monkeypatch.setattr(manifests, "SCHEMA", schema)
+
+
+def put_back(revision):
+    """Restore the database as it was at this revision."""
+    PolicyHead.objects.update(revision=revision)
+    PolicyRevision.objects.filter(number__gt=revision).delete()
+
+
+@pytest.mark.parametrize("schema", [manifests.SCHEMA - 1, manifests.SCHEMA + 1], ids=["upgrade", "downgrade"])
+def test_a_database_that_went_back_is_not_published_by_another_release(change, release, schema):
+    files, ours = policy_files(settings.CONFIG), manifests.SCHEMA
+    change(7)
+    change(8)
+    release(schema)
+    publish(files)
+    release(ours)
+    put_back(revision=1)
+
+    with pytest.raises(DatabaseWentBack):
+        publish(files)
+
+    release(schema)
+    assert published_revision() == 2
+
+
+def test_a_standby_does_not_publish_a_database_that_went_back_across_an_upgrade(standby, change, release, caplog):
+    ours = manifests.SCHEMA
+    change(7)
+    change(8)
+    release(ours - 1)
+    publish(policy_files(settings.CONFIG))
+    release(ours)
+    put_back(revision=1)
+
+    standby.turn()
+
+    release(ours - 1)
+    assert published_revision() == 2
+    assert "DatabaseWentBack" in caplog.text
+
+
+@pytest.mark.parametrize("changes", [(), (8,)], ids=["the same", "a later one"])
+def test_what_the_release_before_has_published_is_published_anew(standby, change, release, changes):
+    ours = manifests.SCHEMA
+    change(7)
+    release(ours - 1)
+    publish(policy_files(settings.CONFIG))
+    release(ours)
+    for last in changes:
+        change(last)
+
+    standby.turn()
+
+    assert published_revision() == 1 + len(changes)
+
+
+@pytest.mark.parametrize("changes", [(), (8,)], ids=["the same", "a later one"])
+def test_a_standby_leaves_what_a_newer_release_has_published(standby, change, release, caplog, changes):
+    ours = manifests.SCHEMA
+    change(7)
+    standby.turn()
+    release(ours + 1)
+    publish(policy_files(settings.CONFIG))
+    release(ours)
+    for last in changes:
+        change(last)
+
+    standby.turn()
+
+    release(ours + 1)
+    assert published_revision() == 1
+    assert "a newer release" in caplog.text
+
+
+def test_a_writer_of_an_old_release_leaves_it_too_and_is_told_that_it_is_pending(change, release):
+    ours = manifests.SCHEMA
+    change(7)
+    release(ours + 1)
+    publish(policy_files(settings.CONFIG))
+    release(ours)
+    change(8)
+
+    is_published = announcement.announce(revisions.current())
+
+    release(ours + 1)
+    assert (is_published, published_revision()) == (False, 1)
+
+
+def test_a_writer_believes_an_agent_that_was_not_replaced_yet(change, release, run):
+    ours = manifests.SCHEMA
+    change(7)
+    release(ours - 1)
+    publish(policy_files(settings.CONFIG))
+    release(ours)
+
+    with AgentLock(run).held():
+        assert announcement.announce(revisions.current())
+
+
+def test_an_agent_of_an_old_release_that_was_put_back_publishes(change, release):
+    ours = manifests.SCHEMA
+    change(7)
+    release(ours + 1)
+    publish(policy_files(settings.CONFIG))
+    release(ours)
+
+    publish(policy_files(settings.CONFIG))
+
+    assert published_revision() == 1
 
 
 def test_what_another_host_changed_is_published_while_no_agent_leads(standby, change):
@@ -109,7 +229,7 @@ def test_a_problem_is_logged_once_and_its_end(standby, change, monkeypatch, capl
     change(7)
     with caplog.at_level(logging.INFO, "gatewall.snapshot.standby"):
         with monkeypatch.context() as patch:
-            patch.setattr("gatewall.snapshot.standby.publish", lambda _files: away())
+            patch.setattr("gatewall.snapshot.standby.publish", lambda *_, **__: away())
             standby.turn()
             standby.turn()
         standby.turn()
