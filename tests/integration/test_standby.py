@@ -1,9 +1,11 @@
 """Who publishes on a host without an agent: one process of the control plane, and only as long as there is none."""
 
 import logging
+from threading import Event
 
 import pytest
 from django.conf import settings
+from django.core.management import call_command
 from django.db import OperationalError
 
 from gatewall import revisions
@@ -16,6 +18,7 @@ from gatewall.snapshot.publisher import publish
 from gatewall.snapshot.standby import Standby
 from gatewall.snapshot.wake import AgentLock, StandbyLock
 from policies import services
+from policies.models import WafRule
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -237,6 +240,46 @@ def test_a_problem_is_logged_once_and_its_end(standby, change, monkeypatch, capl
     assert [record.levelname for record in caplog.records] == ["ERROR", "INFO"]
     assert "OperationalError" in caplog.records[0].message
     assert published_revision() == 1
+
+
+def test_a_row_that_is_not_one_is_a_problem_and_the_next_change_is_published(standby, change, caplog):
+    call_command("seed_waf_rules")
+    rules = WafRule.objects.filter(enabled=True)
+    rule = rules.first()
+    for last, name, value in ((7, "exclusions", [5]), (8, "targets", 5)):
+        change(last)
+        rules.filter(pk=rule.pk).update(**{name: value})
+        (settings.CONFIG.home / "policy" / "current").unlink(missing_ok=True)
+        standby.turn()
+        assert published_revision() == 0
+    rules.filter(pk=rule.pk).update(exclusions=rule.exclusions, targets=rule.targets)
+
+    change(9)
+    standby.turn()
+
+    assert published_revision() == revisions.current().revision
+    assert "waf-rules" in caplog.text
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("error", [MemoryError, AttributeError("a bug")], ids=repr)
+def test_it_goes_on_after_an_error_that_nobody_foresaw(standby, monkeypatch, caplog, error):
+    turns, is_well = [], Event()
+
+    def turn():
+        turns.append(1)
+        if len(turns) == 1:
+            raise error
+        is_well.set()
+
+    monkeypatch.setattr("gatewall.snapshot.standby._EVERY_SECONDS", 0.01)
+    monkeypatch.setattr("gatewall.snapshot.standby._AFTER_A_BUG_SECONDS", 0.01, raising=False)
+    monkeypatch.setattr(standby, "turn", turn)
+    standby.start()
+
+    assert is_well.wait(30)
+    standby.close()
+    assert "a bug" in caplog.text
 
 
 def test_its_thread_goes_on_after_a_folder_of_locks_that_cannot_be_used(standby, change, monkeypatch):
