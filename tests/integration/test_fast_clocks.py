@@ -7,7 +7,7 @@ import pytest
 import time_machine
 from django.conf import settings
 
-from accounts import policy_source, services
+from accounts import policy_source, selectors, services
 from accounts.models import Session
 from gatewall.shipping import housekeeping
 from gatewall.snapshot.places import policy_files
@@ -54,6 +54,17 @@ def test_thirty_days_after_its_end_nobody_needs_it_any_more(ended, alice):
     a_session(alice, MOMENT + 31 * DAY)
 
     assert ended not in policy_source.revoked_sessions(MOMENT + 31 * DAY)
+
+
+def test_of_many_sessions_the_last_stay_that_long_and_the_others_a_day(alice, monkeypatch):
+    monkeypatch.setattr(selectors, "_SPARE_SESSIONS", 2)
+    issued = [MOMENT - days * DAY for days in (10, 9, 8, 1.5, 1, 0)]
+    ended = [str(a_session(alice, at, revoked_at=at).jti) for at in issued]
+
+    assert policy_source.revoked_sessions(MOMENT) == set(ended[3:])
+    assert policy_source.revoked_sessions(MOMENT + 9 * DAY) == set(ended[3:])
+    a_session(alice, MOMENT + 9 * DAY)
+    assert policy_source.revoked_sessions(MOMENT + 9 * DAY) == {ended[5]}
 
 
 @pytest.mark.django_db(transaction=True)
