@@ -77,9 +77,10 @@ class Agent:
     def turn(self) -> None:
         """Publish if something was committed, take back and report once a second, and tidy up every ten minutes."""
         try:
-            confirmed_at = self._files.confirmations.last()
+            self._cut_off.look(timezone.now())
             self._publish()
-            self._cut_off.look(confirmed_at, timezone.now())
+            self._cut_off.look(timezone.now())
+            self._cut_off.tell()
             if abs(timezone.now() - self._reported_at) >= _REPORT_EVERY:  # a clock is set back, too
                 if confirmation.revert_overdue(timezone.now()):
                     self._publish()

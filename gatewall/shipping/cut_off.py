@@ -12,24 +12,28 @@ _AT_MOST = 100
 
 
 class CutOff:
-    """Looks at the confirmations of one host before and after each comparison, whoever made the one before."""
+    """Looks at the confirmations of one host before and after each comparison of its agent, whoever made them."""
 
     def __init__(self, node: str, confirmations: Confirmations, clock: Callable[[], float] = elapsed) -> None:
         self._node = node
         self._confirmations = confirmations
         self._clock = clock
+        self._last: float | None = None
         self._untold: deque[tuple[datetime, datetime]] = deque(maxlen=_AT_MOST)
 
-    def look(self, before: float | None, at: datetime) -> None:
-        """Tell of a time without confirmation since ``before`` that is over; ``at`` is now.
-
-        Raises django.db.Error; the next look tells it then.
-        """
-        after = self._confirmations.last()
-        if before is not None and after is not None and after - before > ALARM_SECONDS:
+    def look(self, at: datetime) -> None:
+        """Note a time without confirmation that has ended since the last look; ``at`` is now. Asks no database."""
+        before, after = self._last, self._confirmations.last()
+        if after is None:
+            return
+        self._last = after
+        if before is not None and after - before > ALARM_SECONDS:
             # Counted back from now: the clock of the wall may have been set in between.
             since, until = (at - timedelta(seconds=self._clock() - moment) for moment in (before, after))
             self._untold.append((since, until))
+
+    def tell(self) -> None:
+        """Write an event for each time that was noted. Raises django.db.Error; the rest is told the next time."""
         while self._untold:
             self._tell(*self._untold[0])
             self._untold.popleft()

@@ -20,6 +20,7 @@ from gatewall.snapshot.wake import AgentLock, StandbyLock
 logger = logging.getLogger(__name__)
 
 _EVERY_SECONDS = 0.25
+_AFTER_A_BUG_SECONDS = 2.0
 
 
 class Standby:
@@ -33,8 +34,8 @@ class Standby:
         self._stop = Event()
 
     def start(self) -> None:
-        """Look from now on, from a thread that ends with its process."""
-        Thread(target=self._look, name="standby", daemon=True).start()
+        """Look from now on, from threads that end with their process."""
+        Thread(target=self._keep_going, name="standby", daemon=True).start()
 
     def close(self) -> None:
         """End the thread."""
@@ -51,12 +52,29 @@ class Standby:
             connection.close()  # an agent has its own
         return False
 
-    def _look(self) -> None:
-        while not self._stop.wait(_EVERY_SECONDS):
+    def _keep_going(self) -> None:
+        """Start the thread that looks, and again if it ended by a bug, which Python has written to stderr."""
+        while not self._stop.is_set():
             try:
-                self.turn()
-            except OSError as error:
-                self._say(f"the locks of this host cannot be used ({error})")
+                thread = Thread(target=self._look, name="standby-look", daemon=True)
+                thread.start()
+                thread.join()
+            except (MemoryError, RuntimeError) as error:
+                logger.error("the standby has no thread: %s", error)  # noqa: TRY400 - the words say it all
+            if not self._stop.is_set():
+                self._published = None
+                self._say("a bug")
+                self._stop.wait(_AFTER_A_BUG_SECONDS)
+
+    def _look(self) -> None:
+        try:
+            while not self._stop.wait(_EVERY_SECONDS):
+                try:
+                    self.turn()
+                except OSError as error:
+                    self._say(f"the locks of this host cannot be used ({error})")
+        finally:
+            connection.close()
 
     def _nobody_leads(self) -> bool:
         with AgentLock(self._run).held() as free:
@@ -68,10 +86,11 @@ class Standby:
             if self._published is not None and self._published == (revisions.current(), self._files.stamp()):
                 self._files.confirmations.confirm(asked_at)
             else:
-                version = publish(self._files).version
+                version = publish(self._files, over_newer_release=False).version
                 self._published = version, self._files.stamp()
             self._say("")
         except (Error, OSError, ValueError) as error:
+            self._published = None  # what answers next may be another database, whose numbers mean something else
             connection.close()
             self._say(f"{type(error).__name__}: {error}" if isinstance(error, ValueError) else type(error).__name__)
 

@@ -21,6 +21,7 @@ from gatewall.shipping.log_shipper import LogShipper
 from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.nodes import report_node
 from gatewall.snapshot.places import policy_files, run_folder
+from gatewall.snapshot.publisher import publish
 from gatewall.snapshot.wake import AgentLock
 from tests.cast import MOMENT
 
@@ -136,6 +137,31 @@ def test_when_it_is_over_an_event_says_from_when_to_when(host, outage):
     assert told() == [{"node": "here", "from": text(began), "to": text(ended), "seconds": OUTAGE + 1.0}]
     event = SecurityEvent.objects.get(kind="policy.unconfirmed")
     assert (event.severity, event.count, event.at) == ("high", 1, ended)
+
+
+def test_it_is_told_too_if_somebody_else_confirms_first(host, outage):
+    host.turns()
+    outage[0]()
+    host.turns(OUTAGE)
+    outage[1]()
+    publish(host.files)  # a write through the control plane of this host, before the agent looks again
+
+    host.turns()
+
+    assert [event["seconds"] for event in told()] == [float(OUTAGE)]
+
+
+def test_nothing_is_told_while_somebody_else_confirms(host, outage):
+    host.turns()
+    outage[0]()
+    for _ in range(OUTAGE // 10):
+        host.turns(10)
+        host.files.confirmations.confirm(elapsed())
+    outage[1]()
+
+    host.turns()
+
+    assert told() == []
 
 
 @pytest.mark.parametrize("hand", [-86_400, 86_400])

@@ -186,6 +186,43 @@ def test_a_database_that_went_back_confirms_nothing(store, clock):
     assert age_of(holder) == 40
 
 
+def test_a_store_that_was_away_is_asked_for_more_than_the_number_before_it_confirms(store, clock):
+    holder = PolicyHolder(store, clock=clock)
+    holder.current()
+    store.error = PolicyUnavailable("away")
+    holder.current()
+    store.error, store.load_error = None, PolicyRefused("the database went back")
+    clock.now += 30
+    holder.current()
+    clock.now += 5
+
+    assert age_of(holder) == 35
+
+
+def test_what_was_refused_is_asked_for_again_after_the_store_was_away(store, clock):
+    holder = PolicyHolder(store, clock=clock)
+    holder.current()
+    for refused in (PolicyRefused("the database went back"), None):
+        store.error = PolicyUnavailable("away")
+        holder.current()
+        store.error, store.load_error = None, refused
+        clock.now += 30
+        holder.current()
+
+    assert holder.age.seconds() == 0
+
+
+def test_a_clock_that_went_back_does_not_keep_the_moment_before(store, clock):
+    holder = PolicyHolder(store, clock=clock)
+    holder.current()
+    clock.now -= 900
+    holder.current()
+    store.error = PolicyUnavailable("away")
+    clock.now += 40
+
+    assert age_of(holder) == 40
+
+
 def test_without_the_rows_the_control_plane_believes_its_hosts_agent(store, clock):
     confirmed_at = {Version(1): 1030.0}
     holder = PolicyHolder(store, clock=clock, confirmed=confirmed_at.get)
