@@ -225,7 +225,7 @@ class SystemSettings(models.Model):
     stale_policy_seconds = models.PositiveIntegerField(
         default=60,
         db_default=60,
-        validators=[MinValueValidator(5), MaxValueValidator(86_400)],
+        validators=[MinValueValidator(15), MaxValueValidator(86_400)],
         help_text="that strict goes on without",
     )
     recovery_local_only = models.BooleanField(
@@ -263,7 +263,7 @@ class SystemSettings(models.Model):
                 condition=models.Q(stale_policy__in=[mode.value for mode in StalePolicy]), name="stale_policy_is_known"
             ),
             models.CheckConstraint(
-                condition=models.Q(stale_policy_seconds__gte=5, stale_policy_seconds__lte=86_400),
+                condition=models.Q(stale_policy_seconds__gte=15, stale_policy_seconds__lte=86_400),
                 name="stale_policy_seconds_in_range",
             ),
             models.CheckConstraint(

@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from audit.models import SecurityEvent
 from gatewall.api import rate
-from gatewall.models import Node
+from gatewall.models import Node, SystemSettings
 from gatewall.operations import signs
 from gatewall.operations.signs import Level
 from gatewall.shipping.agent import Agent
@@ -26,6 +26,7 @@ from tests.cast import MOMENT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OUTAGE = 100
+LOCKED_FOR = 5
 
 
 class Host:
@@ -168,6 +169,25 @@ def test_a_short_outage_is_not_told(host, outage):
     host.turns()
 
     assert told() == []
+
+
+def test_a_database_that_only_reads_does_not_shut_who_asks_for_the_least(host, monkeypatch):
+    least = next(
+        each for each in SystemSettings._meta.get_field("stale_policy_seconds").validators if "min" in each.code
+    )
+    ages = []
+
+    def locked(*_):
+        for _ in range(LOCKED_FOR):  # SQLite's busy timeout: who holds the lock imports a long list
+            host.passes(1)
+            ages.append(host.age())
+        raise OperationalError("database is locked")
+
+    host.turns()
+    monkeypatch.setattr("gatewall.shipping.agent.report_node", locked)
+    host.turns(5)
+
+    assert LOCKED_FOR <= max(ages) < least.limit_value / 2
 
 
 def test_an_event_that_cannot_be_written_is_told_at_the_next_turn(host, outage, monkeypatch):
