@@ -18,8 +18,9 @@ from gatewall.operations import signs
 from gatewall.operations.signs import Level
 from gatewall.shipping.agent import Agent
 from gatewall.shipping.log_shipper import LogShipper
+from gatewall.snapshot import nodes
 from gatewall.snapshot.confirmed import elapsed
-from gatewall.snapshot.nodes import report_node
+from gatewall.snapshot.nodes import database_now, report_node
 from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.wake import AgentLock
 from tests.cast import MOMENT
@@ -276,6 +277,49 @@ def test_without_a_database_metrics_tell_how_old_the_policy_of_this_host_is(host
 
     assert (response.status_code, metric(response)) == (200, {"here": 20})
     assert health["hosts"] == "not known without the database"
+
+
+def test_a_host_where_nothing_was_confirmed_since_its_boot_is_told(host, outage):
+    outage[0]()
+    host.agent.turn()
+    outage[1]()
+    report_node("here", host.files, host.run)
+
+    assert metric(asked("/metrics")) == {"here": 5000}  # since the boot, at least
+    assert asked("/health").json()["checks"]["hosts"] == "policy not confirmed on 1 of 1"
+
+
+@pytest.mark.parametrize("hand", [-3600, 3600])
+def test_a_silent_host_is_told_whatever_its_clock_said(host, monkeypatch, hand):
+    database = [timezone.now()]
+    monkeypatch.setattr(nodes, "database_now", lambda: database[0])
+    host.set(hand)
+    host.turns()
+    host.set(-hand)
+    assert metric(asked("/metrics")) == {"here": 0}
+
+    database[0] += timedelta(seconds=1800)
+
+    assert metric(asked("/metrics")) == {"here": 1800}
+    assert asked("/health").json()["checks"]["hosts"] == "policy not confirmed on 1 of 1"
+
+
+def test_of_its_own_host_a_control_plane_tells_what_its_files_say(host, monkeypatch):
+    monkeypatch.setenv("HOSTNAME", "here")
+    host.turns()
+    Node.objects.create(name="elsewhere", revision=0, seen_at=timezone.now(), unconfirmed_seconds=0)
+
+    for _ in range(60):  # the agent is dead, and the control plane publishes in its place
+        host.passes(1)
+        host.files.confirmations.confirm(elapsed())
+
+    assert metric(asked("/metrics")) == {"here": 0, "elsewhere": 60}
+    assert asked("/health").json()["checks"]["hosts"] == "policy not confirmed on 1 of 2"
+
+
+def test_the_moment_of_the_database_is_now():
+    assert abs(database_now() - timezone.now()) < timedelta(hours=1)
+    assert database_now().utcoffset() == timedelta()
 
 
 def test_a_host_that_is_cut_off_is_a_bad_sign(host):
