@@ -52,6 +52,7 @@ class _Question(local):
     """What this thread waits for: until when, on the clock that nobody sets; None while nobody set a bound."""
 
     ends_at: float | None = None
+    latest_at: float = 0.0
 
 
 _question = _Question()
@@ -107,7 +108,7 @@ class _BoundedSocket:
 
     def _moved(self, size: int) -> None:
         if _question.ends_at is not None:
-            _question.ends_at += size / self.BYTES_PER_SECOND
+            _question.ends_at = min(_question.ends_at + size / self.BYTES_PER_SECOND, _question.latest_at)
 
 
 class _Bounded(AbstractConnection):
@@ -151,6 +152,8 @@ class SharedCache(RedisCache):
     """
 
     LEFT_ALONE_SECONDS = 5.0
+    LONGEST_SECONDS = 3.0
+    """Of one question: the largest segment that is kept has less at that rate."""
     _PATIENCE_SECONDS = 0.25
     _asked_again_at: ClassVar[dict[str, float]] = {}
     """By server. Django makes a cache for each thread; the server is the same."""
@@ -169,7 +172,8 @@ class SharedCache(RedisCache):
     def _ask(self, question: Callable[[], Any], otherwise: Any) -> Any:
         if time.monotonic() < self._asked_again_at.get(self._address, 0.0):
             return otherwise
-        _question.ends_at = time.monotonic() + self._patience
+        now = time.monotonic()
+        _question.ends_at, _question.latest_at = now + self._patience, now + self.LONGEST_SECONDS
         try:
             return question()
         except (RedisError, OSError) as error:

@@ -162,6 +162,13 @@ def test_a_large_value_may_be_sent_for_longer_than_a_small_one(odd, monkeypatch)
     assert (sent, SharedCache._asked_again_at) == ([LARGE], {})
 
 
+def test_however_much_there_is_it_ends(odd, monkeypatch):
+    monkeypatch.setattr("gatewall.caches._BoundedSocket.BYTES_PER_SECOND", 1)
+    monkeypatch.setattr(SharedCache, "LONGEST_SECONDS", 0.25)
+
+    assert odd(trickle).get("key", "nothing") == "nothing"
+
+
 @pytest.mark.parametrize(
     "answer",
     [b"$x\r\n", b"%1\r\n*0\r\n:1\r\n", b"*1\r\n" * 5000, b"#t\r\n", b":7\r\n"],
