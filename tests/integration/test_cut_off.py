@@ -13,21 +13,19 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from audit.models import SecurityEvent
 from gatewall.api import rate
-from gatewall.models import Node, SystemSettings
+from gatewall.models import Node
 from gatewall.operations import signs
 from gatewall.operations.signs import Level
 from gatewall.shipping.agent import Agent
 from gatewall.shipping.log_shipper import LogShipper
-from gatewall.snapshot import nodes
 from gatewall.snapshot.confirmed import elapsed
-from gatewall.snapshot.nodes import database_now, report_node
+from gatewall.snapshot.nodes import report_node
 from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.wake import AgentLock
 from tests.cast import MOMENT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OUTAGE = 100
-LOCKED_FOR = 5
 
 
 class Host:
@@ -172,25 +170,6 @@ def test_a_short_outage_is_not_told(host, outage):
     assert told() == []
 
 
-def test_a_database_that_only_reads_does_not_shut_who_asks_for_the_least(host, monkeypatch):
-    least = next(
-        each for each in SystemSettings._meta.get_field("stale_policy_seconds").validators if "min" in each.code
-    )
-    ages = []
-
-    def locked(*_):
-        for _ in range(LOCKED_FOR):  # SQLite's busy timeout: who holds the lock imports a long list
-            host.passes(1)
-            ages.append(host.age())
-        raise OperationalError("database is locked")
-
-    host.turns()
-    monkeypatch.setattr("gatewall.shipping.agent.report_node", locked)
-    host.turns(5)
-
-    assert LOCKED_FOR <= max(ages) < least.limit_value / 2
-
-
 def test_an_event_that_cannot_be_written_is_told_at_the_next_turn(host, outage, monkeypatch):
     host.turns()
     outage[0]()
@@ -277,49 +256,6 @@ def test_without_a_database_metrics_tell_how_old_the_policy_of_this_host_is(host
 
     assert (response.status_code, metric(response)) == (200, {"here": 20})
     assert health["hosts"] == "not known without the database"
-
-
-def test_a_host_where_nothing_was_confirmed_since_its_boot_is_told(host, outage):
-    outage[0]()
-    host.agent.turn()
-    outage[1]()
-    report_node("here", host.files, host.run)
-
-    assert metric(asked("/metrics")) == {"here": 5000}  # since the boot, at least
-    assert asked("/health").json()["checks"]["hosts"] == "policy not confirmed on 1 of 1"
-
-
-@pytest.mark.parametrize("hand", [-3600, 3600])
-def test_a_silent_host_is_told_whatever_its_clock_said(host, monkeypatch, hand):
-    database = [timezone.now()]
-    monkeypatch.setattr(nodes, "database_now", lambda: database[0])
-    host.set(hand)
-    host.turns()
-    host.set(-hand)
-    assert metric(asked("/metrics")) == {"here": 0}
-
-    database[0] += timedelta(seconds=1800)
-
-    assert metric(asked("/metrics")) == {"here": 1800}
-    assert asked("/health").json()["checks"]["hosts"] == "policy not confirmed on 1 of 1"
-
-
-def test_of_its_own_host_a_control_plane_tells_what_its_files_say(host, monkeypatch):
-    monkeypatch.setenv("HOSTNAME", "here")
-    host.turns()
-    Node.objects.create(name="elsewhere", revision=0, seen_at=timezone.now(), unconfirmed_seconds=0)
-
-    for _ in range(60):  # the agent is dead, and the control plane publishes in its place
-        host.passes(1)
-        host.files.confirmations.confirm(elapsed())
-
-    assert metric(asked("/metrics")) == {"here": 0, "elsewhere": 60}
-    assert asked("/health").json()["checks"]["hosts"] == "policy not confirmed on 1 of 2"
-
-
-def test_the_moment_of_the_database_is_now():
-    assert abs(database_now() - timezone.now()) < timedelta(hours=1)
-    assert database_now().utcoffset() == timedelta()
 
 
 def test_a_host_that_is_cut_off_is_a_bad_sign(host):
