@@ -106,7 +106,8 @@ class Node(models.Model):
 
     Of its access log, what is older than ``log_lag_seconds`` is in the database or set aside; null while its
     spool was not read to the end once. ``unconfirmed_seconds``: how long its policy was not compared with the database
-    and found to be the one in force, at ``seen_at``; null while nobody has said.
+    and found to be the one in force, at ``seen_at``, since the boot where it never was; null where a release before
+    this has written the row. ``seen_at`` is by the clock of the database.
     """
 
     name = models.CharField(max_length=100, unique=True)
@@ -225,7 +226,7 @@ class SystemSettings(models.Model):
     stale_policy_seconds = models.PositiveIntegerField(
         default=60,
         db_default=60,
-        validators=[MinValueValidator(5), MaxValueValidator(86_400)],
+        validators=[MinValueValidator(15), MaxValueValidator(86_400)],
         help_text="that strict goes on without",
     )
     recovery_local_only = models.BooleanField(
@@ -263,7 +264,7 @@ class SystemSettings(models.Model):
                 condition=models.Q(stale_policy__in=[mode.value for mode in StalePolicy]), name="stale_policy_is_known"
             ),
             models.CheckConstraint(
-                condition=models.Q(stale_policy_seconds__gte=5, stale_policy_seconds__lte=86_400),
+                condition=models.Q(stale_policy_seconds__gte=15, stale_policy_seconds__lte=86_400),
                 name="stale_policy_seconds_in_range",
             ),
             models.CheckConstraint(

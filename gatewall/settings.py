@@ -116,6 +116,7 @@ CACHES = {
         "KEY_PREFIX": "gatewall",
         "OPTIONS": {
             "serializer": "gatewall.caches.PlainSerializer",
+            "pool_class": "gatewall.caches.BoundedPool",
             # A revocation waits for the cache no longer than that; redis-py's own limit is 5 s.
             "socket_timeout": 0.25,
             "socket_connect_timeout": 0.25,

@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='systemsettings',
             name='stale_policy_seconds',
-            field=models.PositiveIntegerField(db_default=60, default=60, help_text='that strict goes on without', validators=[django.core.validators.MinValueValidator(5), django.core.validators.MaxValueValidator(86400)]),
+            field=models.PositiveIntegerField(db_default=60, default=60, help_text='that strict goes on without', validators=[django.core.validators.MinValueValidator(15), django.core.validators.MaxValueValidator(86400)]),
         ),
         migrations.AddConstraint(
             model_name='systemsettings',
@@ -32,6 +32,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='systemsettings',
-            constraint=models.CheckConstraint(condition=models.Q(('stale_policy_seconds__gte', 5), ('stale_policy_seconds__lte', 86400)), name='stale_policy_seconds_in_range'),
+            constraint=models.CheckConstraint(condition=models.Q(('stale_policy_seconds__gte', 15), ('stale_policy_seconds__lte', 86400)), name='stale_policy_seconds_in_range'),
         ),
     ]

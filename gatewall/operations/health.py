@@ -6,7 +6,6 @@ from typing import Any
 
 from django.conf import settings
 from django.db import Error
-from django.utils import timezone
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import AllowAny
 from rest_framework.renderers import BaseRenderer, JSONRenderer
@@ -19,9 +18,9 @@ from gatewall.api.views import ApiView
 from gatewall.forwardauth.waf_state import waf_checks
 from gatewall.models import Node
 from gatewall.operations.control_plane import sources_of
+from gatewall.snapshot import nodes
 from gatewall.snapshot.confirmed import ALARM_SECONDS
 from gatewall.snapshot.manifest import ManifestRefused
-from gatewall.snapshot.nodes import unconfirmed_seconds
 from gatewall.snapshot.places import policy_files
 from policies import geo
 
@@ -57,7 +56,8 @@ def _policy() -> str:
 def _hosts() -> str:
     """How many decide by a policy that was not compared with the database for a while; ``/metrics`` says which."""
     try:
-        ages = [unconfirmed_seconds(node, timezone.now()) for node in Node.objects.all()]
+        now = nodes.database_now()
+        ages = [nodes.unconfirmed_seconds(node, now) for node in Node.objects.all()]
     except Error:
         return "not known without the database"
     late = sum(age > ALARM_SECONDS for age in ages)

@@ -20,7 +20,7 @@ from gatewall.detectors import Detector
 from gatewall.engine.addresses import parse_hop
 from gatewall.engine.model import Effect, Reason
 from gatewall.models import Node
-from gatewall.snapshot.nodes import unconfirmed_seconds
+from gatewall.snapshot import nodes
 from policies import geo
 from policies import selectors as policies
 
@@ -87,7 +87,7 @@ class _Gatewall(Collector):
         """Yield each metric with all its values."""
         yield from _answers()
         yield from _happened()
-        yield from _hosts(list(Node.objects.all()), self._at)
+        yield from _hosts(list(Node.objects.all()), nodes.database_now())
         yield from _people(self._at)
         yield from _policy(self._at)
         yield from _lists(self._at)
@@ -140,7 +140,7 @@ def _latency(latency: Summary) -> Metric:
     return found
 
 
-def _hosts(nodes: list[Node], at: datetime) -> Iterator[Metric]:
+def _hosts(reported: list[Node], at: datetime) -> Iterator[Metric]:
     labels = ["node"]
     seen = GaugeMetricFamily("gatewall_node_silence_seconds", "Since the agent of a host spoke last.", labels=labels)
     problem = GaugeMetricFamily(
@@ -153,13 +153,13 @@ def _hosts(nodes: list[Node], at: datetime) -> Iterator[Metric]:
     worker = GaugeMetricFamily("gatewall_worker_policy_revision", "The policy a worker decides with.", labels=slots)
     rejected = GaugeMetricFamily("gatewall_worker_policy_rejected", "1 while it refused a newer one.", labels=slots)
     unconfirmed = _unconfirmed()
-    for node in nodes:
+    for node in reported:
         name = _name_of(node)
         seen.add_metric([name], max(0.0, (at - node.seen_at).total_seconds()))
         problem.add_metric([name], bool(node.problem))
         published.add_metric([name], node.revision)
         spooled.add_metric([name], node.log_spooled_bytes)
-        unconfirmed.add_metric([name], unconfirmed_seconds(node, at))
+        unconfirmed.add_metric([name], nodes.unconfirmed_seconds(node, at))
         if node.log_lag_seconds is not None:
             lag.add_metric([name], node.log_lag_seconds)
         for slot, state in enumerate(sorted(node.workers, key=lambda state: state.get("pid", 0))):

@@ -51,7 +51,7 @@ class SettingsInput(StrictInput):
     audit_mode = _one_of(AuditMode)
     log_query_strings = _one_of(QueryStrings)
     stale_policy = _one_of(StalePolicy)
-    stale_policy_seconds = WholeNumberField(min_value=5, max_value=86_400, required=False)
+    stale_policy_seconds = WholeNumberField(min_value=15, max_value=86_400, required=False)
     recovery_local_only = FlagField(required=False)
     guard_message = TextField(max_length=500, allow_blank=True, required=False)
     contact = TextField(max_length=200, allow_blank=True, required=False)

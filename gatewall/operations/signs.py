@@ -12,8 +12,8 @@ from audit.statistics import Window
 from gatewall import revisions
 from gatewall.models import Node
 from gatewall.operations.dashboard import log_backlog
+from gatewall.snapshot import nodes
 from gatewall.snapshot.confirmed import ALARM_SECONDS
-from gatewall.snapshot.nodes import unconfirmed_seconds
 from policies import geo
 from policies.geo import GeoDatabase
 from webhooks import selectors as webhooks
@@ -114,12 +114,13 @@ class Signs:
 
 def signs(at: datetime, window: Window) -> Signs:
     """Return the signs as of this moment; what is counted is counted over the window."""
-    nodes, head = list(Node.objects.all()), revisions.head()
-    backlog = log_backlog(nodes, at)
+    hosts, head = list(Node.objects.all()), revisions.head()
+    now = nodes.database_now()
+    backlog = log_backlog(hosts, now)
     database = geo.describe(geo.in_use())
     return Signs(
         revision=head.revision,
-        nodes=[_node(node, head.revision, at) for node in nodes],
+        nodes=[_node(node, head.revision, now) for node in hosts],
         lag_seconds=backlog["lag_seconds"],
         spooled_bytes=int(backlog["spooled"] or 0),
         gaps=_gaps(window),
@@ -139,7 +140,7 @@ def _node(node: Node, revision: int, at: datetime) -> NodeSign:
         node,
         is_silent=at - node.seen_at > _SILENT_AFTER,
         is_behind=node.revision != revision,
-        is_unconfirmed=unconfirmed_seconds(node, at) > ALARM_SECONDS,
+        is_unconfirmed=nodes.unconfirmed_seconds(node, at) > ALARM_SECONDS,
         workers=workers,
     )
 

@@ -102,3 +102,25 @@ def test_health_says_it_after_fifteen_seconds(clock, passed, said):
     clock.now += passed
 
     assert age.alarm() == said
+
+
+def test_what_was_confirmed_before_a_clock_went_back_is_not_fresh(clock):
+    clock.now = 1_000_000.0
+    age = PolicyAge(lambda: 1_000_000.0, clock)
+    clock.now = 1000.0
+
+    assert (age.is_over(86_400), age.alarm()) == (True, "")
+    clock.now += 17
+    assert (age.is_over(86_400), age.alarm()) == (True, "not confirmed for 17 s")
+
+
+def test_a_kernel_that_does_not_name_its_boot_has_nothing_confirmed(folder, clock, monkeypatch, tmp_path):
+    monkeypatch.setattr(confirmed, "_BOOT_ID", tmp_path / "nothing")
+    confirmed._boot_id.cache_clear()
+    confirmations = Confirmations(folder, clock=clock)
+    confirmed._boot_id.cache_clear()
+
+    confirmations.confirm(999.0)  # after the next boot nobody could tell this note from one of that
+
+    assert confirmations.last() is None
+    assert list(folder.glob("confirmed-*")) == []
