@@ -35,5 +35,5 @@ def users(shard: str) -> tuple[UserState, ...]:
 
 
 def revoked_sessions(at: datetime) -> frozenset[str]:
-    """Return the ids of the tokens that were revoked and have not expired."""
+    """Return the ids of the tokens that were revoked, for longer than until they expired: clocks may be fast."""
     return frozenset(str(jti) for jti in selectors.revoked_sessions(at).values_list("jti", flat=True))

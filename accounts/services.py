@@ -191,9 +191,9 @@ def revoke_session(jti: uuid.UUID, *, at: datetime) -> None:
 def prune_sessions(at: datetime) -> int:
     """Delete sessions that ended so long ago that nothing asks for them, at most 1,000 of them; return how many.
 
-    A session that was revoked stays as long as its token could open anything.
+    A session that was revoked stays as long as its token could open anything, by whichever clock.
     """
-    old = Session.objects.filter(expires_at__lte=at - selectors.AT_HOME).order_by("expires_at")
+    old = Session.objects.filter(expires_at__lte=selectors.needed_since(at)).order_by("expires_at")
     chosen = list(old.values_list("pk", flat=True)[:_PRUNED_AT_ONCE])
     return Session.objects.filter(pk__in=chosen).delete()[0]
 

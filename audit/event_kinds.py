@@ -40,6 +40,7 @@ class EventKind(StrEnum):
     PROXY_UNTRUSTED = "proxy.untrusted"
     CLOCK_JUMPED = "clock.jumped"
     WEBHOOK_DISABLED = "webhook.disabled"
+    POLICY_UNCONFIRMED = "policy.unconfirmed"
 
 
 SEVERITIES: Mapping[EventKind, EventSeverity] = {
@@ -66,5 +67,6 @@ SEVERITIES: Mapping[EventKind, EventSeverity] = {
     EventKind.PROXY_UNTRUSTED: EventSeverity.MEDIUM,
     EventKind.CLOCK_JUMPED: EventSeverity.MEDIUM,
     EventKind.WEBHOOK_DISABLED: EventSeverity.HIGH,
+    EventKind.POLICY_UNCONFIRMED: EventSeverity.HIGH,
 }
 """The severity of each kind: one, so that a reader knows what he gets when he chooses kinds."""

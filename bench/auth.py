@@ -6,7 +6,6 @@ all of them. The figures to quote are the ratios to nginx ``return 200``, not th
 """
 
 import argparse
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -17,7 +16,7 @@ from pathlib import Path
 from bench import report, traffic
 from bench.cpu import cpu_seconds
 from bench.load import Sent, send, send_each
-from bench.servers import granian, plain_nginx, protecting_nginx, until_compiled
+from bench.servers import DATA_PLANE, data_plane, plain_nginx, protecting_nginx, until_compiled
 from bench.site import Site, auth_request, browser_headers, prepared_site, run_child
 
 _WARM_UP = 400
@@ -78,15 +77,15 @@ def _start(folder: Path, stack: ExitStack, requests: int) -> list[Server]:
     tokens = _filled(site, "--sessions", str(requests + 2 * _WARM_UP))
     _filled(without_waf, "--waf", "off")
     limit_port, limit = stack.enter_context(plain_nginx(folder / "limit"))
-    bare_port, bare = stack.enter_context(granian("bench.bare_app:application", os.environ))
-    gate_port, gate = stack.enter_context(granian("gatewall.asgi:application", site.environment))
-    off_port, off = stack.enter_context(granian("gatewall.asgi:application", without_waf.environment))
+    bare_port, bare = stack.enter_context(data_plane("bench.bare_app:application()", site.environment))
+    gate_port, gate = stack.enter_context(data_plane(DATA_PLANE, site.environment))
+    off_port, off = stack.enter_context(data_plane(DATA_PLANE, without_waf.environment))
     until_compiled(gate_port)
     proxied_limit = stack.enter_context(protecting_nginx(folder / "proxied-limit", limit_port, limit_port))
     proxied_gate = stack.enter_context(protecting_nginx(folder / "proxied-gate", gate_port, limit_port))
     servers = [
         Server("nginx return 200", limit_port, (limit,), site.subrequest, ""),
-        Server("bare ASGI application", bare_port, (bare,), site.subrequest, "nginx return 200"),
+        Server("bare application", bare_port, (bare,), site.subrequest, "nginx return 200"),
         Server("data plane", gate_port, (gate,), site.subrequest, "nginx return 200"),
         Server("data plane, WAF off", off_port, (off,), without_waf.subrequest, "nginx return 200"),
         Server("data plane, all first seen", gate_port, (gate,), b"", "data plane", _first_seen(tokens)),

@@ -23,7 +23,7 @@ from typing import Any
 import psutil
 
 from bench import report
-from bench.servers import granian
+from bench.servers import DATA_PLANE, data_plane
 from bench.site import prepared_site
 from tests.postgres import postgres
 
@@ -92,7 +92,7 @@ def _import(environment: dict[str, str], path: Path) -> dict[str, Any]:
 @contextmanager
 def _worker(environment: dict[str, str]) -> Iterator[Any]:
     """Run a worker of the data plane; give what waits until it refuses a client and says how long that took."""
-    with granian("gatewall.asgi:application", environment) as (port, pid):
+    with data_plane(DATA_PLANE, environment) as (port, pid):
 
         def ask(client: str) -> dict[str, Any]:
             began = time.perf_counter()

@@ -16,7 +16,7 @@ from typing import Any
 from bench import report, traffic
 from bench.load import send_each
 from bench.open_loop import latencies, percentile
-from bench.servers import granian, plain_nginx, protecting_nginx, until_compiled
+from bench.servers import DATA_PLANE, data_plane, plain_nginx, protecting_nginx, until_compiled
 from bench.site import prepared_site, run_child, visitor_request
 
 _SIZE = ("--networks", "100000", "--users", "1000", "--known", "1000")
@@ -47,7 +47,7 @@ def _start(folder: Path, stack: ExitStack) -> tuple[dict[str, int], list[bytes]]
     site = prepared_site(folder / "home", GEOIP_DATABASE=str(traffic.geo_database(folder / "country.mmdb")))
     lines = run_child(site.environment, "-m", "bench.filled", *_SIZE).splitlines()
     limit, _ = stack.enter_context(plain_nginx(folder / "limit"))
-    gate, _ = stack.enter_context(granian("gatewall.asgi:application", site.environment))
+    gate, _ = stack.enter_context(data_plane(DATA_PLANE, site.environment))
     until_compiled(gate)
     asked = {_LIMIT: limit, _GATE: gate}
     ports = {

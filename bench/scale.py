@@ -24,7 +24,7 @@ from bench import report
 from bench.cpu import cpu_seconds, private_mebibytes
 from bench.load import send_each, status
 from bench.open_loop import latencies, percentile
-from bench.servers import granian, until_compiled
+from bench.servers import DATA_PLANE, data_plane, until_compiled
 from bench.site import Site, auth_request, browser_headers, prepared_site, run_child
 
 _BASE = Path(__file__).resolve().parent.parent
@@ -84,7 +84,7 @@ def _installation(folder: Path, size: dict[str, int]) -> Iterator[Installation]:
     options += [part for kind, number in {**_LITTLE, **size}.items() for part in (f"--{kind}", str(number))]
     lines = run_child(site.environment, "-m", "bench.filled", *options).splitlines()
     credentials = [(session, token) for session, token in map(str.split, lines)]
-    with granian("gatewall.asgi:application", site.environment) as (port, pid):
+    with data_plane(DATA_PLANE, site.environment) as (port, pid):
         until_compiled(port)
         yield Installation(site, port, pid, credentials)
 
@@ -224,7 +224,7 @@ def _starts(found: dict[str, Installation]) -> dict[str, dict[str, float]]:
 def _cold(there: Installation) -> float:
     request = _request(there.credentials[0][0], "session")
     began = time.perf_counter()
-    with granian("gatewall.asgi:application", there.site.environment, pause=0.005) as (port, _):
+    with data_plane(DATA_PLANE, there.site.environment, pause=0.005) as (port, _):
         while status(port, request) != 200:
             time.sleep(0.002)
         return round((time.perf_counter() - began) * 1000)

@@ -16,6 +16,7 @@ from gatewall.operations.launcher import answers, free_port
 _BASE = Path(__file__).resolve().parent.parent
 _START_SECONDS = 60
 _STOP_SECONDS = 20
+DATA_PLANE = "gatewall.data_plane:application()"
 _COMPILE_SECONDS = 300
 
 
@@ -45,23 +46,23 @@ def _running(command: list[str], env: dict[str, str], port: int, path: str, paus
 
 
 def _wait_or_kill(process: "subprocess.Popen[bytes]") -> None:
-    """Wait for the end. A worker of Granian that is told to end while it starts does not hear it."""
+    """Wait for the end."""
     try:
         process.wait(_STOP_SECONDS)
     except subprocess.TimeoutExpired:
-        process.kill()  # its workers go with it (gatewall/asgi.py)
+        process.kill()  # its workers go with it (gatewall/forwardauth/worker.py)
         process.wait()
 
 
 @contextmanager
-def granian(application: str, env: dict[str, str], *, pause: float = 0.05) -> Iterator[tuple[int, int]]:
-    """One worker of the data plane's server with this application; yield port and process id.
+def data_plane(application: str, env: dict[str, str], *, pause: float = 0.05) -> Iterator[tuple[int, int]]:
+    """One worker of the data plane's server with this application; yield port and the process id of its master.
 
     It is asked every ``pause`` seconds whether it answers.
     """
     port = free_port()
-    command = [sys.executable, "-m", "granian", "--interface", "asginl", "--host", "127.0.0.1", "--port", str(port)]
-    command += ["--workers", "1", "--http", "1", "--no-ws", "--no-log", application]
+    command = [sys.executable, "-m", "gunicorn", "-c", "deploy/data_plane.conf.py", "--workers", "1"]
+    command += ["--bind", f"127.0.0.1:{port}", application]
     with _running(command, dict(env), port, "/wall/health/live", pause) as pid:
         yield port, pid
 

@@ -20,7 +20,7 @@ from audit import segments
 from bench import report, sizes, traffic
 from bench.cpu import cpu_seconds
 from bench.load import send_each
-from bench.servers import granian, plain_nginx, protecting_nginx
+from bench.servers import DATA_PLANE, data_plane, plain_nginx, protecting_nginx
 from bench.site import Site, prepared_site, run_child
 from tests.postgres import postgres
 
@@ -56,7 +56,7 @@ class Bench:
         self._site = prepared_site(folder / "home", people=_PEOPLE, GEOIP_DATABASE=str(geo))
         self._spool = folder / "home" / "spool"
         behind, _ = stack.enter_context(plain_nginx(folder / "site"))
-        gate, self._worker = stack.enter_context(granian("gatewall.asgi:application", self._site.environment))
+        gate, self._worker = stack.enter_context(data_plane(DATA_PLANE, self._site.environment))
         self._port, _ = stack.enter_context(
             protecting_nginx(folder / "nginx", gate, behind, traffic.BELIEVE_CLIENT_HEADER)
         )

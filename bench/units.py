@@ -28,7 +28,7 @@ from bench import report, sizes, traffic
 from bench.cpu import cpu_seconds
 from bench.load import send, send_each
 from bench.open_loop import latencies, percentile
-from bench.servers import granian, plain_nginx, protecting_nginx, until_compiled
+from bench.servers import DATA_PLANE, data_plane, plain_nginx, protecting_nginx, until_compiled
 from bench.site import Site, installation_environment, prepared_site, run_child
 from gatewall.operations.launcher import answers, free_port
 from tests.postgres import postgres
@@ -78,7 +78,7 @@ def _say(what: str) -> None:
 def _worker(folder: Path, site: Site, seconds: float) -> dict[str, Any]:
     """Ask one worker by itself; leave the records of many visitors in ``spool``."""
     with ExitStack() as stack:
-        port, pid = stack.enter_context(granian("gatewall.asgi:application", site.environment))
+        port, pid = stack.enter_context(data_plane(DATA_PLANE, site.environment))
         until_compiled(port)
         send(port, site.subrequest, requests=2000)
         rounds = [_round(port, pid, site.subrequest, seconds, seed) for seed in range(_ROUNDS)]
@@ -98,7 +98,7 @@ def worker_alone(seconds: float) -> dict[str, Any]:
     """Return the figures of the worker alone."""
     with tempfile.TemporaryDirectory() as name:
         site = prepared_site(Path(name) / "home")
-        with granian("gatewall.asgi:application", site.environment) as (port, pid):
+        with data_plane(DATA_PLANE, site.environment) as (port, pid):
             until_compiled(port)
             send(port, site.subrequest, requests=2000)
             rounds = [_round(port, pid, site.subrequest, seconds, seed) for seed in range(_ROUNDS)]

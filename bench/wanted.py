@@ -6,7 +6,7 @@ from typing import Any
 
 _REPORTED = "reported"
 _AUTH = {
-    "bare ASGI application": None,
+    "bare application": None,
     "data plane": 0.25,
     "data plane, WAF off": 0.35,
     "data plane, all first seen": 0.5,

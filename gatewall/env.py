@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
-from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from gatewall import geo_file, log_lines
 from gatewall.clientip import TrustedProxies, TrustRefused
 from gatewall.credentials.keyring import KeyRing
 from gatewall.engine.hosts import Authority
+from gatewall.env_database import database
 from gatewall.env_reader import ConfigError, Reader, refuse_shared
 
 __all__ = ["LOOPBACK_PROXIES", "Config", "ConfigError", "read", "secret_file", "secret_files"]
@@ -40,6 +41,7 @@ _NAMES = frozenset(
         "GATEWALL_DEMO_PORT",
         "GATEWALL_TRUSTED_PROXIES",
         "GATEWALL_CONFIRM_SECONDS",
+        "GATEWALL_DATABASE_PATIENCE_SECONDS",
         "GATEWALL_COOKIE_DOMAIN",
         "GATEWALL_PUBLIC_URL",
         *(name for name in _SECRETS if name.startswith("GATEWALL_")),
@@ -73,6 +75,7 @@ class Config:
     cookie_domain: str | None
     public_url: str | None
     database: Mapping[str, object] = field(repr=False)
+    database_patience_seconds: int
     cache_url: str | None = field(repr=False)
     geoip_database: Path | None
     secret_key: str = field(repr=False)
@@ -113,7 +116,10 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
         trusted_proxies=_trusted_proxies(environ.get("GATEWALL_TRUSTED_PROXIES", LOOPBACK_PROXIES)),
         cookie_domain=_cookie_domain(environ.get("GATEWALL_COOKIE_DOMAIN", "")),
         public_url=_public_url(environ.get("GATEWALL_PUBLIC_URL", "")),
-        database=_database(reader.secret("DATABASE_URL") or f"sqlite:///{home / 'gatewall.sqlite3'}"),
+        database=database(reader.secret("DATABASE_URL") or f"sqlite:///{home / 'gatewall.sqlite3'}"),
+        database_patience_seconds=reader.integer(
+            "GATEWALL_DATABASE_PATIENCE_SECONDS", default=3, minimum=1, maximum=60
+        ),
         cache_url=_cache_url(reader.secret("CACHE_URL")),
         geoip_database=_geo_database(environ.get("GEOIP_DATABASE", ""), base, home),
         secret_key=reader.key("GATEWALL_SECRET_KEY"),
@@ -225,41 +231,6 @@ def _split_url(text: str) -> SplitResult | None:
 
 def _has_more_than_host(parts: SplitResult) -> bool:
     return bool(parts.path.strip("/") or parts.query or parts.fragment)
-
-
-def _database(url: str) -> Mapping[str, object]:
-    """Return Django's description of a database; the URL is never shown, it may hold a password."""
-    parts = _split_url(url)
-    if parts is None:
-        raise ConfigError("DATABASE_URL is not a URL")
-    if parts.scheme == "sqlite":
-        path = unquote(parts.path)[1:]
-        if parts.netloc or path in {"", ":memory:"}:  # memory is each process's own
-            raise ConfigError("DATABASE_URL must name a file: sqlite:///relative or sqlite:////absolute")
-        return {"ENGINE": "django.db.backends.sqlite3", "NAME": path}
-    if parts.scheme in {"postgres", "postgresql"}:
-        try:
-            port = parts.port or 5432
-        except ValueError:
-            raise ConfigError("DATABASE_URL has a port that is not a number") from None
-        return {
-            "ENGINE": "django.db.backends.postgresql",
-            "NAME": unquote(parts.path[1:]),
-            "USER": unquote(parts.username or ""),
-            "PASSWORD": unquote(parts.password or ""),
-            "HOST": unquote(parts.hostname or ""),
-            "PORT": str(port),
-            "DISABLE_SERVER_SIDE_CURSORS": _shares_sessions(parts),
-        }
-    raise ConfigError("DATABASE_URL must begin with sqlite:/// or postgresql://")
-
-
-def _shares_sessions(parts: SplitResult) -> bool:
-    """Return whether a pooler gives each transaction another session, in which no cursor outlives it."""
-    pooler = parse_qs(parts.query, keep_blank_values=True).get("pooler")
-    if pooler not in (None, ["transaction"]):
-        raise ConfigError("DATABASE_URL may say ?pooler=transaction, and no other pooler")
-    return pooler is not None
 
 
 def _cache_url(url: str | None) -> str | None:

@@ -6,7 +6,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils import timezone
 
-from gatewall.engine.snapshot import AuditMode, DomainsMode, EnforcementMode, QueryStrings, UnknownCountry
+from gatewall.engine.snapshot import AuditMode, DomainsMode, EnforcementMode, QueryStrings, StalePolicy, UnknownCountry
 
 
 def choices(enum: type) -> list[tuple[str, str]]:
@@ -105,7 +105,9 @@ class Node(models.Model):
     """A host and what its agent last said of it.
 
     Of its access log, what is older than ``log_lag_seconds`` is in the database or set aside; null while its
-    spool was not read to the end once.
+    spool was not read to the end once. ``unconfirmed_seconds``: how long its policy was not compared with the database
+    and found to be the one in force, at ``seen_at``, since the boot where it never was; null where a release before
+    this has written the row. ``seen_at`` is by the clock of the database.
     """
 
     name = models.CharField(max_length=100, unique=True)
@@ -116,6 +118,7 @@ class Node(models.Model):
     problem = models.CharField(max_length=500, blank=True)
     log_lag_seconds = models.FloatField(null=True)
     log_spooled_bytes = models.BigIntegerField(default=0)
+    unconfirmed_seconds = models.FloatField(null=True)
 
     class Meta:
         ordering = ["name"]
@@ -213,6 +216,19 @@ class SystemSettings(models.Model):
         default=QueryStrings.MASKED.value,
         help_text="off: the access log keeps nothing of them",
     )
+    stale_policy = models.CharField(
+        max_length=16,
+        choices=choices(StalePolicy),
+        default=StalePolicy.STATIC.value,
+        db_default=StalePolicy.STATIC.value,
+        help_text="strict: nobody is let in by a policy that could not be compared with the database for so long",
+    )
+    stale_policy_seconds = models.PositiveIntegerField(
+        default=60,
+        db_default=60,
+        validators=[MinValueValidator(15), MaxValueValidator(86_400)],
+        help_text="that strict goes on without",
+    )
     recovery_local_only = models.BooleanField(
         default=True, help_text="/admin-recover-2fa answers callers on this machine alone"
     )
@@ -243,6 +259,13 @@ class SystemSettings(models.Model):
             models.CheckConstraint(
                 condition=models.Q(log_query_strings__in=[mode.value for mode in QueryStrings]),
                 name="log_query_strings_is_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(stale_policy__in=[mode.value for mode in StalePolicy]), name="stale_policy_is_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(stale_policy_seconds__gte=15, stale_policy_seconds__lte=86_400),
+                name="stale_policy_seconds_in_range",
             ),
             models.CheckConstraint(
                 condition=models.Q(access_log_retention_days__gte=1, access_log_retention_days__lte=3650),

@@ -87,33 +87,40 @@ APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # contract section 1: a larger body is 413
 
 _SQLITE = CONFIG.database["ENGINE"] == "django.db.backends.sqlite3"
+_SQLITE_OPTIONS = {
+    "OPTIONS": {
+        # IMMEDIATE: a transaction that will write takes the lock when it begins, so that two
+        # writers wait for each other instead of failing in the middle.
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 5,
+        # FULL: what was committed outlives a power failure. No process checkpoints but the agent, for
+        # several that do can lose a commit (shipping/log_shipper.py).
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; "
+        "PRAGMA wal_autocheckpoint=0;",
+    }
+}
 DATABASES = {
     "default": {
         **CONFIG.database,
         "ATOMIC_REQUESTS": False,
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": not _SQLITE,
-        "OPTIONS": {
-            # IMMEDIATE: a transaction that will write takes the lock when it begins, so that two
-            # writers wait for each other instead of failing in the middle.
-            "transaction_mode": "IMMEDIATE",
-            "timeout": 5,
-            # FULL: what was committed outlives a power failure. No process checkpoints but the agent, for
-            # several that do can lose a commit (shipping/log_shipper.py).
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; "
-            "PRAGMA wal_autocheckpoint=0;",
-        }
-        if _SQLITE
-        else {"connect_timeout": 5},
+        **(_SQLITE_OPTIONS if _SQLITE else {"PATIENCE_SECONDS": CONFIG.database_patience_seconds}),
     },
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {
     "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "BACKEND": "gatewall.caches.SharedCache",
         "LOCATION": CONFIG.cache_url,
         "KEY_PREFIX": "gatewall",
-        "OPTIONS": {"serializer": "gatewall.caches.PlainSerializer"},
+        "OPTIONS": {
+            "serializer": "gatewall.caches.PlainSerializer",
+            "pool_class": "gatewall.caches.BoundedPool",
+            # A revocation waits for the cache no longer than that; redis-py's own limit is 5 s.
+            "socket_timeout": 0.25,
+            "socket_connect_timeout": 0.25,
+        },
     }
     if CONFIG.cache_url
     else {"BACKEND": "gatewall.caches.LocalCache", "LOCATION": "gatewall"},

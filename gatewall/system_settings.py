@@ -11,6 +11,7 @@ from gatewall.engine.snapshot import (
     EnforcementMode,
     PolicySettings,
     QueryStrings,
+    StalePolicy,
     UnknownCountry,
 )
 from gatewall.models import SystemSettings
@@ -67,4 +68,6 @@ def load() -> PolicySettings:
         request_rate_per_minute=row.request_rate_per_minute,
         audit_mode=AuditMode(row.audit_mode),
         log_query_strings=QueryStrings(row.log_query_strings),
+        stale_policy=StalePolicy(row.stale_policy),
+        stale_policy_seconds=row.stale_policy_seconds,
     )

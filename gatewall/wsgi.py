@@ -13,8 +13,11 @@ from gatewall.env import Config  # noqa: E402 - Django first
 from gatewall.forwardauth.build import build_gate  # noqa: E402 - as above
 from gatewall.forwardauth.gate import Gate  # noqa: E402 - as above
 from gatewall.forwardauth.wsgi import AuthShim  # noqa: E402 - as above
+from gatewall.operations import uptime  # noqa: E402 - as above
 from gatewall.operations.control_plane import sources_of  # noqa: E402 - as above
 from gatewall.portal import first_run  # noqa: E402 - as above
+from gatewall.snapshot.places import policy_files, run_folder  # noqa: E402 - as above
+from gatewall.snapshot.standby import Standby  # noqa: E402 - as above
 
 
 def build_control_plane_gate(config: Config) -> Gate:
@@ -26,3 +29,5 @@ application = AuthShim(
     django_application, build_control_plane_gate(settings.CONFIG), settings.ROOT_PATH, close_old_connections
 )
 first_run.announce()
+if uptime.is_served():
+    Standby(policy_files(settings.CONFIG), run_folder(settings.CONFIG.home)).start()

@@ -51,6 +51,14 @@ def _known_api_rate(request, monkeypatch):
         monkeypatch.setattr(import_module("gatewall.api.rate"), "_remembered", (math.inf, 1200))
 
 
+@pytest.fixture(autouse=True)
+def _database_clock(request, monkeypatch):
+    """The clock of the database is that of the test, which may have stopped it, and costs no statement."""
+    if uses_database(request.node):
+        timezone = import_module("django.utils.timezone")
+        monkeypatch.setattr(import_module("gatewall.snapshot.nodes"), "database_now", timezone.now)
+
+
 @pytest.fixture
 def clock():
     """Stop the clock at the moment of the cast; return what moves it."""

@@ -1,10 +1,9 @@
 """Both planes in this process, asked in every dialect with the very bytes of a request.
 
-The control plane is the WSGI shim behind gunicorn's own parser, the data plane is the ASGI
-application over the files that the publisher writes.
+The control plane is the WSGI shim behind gunicorn's own parser, the data plane is the
+application behind its own reader, over the files that the publisher writes.
 """
 
-import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
@@ -13,10 +12,12 @@ from gunicorn.config import Config as GunicornConfig
 from gunicorn.http import wsgi as gunicorn_wsgi
 from gunicorn.http.parser import RequestParser
 
-from gatewall.forwardauth.asgi import AuthApplication
+from gatewall.forwardauth.answer_bytes import answer_bytes
+from gatewall.forwardauth.application import AuthApplication
 from gatewall.forwardauth.build import build_gate
 from gatewall.forwardauth.countries import Countries
 from gatewall.forwardauth.gunicorn import join_repeated_headers
+from gatewall.forwardauth.http1 import RequestReader
 from gatewall.snapshot.places import policy_files
 from gatewall.snapshot.published import PublishedPolicies
 from gatewall.snapshot.publisher import publish
@@ -79,6 +80,11 @@ def _given(status: int, fields: Iterable[tuple[str, str]], body: bytes) -> Given
     return Given(status, headers, text.replace(ids.pop(), "the-id") if ids else text, request_id)
 
 
+def _bytes(question: Question) -> bytes:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in question.lines)
+    return f"{question.method} {question.target} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + question.body
+
+
 class ControlPlane:
     """The shim, behind what gunicorn makes of the bytes."""
 
@@ -91,8 +97,7 @@ class ControlPlane:
         self._config.set("forwarder_headers", "")
 
     def __call__(self, question: Question) -> Given:
-        lines = "".join(f"{name}: {value}\r\n" for name, value in question.lines)
-        data = f"{question.method} {question.target} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + question.body
+        data = _bytes(question)
         request = next(RequestParser(self._config, [data], (question.peer, 1)))
         request.headers = join_repeated_headers(request.headers)
         _, environ = gunicorn_wsgi.create(request, None, (question.peer, 1), ("127.0.0.1", 9999), self._config)
@@ -106,7 +111,7 @@ class ControlPlane:
 
 
 class DataPlane:
-    """The ASGI application, after the agent has published what was committed."""
+    """The application, behind what its server makes of the bytes, after the agent has published what was committed."""
 
     def __init__(self) -> None:
         config = settings.CONFIG
@@ -122,31 +127,14 @@ class DataPlane:
 
     def ask(self, question: Question) -> Given:
         """Ask without publishing first."""
-        path, _, query = question.target.encode("latin-1").partition(b"?")
-        scope = {
-            "type": "http",
-            "method": question.method,
-            "scheme": "http",
-            "raw_path": path,
-            "path": path.decode("utf-8", "replace"),
-            "query_string": query,
-            "headers": [
-                (name.lower().encode(), value.strip(" \t").encode("latin-1")) for name, value in question.lines
-            ],
-            "client": (question.peer, 1) if question.peer else None,
-        }
-        sent = []
-
-        async def receive():
-            return {"type": "http.request", "body": question.body, "more_body": False}
-
-        async def send(message):
-            sent.append(message)
-
-        asyncio.run(self._application(scope, receive, send))
-        start, body = sent
-        fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in start["headers"]]
-        return _given(start["status"], fields, body["body"])
+        reader = RequestReader()
+        reader.feed(_bytes(question))
+        method, target, lines, body, _ = reader.next()
+        answer = self._application(method.decode("latin-1"), target, lines, question.peer, "http", body)
+        sent = answer_bytes(answer, "", shows_body=question.method != "HEAD", keep_alive=True)
+        head, _, given = sent.partition(b"\r\n\r\n")
+        start, *fields = head.decode("latin-1").split("\r\n")
+        return _given(int(start.split(" ")[1]), [field.split(": ", 1) for field in fields], given)
 
     def close(self) -> None:
         self._gate.close()

@@ -26,6 +26,8 @@ import psutil
 from gatewall.operations.launcher import free_port
 
 # A database for tests may forget everything when the power fails.
+KEEPS_COMMITS = ["-c", "fsync=off"]
+"""For tests that stop the server and ask what was committed: only a power failure could lose it."""
 FAST = ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"]
 
 

@@ -24,6 +24,7 @@ from gatewall.operations import demo
 from gatewall.operations.launcher import answers, free_port
 from gatewall.snapshot.places import run_folder
 from gatewall.snapshot.wake import AgentLock
+from tests.locks import leads
 from tests.patterns import put_compiled
 
 BASE = Path(__file__).resolve().parents[1]
@@ -235,11 +236,11 @@ def data_plane(
 
 
 @contextmanager
-def agent(home: Path, **changes: str) -> Iterator[subprocess.Popen]:
-    """The agent, once it leads."""
+def agent(home: Path, *, second: bool = False, **changes: str) -> Iterator[subprocess.Popen]:
+    """The agent, once it leads; a second one waits until the first is gone."""
     log = home / "agent.log"
     with running(manager("agent"), log=log, env=environment(home, **changes)) as process:
-        wait_until(lambda: process.poll() is not None or not no_agent_leads(home), what="an agent that leads")
+        wait_until(lambda: second or process.poll() is not None or leads(home, process.pid), what="an agent that leads")
         assert process.poll() is None, log.read_text(errors="replace")[-4000:]
         yield process
 

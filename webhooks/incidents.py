@@ -115,7 +115,7 @@ def _close(pk: object, at: datetime) -> bool:
         data = notices.ended(
             notices.data_of(notice.body), count=incident.count, last_at=incident.last_at, at=at, why=why
         )
-        kind = notices.ended_type(EventKind(incident.kind))
+        kind = notices.ended_type(incident.kind)
         # Never without room: it is one for each that begins, and who was told of that waits for it.
         outbox.put([Draft(kind, at, lambda data=data: data, list(told), incident)], is_limited=False)
     return True

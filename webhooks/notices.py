@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from audit.event_kinds import SEVERITIES, EventKind
+from audit.event_kinds import SEVERITIES
 from audit.events import Event
 
 MAX_DETAIL = 16_384
@@ -48,9 +48,9 @@ def data_of(body: str) -> dict[str, Any]:
     return data
 
 
-def ended_type(kind: EventKind) -> str:
-    """Return the type of the notice that ends an incident of this kind."""
-    return f"{kind.value}.ended"
+def ended_type(kind: str) -> str:
+    """Return the type of the notice that ends an incident of this kind, also of one that a later release knows."""
+    return f"{kind}.ended"
 
 
 def moment(at: datetime) -> str:

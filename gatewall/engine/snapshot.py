@@ -40,6 +40,13 @@ class AuditMode(StrEnum):
     STRICT = "strict"
 
 
+class StalePolicy(StrEnum):
+    """What is answered by a policy that nobody could compare with the database for long: as it says, or nothing."""
+
+    STATIC = "static"
+    STRICT = "strict"
+
+
 class QueryStrings(StrEnum):
     """What the access log keeps of the query string of a target."""
 
@@ -59,6 +66,8 @@ class PolicySettings:
     request_rate_per_minute: int = 0
     audit_mode: AuditMode = AuditMode.BEST_EFFORT
     log_query_strings: QueryStrings = QueryStrings.MASKED
+    stale_policy: StalePolicy = StalePolicy.STATIC
+    stale_policy_seconds: int = 60
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from gatewall.engine.ports import Ports
 from gatewall.env import Config
 from gatewall.forwardauth.countries import Countries
 from gatewall.forwardauth.explanation import Explainer
-from gatewall.forwardauth.gate import Gate, Policies
+from gatewall.forwardauth.gate import ConfirmedPolicies, Gate, Policies
 from gatewall.forwardauth.responses import GuardPage
 from gatewall.forwardauth.untrusted import FOLDER, UntrustedPeers
 from gatewall.forwardauth.waf_trial import RuleTrial
@@ -19,7 +19,7 @@ from gatewall.snapshot.places import node_name, run_folder
 _RATES = "request-rate"
 
 
-def build_gate(config: Config, policies: Policies, countries: Countries) -> Gate:
+def build_gate(config: Config, policies: ConfirmedPolicies, countries: Countries) -> Gate:
     """Return the gate of this process; its records go to a spool file of their own."""
     ports = Ports(
         countries=countries,
@@ -36,6 +36,7 @@ def build_gate(config: Config, policies: Policies, countries: Countries) -> Gate
         clock=time.time,
         records=spool,
         peers=UntrustedPeers(run_folder(config.home) / FOLDER, config.trusted_proxies),
+        age=policies.age,
     )
 
 

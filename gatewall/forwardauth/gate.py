@@ -10,12 +10,13 @@ from gatewall.clientip import TrustedProxies, peer_or_unknown
 from gatewall.engine.evaluate import CANNOT_DECIDE, evaluate
 from gatewall.engine.model import AccessRequest, Decision, Effect
 from gatewall.engine.ports import Ports
-from gatewall.engine.snapshot import AuditMode, PolicySnapshot
+from gatewall.engine.snapshot import AuditMode, PolicySnapshot, StalePolicy
 from gatewall.forwardauth.decision_id import new_decision_id
 from gatewall.forwardauth.leftovers import leftovers
 from gatewall.forwardauth.record import record_of
 from gatewall.forwardauth.responses import Answer, GuardPage, answer, for_browser
 from gatewall.forwardauth.subrequest import Subrequest
+from gatewall.snapshot.confirmed import PolicyAge
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +38,12 @@ class Policies(Protocol):
 
     def current(self) -> PolicySnapshot | None:
         """Return the newest policy that could be had, or None if there never was one."""
+
+
+class ConfirmedPolicies(Policies, Protocol):
+    """Where it comes from, and how long ago it was known to be the one in force."""
+
+    age: PolicyAge
 
 
 class Records(Protocol):
@@ -72,7 +79,9 @@ class Gate:
         clock: Callable[[], float],
         records: Records,
         peers: Peers | None = None,
+        age: PolicyAge | None = None,
     ) -> None:
+        """Without an ``age``, no policy was ever confirmed."""
         self._policies = policies
         self._ports = ports
         self._trusted = trusted
@@ -80,6 +89,7 @@ class Gate:
         self._clock = clock
         self._records = records
         self._peers = peers
+        self._age = PolicyAge() if age is None else age
 
     def check(self, dialect: Dialect, subrequest: Subrequest) -> Answer:
         """Return the answer to a subrequest of this dialect: 200, 401, 403, or 503 for "cannot decide".
@@ -94,7 +104,10 @@ class Gate:
             request = dialect.parse(subrequest, self._trusted, at)
             if self._peers is not None:
                 self._peers.look_at(subrequest)
-            decision = CANNOT_DECIDE if policy is None else evaluate(request, policy, self._ports)
+            if policy is None or (policy.settings.stale_policy is StalePolicy.STRICT and self._is_stale(policy)):
+                decision = CANNOT_DECIDE
+            else:
+                decision = evaluate(request, policy, self._ports)
             given = answer(decision, request, policy, self._guard, decision_id)
             if dialect.answers_browsers:
                 given = for_browser(given, request, decision_id)
@@ -114,6 +127,14 @@ class Gate:
     def can_record(self) -> bool:
         """True unless records must be kept and cannot be."""
         return not _must_be_kept(self._policies.current()) or self._records.is_usable()
+
+    def alarms(self) -> dict[str, str]:
+        """Return what health says of a policy that was not confirmed for a while; nothing while all is well."""
+        alarm = self._age.alarm() if self._policies.current() else ""
+        return {"policy": alarm} if alarm else {}
+
+    def _is_stale(self, policy: PolicySnapshot) -> bool:
+        return self._age.is_over(policy.settings.stale_policy_seconds)
 
     def close(self) -> None:
         """Let go of the record file, with everything in it on disk."""

@@ -29,11 +29,12 @@ _NAMES = {
         *("x-forwarded-host", "x-forwarded-method", "x-forwarded-proto", "x-forwarded-uri", "x-requested-with"),
     )
 }
-"""Usual names as a server passes them on: they need not be read letter by letter."""
+"""Usual names as proxies write them: they need not be read letter by letter."""
+_NAMES |= {name.title().encode(): name for name in _NAMES.values()}
 
 
 def from_lines(lines: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """Return the headers of raw lines, as ASGI gives them."""
+    """Return the headers of raw lines."""
     headers: dict[str, str] = {}
     for raw_name, raw_value in lines:
         name = _NAMES.get(raw_name) or raw_name.decode("latin-1").lower()

@@ -54,11 +54,7 @@ def _raw_target(environ: Environ) -> str:
 
     Servers that do not keep it serve the fixed paths, which nothing needs to be decoded for.
     """
-    raw: str = environ.get("RAW_URI") or environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
-    if raw.startswith("/"):
-        return raw
-    _, separator, rest = raw.partition("://")  # absolute form, RFC 9112 section 3.2.2
-    return f"/{rest.partition('/')[2]}" if separator else raw
+    return routes.origin_form(environ.get("RAW_URI") or environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", ""))
 
 
 def _subrequest(environ: Environ, route: Route) -> Subrequest:

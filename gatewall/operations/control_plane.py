@@ -26,5 +26,10 @@ def _make(config: Config) -> Sources:
     files = policy_files(config)
     countries = Countries(config.geo_database)
     last_published = LastPublished(files)
-    policies = PolicyHolder(DatabasePolicyStore(files), fallback=last_published.later_than, on_reload=countries.reload)
+    policies = PolicyHolder(
+        DatabasePolicyStore(files),
+        fallback=last_published.later_than,
+        on_reload=countries.reload,
+        confirmed=last_published.confirmed_at,
+    )
     return policies, countries

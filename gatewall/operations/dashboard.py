@@ -10,6 +10,7 @@ from audit.statistics import Window
 from gatewall import revisions
 from gatewall.models import Node
 from gatewall.operations.uptime import started_at
+from gatewall.snapshot import nodes as reports
 from gatewall.snapshot.places import node_name
 from licensing import selectors as licensing
 from policies import geo
@@ -41,7 +42,7 @@ def figures(at: datetime) -> dict[str, Any]:
         "latency_us": statistics.percentiles(found["latency"]),
         "counts": counts(at),
         "policy": _policy(nodes),
-        "log": {**log_backlog(nodes, at), "dropped": statistics.dropped(window)},
+        "log": {**log_backlog(nodes, reports.database_now()), "dropped": statistics.dropped(window)},
         "geo": _geo(),
     }
 

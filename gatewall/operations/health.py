@@ -16,7 +16,10 @@ from gatewall import revisions
 from gatewall.api.operations import operation
 from gatewall.api.views import ApiView
 from gatewall.forwardauth.waf_state import waf_checks
+from gatewall.models import Node
 from gatewall.operations.control_plane import sources_of
+from gatewall.snapshot import nodes
+from gatewall.snapshot.confirmed import ALARM_SECONDS
 from gatewall.snapshot.manifest import ManifestRefused
 from gatewall.snapshot.places import policy_files
 from policies import geo
@@ -28,7 +31,7 @@ def checks() -> dict[str, str]:
     """Return each check with ``ok`` or what is wrong."""
     policies, _ = sources_of(settings.CONFIG)
     found = {"database": _database(), "policy": _policy(), "spool": _spool(), "geo": geo_state()}
-    return found | waf_checks(policies.current())
+    return found | {"hosts": _hosts()} | waf_checks(policies.current())
 
 
 def _database() -> str:
@@ -48,6 +51,17 @@ def _policy() -> str:
     except OSError as error:  # without its path, which is not for everybody
         return f"the published policy cannot be used: {error.strerror}"
     return "ok"
+
+
+def _hosts() -> str:
+    """How many decide by a policy that was not compared with the database for a while; ``/metrics`` says which."""
+    try:
+        now = nodes.database_now()
+        ages = [nodes.unconfirmed_seconds(node, now) for node in Node.objects.all()]
+    except Error:
+        return "not known without the database"
+    late = sum(age > ALARM_SECONDS for age in ages)
+    return f"policy not confirmed on {late} of {len(ages)}" if late else "ok"
 
 
 def _spool() -> str:

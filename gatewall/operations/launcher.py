@@ -64,7 +64,14 @@ def require_free(port: Port) -> None:
 
 
 def require_free_socket(path: Path, variable: str) -> None:
-    """Raise PortTakenError if somebody listens on a unix socket; remove what a killed server left of one."""
+    """Raise PortTakenError unless we could listen on this unix socket; remove what a killed server left of one."""
+    why = ""
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        why = f"{path.parent} is no folder that we may write to"
+    elif path.exists() and not path.is_socket():
+        why = "it is another file"
+    if why:
+        raise PortTakenError(f"The socket {path} cannot be used ({why}): set {variable}.")
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(str(path))

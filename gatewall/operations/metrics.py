@@ -20,6 +20,7 @@ from gatewall.detectors import Detector
 from gatewall.engine.addresses import parse_hop
 from gatewall.engine.model import Effect, Reason
 from gatewall.models import Node
+from gatewall.snapshot import nodes
 from policies import geo
 from policies import selectors as policies
 
@@ -50,6 +51,28 @@ def exposition(at: datetime) -> bytes:
     return generate_latest(registry)
 
 
+def without_database(node: str, seconds: float) -> bytes:
+    """Return what can be said while the database cannot be read: how old the policy of this host is."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_CutOff(node, seconds))
+    return generate_latest(registry)
+
+
+class _CutOff(Collector):
+    """One host, by what it knows itself."""
+
+    def __init__(self, node: str, seconds: float) -> None:
+        self._node = node
+        self._seconds = seconds
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the one metric."""
+        unconfirmed = _unconfirmed()
+        # Rows have numbers for hosts that are called by their address; these cannot be read now.
+        unconfirmed.add_metric(["this" if parse_hop(self._node) else self._node], self._seconds)
+        yield unconfirmed
+
+
 class _Gatewall(Collector):
     """Reads everything when it is asked, with a number of queries that does not grow."""
 
@@ -64,7 +87,7 @@ class _Gatewall(Collector):
         """Yield each metric with all its values."""
         yield from _answers()
         yield from _happened()
-        yield from _hosts(list(Node.objects.all()), self._at)
+        yield from _hosts(list(Node.objects.all()), nodes.database_now())
         yield from _people(self._at)
         yield from _policy(self._at)
         yield from _lists(self._at)
@@ -117,7 +140,7 @@ def _latency(latency: Summary) -> Metric:
     return found
 
 
-def _hosts(nodes: list[Node], at: datetime) -> Iterator[Metric]:
+def _hosts(reported: list[Node], at: datetime) -> Iterator[Metric]:
     labels = ["node"]
     seen = GaugeMetricFamily("gatewall_node_silence_seconds", "Since the agent of a host spoke last.", labels=labels)
     problem = GaugeMetricFamily(
@@ -129,18 +152,28 @@ def _hosts(nodes: list[Node], at: datetime) -> Iterator[Metric]:
     slots = [*labels, "slot"]
     worker = GaugeMetricFamily("gatewall_worker_policy_revision", "The policy a worker decides with.", labels=slots)
     rejected = GaugeMetricFamily("gatewall_worker_policy_rejected", "1 while it refused a newer one.", labels=slots)
-    for node in nodes:
+    unconfirmed = _unconfirmed()
+    for node in reported:
         name = _name_of(node)
         seen.add_metric([name], max(0.0, (at - node.seen_at).total_seconds()))
         problem.add_metric([name], bool(node.problem))
         published.add_metric([name], node.revision)
         spooled.add_metric([name], node.log_spooled_bytes)
+        unconfirmed.add_metric([name], nodes.unconfirmed_seconds(node, at))
         if node.log_lag_seconds is not None:
             lag.add_metric([name], node.log_lag_seconds)
         for slot, state in enumerate(sorted(node.workers, key=lambda state: state.get("pid", 0))):
             worker.add_metric([name, str(slot)], state.get("revision", 0))
             rejected.add_metric([name, str(slot)], bool(state.get("rejected")))
-    yield from (seen, problem, published, spooled, lag, worker, rejected)
+    yield from (seen, problem, published, spooled, lag, worker, rejected, unconfirmed)
+
+
+def _unconfirmed() -> GaugeMetricFamily:
+    return GaugeMetricFamily(
+        "gatewall_policy_unconfirmed_seconds",
+        "Since the policy of a host was compared with the database and found to be the one in force.",
+        labels=["node"],
+    )
 
 
 def _name_of(node: Node) -> str:

@@ -11,7 +11,7 @@ from gatewall.api import etags
 from gatewall.api.operations import operation
 from gatewall.api.serializers import FlagField, StrictInput, TextField, WholeNumberField
 from gatewall.api.views import ApiView
-from gatewall.engine.snapshot import AuditMode, DomainsMode, EnforcementMode, QueryStrings, UnknownCountry
+from gatewall.engine.snapshot import AuditMode, DomainsMode, EnforcementMode, QueryStrings, StalePolicy, UnknownCountry
 from gatewall.models import SystemSettings
 
 
@@ -50,6 +50,8 @@ class SettingsInput(StrictInput):
     webhook_retention_days = WholeNumberField(min_value=1, max_value=365, required=False)
     audit_mode = _one_of(AuditMode)
     log_query_strings = _one_of(QueryStrings)
+    stale_policy = _one_of(StalePolicy)
+    stale_policy_seconds = WholeNumberField(min_value=15, max_value=86_400, required=False)
     recovery_local_only = FlagField(required=False)
     guard_message = TextField(max_length=500, allow_blank=True, required=False)
     contact = TextField(max_length=200, allow_blank=True, required=False)

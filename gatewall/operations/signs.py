@@ -12,6 +12,8 @@ from audit.statistics import Window
 from gatewall import revisions
 from gatewall.models import Node
 from gatewall.operations.dashboard import log_backlog
+from gatewall.snapshot import nodes
+from gatewall.snapshot.confirmed import ALARM_SECONDS
 from policies import geo
 from policies.geo import GeoDatabase
 from webhooks import selectors as webhooks
@@ -48,12 +50,18 @@ class NodeSign:
     node: Node
     is_silent: bool
     is_behind: bool
+    is_unconfirmed: bool
     workers: Sequence[WorkerSign]
 
     @property
     def level(self) -> Level:
-        """A host that has a problem or is silent is bad; one that is behind may be in the middle of it."""
-        if self.node.problem or self.is_silent or any(worker.rejected for worker in self.workers):
+        """A host that has a problem or is cut off is bad; one that is behind may be in the middle of it."""
+        if (
+            self.node.problem
+            or self.is_silent
+            or self.is_unconfirmed
+            or any(worker.rejected for worker in self.workers)
+        ):
             return Level.BAD
         is_behind = self.is_behind or any(worker.is_behind for worker in self.workers)
         return Level.LOOK if is_behind else Level.GOOD
@@ -106,12 +114,13 @@ class Signs:
 
 def signs(at: datetime, window: Window) -> Signs:
     """Return the signs as of this moment; what is counted is counted over the window."""
-    nodes, head = list(Node.objects.all()), revisions.head()
-    backlog = log_backlog(nodes, at)
+    hosts, head = list(Node.objects.all()), revisions.head()
+    now = nodes.database_now()
+    backlog = log_backlog(hosts, now)
     database = geo.describe(geo.in_use())
     return Signs(
         revision=head.revision,
-        nodes=[_node(node, head.revision, at) for node in nodes],
+        nodes=[_node(node, head.revision, now) for node in hosts],
         lag_seconds=backlog["lag_seconds"],
         spooled_bytes=int(backlog["spooled"] or 0),
         gaps=_gaps(window),
@@ -127,7 +136,13 @@ def _node(node: Node, revision: int, at: datetime) -> NodeSign:
         WorkerSign(each["pid"], each["revision"], str(each.get("rejected", "")), each["revision"] != revision)
         for each in node.workers
     ]
-    return NodeSign(node, at - node.seen_at > _SILENT_AFTER, node.revision != revision, workers)
+    return NodeSign(
+        node,
+        is_silent=at - node.seen_at > _SILENT_AFTER,
+        is_behind=node.revision != revision,
+        is_unconfirmed=nodes.unconfirmed_seconds(node, at) > ALARM_SECONDS,
+        workers=workers,
+    )
 
 
 def _gaps(window: Window) -> dict[str, int]:

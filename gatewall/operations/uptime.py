@@ -14,3 +14,8 @@ def started_at() -> datetime:
         return datetime.fromtimestamp(float(os.environ[VARIABLE]), UTC)
     except (KeyError, ValueError, OverflowError, OSError):
         return _IMPORTED_AT
+
+
+def is_served() -> bool:
+    """True in a worker of gunicorn, as ``deploy/gunicorn.conf.py`` starts it; False in commands and tests."""
+    return VARIABLE in os.environ

@@ -13,10 +13,12 @@ from gatewall import revisions
 from gatewall.engine.snapshot import Version
 from gatewall.shipping import housekeeping
 from gatewall.shipping.backtest_runner import BacktestRunner
+from gatewall.shipping.cut_off import CutOff
 from gatewall.shipping.host_events import HostEvents
 from gatewall.shipping.list_fetcher import ListFetcher
 from gatewall.shipping.log_shipper import LogShipper
 from gatewall.shipping.notifier import Notifier
+from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles, Stamp
 from gatewall.snapshot.nodes import report_node
 from gatewall.snapshot.publisher import publish
@@ -48,6 +50,7 @@ class Agent:
         self._run = run
         self._node = node
         self._events = HostEvents(node, run)
+        self._cut_off = CutOff(node, files.confirmations)
         self._published: Version | None = None
         self._stamp: Stamp | None = None
         self._problem = ""
@@ -74,7 +77,10 @@ class Agent:
     def turn(self) -> None:
         """Publish if something was committed, take back and report once a second, and tidy up every ten minutes."""
         try:
+            self._cut_off.look(timezone.now())
             self._publish()
+            self._cut_off.look(timezone.now())
+            self._cut_off.tell()
             if abs(timezone.now() - self._reported_at) >= _REPORT_EVERY:  # a clock is set back, too
                 if confirmation.revert_overdue(timezone.now()):
                     self._publish()
@@ -86,10 +92,12 @@ class Agent:
             close_old_connections()
 
     def _publish(self) -> None:
-        published = self._published, self._stamp
-        if published == (revisions.current(), self._files.stamp()) and not self._problem:
-            return
+        published, asked_at = (self._published, self._stamp), elapsed()
+        is_published = published == (revisions.current(), self._files.stamp()) and not self._problem
         try:
+            if is_published:
+                self._files.confirmations.confirm(asked_at)
+                return
             self._published = publish(self._files).version
             self._stamp = self._files.stamp()
             self._say("")

@@ -9,7 +9,6 @@ from django.db import Error
 from gatewall import revisions
 from gatewall.engine.snapshot import Version
 from gatewall.snapshot.files import PolicyFiles
-from gatewall.snapshot.manifest import ManifestRefused
 from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.publisher import publish
 from gatewall.snapshot.wake import AgentLock, Bell
@@ -43,7 +42,7 @@ def announce(version: Version) -> bool:
 
 def _publish_here(files: PolicyFiles) -> bool:
     try:
-        publish(files)
+        publish(files, over_newer_release=False)
     except (OSError, Error, ValueError) as error:
         logger.error("policy not published: %s", error)  # noqa: TRY400 - the words say it all
         return False
@@ -52,8 +51,8 @@ def _publish_here(files: PolicyFiles) -> bool:
 
 def _is_published(files: PolicyFiles, version: Version) -> bool:
     try:
-        manifest = files.manifest()
-    except (OSError, ManifestRefused):
+        manifest = files.in_force()  # of whichever release: agent and workers are replaced one after another
+    except OSError:
         return False
     if manifest is None or manifest.version.epoch != version.epoch or version.supersedes(manifest.version):
         return False

@@ -62,9 +62,16 @@ def segment_bytes(moment: Moment, name: str) -> bytes:
     epoch, change = str(moment.head.epoch), moment.segments[name]
     data = segment_cache.fetch(epoch, name, change)
     if data is None:
-        data = codec.encode(name, _rows_of(name))
+        data = _compiled(name)
         segment_cache.keep(epoch, name, change, data)
     return data
+
+
+def _compiled(name: str) -> bytes:
+    try:
+        return codec.encode(name, _rows_of(name))
+    except (TypeError, AttributeError, LookupError, ArithmeticError) as error:
+        raise ValueError(f"{name} has a row that is not one of its own ({type(error).__name__})") from error
 
 
 def _change_of_all(kind: str, changed: Mapping[str, str]) -> str:

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gatewall.snapshot import manifest as manifests
-from gatewall.snapshot.manifest import Manifest, ManifestRefused, SegmentRef
+from gatewall.snapshot.confirmed import Confirmations
+from gatewall.snapshot.manifest import Manifest, ManifestRefused, OtherSchema, SegmentRef
 from gatewall.snapshot.pattern_cache import PatternCache
 
 _KEPT_SECONDS = 600
@@ -34,6 +35,7 @@ class PolicyFiles:
         self._current = folder / "current"
         self._key = key
         self.patterns = PatternCache(folder / "patterns", key)
+        self.confirmations = Confirmations(folder)
 
     def stamp(self) -> Stamp | None:
         """Return what changes whenever ``current`` is replaced, or None while there is none."""
@@ -44,13 +46,25 @@ class PolicyFiles:
         return status.st_ino, status.st_mtime_ns, status.st_size
 
     def manifest(self) -> Manifest | None:
-        """Return the manifest in force, or None while there is none. Raises ManifestRefused, OSError."""
+        """Return the manifest in force, or None while there is none. Raises ManifestRefused, OtherSchema, OSError."""
         try:
             with self._current.open("rb") as file:
                 data = file.read(manifests.MAX_MANIFEST_BYTES + 1)
         except FileNotFoundError:
             return None
         return manifests.decode(data, self._key)
+
+    def in_force(self) -> Manifest | None:
+        """Return what a publisher has to follow, of whichever release. Raises OSError.
+
+        None if there is none that can be trusted: one that is damaged, or signed with a former key, holds nobody back.
+        """
+        try:
+            return self.manifest()
+        except OtherSchema as other:
+            return other.manifest
+        except ManifestRefused:
+            return None
 
     def segment(self, ref: SegmentRef) -> memoryview:
         """Return the bytes of a segment, mapped: the workers of a host share them, and they outlive their file's name.
@@ -83,7 +97,7 @@ class PolicyFiles:
 
     def publish(self, manifest: Manifest) -> None:
         """Put a manifest in force. The caller holds ``publishing()``. Raises NotForward."""
-        if not manifest.may_follow(self._trusted_current()):
+        if not manifest.may_follow(self.in_force()):
             raise NotForward(f"revision {manifest.version.revision} does not follow the one in force")
         self._make_folders()
         _replace(self._current, manifests.encode(manifest, self._key))
@@ -99,13 +113,6 @@ class PolicyFiles:
             yield
         finally:
             os.close(descriptor)
-
-    def _trusted_current(self) -> Manifest | None:
-        """Return the manifest in force; a damaged one holds nobody back."""
-        try:
-            return self.manifest()
-        except ManifestRefused:
-            return None
 
     def _holds(self, ref: SegmentRef) -> bool:
         try:

@@ -5,20 +5,16 @@ from collections.abc import Mapping
 from gatewall import revisions
 from gatewall.engine.snapshot import Version
 from gatewall.models import PolicyHead
-from gatewall.snapshot.files import NotForward, PolicyFiles
-from gatewall.snapshot.manifest import Manifest, ManifestRefused, SegmentRef
+from gatewall.snapshot.files import NotForward
+from gatewall.snapshot.manifest import Manifest, SegmentRef
 
 
 class DatabaseWentBack(NotForward):
     """The database holds an older policy than the one in force: it was restored from a backup."""
 
 
-def in_force(files: PolicyFiles) -> Manifest | None:
-    """Return the manifest in force here, None if there is none that can be trusted. Raises OSError."""
-    try:
-        return files.manifest()
-    except ManifestRefused:
-        return None  # damaged, or signed with a former key
+class NewerRelease(NotForward):
+    """A release after this one has published: who only stands in for others does not replace that."""
 
 
 def refuse_going_back(before: Manifest | None, head: PolicyHead) -> None:
@@ -31,6 +27,12 @@ def refuse_going_back(before: Manifest | None, head: PolicyHead) -> None:
         f"{before.version.revision}, which is in force; if it was restored on purpose, run: "
         "manage.py publish_policy --confirm-restored-database"
     )
+
+
+def refuse_newer_release(before: Manifest | None) -> None:
+    """Raise NewerRelease if what is in force is not for this release to replace."""
+    if before is not None and before.is_of_a_newer_release:
+        raise NewerRelease(f"a newer release has published (schema {before.schema}): start its agent, or this one's")
 
 
 def reusable(before: Manifest | None, version: Version) -> Mapping[str, SegmentRef]:

@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gatewall.engine.snapshot import Version
@@ -38,7 +38,8 @@ class Manifest:
     """One published version.
 
     ``parent_epoch`` is the epoch that this one was confirmed to follow; ``lineage`` tells the
-    version from one of the same numbers in a database that was restored in between.
+    version from one of the same numbers in a database that was restored in between. ``segments``
+    are those of this schema alone: of another one, what stands in them is not known.
     """
 
     version: Version
@@ -46,6 +47,17 @@ class Manifest:
     lineage: str
     published_at: float
     segments: Mapping[str, SegmentRef]
+    schema: int = SCHEMA
+
+    @property
+    def is_of_this_release(self) -> bool:
+        """True if its segments can be read here."""
+        return self.schema == SCHEMA
+
+    @property
+    def is_of_a_newer_release(self) -> bool:
+        """True if a release after this one has published it."""
+        return self.schema > SCHEMA
 
     def may_follow(self, other: "Manifest | None") -> bool:
         """True if this may take the other's place: the same or forward in its epoch, or a confirmed new epoch."""
@@ -54,6 +66,14 @@ class Manifest:
         if self.version.epoch == other.version.epoch:
             return self.version.supersedes(other.version)
         return self.parent_epoch == other.version.epoch
+
+
+class OtherSchema(ManifestRefused):
+    """We signed it, as another release; ``manifest`` is what it says in every schema, without segments."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        super().__init__(f"schema {manifest.schema}, not {SCHEMA}")
+        self.manifest = manifest
 
 
 def manifest_key(secret: str) -> bytes:
@@ -85,7 +105,7 @@ def encode(manifest: Manifest, key: bytes) -> bytes:
 
 
 def decode(data: bytes, key: bytes) -> Manifest:
-    """Return the manifest of these bytes. Raises ManifestRefused."""
+    """Return the manifest of these bytes. Raises ManifestRefused, OtherSchema."""
     if len(data) > MAX_MANIFEST_BYTES:
         raise ManifestRefused(f"more than {MAX_MANIFEST_BYTES} bytes")
     signature, newline, body = data.partition(b"\n")
@@ -104,11 +124,10 @@ def _signature(body: bytes, key: bytes) -> bytes:
 
 
 def _decode_fields(fields: Mapping[str, Any]) -> Manifest:
-    if fields["schema"] != SCHEMA:
-        raise ManifestRefused(f"schema {fields['schema']!r}, not {SCHEMA}")
-    segments = {str(name): _decode_ref(ref) for name, ref in fields["segments"].items()}
-    if len(segments) > _MAX_SEGMENTS:
-        raise ManifestRefused(f"more than {_MAX_SEGMENTS} segments")
+    schema = fields["schema"]
+    if type(schema) is not int:
+        raise ManifestRefused(f"schema {schema!r}, not {SCHEMA}")
+    # All but the segments stands in the same place in every schema: a database that went back is found across releases.
     version = Version(
         revision=int(fields["revision"]),
         revocations=int(fields["revocations"]),
@@ -116,7 +135,17 @@ def _decode_fields(fields: Mapping[str, Any]) -> Manifest:
         epoch=str(fields["epoch"]),
     )
     parent_epoch, lineage = str(fields["parent_epoch"]), str(fields["lineage"])
-    return Manifest(version, parent_epoch, lineage, float(fields["published_at"]), segments)
+    manifest = Manifest(version, parent_epoch, lineage, float(fields["published_at"]), {}, schema)
+    if not manifest.is_of_this_release:
+        raise OtherSchema(manifest)
+    return replace(manifest, segments=_decode_segments(fields["segments"]))
+
+
+def _decode_segments(named: Mapping[str, Any]) -> dict[str, SegmentRef]:
+    segments = {str(name): _decode_ref(ref) for name, ref in named.items()}
+    if len(segments) > _MAX_SEGMENTS:
+        raise ManifestRefused(f"more than {_MAX_SEGMENTS} segments")
+    return segments
 
 
 def _decode_ref(ref: Any) -> SegmentRef:

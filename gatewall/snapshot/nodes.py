@@ -5,11 +5,15 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from django.conf import settings
+from django.db import connection
 from django.utils import timezone
 
 from gatewall.models import Node
+from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.manifest import ManifestRefused
+from gatewall.snapshot.places import node_name, policy_files
 from gatewall.snapshot.worker_report import living_workers
 
 SILENT_FOR = timedelta(days=7)
@@ -38,8 +42,19 @@ class LogState:
     spooled_bytes: int
 
 
+def database_now() -> datetime:
+    """Return the moment by the clock of the database: those of hosts differ. Raises django.db.Error."""
+    if connection.vendor != "postgresql":  # the database is a file, on the only host that there is
+        return timezone.now()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement_timestamp()")
+        now: datetime = cursor.fetchone()[0]
+    return now.astimezone(UTC)
+
+
 def report_node(name: str, files: PolicyFiles, run: Path, problem: str = "", log: LogState | None = None) -> None:
     """Write this host's row; what is not known of its log stays what was last said. Raises django.db.Error."""
+    confirmed_at = files.confirmations.last()
     try:
         manifest = files.manifest()
     except (OSError, ManifestRefused) as error:
@@ -47,14 +62,27 @@ def report_node(name: str, files: PolicyFiles, run: Path, problem: str = "", log
     Node.objects.update_or_create(
         name=name[:100],
         defaults={
-            "seen_at": timezone.now(),
+            "seen_at": database_now(),
             "revision": manifest.version.revision if manifest else 0,
             "published_at": datetime.fromtimestamp(manifest.published_at, tz=UTC) if manifest else None,
             "workers": [asdict(state) for state in living_workers(run / "workers")],
             "problem": problem[:500],
+            # Where nothing was confirmed since the machine was started, it is at least as long as that.
+            "unconfirmed_seconds": max(0.0, elapsed() - (confirmed_at or 0.0)),
             **({"log_lag_seconds": log.lag_seconds, "log_spooled_bytes": log.spooled_bytes} if log else {}),
         },
     )
+
+
+def unconfirmed_seconds(node: Node, at: datetime) -> float:
+    """Return for how long the policy of a host was not compared with the database; ``at`` is now, by its clock.
+
+    Of the own host the files say it, whoever has compared. Of another, its agent: while that is silent nobody has told
+    of a comparison, though the control plane there may stand in for it. One of an older release says nothing else.
+    """
+    said = max(0.0, (at - node.seen_at).total_seconds()) + (node.unconfirmed_seconds or 0.0)
+    confirmed_at = policy_files(settings.CONFIG).confirmations.last() if node.name == node_name()[:100] else None
+    return said if confirmed_at is None else min(said, max(0.0, elapsed() - confirmed_at))
 
 
 def forget(name: str) -> None:

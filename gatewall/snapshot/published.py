@@ -4,11 +4,13 @@ Static stability: once there is a policy, files that fail change nothing but a l
 """
 
 import logging
+from contextlib import suppress
 from threading import Event, Lock, Thread
 from typing import Protocol
 
 from gatewall.engine.snapshot import PolicySnapshot, Version
 from gatewall.snapshot.assembly import Assembly, SegmentData, SegmentRefused
+from gatewall.snapshot.confirmed import PolicyAge
 from gatewall.snapshot.files import PolicyFiles, Stamp
 from gatewall.snapshot.manifest import Manifest, ManifestRefused
 
@@ -37,6 +39,10 @@ class PublishedPolicies:
         self._policy: PolicySnapshot | None = None
         self._manifest: Manifest | None = None
         self._seen: Stamp | None = None
+        self._taken: Stamp | None = None
+        self._confirmed_at: float | None = None
+        self.age = PolicyAge(lambda: self._confirmed_at)
+        self._alarm = False
         self._lock = Lock()
         self._stop = Event()
 
@@ -45,29 +51,32 @@ class PublishedPolicies:
         return self._policy
 
     def refresh(self) -> None:
-        """Load what was published since, if anything was."""
+        """Load what was published since, if anything was, and see whether that was confirmed."""
+        confirmed_at, stamp = self._files.confirmations.last(), None  # first: a policy is published, then confirmed
         try:
-            if self._files.stamp() == self._seen:
-                return
-            with self._lock:
-                self._refresh()
+            stamp = self._files.stamp()
+            if stamp != self._seen:
+                with self._lock:
+                    self._refresh()
         except OSError as error:
             # Not remembered: the next look may find the file, or a file descriptor, again.
             logger.warning("published policy not read: %s", error)
+        if confirmed_at is not None and stamp is not None and stamp == self._taken:
+            self._confirmed_at = confirmed_at
 
     def _refresh(self) -> None:
         stamp = self._files.stamp()
         if stamp == self._seen:
             return
         try:
-            self._load()
+            self._load(stamp)
         except (ManifestRefused, SegmentRefused) as error:
             logger.error("policy.rejected: %s", error)  # noqa: TRY400 - the words say it all
             if self._observer:
                 self._observer.rejected(str(error))
         self._seen = stamp
 
-    def _load(self) -> None:
+    def _load(self, stamp: Stamp | None) -> None:
         manifest = self._files.manifest()
         if manifest is None:
             return
@@ -80,7 +89,7 @@ class PublishedPolicies:
         }
         policy = self._assembly.build(manifest.version, segments)
         reloaded = self._manifest is not None and manifest.version.reloads != self._manifest.version.reloads
-        self._policy, self._manifest = policy, manifest
+        self._policy, self._manifest, self._taken = policy, manifest, stamp
         if self._observer:
             self._observer.loaded(policy, reloaded=reloaded)
 
@@ -92,6 +101,13 @@ class PublishedPolicies:
     def _watch(self) -> None:
         while not self._stop.wait(_POLL_SECONDS):
             self.refresh()
+            self._say_if_cut_off()
+
+    def _say_if_cut_off(self) -> None:
+        alarm = self.age.alarm()
+        if bool(alarm) != self._alarm:
+            self._alarm = bool(alarm)
+            logger.log(logging.WARNING if alarm else logging.INFO, "policy %s", alarm or "confirmed again")
 
     def close(self) -> None:
         """End the thread."""
@@ -105,6 +121,7 @@ class LastPublished:
         self._files = files
         self._published = PublishedPolicies(files)
         self._looked: tuple[Stamp | None, Version] | None = None
+        self._in_force: tuple[Stamp | None, Version | None] = (None, None)
 
     def later_than(self, version: Version | None) -> PolicySnapshot | None:
         """Return the published policy if it is later than this version of the same epoch, or if there is none."""
@@ -115,6 +132,17 @@ class LastPublished:
         if policy is None or version is None:
             return policy
         return policy if _follows(policy.version, version) else None
+
+    def confirmed_at(self, version: Version) -> float | None:
+        """Return when this version was last confirmed on this host; None if it is not the published one."""
+        confirmed_at = self._files.confirmations.last()  # first: see refresh()
+        with suppress(OSError, ManifestRefused):
+            stamp = self._files.stamp()
+            if stamp != self._in_force[0]:
+                manifest = self._files.manifest()
+                self._in_force = stamp, manifest.version if manifest else None
+            return confirmed_at if self._in_force[1] == version else None
+        return None
 
     def _is_later(self, version: Version) -> bool:
         """Look at the manifest alone: the tables of every segment are built only if they are needed."""

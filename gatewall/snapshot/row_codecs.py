@@ -22,6 +22,7 @@ from gatewall.engine.snapshot import (
     LicenseState,
     PolicySettings,
     QueryStrings,
+    StalePolicy,
     UnknownCountry,
     UserState,
 )
@@ -38,6 +39,8 @@ def _encode_settings(settings: PolicySettings) -> Any:
         "request_rate_per_minute": settings.request_rate_per_minute,
         "audit_mode": settings.audit_mode.value,
         "log_query_strings": settings.log_query_strings.value,
+        "stale_policy": settings.stale_policy.value,
+        "stale_policy_seconds": settings.stale_policy_seconds,
     }
 
 
@@ -51,6 +54,8 @@ def _decode_settings(row: Any) -> PolicySettings:
         request_rate_per_minute=_int(row["request_rate_per_minute"]),
         audit_mode=AuditMode(row["audit_mode"]),
         log_query_strings=QueryStrings(row["log_query_strings"]),
+        stale_policy=StalePolicy(row["stale_policy"]),
+        stale_policy_seconds=_int(row["stale_policy_seconds"]),
     )
 
 

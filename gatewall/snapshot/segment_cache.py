@@ -1,22 +1,17 @@
 """Compiled segments in the shared cache, so that one host compiles what all of them publish.
 
-The cache is not trusted: what comes out of it counts only with our signature, over the name as well.
+The cache is not trusted: what comes out of it counts only with our signature, over the name as well. It only saves
+work: where it knows nothing, or does not answer, the rows are read.
 """
 
 import hashlib
 import hmac
-import logging
 
 from django.conf import settings
 from django.core.cache import cache
-from redis import RedisError
 
 from gatewall.snapshot.codec import LAYOUT
 
-logger = logging.getLogger(__name__)
-
-_CACHE_ERRORS = (RedisError, OSError)
-"""The cache only saves work: without it the rows are read."""
 _PURPOSE = b"gatewall cached segment 1"
 _KEPT_SECONDS = 3600
 _MAX_BYTES = 16 * 1024 * 1024
@@ -26,11 +21,7 @@ _SIGNATURE_BYTES = 32
 def fetch(epoch: str, name: str, change: str) -> bytes | None:
     """Return the bytes of this segment as this change left it, or None if they are not to be had."""
     key = _key(epoch, name, change)
-    try:
-        signed = cache.get(key)
-    except _CACHE_ERRORS as error:
-        logger.warning("the cache cannot be read (%s)", type(error).__name__)
-        return None
+    signed = cache.get(key)
     if not isinstance(signed, bytes):
         return None
     signature, data = signed[:_SIGNATURE_BYTES], signed[_SIGNATURE_BYTES:]
@@ -41,10 +32,7 @@ def keep(epoch: str, name: str, change: str, data: bytes) -> None:
     """Offer the bytes to the other hosts; a very large segment is compiled by each of them."""
     if len(data) <= _MAX_BYTES:
         key = _key(epoch, name, change)
-        try:
-            cache.set(key, _signature(key, data) + data, _KEPT_SECONDS)
-        except _CACHE_ERRORS as error:
-            logger.warning("the cache cannot be written (%s)", type(error).__name__)
+        cache.set(key, _signature(key, data) + data, _KEPT_SECONDS)
 
 
 def _key(epoch: str, name: str, change: str) -> str:

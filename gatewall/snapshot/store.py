@@ -11,7 +11,7 @@ from gatewall.snapshot.assembly import Assembly, SegmentData
 from gatewall.snapshot.compiler import Moment, one_moment, segment_bytes
 from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.holder import PolicyRefused, PolicyUnavailable
-from gatewall.snapshot.lineage import in_force, refuse_going_back, reusable
+from gatewall.snapshot.lineage import refuse_going_back, reusable
 from gatewall.snapshot.manifest import ManifestRefused, SegmentRef
 
 
@@ -37,7 +37,7 @@ class DatabasePolicyStore:
     def load(self, version: Version) -> PolicySnapshot:
         """Return the policy of this version or a later one. Raises PolicyUnavailable, PolicyRefused."""
         try:
-            before = in_force(self._files)  # first: nothing is published before it is committed
+            before = self._files.in_force()  # first: nothing is published before it is committed
             with one_moment() as moment:
                 refuse_going_back(before, moment.head)
                 version = revisions.version_of(moment.head)

@@ -14,8 +14,10 @@ from pathlib import Path
 class AgentLock:
     """Held by the one agent of a host for as long as it lives."""
 
+    name = "agent.lock"
+
     def __init__(self, run: Path) -> None:
-        self._path = run / "agent.lock"
+        self._path = run / self.name
 
     @contextmanager
     def held(self) -> Iterator[bool]:
@@ -33,6 +35,12 @@ def _try_lock(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+class StandbyLock(AgentLock):
+    """Held by the one process of the control plane that stands in while no agent leads."""
+
+    name = "standby.lock"
 
 
 class Bell:

@@ -31,7 +31,7 @@ EXPRESSIONS = {
 OURS_ALONE = {"job"}
 """The label that Prometheus itself gives every sample."""
 WORDS = {
-    *("sum", "max", "rate", "increase", "histogram_quantile", "absent", "scalar", "up"),
+    *("sum", "min", "max", "rate", "increase", "histogram_quantile", "absent", "scalar", "up"),
     *("by", "on", "group_left", "and", "or"),
 }
 SELECTOR = re.compile(r"\b(gatewall_\w+|up)\b(?:\{([^}]*)\})?")

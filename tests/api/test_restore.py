@@ -5,70 +5,20 @@ from datetime import timedelta
 import pytest
 from django.db import transaction
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from accounts import services as accounts
 from accounts.models import User
-from gatewall import revisions, system_settings
+from gatewall import revisions
 from gatewall.changes import Action, Change
 from gatewall.models import PolicyRevision
 from licensing.models import License
 from policies import services
 from policies.builtin_rules import seed_waf_rules
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule
-from policies.restore import restore
-from tests.history import Step, now, scopes, the_rows
+from tests.history import now, the_rows
 from tests.wall import PASSWORD, a_license
 
 pytestmark = pytest.mark.django_db
-
-
-def histories(number):
-    """Hand a test so many made-up histories, the same ones each time."""
-    bounds = settings(
-        database=None, deadline=None, derandomize=True, max_examples=number, suppress_health_check=list(HealthCheck)
-    )
-    return lambda test: bounds(given(seed=st.integers(0, 2**32), seeded=st.booleans())(test))
-
-
-@histories(8)
-def test_every_revision_can_be_brought_back_and_forward_again(db, seed, seeded):
-    there_and_back(Step(seed), seeded=seeded)
-
-
-@pytest.mark.full
-@histories(40)
-def test_the_same_of_many_histories(db, seed, seeded):
-    there_and_back(Step(seed), seeded=seeded)
-
-
-def there_and_back(step, *, seeded):
-    sid = transaction.savepoint()
-    try:
-        go_there_and_back(step, seeded=seeded)
-    finally:
-        transaction.savepoint_rollback(sid)
-
-
-def go_there_and_back(step, *, seeded):
-    past = {}
-    system_settings.change(actor="x", waf_mode="block")
-    if seeded:
-        seed_waf_rules(actor="seed")
-    for number in range(25):
-        step()
-        past[now()] = the_rows()
-        if number == 10:
-            a_license(all_domains=False, authorized_domains=AuthorizedDomain.objects.all())
-    for number in [*step.chance.sample(sorted(past), min(4, len(past))), max(past)]:
-        scoped, before = scopes(), now()
-        restore(number, actor="alice")
-        assert the_rows() == past[number]
-        assert all(after <= scoped[id_] for id_, after in scopes().items())
-        restore(before, actor="alice")
-        restore(number, actor="alice")
-        assert the_rows() == past[number]
 
 
 def test_restoring_is_a_revision_of_the_caller_with_its_own_diff(admin):

@@ -215,7 +215,7 @@ def test_second_agent_waits_and_takes_over_when_the_first_is_killed(installation
     _, port = decider
     control_port, question = free_port(), about(client="203.0.113.97", Service_Authorization=installation.token)
     home = installation.home
-    with control_plane(home, control_port), agent(home) as first, agent(home):
+    with control_plane(home, control_port), agent(home) as first, agent(home, second=True):
         first.kill()
         first.wait()
         wait_until(lambda: not no_agent_leads(home), what="the second agent to lead")

@@ -4,7 +4,7 @@ import pytest
 
 from tests.nemesis import faults, report, run
 from tests.nemesis.checker import Bounds, Wrong
-from tests.nemesis.hosts import play
+from tests.nemesis.hosts import Means, play
 from tests.nemesis.visitors import Editor
 from tests.planes import tell
 from tests.processes import prepare
@@ -15,16 +15,19 @@ PATIENT = Bounds(same_host=10, other_host=10)
 SHORT = (
     faults.on_a_host(host_faults.a_worker_of_the_data_plane),
     faults.on_a_host(host_faults.a_worker_of_the_control_plane),
-    faults.on_a_host(host_faults.the_agent, deaf=True),
+    faults.on_a_host(host_faults.the_agent),
     faults.of_the_store(host_faults.database_gone),
     faults.twenty_reloads,
     faults.policy_file_damaged,
     faults.policy_file_of_before,
     faults.segments_damaged,
+    faults.cache_hangs,
+    faults.cache_gone,
+    faults.rolling_restart,
 )
 
 
-def result_of(scene, config, *some, seconds=25):
+def result_of(scene, config, *some, seconds=40):
     """Do these faults while the policy changes and visitors ask; what the checker says of every answer."""
     with scene.visitors, Editor(scene.town, rate=4) as editor:
         events = run.at_random(scene, editor, seconds=seconds, say=lambda _words: None, faults=some)
@@ -38,7 +41,7 @@ def result_of(scene, config, *some, seconds=25):
 
 def test_nobody_is_let_in_against_the_policy_whatever_fails(tmp_path, pytestconfig):
     prepare(tmp_path / "host-0")
-    with play(tmp_path, seed=12, rate=60, prepared=True) as scene:
+    with play(tmp_path, seed=12, rate=60, means=Means(cached=True, prepared=True)) as scene:
         whole = result_of(scene, pytestconfig, *SHORT)
 
     assert report.failures(whole) == []
@@ -48,7 +51,7 @@ def test_nobody_is_let_in_against_the_policy_whatever_fails(tmp_path, pytestconf
 
 @pytest.mark.full
 def test_nobody_is_let_in_against_the_policy_on_two_hosts_with_a_broken_network(tmp_path, pytestconfig):
-    with play(tmp_path, seed=12, rate=60, hosts=2) as scene:
+    with play(tmp_path, seed=12, rate=60, means=Means(hosts=2, cached=True)) as scene:
         whole = result_of(scene, pytestconfig, *faults.BETWEEN_HOSTS, seconds=120)
 
     assert report.failures(whole) == []

@@ -112,7 +112,7 @@ def no_cache(settings):
     """The shared cache of the settings cannot be reached: nothing listens on this port."""
     settings.CACHES = {
         "default": {
-            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "BACKEND": "gatewall.caches.SharedCache",
             "LOCATION": "redis://127.0.0.1:1/0",
             "OPTIONS": {"serializer": "gatewall.caches.PlainSerializer"},
         }

@@ -158,7 +158,7 @@ def test_what_was_not_reached_is_said_and_what_is_only_reported_is_neither():
     spread = {"median": 0.24, "least": 0.2, "most": 0.3}
     servers = [
         {"name": "nginx return 200", "cpu_us": spread},
-        {"name": "bare ASGI application", "limit": "nginx return 200", "ratio": spread},
+        {"name": "bare application", "limit": "nginx return 200", "ratio": spread},
         {"name": "data plane", "limit": "nginx return 200", "ratio": spread},
     ]
 

@@ -58,6 +58,14 @@ def test_events_of_one_client_are_one_notice_until_it_is_quiet(hook, clock):
     assert end["client_ip"] == "203.0.113.7"
 
 
+def test_an_incident_of_a_kind_that_a_later_release_knows_ends_too(hook, clock):
+    tell()
+    Incident.objects.update(kind="of.later")
+    clock.shift(WINDOW)
+
+    assert (close(), said()[-1]) == (1, ("of.later.ended", 1))
+
+
 def test_a_second_before_it_is_quiet_it_goes_on(hook, clock):
     tell()
     clock.shift(WINDOW - timedelta(seconds=1))

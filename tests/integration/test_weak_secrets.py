@@ -110,7 +110,11 @@ def test_secret_of_a_file_is_held_to_the_same(tmp_path):
 @pytest.mark.parametrize("program", ["manage.py", "the data plane"])
 def test_no_process_starts_with_a_weak_secret(tmp_path, program, name):
     weak = WEAK_TEXTS["known"] if name in TEXTS else f"k:{base64url(WEAK_KEYS['known'])}"
-    command = [BASE / "manage.py", "check"] if program == "manage.py" else ["-c", "import gatewall.asgi"]
+    command = (
+        [BASE / "manage.py", "check"]
+        if program == "manage.py"
+        else ["-c", "from gatewall.data_plane import application; application()"]
+    )
     environment = good() | {name: weak, "GATEWALL_HOME": str(tmp_path), "PYTHONPATH": str(BASE)}
 
     ended = run([sys.executable, *command], env=environment, capture_output=True, text=True, timeout=60, check=False)

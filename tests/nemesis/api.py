@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from tests.processes import PASSWORD
 
 _PATIENCE_SECONDS = 20
-_ATTEMPTS_SECONDS = 180
+_ATTEMPTS_SECONDS = 900
+"""Longer than any fault, ten minutes without stores among them."""
 
 
 class Told(NamedTuple):
@@ -24,9 +25,9 @@ class Told(NamedTuple):
 class Api:
     """The first admin, at each control plane in turn."""
 
-    def __init__(self, ports: dict[str, int]) -> None:
-        """``ports`` has the control plane of each host."""
-        self._ports = ports
+    def __init__(self, planes: dict[str, tuple[str, int]]) -> None:
+        """``planes`` has the address of each host's control plane."""
+        self._planes = planes
         self._turn = 0
         self.stop = threading.Event()
         self.failed = 0
@@ -90,8 +91,8 @@ class Api:
     def _ask(self, method: str, path: str, fields: dict[str, Any] | None, token: str) -> Told | None:
         """One attempt at the next control plane; None if there was no answer."""
         self._turn += 1
-        host, port = list(self._ports.items())[self._turn % len(self._ports)]
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_SECONDS)
+        host, (address, port) = list(self._planes.items())[self._turn % len(self._planes)]
+        connection = http.client.HTTPConnection(address, port, timeout=_PATIENCE_SECONDS)
         headers = {"Content-Type": "application/json", "Service-Authorization": token or self._token}
         try:
             body = None if fields is None else json.dumps(fields)

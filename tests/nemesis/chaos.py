@@ -1,12 +1,20 @@
-"""A proxy for TCP that fails on demand: it stands before a store, and is the network between host and store."""
+"""A proxy for TCP that fails on demand: it stands before a store, and is the network between host and store.
+
+It is a process of its own: a network does not get slower because visitors ask a lot.
+"""
 
 import asyncio
+import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from typing import Self
+
+from tests.processes import BASE
 
 _PIECE = 65536
 
@@ -25,51 +33,70 @@ class Mode(StrEnum):
 
 
 class ChaosProxy:
-    """Listens on a loopback port of its own, in a thread of its own. Starts by passing everything on."""
+    """Listens on a port of its own. Starts by passing everything on."""
 
-    def __init__(self, target: int, *, delay_seconds: float = 0.2) -> None:
-        self._target = target
-        self._delay = delay_seconds
-        self._mode = Mode.PASS
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._writers: set[asyncio.StreamWriter] = set()
-        self._moves = asyncio.Event()
-        self._server: asyncio.Server | None = None
+    def __init__(self, target: int, *, address: str = "127.0.0.1", delay_seconds: float = 0.2) -> None:
+        self._command = [sys.executable, "-m", "tests.nemesis.chaos", str(target), address, str(delay_seconds)]
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
         self.port = 0
 
     def __enter__(self) -> Self:
-        self._thread.start()
-        self._await(self._listen())
+        # A session of its own: where the kernel groups processes by session, it has the share of one that has no work.
+        self._process = subprocess.Popen(
+            self._command, cwd=BASE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
+        self.port = int(self._said())
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._await(self._close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        assert self._process is not None
+        self._process.communicate()
 
     @contextmanager
     def failing(self, mode: Mode) -> Iterator[None]:
         """Fail in this way until the end of the block. Who was told nothing is cut off then."""
-        self._await(self._set(mode))
+        self._set(mode)
         try:
             yield
         finally:
-            self._await(self._set(Mode.PASS, cut=mode is Mode.ONE_WAY))
+            self._set(Mode.PASS)
 
-    async def _listen(self) -> None:
-        self._server = await asyncio.start_server(self._meet, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
+    def _set(self, mode: Mode) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        with self._lock:
+            self._process.stdin.write(f"{mode}\n")
+            self._process.stdin.flush()
+            assert self._said() == mode
 
-    async def _close(self) -> None:
-        assert self._server is not None
-        self._server.close()
-        await self._set(Mode.RESET)
-        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+    def _said(self) -> str:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+
+class _Proxy:
+    """The proxy itself."""
+
+    def __init__(self, target: int, delay: float) -> None:
+        self._target = target
+        self._delay = delay
+        self._mode = Mode.PASS
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._moves = asyncio.Event()
+
+    async def run(self, address: str) -> None:
+        """Say the port, then do what each line says until there is none any more."""
+        server = await asyncio.start_server(self._meet, address, 0)
+        _say(str(server.sockets[0].getsockname()[1]))
+        lines = asyncio.StreamReader()
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+        while line := await lines.readline():
+            mode = Mode(line.decode().strip())
+            await self._set(mode, cut=self._mode is Mode.ONE_WAY)
+            _say(mode)
+        os._exit(0)
 
     async def _set(self, mode: Mode, *, cut: bool = False) -> None:
         self._mode = mode
@@ -111,8 +138,10 @@ class ChaosProxy:
             await writer.drain()
         raise EOFError  # one end is gone: the other one goes, too
 
-    def _await(self, work) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
+
+def _say(words: str) -> None:
+    sys.stdout.write(words + "\n")
+    sys.stdout.flush()
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
@@ -121,3 +150,7 @@ def _reset(writer: asyncio.StreamWriter) -> None:
         linger = (1).to_bytes(4, "little") + (0).to_bytes(4, "little")
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
     writer.transport.abort()
+
+
+if __name__ == "__main__":
+    asyncio.run(_Proxy(int(sys.argv[1]), float(sys.argv[3])).run(sys.argv[2]))

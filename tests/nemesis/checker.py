@@ -136,12 +136,14 @@ class Tally:
 
     answers: int = 0
     wrong: Counter[Wrong] = field(default_factory=Counter)
+    statuses: Counter[int] = field(default_factory=Counter)
     worst_here: float = 0.0
     worst_elsewhere: float = 0.0
     examples: list[Finding] = field(default_factory=list)
 
     def add(self, finding: Finding) -> None:
         self.answers += 1
+        self.statuses[finding.answer.status] += 1
         if finding.wrong:
             self.wrong[finding.wrong] += 1
             if len(self.examples) < 20:

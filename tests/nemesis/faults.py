@@ -5,6 +5,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 
 from tests.nemesis.chaos import Mode
 from tests.nemesis.hosts import Play
@@ -104,7 +105,7 @@ def host_cut_off(play: Play) -> None:
     with play.history.excused(host.name), host.proxy.failing(Mode.HANG):
         began = time.monotonic()
         for plane, port in (("data", host.stage.auth), ("control", host.stage.control)):
-            HEALTH.append((plane, _health(port), time.monotonic() - began))
+            HEALTH.append((plane, _health(host.stage.address, port), time.monotonic() - began))
         time.sleep(max(0.0, until - time.monotonic()))
 
 
@@ -112,8 +113,8 @@ HEALTH: list[tuple[str, str, float]] = []
 """What the planes of a host that is cut off say of it, and after how many seconds."""
 
 
-def _health(port: int) -> str:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+def _health(address: str, port: int) -> str:
+    connection = http.client.HTTPConnection(address, port, timeout=5)
     try:
         connection.request("GET", "/wall/health")
         checks = json.loads(connection.getresponse().read())["checks"]
@@ -124,12 +125,97 @@ def _health(port: int) -> str:
         connection.close()
 
 
+def link_cut(play: Play) -> None:
+    """Take the link between a host and its stores down: no packet arrives, and nobody is told."""
+    host = play.a_host()
+    assert host.network is not None
+    with play.history.excused(host.name), host.network.cut():
+        time.sleep(play.choice.uniform(3, 12))
+
+
+def cache_gone(play: Play) -> None:
+    """Killed, and started again empty. Who revokes does not wait for it."""
+    assert play.cache is not None
+    play.cache.kill()
+    time.sleep(play.choice.uniform(2, 6))
+    play.cache.start()
+
+
+def cache_hangs(play: Play) -> None:
+    assert play.cache is not None
+    with play.cache.hanging():
+        time.sleep(play.choice.uniform(2, 6))
+
+
+def cache_emptied(play: Play) -> None:
+    """Ten times a second."""
+    assert play.cache is not None
+    play.cache.flushed_for(play.choice.uniform(2, 6))
+
+
+def _cache_through(mode: Mode) -> Fault:
+    def do(play: Play) -> None:
+        with ExitStack() as ends:
+            for host in play.hosts:
+                assert host.cache is not None
+                ends.enter_context(host.cache.failing(mode))
+            time.sleep(play.choice.uniform(2, 6))
+
+    do.__name__ = {Mode.DELAY: "cache_slow", Mode.RESET: "cache_reset"}[mode]
+    return do
+
+
+def _clock(words: str, ahead: float, *processes: str) -> Fault:
+    """Step the wall clock of some processes of a host, and back: no answer depends on it."""
+
+    def do(play: Play) -> None:
+        host = play.a_host()
+        host.set_clock(ahead, *processes)
+        time.sleep(play.choice.uniform(3, 6))
+        host.set_clock(0, *processes)
+        time.sleep(1)
+
+    do.__name__ = f"clock_{words}"
+    return do
+
+
+def stores_gone_for_ten_minutes(play: Play) -> None:
+    """Neither database nor cache, for longer than anything waits for them. When each data plane says so is noted."""
+    assert play.server is not None
+    assert play.cache is not None
+    with play.history.excused(*play.names):
+        began = time.monotonic()
+        play.server.stop()
+        play.cache.kill()
+        silent = {host.name: host.stage for host in play.hosts}
+        while time.monotonic() < began + TEN_MINUTES:
+            for name, stage in list(silent.items()):
+                if "not confirmed" in _health(stage.address, stage.auth):
+                    ALARMS.append(time.monotonic() - began)
+                    del silent[name]
+            time.sleep(1)
+        play.cache.start()
+        play.server.start()
+
+
+TEN_MINUTES = 600.0
+ALARMS: list[float] = []
+"""After how many seconds without stores the data plane of a host said so."""
+
+
+def rolling_restart(play: Play) -> None:
+    """SIGHUP to the masters of both planes: each worker is replaced by another one."""
+    host = play.a_host()
+    for plane in ("control", "auth"):
+        host.stage.restart_workers(plane)
+
+
 EVERYWHERE: dict[Fault, int] = {
     nothing: 4,
     on_a_host(host_faults.a_worker_of_the_data_plane): 8,
     on_a_host(host_faults.a_worker_of_the_control_plane): 4,
     on_a_host(host_faults.both_workers_of_the_control_plane): 2,
-    on_a_host(host_faults.the_agent, deaf=True): 5,
+    on_a_host(host_faults.the_agent): 5,
     on_a_host(host_faults.the_master_of_the_data_plane): 2,
     on_a_host(host_faults.the_master_of_the_control_plane): 2,
     on_a_host(host_faults.everything, deaf=True): 1,
@@ -140,6 +226,13 @@ EVERYWHERE: dict[Fault, int] = {
     policy_file_gone: 3,
     policy_file_of_before: 3,
     segments_damaged: 2,
+    rolling_restart: 3,
+    # A session is good from a minute before it began (the leeway of nbf), so everything may go wrong by less.
+    _clock("of_a_host_45_s_ahead", 45, "auth", "control", "agent"): 2,
+    _clock("of_a_host_45_s_behind", -45, "auth", "control", "agent"): 2,
+    _clock("of_data_plane_and_agent_an_hour_ahead", 3600, "auth", "agent"): 2,
+    _clock("of_the_agent_25_hours_ahead", 25 * 3600, "agent"): 2,
+    _clock("of_the_agent_an_hour_behind", -3600, "agent"): 2,
 }
 """Faults, and how often one is chosen beside the others."""
 BETWEEN_HOSTS: dict[Fault, int] = {
@@ -150,6 +243,26 @@ BETWEEN_HOSTS: dict[Fault, int] = {
     host_cut_off: 3,
 }
 """Those of the network between a host and the store."""
+OF_THE_CACHE: dict[Fault, int] = {
+    cache_gone: 4,
+    cache_hangs: 4,
+    cache_emptied: 3,
+    _cache_through(Mode.DELAY): 3,
+    _cache_through(Mode.RESET): 2,
+}
+APART: dict[Fault, int] = {link_cut: 4}
+"""Those of network namespaces."""
+
+
+BY_NAME_ALONE: tuple[Fault, ...] = (stores_gone_for_ten_minutes,)
+"""Faults that no run does by chance."""
+
+
+def possible(play: Play) -> dict[Fault, int]:
+    """The faults of what there is, and how often one is chosen beside the others."""
+    between = BETWEEN_HOSTS if len(play.hosts) > 1 else {}
+    apart = APART if play.hosts[0].network else {}
+    return EVERYWHERE | between | (OF_THE_CACHE if play.cache else {}) | apart
 
 
 def _replace(path, data: bytes) -> None:

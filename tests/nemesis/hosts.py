@@ -12,29 +12,53 @@ from tests.mmdb import write_mmdb
 from tests.nemesis.api import Api
 from tests.nemesis.chaos import ChaosProxy
 from tests.nemesis.history import History
-from tests.nemesis.ledger import WrittenLedger
+from tests.nemesis.ledger import Ledger, clean
+from tests.nemesis.network import Namespace
 from tests.nemesis.oracle import COUNTRIES
 from tests.nemesis.town import Town
-from tests.nemesis.visitors import TownVisitors
+from tests.nemesis.visitors import Door, TownVisitors
 from tests.patterns import put_compiled
-from tests.postgres import Server, server
+from tests.postgres import KEEPS_COMMITS, Server, server
 from tests.processes import configuration, set_up
 from tests.trail.account import Trail
 from tests.trail.faults import Scene
 from tests.trail.stage import Stage
+from tests.valkey import Valkey, valkey
+
+CLOCK = str(Path(__file__).with_name("clock"))
+"""On the path of the processes, so that their wall clocks can be set."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """What hosts stand on: several with a PostgreSQL or one with SQLite, with a Valkey, in networks of their own."""
+
+    hosts: int = 0
+    """Above 0, those share a PostgreSQL."""
+    cached: bool = False
+    apart: bool = False
+    """In network namespaces, where ``network.why_not()`` has no objection."""
+    prepared: bool = False
 
 
 @dataclass(frozen=True)
 class Host:
-    """A host, what is done to it, and the network before its store."""
+    """A host, what is done to it, and the networks before its stores."""
 
     name: str
     scene: Scene
     proxy: ChaosProxy | None = None
+    cache: ChaosProxy | None = None
+    network: Namespace | None = None
 
     @property
     def stage(self) -> Stage:
         return self.scene.stage
+
+    def set_clock(self, ahead: float, *processes: str) -> None:
+        """Have these see another wall clock from a tenth of a second on."""
+        for name in processes:
+            (self.stage.home / f"clock-{name}").write_text(str(ahead))
 
 
 @dataclass(frozen=True)
@@ -43,12 +67,13 @@ class Play:
 
     hosts: Sequence[Host]
     history: History
-    ledger: WrittenLedger
+    ledger: Ledger
     api: Api
     town: Town
     visitors: TownVisitors
     choice: random.Random
     server: Server | None = None
+    cache: Valkey | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -59,50 +84,87 @@ class Play:
         return self.choice.choice(self.hosts)
 
 
+@dataclass(frozen=True)
+class _Place:
+    """The processes of a host, and the networks before its stores."""
+
+    name: str
+    stage: Stage
+    trail: Trail
+    proxy: ChaosProxy | None
+    cache: ChaosProxy | None
+    network: Namespace | None
+
+
 @contextmanager
-def play(home: Path, *, seed: int, rate: float, hosts: int = 0, prepared: bool = False) -> Iterator[Play]:
-    """A furnished town that nobody visits yet: on so many hosts with a PostgreSQL, or on one with SQLite."""
-    choice = random.Random(seed)  # noqa: S311 - a seed
+def play(home: Path, *, seed: int, rate: float, means: Means) -> Iterator[Play]:
+    """A furnished town that nobody visits yet."""
     with ExitStack() as ends:
-        database = ends.enter_context(server()) if hosts else None
-        scenes, proxies = [], []
-        for number in range(hosts or 1):
-            proxy = ends.enter_context(ChaosProxy(_port_of(database))) if database else None
-            folder = home / f"host-{number}"
-            changes = {"HOSTNAME": f"host-{number}"}
-            if proxy and database:
-                changes["DATABASE_URL"] = database.url.replace(f":{_port_of(database)}/", f":{proxy.port}/")
-            if not prepared:
-                _make(folder, home / "host-0" if number else None, changes)
-            geo = write_mmdb(
-                folder / "town.mmdb", {net: {"country": {"iso_code": code}} for net, code in COUNTRIES.items()}
-            )
-            stage = ends.enter_context(Stage(folder, GEOIP_DATABASE=str(geo), **changes))
-            trail = Trail(folder, folder / "spool", database.url if database else "")
-            scenes.append((f"host-{number}", stage, trail))
-            proxies.append(proxy)
-        for _name, stage, _trail in scenes:
-            stage.start("auth", "control", "agent")
-        scene = _set_the_scene(home, scenes, proxies, database, choice, seed, rate)
-        ends.callback(scene.ledger.close)
-        yield scene
+        database = ends.enter_context(server(KEEPS_COMMITS)) if means.hosts else None
+        cache = ends.enter_context(valkey()) if means.cached else None
+        places = [_place(home, f"host-{number}", ends, means, database, cache) for number in range(means.hosts or 1)]
+        for place in places:
+            place.stage.start("auth", "control", "agent")
+        yield _set_the_scene(home, places, database, cache, seed, rate)
 
 
-def _set_the_scene(home, scenes, proxies, database, choice, seed, rate) -> Play:
-    api, history = Api({name: stage.control for name, stage, _ in scenes}), History()
-    town = Town(api, history, choice)
-    places = {stage.auth: (name, "data") for name, stage, _ in scenes}
-    places |= {stage.control: (name, "control") for name, stage, _ in scenes}
-    ledger = WrittenLedger(home / "ledger.jsonl", places)
-    ports = [port for _, stage, _ in scenes for port in [stage.auth] * 4 + [stage.control] * 2]
+def _place(
+    home: Path, name: str, ends: ExitStack, means: Means, database: Server | None, cache: Valkey | None
+) -> _Place:
+    folder, first = home / name, home / "host-0"
+    network = ends.enter_context(Namespace(int(name[5:]))) if means.apart else None
+    stores = network.stores if network else "127.0.0.1"
+    changes, inside, address = {"HOSTNAME": name, "PYTHONPATH": CLOCK}, [], "127.0.0.1"
+    proxy = cache_proxy = None
+    if network:
+        inside, address = network.inside, network.address
+        changes["GATEWALL_TRUSTED_PROXIES"] = f"{network.visitors}/32"
+    if database:
+        proxy = ends.enter_context(ChaosProxy(_port_of(database), address=stores))
+        changes["DATABASE_URL"] = database.url.replace(f"127.0.0.1:{_port_of(database)}/", f"{stores}:{proxy.port}/")
+    if cache:
+        cache_proxy = ends.enter_context(ChaosProxy(cache.port, address=stores))
+        changes["CACHE_URL"] = f"valkey://{stores}:{cache_proxy.port}/0"
+    if not means.prepared:
+        _make(folder, None if folder == first else first, {"DATABASE_URL": database.url} if database else {})
+    geo = write_mmdb(folder / "town.mmdb", {net: {"country": {"iso_code": code}} for net, code in COUNTRIES.items()})
+    stage = ends.enter_context(Stage(folder, inside=inside, address=address, GEOIP_DATABASE=str(geo), **changes))
+    trail = Trail(folder, folder / "spool", database.url if database else "")
+    return _Place(name, stage, trail, proxy, cache_proxy, network)
+
+
+def _set_the_scene(
+    home: Path, places: Sequence[_Place], database: Server | None, cache: Valkey | None, seed: int, rate: float
+) -> Play:
+    api = Api({place.name: (place.stage.address, place.stage.control) for place in places})
+    history = History()
+    town = Town(api, history, random.Random(seed))  # noqa: S311 - a seed
+    doors = [door for place in places for door in _doors(place, rate / len(places))]
+    clean(home)
+    ledger = Ledger(home, [(door.host, door.plane) for door in doors])
     town.furnish()
-    visitors = TownVisitors(ledger, ports, town, rate=rate, seed=seed)
-    faults = random.Random(seed + 1)  # noqa: S311 - a seed; the editor has its own
+    visitors = TownVisitors(home, ledger, doors, town, seed=seed)
+    choice = random.Random(seed + 1)  # noqa: S311 - a seed; the editor has its own
     hosts = [
-        Host(name, Scene(stage, trail, visitors, faults, None, database, longest_outage=5), proxy)
-        for (name, stage, trail), proxy in zip(scenes, proxies, strict=True)
+        Host(
+            place.name,
+            Scene(place.stage, place.trail, visitors, choice, None, database, longest_outage=5),
+            place.proxy,
+            place.cache,
+            place.network,
+        )
+        for place in places
     ]
-    return Play(hosts, history, ledger, api, town, visitors, faults, database)
+    return Play(hosts, history, ledger, api, town, visitors, choice, database, cache)
+
+
+def _doors(place: _Place, rate: float) -> list[Door]:
+    """Those of one host. Most ask the data plane, as proxies do; the control plane's answers cost many times more."""
+    control, stage = min(rate / 3, 25), place.stage
+    return [
+        Door(stage.address, stage.auth, place.name, "data", 8, rate - control),
+        Door(stage.address, stage.control, place.name, "control", 2, control),
+    ]
 
 
 def _make(folder: Path, like: Path | None, changes: dict[str, str]) -> None:

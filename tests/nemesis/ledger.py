@@ -1,15 +1,15 @@
-"""One line of JSON for each answer: what was asked, when, what came when, and from which plane of which host."""
+"""One line for each answer: what was asked, when, what came when, and from which plane of which host."""
 
-import json
-import threading
-import time
-from collections.abc import Iterator
+import itertools
+import os
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from uuid import UUID
 
+from tests.nemesis.crowd import COUNTS
 from tests.nemesis.oracle import Question
-from tests.trail.visitors import Ledger, longest_pause
 
 
 class Answered(NamedTuple):
@@ -24,42 +24,85 @@ class Answered(NamedTuple):
     plane: str
 
 
-class WrittenLedger(Ledger):
-    """The ledger of the visitors, which is on the disk besides."""
+class Counts(NamedTuple):
+    """What the visitors have counted, as ``crowd.COUNTS`` has it."""
 
-    def __init__(self, path: Path, places: dict[int, tuple[str, str]]) -> None:
-        """``places`` has the host and the plane of each port."""
-        super().__init__()
-        self._path = path
-        self._file = path.open("w")
+    answers: int = 0
+    errors: int = 0
+    broken: int = 0
+    refused: int = 0
+    again: int = 0
+
+
+class Ledger:
+    """What the visitors write down, for others to read. It is behind by a tenth of a second."""
+
+    def __init__(self, folder: Path, places: Sequence[tuple[str, str]]) -> None:
+        """``places`` has the host and the plane of each door."""
+        self._folder = folder
         self._places = places
-        self._writing = threading.Lock()
+        self._moments = [array("d") for _ in places]
 
-    def write(self, port: int, decision: UUID, answer: tuple[int, str], question: Question, sent: float) -> None:
-        """Write down an answer that came just now."""
-        received, (status, reason), (host, plane) = time.monotonic(), answer, self._places[port]
-        self.add(port, decision, status, 200 if status >= 500 else status, sent)
-        line = [str(decision), question, sent, received, status, reason, host, plane]
-        with self._writing:
-            self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
+    @property
+    def counts(self) -> Counts:
+        """As of the last batch."""
+        try:
+            data = (self._folder / "counts").read_bytes()
+        except FileNotFoundError:
+            return Counts()
+        return Counts(*COUNTS.unpack(data)) if len(data) == COUNTS.size else Counts()
 
     def silences(self, since: float, until: float) -> dict[str, float]:
         """The longest time that one of the data planes, and one of the control planes, gave no answer."""
         found: dict[str, float] = {}
-        for port, moments in list(self.times.items()):
-            plane = self._places[port][1]
-            found[plane] = max(found.get(plane, 0.0), longest_pause(moments, since, until))
+        for door, (_host, plane) in enumerate(self._places):
+            pause = longest_pause(self._moments_of(door), since, until)
+            found[plane] = max(found.get(plane, 0.0), pause)
         return found
 
-    def close(self) -> None:
-        """Write what is left, and no more."""
-        self._file.close()
+    def read(self, part: int = 0, parts: int = 1) -> Iterator[Answered]:
+        """All answers in the order in which they came, or one of so many parts of them."""
+        path = self._folder / "ledger.tsv"
+        size = path.stat().st_size
+        start, end = size * part // parts, size * (part + 1) // parts
+        with path.open("rb") as lines:
+            if start:
+                lines.seek(start - 1)
+                lines.readline()  # it belongs to the part before
+            position = lines.tell()
+            while position < end and (line := lines.readline()):
+                position += len(line)
+                yield self._answer(line.decode("ascii"))
 
-    def read(self) -> Iterator[Answered]:
-        """All answers, in the order in which they came."""
-        with self._writing:
-            self._file.flush()
-        with self._path.open() as lines:
-            for line in lines:
-                _decision, question, *others = json.loads(line)
-                yield Answered(Question(*question), *others)
+    def repeated(self) -> int:
+        """How many answers name a decision that another one named before."""
+        with (self._folder / "ledger.tsv").open("rb") as lines:
+            ids = [line[:36] for line in lines]
+        return len(ids) - len(set(ids))
+
+    def _answer(self, line: str) -> Answered:
+        _, client, host, uri, kind, key, sent, received, status, reason, door = line.rstrip("\n").split("\t")
+        question = Question(client, host, uri, kind, key)
+        return Answered(question, float(sent), float(received), int(status), reason, *self._places[int(door)])
+
+    def _moments_of(self, door: int) -> "array[float]":
+        """Read what was written since."""
+        known = self._moments[door]
+        with (self._folder / f"moments-{door}").open("rb") as file:
+            file.seek(len(known) * known.itemsize)
+            new = file.read()
+        known.frombytes(new[: len(new) // known.itemsize * known.itemsize])
+        return known
+
+
+def longest_pause(moments: "array[float]", since: float, until: float) -> float:
+    """The longest time without one of these moments, in order, between two others."""
+    inside = [since, *moments[bisect_left(moments, since) : bisect_right(moments, until)], until]
+    return max(after - before for before, after in itertools.pairwise(inside))
+
+
+def clean(folder: Path) -> None:
+    """Begin anew: what a run before this one left is deleted."""
+    for path in (folder / "ledger.tsv", folder / "counts", *folder.glob("moments-*")):
+        if path.exists():
+            os.unlink(path)  # noqa: PTH108 - as the rest

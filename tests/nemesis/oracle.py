@@ -7,6 +7,7 @@ town asks about and no more: questions are well-formed, list entries are made by
 import ipaddress
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -15,6 +16,7 @@ World = Mapping[Key, Mapping[str, Any]]
 SETTINGS: Key = ("settings",)
 COUNTRIES = {"203.0.113.128/26": "NZ", "203.0.113.192/26": "IS"}
 """The countries that the geo database of the town knows."""
+_address, _network = cache(ipaddress.ip_address), cache(ipaddress.ip_network)
 _BUILT_IN_ATTACK = re.compile(r"union\s+select", re.IGNORECASE)
 _THRESHOLD = 5
 
@@ -60,11 +62,11 @@ def decide(world: World, question: Question) -> Verdict:
 
 def _lists(world: World, question: Question) -> tuple[bool, Mapping[str, Any] | None]:
     """Whether the most specific entry blocks the client, and the entry that allows it."""
-    client, best, blocked, allowed = ipaddress.ip_address(question.client), -1, False, None
+    client, best, blocked, allowed = _address(question.client), -1, False, None
     for key, values in world.items():
         if key[0] not in ("block", "allow"):
             continue
-        network = ipaddress.ip_network(str(key[1]))
+        network = _network(str(key[1]))
         if client.version != network.version or client not in network:
             continue
         if key[0] == "allow" and key[2] is not None and key[2] != _domain(world, question.host):
@@ -89,8 +91,8 @@ def _domain(world: World, host: str) -> str | None:
 
 
 def _country(client: str) -> str | None:
-    address = ipaddress.ip_address(client)
-    found = [code for network, code in COUNTRIES.items() if address in ipaddress.ip_network(network)]
+    address = _address(client)
+    found = [code for network, code in COUNTRIES.items() if address in _network(network)]
     return found[0] if found else None
 
 

@@ -1,6 +1,7 @@
 """The report of a run: the answers that were held against the policy, by the fault in which they were asked for."""
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,7 +9,7 @@ from tests.nemesis.checker import Bounds, Checker, Tally, Wrong
 from tests.nemesis.hosts import Play
 
 _HEAD = (
-    "Fault | times | answers | let in | refused | another reason | 5xx "
+    "Fault | times | answers | 200 | 401 | 403 | 5xx | none | let in | refused | another reason "
     "| longest silence, s: data plane | control plane | worst revocation, s: same host | other host"
 )
 
@@ -22,6 +23,8 @@ class Event:
     until: float
     silent: Mapping[str, float]
     """The longest silence of one plane of each kind."""
+    broken: int = 0
+    """Questions that got no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,16 @@ def result_of(play: Play, events: Sequence[Event], bounds: Bounds) -> Result:
     return Result(whole, by_fault)
 
 
+_HARMLESS = ("nothing", "twenty reloads", "rolling restart")
+"""Nobody is to go without an answer for these."""
+
+
+def unanswered(events: Sequence[Event]) -> list[str]:
+    """Where questions got no answer and must have got one, in words."""
+    broken = Counter({fault: sum(event.broken for event in events if event.fault == fault) for fault in _HARMLESS})
+    return [f"{number} questions without an answer: {fault}" for fault, number in broken.items() if number]
+
+
 def failures(tally: Tally) -> list[str]:
     """What must not be, in words."""
     kinds = (Wrong.LET_IN, Wrong.REFUSED, Wrong.REASON)
@@ -56,11 +69,12 @@ def failures(tally: Tally) -> list[str]:
 def summary(play: Play, result: Result, changes: int) -> str:
     """The whole run in a few lines."""
     whole, kills = result.whole, sum(host.stage.kills for host in play.hosts)
-    checked = whole.answers - whole.wrong[Wrong.NO_DECISION]
+    checked, counts = whole.answers - whole.wrong[Wrong.NO_DECISION], play.ledger.counts
     lines = (
         (
             f"{whole.answers} answers, {checked} of them held against the policy; {changes} changes in "
-            f"{len(play.history.edits)} edits, {kills} kills, {play.ledger.broken} questions cut off."
+            f"{len(play.history.edits)} edits, {kills} kills, {counts.broken} questions without an answer; "
+            f"{counts.again} were asked again, as nginx does, on another connection than the one that was closed."
         ),
         (
             f"Let in though denied: **{whole.wrong[Wrong.LET_IN]}**. "
@@ -78,11 +92,13 @@ def summary(play: Play, result: Result, changes: int) -> str:
 
 def table(events: Sequence[Event], result: Result) -> str:
     """The faults as a table of Markdown."""
-    lines = [f"| {_HEAD} |", "|---|" + "---:|" * 10]
+    lines = [f"| {_HEAD} |", "|---|" + "---:|" * (_HEAD.count("|"))]
     for fault, tally in sorted(result.by_fault.items()):
         own = [event for event in events if event.fault == fault]
-        wrong = [tally.wrong[kind] for kind in (Wrong.LET_IN, Wrong.REFUSED, Wrong.REASON, Wrong.NO_DECISION)]
-        silent = " | ".join(f"{max(event.silent[plane] for event in own):.1f}" for plane in ("data", "control"))
-        worst = f"{tally.worst_here:.2f} | {tally.worst_elsewhere:.2f}"
-        lines.append(f"| {fault} | {len(own)} | {tally.answers} | {' | '.join(map(str, wrong))} | {silent} | {worst} |")
+        columns = [len(own), tally.answers, *(tally.statuses[status] for status in (200, 401, 403))]
+        columns += [tally.wrong[Wrong.NO_DECISION], sum(event.broken for event in own)]
+        columns += [tally.wrong[wrong] for wrong in (Wrong.LET_IN, Wrong.REFUSED, Wrong.REASON)]
+        silent = [f"{max(event.silent[plane] for event in own):.1f}" for plane in ("data", "control")]
+        worst = [f"{tally.worst_here:.2f}", f"{tally.worst_elsewhere:.2f}"]
+        lines.append(f"| {' | '.join([fault, *map(str, columns), *silent, *worst])} |")
     return "\n".join(lines)

@@ -1,9 +1,10 @@
 """Does faults one after the other while an editor changes the policy and visitors ask."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 
-from tests.nemesis.faults import BETWEEN_HOSTS, EVERYWHERE, Fault
+from tests.nemesis.faults import Fault, possible
 from tests.nemesis.hosts import Play
 from tests.nemesis.report import Event
 from tests.nemesis.visitors import Editor
@@ -12,13 +13,22 @@ _CHANGES, _CHANGES_SECONDS = 8, 10
 
 
 def at_random(
-    play: Play, editor: Editor, *, seconds: float, say: Callable[[str], None], faults: Sequence[Fault] = ()
+    play: Play,
+    editor: Editor,
+    *,
+    seconds: float,
+    say: Callable[[str], None],
+    faults: Sequence[Fault] = (),
+    answers: float = math.inf,
 ) -> list[Event]:
-    """Do each fault once in a random order, then by weight until the time is over; or these alone, once."""
-    known = EVERYWHERE | (BETWEEN_HOSTS if len(play.hosts) > 1 else {})
+    """Do each fault once in a random order, then by weight, or these alone, once.
+
+    Until the time is over, or so many answers came.
+    """
+    known = possible(play)
     todo = list(faults) or play.choice.sample(list(known), len(known))
     events, deadline = [], time.monotonic() + seconds
-    while time.monotonic() < deadline and (todo or not faults):
+    while time.monotonic() < deadline and (todo or not faults) and play.ledger.counts.answers < answers:
         fault = todo.pop(0) if todo else play.choice.choices(list(known), list(known.values()))[0]
         if editor.failure:
             raise editor.failure
@@ -30,7 +40,7 @@ def at_random(
 
 def do(play: Play, editor: Editor, fault: Fault) -> Event:
     """Do one fault; return when visitors are answered again and the policy has been changed some times since."""
-    since = time.monotonic()
+    since, before = time.monotonic(), play.ledger.counts
     fault(play)
     for host in play.hosts:
         host.stage.start("auth", "control", "agent")
@@ -40,5 +50,5 @@ def do(play: Play, editor: Editor, fault: Fault) -> Event:
     changes, patience = editor.changes + _CHANGES, time.monotonic() + _CHANGES_SECONDS
     while editor.changes < changes and time.monotonic() < patience and not editor.failure:
         time.sleep(0.1)
-    until = time.monotonic()
-    return Event(fault.__name__.replace("_", " "), since, until, play.ledger.silences(since, until))
+    until, broken = time.monotonic(), play.ledger.counts.broken - before.broken
+    return Event(fault.__name__.replace("_", " "), since, until, play.ledger.silences(since, until), broken)

@@ -6,14 +6,14 @@ from typing import Any
 
 from tests.nemesis.api import Api
 from tests.nemesis.history import Changes, Edit, History
-from tests.nemesis.oracle import SETTINGS, Key, Question
+from tests.nemesis.oracle import SETTINGS, Key
 from tests.processes import PASSWORD
 
 PLAIN = "198.51.100.7"
 SINGLE = tuple(f"203.0.113.{last}" for last in (3, 9, 17, 140, 200))
 INSIDE = "198.51.100.77"
 SIX = "2001:db8::17"
-CLIENTS = (PLAIN, PLAIN, PLAIN, INSIDE, SIX, *SINGLE)
+CLIENTS = (*(PLAIN,) * 8, INSIDE, SIX, *SINGLE)
 NETWORKS = (*SINGLE, "203.0.113.0/24", "198.51.100.64/26", INSIDE, "2001:db8::/64", SIX)
 ALLOWED = ((INSIDE, None), ("203.0.113.9", "office.example"), ("203.0.113.140", None), ("2001:db8::/64", None))
 DOMAINS = {
@@ -42,7 +42,7 @@ _LICENSE = {"is_active": True, "all_domains": True, "authorized_domains": ()}
 
 
 class Town:
-    """Furnished over the API; then ``change`` makes one change at random, ``question`` asks about somebody."""
+    """Furnished over the API; then ``change`` makes one change at random."""
 
     def __init__(self, api: Api, history: History, choice: random.Random) -> None:
         self._api = api
@@ -54,6 +54,7 @@ class Town:
         self.tokens: dict[tuple[str, str], str] = {("session", "forged"): "e30.e30.x"}
         """The text of each credential that somebody may ask with, also of those that count no more."""
         self._recent: dict[str, list[str]] = {"session": ["forged"], "git": [], "license": []}
+        self._tell_credentials: Callable[[dict[str, Any]], None] = lambda _credentials: None
 
     def furnish(self) -> None:
         """Make everything that there always is."""
@@ -69,12 +70,14 @@ class Town:
         for number in range(2):
             self._new_license(f"farm {number}")
 
-    def question(self, choice: random.Random) -> tuple[Question, str]:
-        """A question, and the text of its credential."""
-        kind = choice.choice(("session", "session", "session", "git", "license", ""))
-        key = choice.choice(self._recent[kind]) if kind else ""
-        asked = Question(choice.choice(CLIENTS), choice.choice(HOSTS), choice.choice(URIS), kind, key)
-        return asked, self.tokens.get((kind, key), "")
+    def tell_credentials(self, tell: Callable[[dict[str, Any]], None]) -> None:
+        """Have this called with the latest credentials of each kind, now and whenever there is another one."""
+        self._tell_credentials = tell
+        tell({kind: self._latest(kind) for kind in self._recent})
+
+    def _latest(self, kind: str) -> list[tuple[str, str]]:
+        """The key and the text of each, also of those that count no more."""
+        return [(key, self.tokens[kind, key]) for key in self._recent[kind]]
 
     def change(self) -> None:
         """Change one thing; return when it is known to be done."""
@@ -228,6 +231,7 @@ class Town:
         # A git client says whose token it is.
         self.tokens[str(kind), name] = f"{values['user']}:{answer['token']}" if kind == "git" else answer["token"]
         self._recent[str(kind)] = [*self._recent[str(kind)][-5:], name]
+        self._tell_credentials({str(kind): self._latest(str(kind))})
 
     def _edit(
         self,

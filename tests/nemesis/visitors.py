@@ -1,42 +1,71 @@
-"""Visitors who ask about a town whose policy changes, and write down what was answered."""
+"""Visitors who ask about a town whose policy changes, and the editor who changes it."""
 
-import random
-import re
-import socket
+import json
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
-from typing import Self
+from pathlib import Path
+from typing import NamedTuple, Self
 
-from tests.nemesis.ledger import WrittenLedger
+from tests.nemesis.ledger import Ledger
 from tests.nemesis.town import Town
-from tests.planes import about
-from tests.trail.visitors import NoAnswer, Visitors, decision_of, read_answer, wire
-
-_REASON = re.compile(rb"\r\nx-gatewall-reason: ([a-z-]+)\r\n", re.IGNORECASE)
-_HEADER = {"session": "Service_Authorization", "git": "Service_Git_Token", "license": "Service_License"}
+from tests.processes import BASE
 
 
-class TownVisitors(Visitors):
-    """Ask each of the ports over keep-alive connections, so many questions a second together."""
+class Door(NamedTuple):
+    """A port that visitors ask: which plane of which host it is, over how many connections, how often a second."""
 
-    def __init__(self, ledger: WrittenLedger, ports: Sequence[int], town: Town, *, rate: float, seed: int) -> None:
-        super().__init__(ledger, ports, (), rate=rate)
-        self._written = ledger
+    address: str
+    port: int
+    host: str
+    plane: str
+    connections: int
+    rate: float
+
+
+class TownVisitors:
+    """Ask at each door over keep-alive connections, from a process of their own (``tests/nemesis/crowd.py``)."""
+
+    def __init__(self, folder: Path, ledger: Ledger, doors: Sequence[Door], town: Town, *, seed: int) -> None:
+        self._folder = folder
+        self._ledger = ledger
         self._town = town
-        self._choice = random.Random(seed)  # noqa: S311 - a seed
+        self._orders = {"folder": str(folder), "seed": seed, "doors": [door._asdict() for door in doors]}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._writing = threading.Lock()
 
-    def _ask(self, connection: socket.socket, port: int, number: int, due: float) -> None:
-        question, token = self._town.question(self._choice)
-        credential = {_HEADER[question.kind]: token} if question.kind else {}
-        text = wire(about(client=question.client, host=question.host, uri=question.uri, **credential))
-        sent = time.monotonic()
-        connection.sendall(text)
-        head = read_answer(connection)
-        decision, status = decision_of(head)
-        if (reason := _REASON.search(head)) is None:
-            raise NoAnswer("no reason in the answer")
-        self._written.write(port, decision, (status, reason[1].decode()), question, sent)
+    def __enter__(self) -> Self:
+        with (self._folder / "crowd.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.nemesis.crowd"], cwd=BASE, stdin=subprocess.PIPE, stderr=log
+            )
+        self._tell(self._orders)
+        self._town.tell_credentials(self._tell)
+        self.wait_for_more(1)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._town.tell_credentials(lambda _credentials: None)
+        self._process.stdin.close()
+        assert self._process.wait(30) == 0, (self._folder / "crowd.log").read_text()[-4000:]
+
+    def wait_for_more(self, answers: int = 100, seconds: float = 120) -> None:
+        """Return after so many answers more; fail when they do not come."""
+        goal, deadline = self._ledger.counts.answers + answers, time.monotonic() + seconds
+        while (there := self._ledger.counts.answers) < goal:
+            assert time.monotonic() < deadline, f"{goal - there} of {answers} answers did not come"
+            time.sleep(0.02)
+
+    def _tell(self, words: dict[str, object]) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        with self._writing:
+            self._process.stdin.write(json.dumps(words).encode() + b"\n")
+            self._process.stdin.flush()
 
 
 class Editor:

@@ -84,7 +84,7 @@ def test_up_serves_the_demo_and_a_signal_stops_all_of_it(home, ports, tmp_path, 
     assert survivors(children) == []
 
 
-COMMAND_OF = {"nginx": "nginx.conf", "auth": "granian", "agent": "agent", "control": "gunicorn.conf.py"}
+COMMAND_OF = {"nginx": "nginx.conf", "auth": "data_plane.conf.py", "agent": "agent", "control": "gunicorn.conf.py"}
 
 
 @pytest.mark.parametrize("name", COMMAND_OF)

@@ -16,7 +16,7 @@ import psycopg
 from audit.losses import loss_files, losses_of
 from audit.segments import segment_files, segment_of
 from audit.summaries import Summary
-from tests.processes import wait_until
+from tests.processes import PATIENCE, wait_until
 from tests.trail.visitors import Ledger
 
 
@@ -61,13 +61,13 @@ class Trail:
             found.update(Summary.from_text(text, 0).counts)
         return Counter({int(status): count for status, count in found.items()})
 
-    def catch_up(self, ledger: Ledger, seconds: float = 60) -> float:
+    def catch_up(self, ledger: Ledger, seconds: float = PATIENCE) -> float:
         """Return, once the newest answer is in the access log, how long that took."""
         newest, began = ledger.newest, time.monotonic()
         wait_until(lambda: self.has(newest), seconds, "the newest answer to be in the access log")
         return time.monotonic() - began
 
-    def settle(self, seconds: float = 60) -> None:
+    def settle(self, seconds: float = PATIENCE) -> None:
         """Return once everything that is in the spool is in the database, and every loss is told."""
         wait_until(self._is_settled, seconds, "the spool to be in the database")
 

@@ -14,11 +14,11 @@ from typing import Self
 import psutil
 
 from gatewall.operations.launcher import free_port
+from tests.locks import leads
 from tests.processes import (
     environment,
     is_listening,
     manager,
-    no_agent_leads,
     running,
     wait_for,
     wait_until,
@@ -26,8 +26,6 @@ from tests.processes import (
 
 WORKERS = 2
 _ORPHANS_SECONDS = 15
-GRACE_SECONDS = 6.0
-"""granian ends when a worker dies within 5.5 s of taking the place of one that died; a supervisor starts it again."""
 _GUNICORN = [sys.executable, "-m", "gunicorn", "-c", "deploy/gunicorn.conf.py", "gatewall.wsgi:application"]
 # The steps between which an agent dies, by what it calls: nothing in the product knows of this.
 _DYING_AGENT = """
@@ -71,16 +69,17 @@ AGENT_STEPS = ("before-commit", "after-commit", "before-unlink", "after-unlink",
 class Stage:
     """The processes of one host. ``inside`` stands before each command, as ``nsenter`` does."""
 
-    def __init__(self, home: Path, *, inside: Sequence[str] = (), **changes: str) -> None:
+    def __init__(self, home: Path, *, inside: Sequence[str] = (), address: str = "127.0.0.1", **changes: str) -> None:
         self.home = home
+        self.address = address
         self.auth, self.control = free_port(), free_port()
         self.kills = 0
         self.stubborn = 0
         self.ended: list[str] = []
         """Those that ended though nobody killed them, and were started again."""
         self._inside = list(inside)
-        ports = {"GATEWALL_AUTH_PORT": str(self.auth), "GATEWALL_PORT": str(self.control)}
-        self._environment = environment(home, **{"GATEWALL_WORKERS": str(WORKERS), **ports, **changes})
+        where = {"GATEWALL_BIND": address, "GATEWALL_AUTH_PORT": str(self.auth), "GATEWALL_PORT": str(self.control)}
+        self._environment = environment(home, **{"GATEWALL_WORKERS": str(WORKERS), **where, **changes})
         self._processes: dict[str, subprocess.Popen] = {}
         self._ends = ExitStack()
 
@@ -114,8 +113,8 @@ class Stage:
             time.sleep(0.05)
 
     def kill_worker(self, name: str, choice: random.Random) -> bool:
-        """Kill -9 one worker of a plane; False if there is none that may be killed yet."""
-        if not (workers := self.workers(name, older_than=GRACE_SECONDS if name == "auth" else 0.0)):
+        """Kill -9 one worker of a plane; False if there is none."""
+        if not (workers := self.workers(name)):
             return False
         self.kill_process(choice.choice(workers))
         return True
@@ -138,6 +137,15 @@ class Stage:
             del self._processes[name]
             self.start(name)
 
+    def restart_workers(self, name: str) -> None:
+        """SIGHUP to a master; return when all of its workers are new ones."""
+        process, before = self._processes[name], set(self.workers(name))
+        process.send_signal(signal.SIGHUP)
+        wait_until(
+            lambda: process.poll() is not None or (not before & set(now := self.workers(name)) and len(now) >= WORKERS),
+            what=f"other workers of {name}",
+        )
+
     def stop(self, *names: str) -> None:
         """Ask processes to end, and wait for it."""
         for name in names:
@@ -154,14 +162,9 @@ class Stage:
         assert process.poll() == -signal.SIGKILL, (step, self.log("dying agent"))
         self.kills += 1
 
-    def workers(self, name: str, older_than: float = 0.0) -> list[int]:
+    def workers(self, name: str) -> list[int]:
         """The ids of a master's living workers."""
-        born_before = time.time() - older_than
-        return sorted(
-            child.pid
-            for child in self._family(self._processes[name])
-            if _is_alive(child) and child.create_time() <= born_before
-        )
+        return sorted(child.pid for child in self._family(self._processes[name]) if _is_alive(child))
 
     def log(self, name: str) -> str:
         """The end of what a process wrote."""
@@ -170,17 +173,17 @@ class Stage:
     def _start(self, name: str, command: Sequence[str]) -> None:
         log = self.home / f"{name}.log"
         self._processes[name] = self._ends.enter_context(
-            running([*self._inside, *command], log=log, env=self._environment)
+            running([*self._inside, *command], log=log, env={**self._environment, "TESTS_PROCESS": name})
         )
 
     def _wait_for(self, name: str) -> None:
         process = self._processes[name]
         if name == "agent":
-            wait_until(lambda: process.poll() is not None or not no_agent_leads(self.home), what="an agent that leads")
+            wait_until(lambda: process.poll() is not None or leads(self.home, process.pid), what="an agent that leads")
             assert process.poll() is None, self.log(name)
             return
         port = self.auth if name == "auth" else self.control
-        wait_for(f"http://127.0.0.1:{port}/wall/health/live", process, self.home / f"{name}.log", 60)
+        wait_for(f"http://{self.address}:{port}/wall/health/live", process, self.home / f"{name}.log")
         self.wait_for_workers(name)
 
     def _family(self, process: subprocess.Popen) -> list[psutil.Process]:

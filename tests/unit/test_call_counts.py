@@ -16,7 +16,7 @@ from gatewall.engine.segments import blocked_networks_of
 from gatewall.engine.snapshot import GitTokenState, LicenseState, UserState, Version
 from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow
-from gatewall.forwardauth.asgi import AuthApplication
+from gatewall.forwardauth.application import AuthApplication
 from gatewall.forwardauth.gate import Gate
 from gatewall.forwardauth.responses import GuardPage
 from gatewall.request_rate import SharedRequestRate
@@ -100,39 +100,22 @@ class DataPlane:
         return min(counts[1:])
 
     def _counted(self, kind):
-        scope, messages, counted = self._scope(kind), [], 0
-
-        async def send(message):
-            messages.append(message)
+        lines = [(name.encode(), value.encode()) for name, value in [*BROWSER.items(), self.credentials[kind]]]
+        counted = 0
 
         def count(frame, event, argument):
             nonlocal counted
             counted += event in {"call", "c_call"}
 
-        answering = self._application(scope, None, send)
         gc.disable()
         sys.setprofile(count)
         try:
-            answering.send(None)
-        except StopIteration:
-            pass
+            answer = self._application("GET", b"/wall/auth", lines, "10.0.0.1", "http", None)
         finally:
             sys.setprofile(None)
             gc.enable()
-        assert messages[0]["status"] == 200, messages
+        assert answer.status == 200, answer
         return counted
-
-    def _scope(self, kind):
-        lines = [*BROWSER.items(), self.credentials[kind]]
-        return {
-            "type": "http",
-            "method": "GET",
-            "raw_path": b"/wall/auth",
-            "query_string": b"",
-            "scheme": "http",
-            "client": ("10.0.0.1", 40000),
-            "headers": [(name.encode(), value.encode()) for name, value in lines],
-        }
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,10 @@ RULE = a_rule(
     exclusions=(Exclusion(OFFICE, "/cms", None), Exclusion(argument="q"), Exclusion(path_prefix="/a", expires_at=NOW)),
 )
 ROWS = {
-    Segment.SETTINGS: (some_settings(authorized_domains_mode="registered", waf_mode="monitor", waf_threshold=9),),
+    Segment.SETTINGS: (
+        some_settings(authorized_domains_mode="registered", waf_mode="monitor", waf_threshold=9),
+        some_settings(stale_policy="strict", stale_policy_seconds=300),
+    ),
     Segment.DOMAINS: (Domain(1, OFFICE, Access.TWO_FACTOR), Domain(2, "*.shop.example", Access.PUBLIC)),
     Segment.ALLOWED_NETWORKS: (
         an_allowed("198.51.100.0/24", domain=OFFICE, inspect=True, expires_at=NOW + DAY),
@@ -135,10 +138,10 @@ def test_rows_of_another_kind_are_refused(segment):
     "head",
     [
         b"",
-        b"gatewall segment 4\n",
-        b"gatewall segment 6\n",
-        b"GATEWALL SEGMENT 5\n",
-        b"gatewall segment 5\r\n",
+        b"gatewall segment 5\n",
+        b"gatewall segment 7\n",
+        b"GATEWALL SEGMENT 6\n",
+        b"gatewall segment 6\r\n",
         b"\x80\x04",
     ],
 )

@@ -105,6 +105,21 @@ def test_store_that_works_again_is_used_again():
     assert revision(holder.current()) == 1
 
 
+def test_store_that_was_away_is_read_once_more():
+    store = Store()
+    holder = PolicyHolder(store)
+    before = holder.current()
+    store.version_error = PolicyUnavailable("gone")
+    holder.current()
+    store.version_error = None
+
+    policies = [holder.current() for _ in range(3)]
+
+    assert store.loads == 2
+    assert policies[0] is not before  # of the same number, and not the same for that
+    assert policies[0] is policies[2]
+
+
 def published_as(*versions):
     """What a host has published: one policy after the other, each asked for once."""
     policies = [a_policy(version=version) for version in versions]

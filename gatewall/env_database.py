@@ -1,0 +1,140 @@
+"""What DATABASE_URL says, as Django wants it. Pure: standard library only.
+
+No problem shows the URL or a value of it: there may be a password in it.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from urllib.parse import parse_qsl, unquote
+
+from gatewall.env_reader import ConfigError
+
+_POSTGRESQL_PORT = "5432"
+_POOLER = "pooler"
+_NAME = re.compile(r"[a-z_]{3,30}")
+_DEFAULT_OPTIONS: Mapping[str, str] = {
+    "connect_timeout": "5",
+    # A host that is gone, or a link: the kernel gives up after some ten seconds, not after two hours.
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "10000",  # milliseconds
+}
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    return lambda text: "" if text in words else f"must be one of {', '.join(words)}"
+
+
+def _number(least: int, most: int) -> Callable[[str], str]:
+    def wrong(text: str) -> str:
+        good = text.isascii() and text.isdigit() and len(text) < 10 and least <= int(text) <= most
+        return "" if good else f"must be a whole number from {least} to {most}"
+
+    return wrong
+
+
+def _some(text: str) -> str:
+    return "" if text and text.isprintable() else "must not be empty"
+
+
+_PARAMETERS: Mapping[str, Callable[[str], str]] = {
+    _POOLER: _one_of("transaction"),
+    "sslmode": _one_of("disable", "allow", "prefer", "require", "verify-ca", "verify-full"),
+    "sslrootcert": _some,
+    "sslcert": _some,
+    "sslkey": _some,
+    "sslpassword": _some,
+    "sslcrl": _some,
+    "sslnegotiation": _one_of("postgres", "direct"),
+    "ssl_min_protocol_version": _one_of("TLSv1.2", "TLSv1.3"),
+    "channel_binding": _one_of("disable", "prefer", "require"),
+    "target_session_attrs": _one_of("any", "read-write", "primary"),
+    "load_balance_hosts": _one_of("disable", "random"),
+    "application_name": _some,
+    "options": _some,
+    "connect_timeout": _number(2, 60),
+    "keepalives": _number(0, 1),
+    "keepalives_idle": _number(1, 7200),
+    "keepalives_interval": _number(1, 7200),
+    "keepalives_count": _number(1, 100),
+    "tcp_user_timeout": _number(0, 7_200_000),
+}
+"""Those of libpq that make sense here, and what is wrong with a value of theirs, or nothing."""
+
+
+def database(url: str) -> Mapping[str, object]:
+    """Return Django's description of the database; ConfigError says what is wrong without showing a value."""
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        raise ConfigError("DATABASE_URL is not a URL")
+    if scheme == "sqlite":
+        return _sqlite(rest)
+    if scheme in {"postgres", "postgresql"}:
+        return _postgresql(rest)
+    raise ConfigError("DATABASE_URL must begin with sqlite:/// or postgresql://")
+
+
+def _sqlite(rest: str) -> Mapping[str, object]:
+    host, slash, path = rest.partition("/")
+    if "?" in rest or "#" in rest:
+        raise ConfigError("DATABASE_URL takes no parameters for SQLite; a ? or # in the path is %3F or %23")
+    if host or not slash or unquote(path) in {"", ":memory:"}:  # memory is each process's own
+        raise ConfigError("DATABASE_URL must name a file: sqlite:///relative or sqlite:////absolute")
+    return {"ENGINE": "django.db.backends.sqlite3", "NAME": unquote(path)}
+
+
+def _postgresql(rest: str) -> Mapping[str, object]:
+    if "#" in rest:
+        raise ConfigError("DATABASE_URL has a # in it: in a password that is %23")
+    address, _, query = rest.partition("?")
+    authority, _, name = address.partition("/")
+    user_info, _, servers = authority.rpartition("@")
+    user, _, password = user_info.partition(":")
+    hosts = [_host_and_port(server) for server in servers.split(",")]
+    parameters = _parameters(query)
+    pooler = parameters.pop(_POOLER, "")
+    return {
+        "ENGINE": "gatewall.postgresql",
+        "NAME": _database_name(name),
+        "USER": unquote(user),
+        "PASSWORD": unquote(password),
+        "HOST": ",".join(host for host, _ in hosts),
+        "PORT": ",".join(port for _, port in hosts),
+        # A pooler that gives each transaction another session: no cursor outlives it.
+        "DISABLE_SERVER_SIDE_CURSORS": pooler == "transaction",
+        "OPTIONS": {**_DEFAULT_OPTIONS, **parameters},
+    }
+
+
+def _database_name(text: str) -> str:
+    if not text or "/" in text:
+        raise ConfigError("DATABASE_URL must name one database: postgresql://user:password@host/name")
+    return unquote(text)
+
+
+def _host_and_port(server: str) -> tuple[str, str]:
+    """Return a host, which may be an address in brackets or the folder of a socket with %2F, and its port."""
+    match = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:]*)(?::(.*))?", server)
+    if match is None:
+        raise ConfigError("DATABASE_URL has a host that cannot be read")
+    host, port = match[1].strip("[]"), match[2] or _POSTGRESQL_PORT
+    if not (port.isascii() and port.isdigit() and len(port) < 6 and 0 < int(port) < 65536):
+        raise ConfigError("DATABASE_URL has a port that is not a number from 1 to 65535")
+    return unquote(host), port
+
+
+def _parameters(query: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    # libpq takes + as it is: options=-c%20name=value
+    for name, value in parse_qsl(query.replace("+", "%2B"), keep_blank_values=True):
+        wrong = _PARAMETERS.get(name)
+        if wrong is None:
+            shown = name if _NAME.fullmatch(name) else "that cannot be read"  # a part of a password, maybe
+            raise ConfigError(f"DATABASE_URL has a parameter {shown}: docs/configuration.md lists those that are known")
+        if name in found:
+            raise ConfigError(f"DATABASE_URL says {name} twice")
+        if problem := wrong(value):
+            raise ConfigError(f"DATABASE_URL: {name} {problem}")
+        found[name] = value
+    return found

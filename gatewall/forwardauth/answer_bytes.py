@@ -1,0 +1,37 @@
+"""Answers as they stand on the wire. Pure."""
+
+from http import HTTPStatus
+
+from gatewall.forwardauth.responses import Answer
+
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_STARTS = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\n" for status in HTTPStatus}
+_CLOSE = "connection: close\n"
+
+
+class Unsendable(Exception):
+    """A header of the answer cannot stand on one line of its own."""
+
+
+def answer_bytes(answer: Answer, date: str, *, shows_body: bool, keep_alive: bool) -> bytes:
+    """Return the whole answer; ``date`` is a line of its own. Raises Unsendable."""
+    lines = [f"{name}: {value}\n" for name, value in answer.headers]
+    text = "".join(lines)
+    if text.count("\n") != len(lines) or "\r" in text or "\0" in text:
+        raise Unsendable
+    text = f"{_STARTS[answer.status]}{text}{date}content-length: {len(answer.body)}\n{'' if keep_alive else _CLOSE}\n"
+    try:
+        head = text.replace("\n", "\r\n").encode("latin-1")
+    except UnicodeEncodeError as error:
+        raise Unsendable from error
+    return head + answer.body if shows_body and answer.body else head
+
+
+def _refusal(status: int) -> bytes:
+    again = "retry-after: 1\n" if status == HTTPStatus.SERVICE_UNAVAILABLE else ""
+    text = f"{_STARTS[status]}cache-control: no-store\n{again}content-length: 0\n{_CLOSE}\n"
+    return text.replace("\n", "\r\n").encode()
+
+
+REFUSALS = {status: _refusal(status) for status in (400, 408, 414, 417, 431, 503)}
+"""Answers that end the connection: to what is no request, and 503 to a request that got no other answer."""

@@ -1,0 +1,52 @@
+"""Tells, when it is over, that a host was cut off: nobody could compare its policy with the database for a while."""
+
+from collections import deque
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from audit.event_kinds import EventKind
+from audit.events import Event, count_event
+from gatewall.snapshot.confirmed import ALARM_SECONDS, Confirmations, elapsed
+
+_AT_MOST = 100
+
+
+class CutOff:
+    """Looks at the confirmations of one host before and after each comparison of its agent, whoever made them."""
+
+    def __init__(self, node: str, confirmations: Confirmations, clock: Callable[[], float] = elapsed) -> None:
+        self._node = node
+        self._confirmations = confirmations
+        self._clock = clock
+        self._last: float | None = None
+        self._untold: deque[tuple[datetime, datetime]] = deque(maxlen=_AT_MOST)
+
+    def look(self, at: datetime) -> None:
+        """Note a time without confirmation that has ended since the last look; ``at`` is now. Asks no database."""
+        before, after = self._last, self._confirmations.last()
+        if after is None:
+            return
+        self._last = after
+        if before is not None and after - before > ALARM_SECONDS:
+            # Counted back from now: the clock of the wall may have been set in between.
+            since, until = (at - timedelta(seconds=self._clock() - moment) for moment in (before, after))
+            self._untold.append((since, until))
+
+    def tell(self) -> None:
+        """Write an event for each time that was noted. Raises django.db.Error; the rest is told the next time."""
+        while self._untold:
+            self._tell(*self._untold[0])
+            self._untold.popleft()
+
+    def _tell(self, since: datetime, until: datetime) -> None:
+        detail = {
+            "node": self._node,
+            "from": _text(since),
+            "to": _text(until),
+            "seconds": round((until - since).total_seconds(), 1),
+        }
+        count_event(Event(EventKind.POLICY_UNCONFIRMED, until, detail=detail), f"{self._node} {detail['from']}")
+
+
+def _text(at: datetime) -> str:
+    return at.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,102 @@
+"""Publishes on a host that has no agent: a thread in each process of the control plane, of which one acts.
+
+A host hears from its agent what was changed elsewhere. One that was killed takes seconds to be there again, and what
+was revoked meanwhile must not wait for it.
+"""
+
+import logging
+from pathlib import Path
+from threading import Event, Thread
+
+from django.db import Error, connection
+
+from gatewall import revisions
+from gatewall.engine.snapshot import Version
+from gatewall.snapshot.confirmed import elapsed
+from gatewall.snapshot.files import PolicyFiles, Stamp
+from gatewall.snapshot.publisher import publish
+from gatewall.snapshot.wake import AgentLock, StandbyLock
+
+logger = logging.getLogger(__name__)
+
+_EVERY_SECONDS = 0.25
+_AFTER_A_BUG_SECONDS = 2.0
+
+
+class Standby:
+    """Looks four times a second whether an agent leads, and publishes while none does."""
+
+    def __init__(self, files: PolicyFiles, run: Path) -> None:
+        self._files = files
+        self._run = run
+        self._published: tuple[Version, Stamp | None] | None = None
+        self._problem = ""
+        self._stop = Event()
+
+    def start(self) -> None:
+        """Look from now on, from threads that end with their process."""
+        Thread(target=self._keep_going, name="standby", daemon=True).start()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._stop.set()
+
+    def turn(self) -> bool:
+        """Publish what was committed if nobody else does on this host; True if this process stands in."""
+        with StandbyLock(self._run).held() as ours:
+            if ours and self._nobody_leads():
+                self._publish()
+                return True
+        if self._published is not None:
+            self._published = None
+            connection.close()  # an agent has its own
+        return False
+
+    def _keep_going(self) -> None:
+        """Start the thread that looks, and again if it ended by a bug, which Python has written to stderr."""
+        while not self._stop.is_set():
+            try:
+                thread = Thread(target=self._look, name="standby-look", daemon=True)
+                thread.start()
+                thread.join()
+            except (MemoryError, RuntimeError) as error:
+                logger.error("the standby has no thread: %s", error)  # noqa: TRY400 - the words say it all
+            if not self._stop.is_set():
+                self._published = None
+                self._say("a bug")
+                self._stop.wait(_AFTER_A_BUG_SECONDS)
+
+    def _look(self) -> None:
+        try:
+            while not self._stop.wait(_EVERY_SECONDS):
+                try:
+                    self.turn()
+                except OSError as error:
+                    self._say(f"the locks of this host cannot be used ({error})")
+        finally:
+            connection.close()
+
+    def _nobody_leads(self) -> bool:
+        with AgentLock(self._run).held() as free:
+            return free  # let go of at once: an agent that starts finds it free
+
+    def _publish(self) -> None:
+        asked_at = elapsed()
+        try:
+            if self._published is not None and self._published == (revisions.current(), self._files.stamp()):
+                self._files.confirmations.confirm(asked_at)
+            else:
+                version = publish(self._files, over_newer_release=False).version
+                self._published = version, self._files.stamp()
+            self._say("")
+        except (Error, OSError, ValueError) as error:
+            self._published = None  # what answers next may be another database, whose numbers mean something else
+            connection.close()
+            self._say(f"{type(error).__name__}: {error}" if isinstance(error, ValueError) else type(error).__name__)
+
+    def _say(self, problem: str) -> None:
+        """Log a problem once, and its end."""
+        if problem != self._problem:
+            words = f"no agent leads, and the policy is not published: {problem}"
+            logger.log(logging.ERROR if problem else logging.INFO, "%s", words if problem else "publishing again")
+        self._problem = problem

@@ -1,0 +1,30 @@
+"""Workers are replaced and policies read anew under load: nobody goes without an answer. The long form is a command:
+
+python -m tests.nemesis --only "rolling restart" --only "twenty reloads" --answers 100000
+"""
+
+import pytest
+
+from tests.nemesis import faults
+from tests.nemesis.hosts import Means, play
+from tests.planes import tell
+from tests.processes import prepare
+
+ROUNDS = 3
+ANSWERS = 1000
+"""At least, in each round."""
+
+
+@pytest.mark.parametrize("plane", ["control"])
+def test_replacing_the_workers_and_reloading_loses_no_answer(plane, tmp_path, pytestconfig):
+    prepare(tmp_path / "host-0")
+    with play(tmp_path, seed=12, rate=200, means=Means(prepared=True)) as scene, scene.visitors:
+        for _ in range(ROUNDS):
+            scene.hosts[0].stage.restart_workers(plane)
+            faults.twenty_reloads(scene)
+            scene.visitors.wait_for_more(ANSWERS)
+        counts = scene.ledger.counts
+
+    tell(pytestconfig, f"{counts.answers} answers, {counts.again} asked again, while {ROUNDS} times all was replaced")
+    assert (counts.errors, counts.broken, counts.refused) == (0, 0, 0)
+    assert counts.answers >= ROUNDS * ANSWERS

@@ -1,0 +1,99 @@
+"""The store of a host goes away or hangs: it says so, refuses where that is asked for, and tells it when it is over."""
+
+import json
+import re
+import shutil
+
+import pytest
+
+from gatewall.operations.launcher import free_port
+from tests.planes import Admin, Verdict, about, ask, furnish
+from tests.postgres import KEEPS_COMMITS, server
+from tests.processes import agent, control_plane, data_plane, request, set_up, wait_until
+
+BOUND = 20
+VALID, CANNOT_DECIDE = Verdict(200, "session-valid"), Verdict(503, "cannot-decide")
+
+
+class Scene:
+    """One host with all its processes, on a PostgreSQL that is its own."""
+
+    def __init__(self, running, control, data):
+        self.server, self._data = running, data
+        self.admin = Admin(control)
+        self.question = about(Service_Authorization=furnish(control))
+
+    def answers(self):
+        return {ask(self._data, self.question) for _ in range(8)}
+
+    def health(self, path="/health"):
+        answer = request(self._data, f"/wall{path}")
+        return answer.status, json.loads(answer.body)["checks"]["policy"]
+
+    def unconfirmed(self):
+        """The seconds that every worker says, none while one says that all is well."""
+        found = [re.fullmatch(r"not confirmed for (\d+) s", self.health()[1]) for _ in range(8)]
+        return [int(match[1]) for match in found] if all(found) else []
+
+    def is_well(self):
+        return {self.health() for _ in range(8)} == {(200, "ok")}
+
+    def outages(self):
+        return self.admin.get("/security-events?kind=policy.unconfirmed")["results"]
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    home, control, data = tmp_path_factory.mktemp("home"), free_port(), free_port()
+    # One that forgets its last changes has gone back: it is right that nothing confirms it.
+    with server(KEEPS_COMMITS) as running:
+        at = {"DATABASE_URL": running.url}
+        set_up(home, **at)
+        with control_plane(home, control, **at), agent(home, **at), data_plane(home, data, **at):
+            yield Scene(running, control, data)
+    shutil.rmtree(home, ignore_errors=True)
+
+
+def gone(scene):
+    scene.server.stop()
+    yield
+    scene.server.start()
+    yield
+
+
+def hanging(scene):
+    with scene.server.hanging():
+        yield
+    yield
+
+
+@pytest.mark.parametrize(
+    ("outage", "mode", "meanwhile"),
+    [
+        (gone, "static", VALID),
+        (hanging, "strict", CANNOT_DECIDE),
+        pytest.param(gone, "strict", CANNOT_DECIDE, marks=pytest.mark.full),
+        pytest.param(hanging, "static", VALID, marks=pytest.mark.full),
+    ],
+)
+def test_a_host_that_is_cut_off_says_so_and_tells_it_afterwards(scene, outage, mode, meanwhile):
+    scene.admin.put("/system/settings", stale_policy=mode, stale_policy_seconds=BOUND)
+    wait_until(scene.is_well, what="a confirmed policy")
+    assert scene.answers() == {VALID}
+    before = len(scene.outages())
+    fault = outage(scene)
+    next(fault)
+    try:
+        wait_until(scene.unconfirmed, what="the alarm")
+        wait_until(lambda: min(scene.unconfirmed()) > BOUND, what="the bound to be over")
+        assert scene.health("/health/ready")[0] == 200  # it drains nothing
+        assert scene.answers() == {meanwhile}
+    finally:
+        next(fault)
+
+    wait_until(lambda: scene.answers() == {VALID}, what="answers as before")
+    wait_until(scene.is_well, what="the end of the alarm")
+    wait_until(lambda: len(scene.outages()) > before, what="the event")
+    detail = scene.outages()[0]["detail"]
+    assert detail["seconds"] > BOUND
+    assert detail["from"] < detail["to"]

@@ -1,0 +1,137 @@
+"""`stale_policy`: what both planes answer once nobody can compare their policy with the database any more."""
+
+import json
+import re
+import time
+
+import pytest
+from django.db import OperationalError
+
+from gatewall import system_settings
+from tests.dialects import Question
+from tests.wall import a_token
+
+pytestmark = pytest.mark.django_db
+HEALTH = Question("/wall/health/ready", ())
+TOO_OLD = 61
+
+
+@pytest.fixture
+def strict(wall):
+    system_settings.change(actor="alice", stale_policy="strict")
+
+
+@pytest.fixture
+def question(visit, bob):
+    return visit().plus(("Service-Authorization", a_token(bob)))
+
+
+@pytest.fixture
+def pass_seconds(monkeypatch):
+    """A function that has time pass on the clocks that nobody sets, for all processes of the host."""
+    clocks, passed = time.clock_gettime, [0.0]
+    monkeypatch.setattr(time, "clock_gettime", lambda clock: clocks(clock) + passed[0])
+
+    def wait(seconds):
+        passed[0] += seconds
+
+    return wait
+
+
+@pytest.fixture
+def database():
+    with pytest.MonkeyPatch.context() as patch:
+        yield Database(patch)
+
+
+class Database:
+    """The rows, for whoever asks which version is in force."""
+
+    def __init__(self, patch):
+        self._patch = patch
+
+    def goes(self):
+        def away():
+            raise OperationalError("away")
+
+        self._patch.setattr("gatewall.revisions.current", away)
+
+    def comes_back(self):
+        self._patch.undo()
+
+
+def asked_alone(plane, question):
+    """Ask a plane while no agent publishes."""
+    return getattr(plane, "ask", plane)(question)
+
+
+@pytest.mark.parametrize(("mode", "status"), [("strict", 503), ("static", 200)])
+def test_without_the_database_a_policy_decides_for_its_time(
+    wall, plane, question, database, pass_seconds, mode, status
+):
+    system_settings.change(actor="alice", stale_policy=mode)
+    assert plane(question).status == 200
+    database.goes()
+    pass_seconds(50)
+    assert asked_alone(plane, question).status == 200
+
+    pass_seconds(11)
+
+    assert asked_alone(plane, question).status == status
+
+
+def test_the_time_is_a_setting(strict, plane, question, database, pass_seconds):
+    system_settings.change(actor="alice", stale_policy_seconds=300)
+    plane(question)
+    database.goes()
+    pass_seconds(TOO_OLD)
+
+    assert asked_alone(plane, question).status == 200
+
+
+def test_answers_come_back_with_the_database(strict, plane, question, database, pass_seconds):
+    plane(question)
+    database.goes()
+    pass_seconds(TOO_OLD)
+    refused = asked_alone(plane, question)
+    assert refused.verdict == (503, "cannot-decide")
+    assert "remote-user" not in refused.headers
+
+    database.comes_back()
+
+    assert plane(question).status == 200
+
+
+def test_time_without_questions_takes_nothing(strict, plane, question, pass_seconds):
+    plane(question)
+    pass_seconds(86_400)
+
+    assert plane(question).status == 200
+
+
+def test_a_control_plane_that_starts_without_the_database_believes_what_the_agent_has_left(
+    strict, new_plane, question, database, pass_seconds
+):
+    new_plane("data")(question)  # an agent publishes
+    database.goes()
+    control = new_plane("control")
+    assert control(question).status == 200
+
+    pass_seconds(TOO_OLD)
+
+    assert control(question).verdict == (503, "cannot-decide")
+
+
+@pytest.mark.parametrize(("mode", "also"), [("strict", TOO_OLD), ("static", 0)])
+def test_the_data_plane_stays_ready_and_says_for_how_long(wall, new_plane, question, pass_seconds, mode, also):
+    system_settings.change(actor="alice", stale_policy=mode)
+    data = new_plane("data")
+    data(question)
+    assert '"policy": "ok"' in data.ask(HEALTH).body
+
+    pass_seconds(20 + also)
+
+    health = data.ask(HEALTH)
+    assert health.status == 200
+    said = re.fullmatch(r"not confirmed for (\d+) s", json.loads(health.body)["checks"]["policy"])
+    assert int(said[1]) >= 20 + also

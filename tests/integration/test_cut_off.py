@@ -1,0 +1,297 @@
+"""A host whose agent cannot compare its policy: what is said of it meanwhile, and the event afterwards."""
+
+import time
+from datetime import timedelta
+
+import pytest
+import time_machine
+from django.conf import settings
+from django.db import OperationalError
+from django.test import Client
+from django.utils import timezone
+from prometheus_client.parser import text_string_to_metric_families
+
+from audit.models import SecurityEvent
+from gatewall.api import rate
+from gatewall.models import Node
+from gatewall.operations import signs
+from gatewall.operations.signs import Level
+from gatewall.shipping.agent import Agent
+from gatewall.shipping.log_shipper import LogShipper
+from gatewall.snapshot.confirmed import elapsed
+from gatewall.snapshot.nodes import report_node
+from gatewall.snapshot.places import policy_files, run_folder
+from gatewall.snapshot.publisher import publish
+from gatewall.snapshot.wake import AgentLock
+from tests.cast import MOMENT
+
+pytestmark = pytest.mark.django_db(transaction=True)
+OUTAGE = 100
+
+
+class Host:
+    """One agent in turns, on clocks that stand still: ``passes`` is true time, ``set`` is somebody's hand."""
+
+    def __init__(self, wall_clock, since_boot):
+        self._wall_clock, self._since_boot = wall_clock, since_boot
+        self.files, self.run = policy_files(settings.CONFIG), run_folder(settings.CONFIG.home)
+        self.agent = self.new_agent()
+
+    def new_agent(self):
+        return Agent(self.files, self.run, "here", LogShipper(settings.CONFIG.home / "spool"))
+
+    def passes(self, seconds):
+        self._since_boot[0] += seconds
+        self._wall_clock.shift(seconds)
+
+    def set(self, seconds):
+        self._wall_clock.shift(seconds)
+
+    def turns(self, seconds=3):
+        for _ in range(seconds):
+            self.passes(1)
+            self.agent.turn()
+
+    def age(self):
+        return elapsed() - self.files.confirmations.last()
+
+
+@pytest.fixture
+def host(monkeypatch):
+    since_boot = [5000.0]
+    clocks = time.clock_gettime
+    monkeypatch.setattr(
+        time, "clock_gettime", lambda clock: since_boot[0] if clock == time.CLOCK_BOOTTIME else clocks(clock)
+    )
+    monkeypatch.setattr("gatewall.shipping.agent._NICENESS", 0)
+    with time_machine.travel(MOMENT, tick=False) as wall_clock:
+        host = Host(wall_clock, since_boot)
+        with AgentLock(host.run).held():
+            yield host
+
+
+@pytest.fixture
+def outage():
+    """A function that takes the database from the agent, and one that gives it back."""
+
+    def away():
+        raise OperationalError("away")
+
+    with pytest.MonkeyPatch.context() as patch:
+        yield lambda: patch.setattr("gatewall.revisions.current", away), patch.undo
+
+
+def told():
+    return [event.detail for event in SecurityEvent.objects.filter(kind="policy.unconfirmed").order_by("at")]
+
+
+def text(moment):
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def test_each_turn_of_an_agent_confirms(host):
+    host.turns(2)
+    assert host.age() == 0
+
+    host.passes(30)
+    host.agent.turn()
+
+    assert host.age() == 0
+    assert len(told()) == 1  # nobody compared for half a minute
+
+
+def test_an_agent_without_a_database_confirms_nothing(host, outage):
+    host.turns()
+    outage[0]()
+
+    host.turns(20)
+
+    assert host.age() == 20
+
+
+def test_a_policy_that_cannot_be_compiled_is_not_confirmed(host, monkeypatch):
+    host.turns()
+
+    def refuse(*_):
+        raise ValueError("a row that cannot be compiled")
+
+    host.agent._published = None
+    monkeypatch.setattr("gatewall.shipping.agent.publish", refuse)
+    host.turns(20)
+
+    assert host.age() == 20
+    assert Node.objects.get().unconfirmed_seconds == 20
+
+
+def test_when_it_is_over_an_event_says_from_when_to_when(host, outage):
+    host.turns()
+    began = timezone.now()
+    outage[0]()
+    host.turns(OUTAGE)
+    outage[1]()
+    assert told() == []
+
+    host.turns()
+
+    ended = began + timedelta(seconds=OUTAGE + 1)
+    assert told() == [{"node": "here", "from": text(began), "to": text(ended), "seconds": OUTAGE + 1.0}]
+    event = SecurityEvent.objects.get(kind="policy.unconfirmed")
+    assert (event.severity, event.count, event.at) == ("high", 1, ended)
+
+
+def test_it_is_told_too_if_somebody_else_confirms_first(host, outage):
+    host.turns()
+    outage[0]()
+    host.turns(OUTAGE)
+    outage[1]()
+    publish(host.files)  # a write through the control plane of this host, before the agent looks again
+
+    host.turns()
+
+    assert [event["seconds"] for event in told()] == [float(OUTAGE)]
+
+
+def test_nothing_is_told_while_somebody_else_confirms(host, outage):
+    host.turns()
+    outage[0]()
+    for _ in range(OUTAGE // 10):
+        host.turns(10)
+        host.files.confirmations.confirm(elapsed())
+    outage[1]()
+
+    host.turns()
+
+    assert told() == []
+
+
+@pytest.mark.parametrize("hand", [-86_400, 86_400])
+def test_a_clock_that_is_set_meanwhile_changes_nothing_of_how_long(host, outage, hand):
+    host.turns()
+    outage[0]()
+    host.turns(OUTAGE)
+    host.set(hand)
+    outage[1]()
+    host.turns()
+
+    assert [event["seconds"] for event in told()] == [OUTAGE + 1.0]
+
+
+@pytest.mark.parametrize("hand", [-86_400, 86_400])
+def test_a_clock_that_is_set_is_no_outage(host, hand):
+    host.turns()
+    host.set(hand)
+    host.turns()
+
+    assert told() == []
+    assert host.age() == 0
+
+
+def test_a_short_outage_is_not_told(host, outage):
+    host.turns()
+    outage[0]()
+    host.turns(14)
+    outage[1]()
+    host.turns()
+
+    assert told() == []
+
+
+def test_an_event_that_cannot_be_written_is_told_at_the_next_turn(host, outage, monkeypatch):
+    host.turns()
+    outage[0]()
+    host.turns(OUTAGE)
+    outage[1]()
+
+    def away(*_):
+        raise OperationalError("read-only")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gatewall.shipping.cut_off.count_event", away)
+        host.turns()
+    assert (told(), host.age()) == ([], 0)
+    host.turns()
+
+    assert len(told()) == 1
+
+
+def test_an_agent_that_was_dead_tells_it_too(host):
+    host.turns()
+    host.passes(OUTAGE)
+
+    host.agent = host.new_agent()
+    host.turns()
+
+    assert [event["seconds"] for event in told()] == [OUTAGE + 1.0]
+
+
+def test_an_agent_that_takes_over_tells_nothing(host):
+    successor = host.new_agent()
+    host.turns(OUTAGE)
+
+    host.agent = successor
+    host.turns()
+
+    assert told() == []
+
+
+def metric(response):
+    found = text_string_to_metric_families(response.content.decode())
+    return {
+        sample.labels["node"]: sample.value
+        for family in found
+        for sample in family.samples
+        if sample.name == "gatewall_policy_unconfirmed_seconds"
+    }
+
+
+def asked(path):
+    return Client().get(f"{settings.ROOT_PATH}{path}")
+
+
+def test_metrics_and_health_tell_of_every_host(host):
+    host.turns()
+    for name, age, silence in (("silent", 0, 40), ("refuses", 30, 1), ("of the release before", None, 1)):
+        Node.objects.create(
+            name=name, revision=0, seen_at=timezone.now() - timedelta(seconds=silence), unconfirmed_seconds=age
+        )
+
+    assert metric(asked("/metrics")) == {"here": 0, "silent": 40, "refuses": 31, "of the release before": 1}
+    assert asked("/health").json()["checks"]["hosts"] == "policy not confirmed on 2 of 4"
+
+
+def test_all_is_well_with_hosts_that_compare(host):
+    host.turns()
+
+    assert asked("/health").json()["checks"]["hosts"] == "ok"
+
+
+def test_without_a_database_metrics_tell_how_old_the_policy_of_this_host_is(host, monkeypatch):
+    monkeypatch.setenv("HOSTNAME", "here")
+    host.turns()
+    assert asked("/health").status_code == 200  # this process has a policy
+
+    def away(*_, **__):
+        raise OperationalError("away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("django.db.backends.utils.CursorWrapper.execute", away)
+        host.passes(20)
+        rate.forget_limit()
+        response = asked("/metrics")
+        health = asked("/health").json()["checks"]
+
+    assert (response.status_code, metric(response)) == (200, {"here": 20})
+    assert health["hosts"] == "not known without the database"
+
+
+def test_a_host_that_is_cut_off_is_a_bad_sign(host):
+    host.turns()
+    report_node("here", host.files, host.run)
+    window = signs.Window.until(timezone.now(), timedelta(hours=1))
+    assert [each.level for each in signs.signs(timezone.now(), window).nodes] == [Level.GOOD]
+    host.passes(20)
+    report_node("here", host.files, host.run)
+
+    (node,) = signs.signs(timezone.now(), window).nodes
+
+    assert (node.is_unconfirmed, node.is_silent, node.level) == (True, False, Level.BAD)

@@ -1,0 +1,76 @@
+"""Twenty who ask for a reload at the same time: all of it is compiled once, by the agent or by one of them."""
+
+import threading
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from gatewall import revisions
+from gatewall.shipping.agent import Agent
+from gatewall.shipping.log_shipper import LogShipper
+from gatewall.snapshot.files import PolicyFiles
+from gatewall.snapshot.places import policy_files, run_folder
+from gatewall.snapshot.standby import Standby
+from gatewall.snapshot.wake import AgentLock
+from tests.processes import wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+RELOADS = 20
+
+
+@pytest.fixture
+def files():
+    return policy_files(settings.CONFIG)
+
+
+@pytest.fixture
+def published(monkeypatch):
+    """The number of reloads of each manifest that is put in force."""
+    found = []
+    before = PolicyFiles.publish
+    monkeypatch.setattr(
+        PolicyFiles, "publish", lambda self, manifest: (found.append(manifest.version.reloads), before(self, manifest))
+    )
+    return found
+
+
+def demand_all():
+    """Ask at the same time, from a thread each; return the threads."""
+
+    def demand():
+        revisions.demand_reload()
+        connection.close()
+
+    threads = [threading.Thread(target=demand) for _ in range(RELOADS)]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+def test_what_is_asked_for_while_the_agent_compiles_is_compiled_once(files, published, monkeypatch):
+    monkeypatch.setattr("gatewall.snapshot.announcement._WAIT_SECONDS", 0)
+    run = run_folder(settings.CONFIG.home)
+    agent = Agent(files, run, "here", LogShipper(settings.CONFIG.home / "spool"))
+    with AgentLock(run).held():
+        with files.publishing():  # as somebody who compiles does
+            for thread in demand_all():
+                thread.join()
+
+        agent.turn()
+        agent.turn()
+
+    assert published == [RELOADS]
+
+
+def test_without_an_agent_one_of_them_compiles_for_all(files, published):
+    with files.publishing():
+        threads = demand_all()
+        wait_until(lambda: revisions.current().reloads == RELOADS, what="twenty commits")
+    for thread in threads:
+        thread.join()
+
+    Standby(files, run_folder(settings.CONFIG.home)).turn()
+
+    assert published == [RELOADS]
+    assert files.manifest().version.reloads == RELOADS

@@ -1,0 +1,184 @@
+"""A cache server that fails costs a quarter of a second once, and no answer of the API."""
+
+import logging
+import time
+from contextlib import ExitStack
+
+import pytest
+from django.core.cache import cache
+from django.core.cache.backends.redis import RedisCache
+from redis import RedisError
+
+from gatewall.caches import SharedCache
+from tests.odd_cache import answering
+from tests.valkey import valkey
+
+LARGE = 12_000_000
+SLOW_ENOUGH = 500_000  # bytes a second, for a machine that has other things to do
+
+
+@pytest.fixture(scope="module")
+def server():
+    with valkey() as running:
+        yield running
+
+
+def on_port(port):
+    options = {"serializer": "gatewall.caches.PlainSerializer", "socket_timeout": 0.25}
+    options |= {"pool_class": "gatewall.caches.BoundedPool"}
+    return {
+        "default": {
+            "BACKEND": "gatewall.caches.SharedCache",
+            "LOCATION": f"redis://127.0.0.1:{port}/0",
+            "OPTIONS": options,
+        }
+    }
+
+
+@pytest.fixture
+def shared(settings, server):
+    """Django's cache of this thread, on the server."""
+    settings.CACHES = on_port(server.port)
+    SharedCache._asked_again_at.clear()
+    yield cache
+    SharedCache._asked_again_at.clear()
+
+
+def asked(monkeypatch):
+    """A list that gets an item whenever the server is asked."""
+    found = []
+    before = RedisCache.get
+    monkeypatch.setattr(RedisCache, "get", lambda *arguments: found.append(1) or before(*arguments))
+    return found
+
+
+def test_a_value_is_found_again(shared):
+    shared.set("key", b"value")
+
+    assert shared.get("key") == b"value"
+
+
+def test_a_server_that_hangs_knows_nothing(shared, server):
+    shared.set("key", b"value")
+
+    with server.hanging():
+        assert shared.get("key", "nothing") == "nothing"
+
+
+def test_a_server_that_hangs_is_asked_once_in_five_seconds(shared, server, monkeypatch):
+    found = asked(monkeypatch)
+    with server.hanging():
+        for _ in range(10):
+            shared.get("key")
+            shared.set("key", b"value")
+
+    assert len(found) == 1
+
+
+def test_it_is_asked_again_when_the_time_is_over(shared, server, monkeypatch):
+    monkeypatch.setattr(SharedCache, "LEFT_ALONE_SECONDS", 0.0)
+    shared.set("key", b"value")
+    with server.hanging():
+        shared.get("key")
+
+    assert shared.get("key") == b"value"
+
+
+def test_the_log_names_the_error_and_not_the_address(shared, server, caplog):
+    with caplog.at_level(logging.WARNING), server.hanging():
+        shared.get("key")
+
+    assert [record.getMessage() for record in caplog.records] == ["the cache cannot be used (TimeoutError)"]
+
+
+def test_what_cannot_be_cached_is_an_error_still(shared):
+    with pytest.raises(TypeError):
+        shared.set("key", object())
+
+
+def test_another_method_than_these_raises(shared, server):
+    with server.hanging(), pytest.raises(RedisError):
+        shared.incr("key")
+
+
+@pytest.mark.django_db
+def test_a_list_of_the_api_is_answered_though_the_cache_hangs(shared, server, admin):
+    with server.hanging():
+        status = admin.get("/ip-black-list").status_code
+
+    assert status == 200
+
+
+@pytest.fixture
+def odd(settings):
+    """A function that puts the cache of this thread on a server that answers like this."""
+    with ExitStack() as stack:
+
+        def start(*how):
+            settings.CACHES = on_port(stack.enter_context(answering(*how)))
+            SharedCache._asked_again_at.clear()
+            return cache
+
+        yield start
+    SharedCache._asked_again_at.clear()
+
+
+def trickle(connection, _):
+    for byte in b"$10\r\nbnot a val\r\n":
+        connection.sendall(bytes([byte]))
+        time.sleep(0.1)
+
+
+def deliver_a_large_value(connection, _):
+    connection.sendall(b"$%d\r\nb" % LARGE)
+    for part in range(8):
+        connection.sendall(b"v" * (LARGE // 8 - (not part)))
+        time.sleep(0.06)
+    connection.sendall(b"\r\n")
+
+
+def test_a_server_whose_answer_trickles_knows_nothing_and_is_left_alone(odd, monkeypatch):
+    shared, found = odd(trickle), asked(monkeypatch)
+
+    assert [shared.get("key", "nothing") for _ in range(3)] == ["nothing"] * 3
+    assert len(found) == 1
+
+
+def test_a_large_value_may_take_longer_than_a_small_one(odd, monkeypatch):
+    monkeypatch.setattr("gatewall.caches._BoundedSocket.BYTES_PER_SECOND", SLOW_ENOUGH)
+    found = odd(deliver_a_large_value).get("key")
+
+    assert found == b"v" * (LARGE - 1)
+
+
+def test_a_large_value_may_be_sent_for_longer_than_a_small_one(odd, monkeypatch):
+    sent = []
+    shared = odd(lambda connection, words: (sent.append(len(words[2])), connection.sendall(b"+OK\r\n")))
+    monkeypatch.setattr("tests.odd_cache.PART", 100_000)
+    monkeypatch.setattr("gatewall.caches._BoundedSocket.BYTES_PER_SECOND", SLOW_ENOUGH)
+
+    shared.set("key", b"v" * (LARGE - 1))
+
+    assert (sent, SharedCache._asked_again_at) == ([LARGE], {})
+
+
+def test_however_much_there_is_it_ends(odd, monkeypatch):
+    monkeypatch.setattr("gatewall.caches._BoundedSocket.BYTES_PER_SECOND", 1)
+    monkeypatch.setattr(SharedCache, "LONGEST_SECONDS", 0.25)
+
+    assert odd(trickle).get("key", "nothing") == "nothing"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"$x\r\n", b"%1\r\n*0\r\n:1\r\n", b"*1\r\n" * 5000, b"#t\r\n", b":7\r\n"],
+    ids=["size", "key", "depth", "truth", "number"],
+)
+def test_a_server_that_answers_nonsense_knows_nothing(odd, answer):
+    shared = odd(lambda connection, _: connection.sendall(answer))
+
+    assert shared.get("key", "nothing") in ("nothing", None)
+
+
+def test_a_server_that_greets_with_nonsense_knows_nothing(odd):
+    assert odd(trickle, b"*1\r\n:3\r\n").get("key", "nothing") == "nothing"

@@ -1,0 +1,79 @@
+"""How long a host is unconfirmed: by whose clock, since when where nobody knows, and what a busy database adds."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import OperationalError
+from django.utils import timezone
+
+from gatewall.models import Node, SystemSettings
+from gatewall.snapshot import nodes
+from gatewall.snapshot.confirmed import elapsed
+from gatewall.snapshot.nodes import database_now, report_node
+from tests.integration import test_cut_off as cut_off
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LOCKED_FOR = 5
+host, outage, asked, metric = cut_off.host, cut_off.outage, cut_off.asked, cut_off.metric
+
+
+def test_a_database_that_only_reads_does_not_shut_who_asks_for_the_least(host, monkeypatch):
+    least = next(
+        each for each in SystemSettings._meta.get_field("stale_policy_seconds").validators if "min" in each.code
+    )
+    ages = []
+
+    def locked(*_):
+        for _ in range(LOCKED_FOR):  # SQLite's busy timeout: who holds the lock imports a long list
+            host.passes(1)
+            ages.append(host.age())
+        raise OperationalError("database is locked")
+
+    host.turns()
+    monkeypatch.setattr("gatewall.shipping.agent.report_node", locked)
+    host.turns(5)
+
+    assert LOCKED_FOR <= max(ages) < least.limit_value / 2
+
+
+def test_a_host_where_nothing_was_confirmed_since_its_boot_is_told(host, outage):
+    outage[0]()
+    host.agent.turn()
+    outage[1]()
+    report_node("here", host.files, host.run)
+
+    assert metric(asked("/metrics")) == {"here": 5000}  # since the boot, at least
+    assert asked("/health").json()["checks"]["hosts"] == "policy not confirmed on 1 of 1"
+
+
+@pytest.mark.parametrize("hand", [-3600, 3600])
+def test_a_silent_host_is_told_whatever_its_clock_said(host, monkeypatch, hand):
+    database = [timezone.now()]
+    monkeypatch.setattr(nodes, "database_now", lambda: database[0])
+    host.set(hand)
+    host.turns()
+    host.set(-hand)
+    assert metric(asked("/metrics")) == {"here": 0}
+
+    database[0] += timedelta(seconds=1800)
+
+    assert metric(asked("/metrics")) == {"here": 1800}
+    assert asked("/health").json()["checks"]["hosts"] == "policy not confirmed on 1 of 1"
+
+
+def test_of_its_own_host_a_control_plane_tells_what_its_files_say(host, monkeypatch):
+    monkeypatch.setenv("HOSTNAME", "here")
+    host.turns()
+    Node.objects.create(name="elsewhere", revision=0, seen_at=timezone.now(), unconfirmed_seconds=0)
+
+    for _ in range(60):  # the agent is dead, and the control plane publishes in its place
+        host.passes(1)
+        host.files.confirmations.confirm(elapsed())
+
+    assert metric(asked("/metrics")) == {"here": 0, "elsewhere": 60}
+    assert asked("/health").json()["checks"]["hosts"] == "policy not confirmed on 1 of 2"
+
+
+def test_the_moment_of_the_database_is_now():
+    assert abs(database_now() - timezone.now()) < timedelta(hours=1)
+    assert database_now().utcoffset() == timedelta()

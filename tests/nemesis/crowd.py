@@ -1,0 +1,263 @@
+"""The visitors, in a process of their own: ``python -m tests.nemesis.crowd``, told what to do on standard input.
+
+The first line says whom to ask and how often, each other one which credentials there are; its end is the end. Every
+connection asks one question at a time, and writes down the answer with the moments (monotonic) before the first byte
+of the question and after the last of the answer.
+"""
+
+import heapq
+import itertools
+import json
+import os
+import random
+import re
+import selectors
+import socket
+import struct
+import sys
+import time
+from array import array
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tests.nemesis.town import CLIENTS, HOSTS, URIS
+from tests.planes import about
+from tests.trail.visitors import wire
+
+PATIENCE_SECONDS = 10.0
+_BEHIND_SECONDS = 1.0
+"""What a fault holds back is not asked for afterwards, but for so much of it."""
+_FLUSH_SECONDS = 0.1
+_AGAIN_SECONDS = 0.02
+_KINDS = ("session", "session", "session", "git", "license", "")
+_HEADER = {"session": "Service-Authorization", "git": "Service-Git-Token", "license": "Service-License"}
+_STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
+_DECISION = re.compile(rb"\r\nx-gatewall-decision-id: ([0-9a-f-]{36})\r\n", re.IGNORECASE)
+_REASON = re.compile(rb"\r\nx-gatewall-reason: ([a-z-]+)\r\n", re.IGNORECASE)
+_LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
+COUNTS = struct.Struct("=5q")
+"""What the file of counts holds: answers, those of 5xx, questions without an answer, connections that were refused,
+and questions that were asked again. A connection that had been used and was closed without a byte of the answer was
+closed while it waited: nginx asks again then, and so do we (RFC 9112, section 9.3.1)."""
+
+
+class Writer:
+    """Writes down what came, in batches: the ledger, the moments of each door, and the counts."""
+
+    def __init__(self, folder: Path, doors: int) -> None:
+        self._ledger = (folder / "ledger.tsv").open("a", encoding="ascii")
+        self._moments = [(folder / f"moments-{door}").open("ab") for door in range(doors)]
+        self._counts = os.open(folder / "counts", os.O_WRONLY | os.O_CREAT, 0o600)
+        self._lines: list[str] = []
+        self._new = [array("d") for _ in range(doors)]
+        self.answers = self.errors = self.broken = self.refused = self.again = 0
+
+    def add(self, door: int, line: str, status: bytes, received: float) -> None:
+        self._lines.append(line)
+        self._new[door].append(received)
+        self.answers += 1
+        self.errors += status >= b"500"
+
+    def flush(self) -> None:
+        """The counts last: who reads them finds the rest."""
+        self._ledger.write("".join(self._lines))
+        self._ledger.flush()
+        self._lines.clear()
+        for file, new in zip(self._moments, self._new, strict=True):
+            file.write(new.tobytes())
+            file.flush()
+            del new[:]
+        os.pwrite(self._counts, COUNTS.pack(self.answers, self.errors, self.broken, self.refused, self.again), 0)
+
+
+class Connection:
+    """One keep-alive connection to a door, or the attempt at one."""
+
+    __slots__ = ("address", "asked", "connected", "data", "door", "due", "sent", "socket", "until", "used")
+
+    def __init__(self, door: int, address: tuple[str, int], due: float) -> None:
+        self.door, self.address, self.due = door, address, due
+        self.socket: socket.socket | None = None
+        self.connected = False
+        self.asked = ""
+        """The question that is under way, as the ledger writes it."""
+        self.sent = self.until = 0.0
+        self.data = b""
+        self.used = False
+
+
+class Crowd:
+    """All connections, in one thread."""
+
+    def __init__(self, orders: dict[str, Any]) -> None:
+        self._choice = random.Random(orders["seed"])  # noqa: S311 - a seed
+        doors = orders["doors"]
+        self._between = [door["connections"] / door["rate"] for door in doors]
+        self._writer = Writer(Path(orders["folder"]), len(doors))
+        self._selector = selectors.DefaultSelector()
+        self._known: dict[str, list[tuple[str, bytes]]] = {"": [("", b"")]}
+        self._texts: dict[tuple[str, str, str], bytes] = {}
+        self._count = itertools.count()
+        began, self._waiting = time.monotonic(), []
+        self._all = [
+            Connection(
+                number, (door["address"], door["port"]), began + index * self._between[number] / door["connections"]
+            )
+            for number, door in enumerate(doors)
+            for index in range(door["connections"])
+        ]
+        for connection in self._all:
+            self._wait(connection)
+
+    def run(self) -> None:
+        os.set_blocking(0, False)
+        self._selector.register(0, selectors.EVENT_READ)
+        orders, flush_at, look_at = b"", 0.0, 0.0
+        while True:
+            now = time.monotonic()
+            while self._waiting and self._waiting[0][0] <= now:
+                self._go_on(heapq.heappop(self._waiting)[2])
+            if now >= flush_at:
+                self._writer.flush()
+                flush_at = now + _FLUSH_SECONDS
+            if now >= look_at:
+                self._give_up(now)
+                look_at = now + 1
+            next_at = min(self._waiting[0][0] if self._waiting else flush_at, flush_at)
+            for key, _ in self._selector.select(max(0.0, next_at - time.monotonic())):
+                if key.data is not None:
+                    self._hear(key.data)
+                    continue
+                if not (new := os.read(0, 1 << 20)):
+                    self._writer.flush()
+                    return
+                *lines, orders = (orders + new).split(b"\n")
+                for line in lines:
+                    self.know(json.loads(line))
+
+    def know(self, credentials: dict[str, list[tuple[str, str]]]) -> None:
+        """Ask with these from now on."""
+        for kind, known in credentials.items():
+            self._known[kind] = [(key, f"{_HEADER[kind]}: {token}\r\n".encode()) for key, token in known]
+
+    def _wait(self, connection: Connection) -> None:
+        heapq.heappush(self._waiting, (connection.due, next(self._count), connection))
+
+    def _go_on(self, connection: Connection) -> None:
+        """Connect, or ask."""
+        if connection.socket is None:
+            self._connect(connection)
+        elif connection.connected:
+            self._ask(connection)
+
+    def _connect(self, connection: Connection) -> None:
+        connection.socket = socket.socket()
+        connection.socket.setblocking(False)
+        connection.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.until = time.monotonic() + PATIENCE_SECONDS
+        connection.socket.connect_ex(connection.address)
+        self._selector.register(connection.socket, selectors.EVENT_WRITE, connection)
+
+    def _ask(self, connection: Connection) -> None:
+        assert connection.socket is not None
+        connection.asked, text = self._question()
+        connection.data = b""
+        connection.sent = time.monotonic()
+        connection.until = connection.sent + PATIENCE_SECONDS
+        try:
+            sent = connection.socket.send(text)
+        except OSError:
+            self._lose(connection, closed=True)
+        else:
+            if sent < len(text):  # some KiB always fit into an empty socket
+                self._lose(connection)
+
+    def _question(self) -> tuple[str, bytes]:
+        random_ = self._choice.random
+        kind = _KINDS[int(random_() * len(_KINDS))]
+        known = self._known.get(kind)
+        if not known:
+            kind, known = "", self._known[""]
+        key, credential = known[int(max(random_(), random_()) * len(known))]  # the latest most often
+        client = CLIENTS[int(random_() * len(CLIENTS))]
+        host, uri = HOSTS[int(random_() * len(HOSTS))], URIS[int(random_() * len(URIS))]
+        text = self._texts.get((client, host, uri))
+        if text is None:
+            text = wire(about(client=client, host=host, uri=uri)).removesuffix(b"\r\n")
+            self._texts[client, host, uri] = text
+        return f"{client}\t{host}\t{uri}\t{kind}\t{key}", text + credential + b"\r\n"
+
+    def _hear(self, connection: Connection) -> None:
+        assert connection.socket is not None
+        if not connection.connected:
+            if connection.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+                self._lose(connection)
+                return
+            connection.connected = True
+            self._selector.modify(connection.socket, selectors.EVENT_READ, connection)
+            self._ask(connection)
+            return
+        try:
+            data = connection.socket.recv(65536)
+        except OSError:
+            data = b""
+        if not data:
+            self._lose(connection, closed=True)
+            return
+        connection.data += data
+        head, end, body = connection.data.partition(b"\r\n\r\n")
+        if not end:
+            return
+        head += b"\r\n"
+        length = _LENGTH.search(head)
+        if len(body) >= (int(length[1]) if length else 0):
+            self._write_down(connection, head, time.monotonic())
+
+    def _write_down(self, connection: Connection, head: bytes, received: float) -> None:
+        status, decision, reason = _STATUS.match(head), _DECISION.search(head), _REASON.search(head)
+        if status is None or decision is None or reason is None or not connection.asked:
+            self._lose(connection)
+            return
+        line = (
+            f"{decision[1].decode()}\t{connection.asked}\t{connection.sent:.6f}\t{received:.6f}\t"
+            f"{status[1].decode()}\t{reason[1].decode()}\t{connection.door}\n"
+        )
+        self._writer.add(connection.door, line, status[1], received)
+        connection.asked, connection.used = "", True
+        connection.due = max(connection.due + self._between[connection.door], received - _BEHIND_SECONDS)
+        self._wait(connection)
+        if b"\nconnection: close" in head.lower():
+            self._drop(connection)
+
+    def _lose(self, connection: Connection, *, closed: bool = False) -> None:
+        """Write down that there was no answer, and try again a little later."""
+        waited = connection.connected and not connection.asked  # it waits for its turn, and is in the queue
+        if closed and connection.asked and connection.used and not connection.data:
+            self._writer.again += 1
+            self._drop(connection)
+            self._connect(connection)
+            return
+        self._writer.broken += bool(connection.asked)
+        self._writer.refused += not connection.connected
+        self._drop(connection)
+        if not waited:
+            connection.due = max(connection.due + self._between[connection.door], time.monotonic() + _AGAIN_SECONDS)
+            self._wait(connection)
+
+    def _drop(self, connection: Connection) -> None:
+        if connection.socket is not None:
+            with suppress(KeyError, ValueError):
+                self._selector.unregister(connection.socket)
+            connection.socket.close()
+        connection.socket, connection.connected, connection.used, connection.asked = None, False, False, ""
+
+    def _give_up(self, now: float) -> None:
+        for connection in self._all:
+            under_way = connection.socket is not None and (not connection.connected or connection.asked)
+            if under_way and connection.until < now:
+                self._lose(connection)
+
+
+if __name__ == "__main__":
+    Crowd(json.loads(sys.stdin.buffer.raw.readline())).run()  # type: ignore[union-attr]

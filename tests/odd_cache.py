@@ -1,0 +1,55 @@
+"""A cache server that answers as it likes, for what a real one cannot be made to do."""
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Thread
+from typing import BinaryIO
+
+PART = 1 << 30
+"""What it reads at a time; after each full part it rests for a moment."""
+GREETING = b"%1\r\n$5\r\nproto\r\n:3\r\n"
+Answer = Callable[[socket.socket, list[bytes]], None]
+
+
+@contextmanager
+def answering(answer: Answer, greeting: bytes = GREETING) -> Iterator[int]:
+    """Call this with each command and where it came from, but for the greeting and what follows it; yield the port."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        Thread(target=_accept, args=(listening, answer, greeting), daemon=True).start()
+        yield listening.getsockname()[1]
+        with suppress(OSError):
+            listening.shutdown(socket.SHUT_RDWR)
+
+
+def _accept(listening: socket.socket, answer: Answer, greeting: bytes) -> None:
+    with suppress(OSError):
+        while True:
+            connection, _ = listening.accept()
+            Thread(target=_talk, args=(connection, answer, greeting), daemon=True).start()
+
+
+def _talk(connection: socket.socket, answer: Answer, greeting: bytes) -> None:
+    with connection, connection.makefile("rb", buffering=0) as file, suppress(OSError, ValueError):
+        while words := _command(file):
+            name = words[0].upper()
+            if name in (b"HELLO", b"CLIENT", b"SELECT"):
+                connection.sendall(greeting if name == b"HELLO" else b"+OK\r\n")
+            else:
+                answer(connection, words)
+
+
+def _command(file: BinaryIO) -> list[bytes]:
+    line = file.readline()
+    return [_word(file) for _ in range(int(line[1:]))] if line else []
+
+
+def _word(file: BinaryIO) -> bytes:
+    left, found = int(file.readline()[1:]) + 2, []
+    while left and (part := file.read(min(left, PART))):
+        found.append(part)
+        left -= len(part)
+        if len(part) == PART:
+            time.sleep(0.005)
+    return b"".join(found)[:-2]

@@ -1,0 +1,87 @@
+"""The data plane's server in this process, over real sockets: what is true whatever the loop is about to do."""
+
+import asyncio
+import socket
+import struct
+
+import pytest
+
+from gatewall.forwardauth.responses import Answer
+from gatewall.forwardauth.server import AuthServer
+from tests.wire import a_request, answers_in
+
+RESET = struct.pack("ii", 1, 0)
+
+
+class House:
+    """A server, its listening socket and the peers of what it was asked."""
+
+    def __init__(self):
+        self.peers = []
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.listening.setblocking(False)
+
+    def application(self, _method, _target, _lines, peer, _scheme, _body):
+        self.peers.append(peer)
+        return Answer(200, ())
+
+    def connected(self):
+        return socket.create_connection(self.listening.getsockname(), timeout=10)
+
+    def serve(self, scene):
+        """Play the scene, a coroutine that gets the running server."""
+
+        async def run():
+            server = AuthServer(self.application, [self.listening])
+            server.start()
+            await scene(server)
+            await server.stop(1)
+
+        asyncio.run(run())
+
+
+@pytest.fixture
+def house():
+    house = House()
+    with house.listening:
+        yield house
+
+
+async def until(condition):
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - what it waits for tells nobody
+            await asyncio.sleep(0.01)
+
+
+def test_a_peer_that_resets_its_connection_keeps_its_address(house):
+    """Asked of the socket it would have none, as who comes over a unix socket, and would be trusted."""
+
+    async def scene(_server):
+        client = house.connected()
+        client.sendall(a_request())
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        client.close()
+        await until(lambda: house.peers)
+
+    house.serve(scene)
+
+    assert house.peers == ["127.0.0.1"]
+
+
+def test_a_request_that_came_before_the_end_of_an_idle_connection_is_answered(house):
+    async def scene(server):
+        client = house.connected()
+        client.sendall(a_request())
+        await until(lambda: house.peers)
+        assert client.recv(1000)
+        for connection in server._all():
+            connection.deadline = 0.0
+        client.sendall(a_request())
+        server._tick()
+        await asyncio.sleep(0.1)
+        assert [each.status for each in answers_in(client.recv(1000))] == [200]
+        client.close()
+
+    house.serve(scene)
+
+    assert len(house.peers) == 2

