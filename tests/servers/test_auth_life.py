@@ -63,10 +63,10 @@ def master(home, port, *options, prefix="", many=WORKERS, **changes):
 
 
 def answering(process, many):
-    """True if so many workers there are, and each reads the policy from a thread, as it does once it is built."""
+    """True if so many workers there are, and each is built: a thread follows the policy, a later one syncs the spool."""
     found = workers(process)
     with suppress(psutil.NoSuchProcess):
-        return len(found) == many and all(psutil.Process(pid).num_threads() > 1 for pid in found)
+        return len(found) == many and all(psutil.Process(pid).num_threads() > 2 for pid in found)
     return False
 
 
