@@ -63,7 +63,7 @@ def master(home, port, *options, prefix="", many=WORKERS, **changes):
 
 
 def answering(process, many):
-    """True if so many workers there are and each is built: one thread follows the policy, a later one syncs the spool."""
+    """True if so many workers there are, all built: one thread follows the policy, a later one syncs the spool."""
     found = workers(process)
     with suppress(psutil.NoSuchProcess):
         return len(found) == many and all(psutil.Process(pid).num_threads() > 2 for pid in found)
