@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from gatewall.operations.launcher import free_port
+from tests.children import workers
 from tests.processes import data_plane, environment, manager, prepare, request, running, stop, wait_for, wait_until
 from tests.wire import Wire, a_request
 
@@ -29,13 +30,6 @@ def home(tmp_path):
 @pytest.fixture
 def port():
     return free_port()
-
-
-def workers(process):
-    with suppress(psutil.NoSuchProcess):
-        children = psutil.Process(process.pid).children()
-        return {child.pid for child in children if child.status() != psutil.STATUS_ZOMBIE}
-    return set()
 
 
 def log_of(home):

@@ -6,12 +6,12 @@ import signal
 import stat
 import threading
 import time
-from contextlib import suppress
 
 import psutil
 import pytest
 
 from gatewall.operations.launcher import free_port
+from tests.children import workers
 from tests.processes import data_plane, environment, manager, prepare, request, running, stop, wait_until
 from tests.wire import Wire, a_request
 
@@ -28,13 +28,6 @@ def home(tmp_path):
 @pytest.fixture
 def port():
     return free_port()
-
-
-def workers(process):
-    with suppress(psutil.NoSuchProcess):
-        children = psutil.Process(process.pid).children()
-        return {child.pid for child in children if child.status() != psutil.STATUS_ZOMBIE}
-    return set()
 
 
 def is_whole(process):
