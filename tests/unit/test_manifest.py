@@ -9,7 +9,7 @@ import pytest
 
 from gatewall.snapshot import manifest as manifests
 from gatewall.snapshot.codec import MAX_SEGMENT_BYTES, SCHEMA
-from gatewall.snapshot.manifest import ManifestRefused, SegmentRef, decode, encode, manifest_key
+from gatewall.snapshot.manifest import ManifestRefused, OtherSchema, SegmentRef, decode, encode, manifest_key
 from tests.unit.publications import DIGEST, EPOCH, KEY, OTHER_EPOCH, a_manifest
 
 FULL = a_manifest(7, revocations=3, reloads=2, parent_epoch=OTHER_EPOCH)
@@ -79,6 +79,16 @@ def test_the_secret_itself_is_not_the_key():
 def test_another_schema_is_refused(schema):
     with pytest.raises(ManifestRefused, match="schema"):
         decode(signed(fields(schema=schema)), KEY)
+
+
+@pytest.mark.parametrize(("schema", "is_newer"), [(SCHEMA + 1, True), (SCHEMA - 1, False)])
+def test_of_another_schema_all_is_known_but_the_segments(schema, is_newer):
+    with pytest.raises(OtherSchema) as found:
+        decode(signed(fields(schema=schema)), KEY)
+
+    assert found.value.manifest == replace(FULL, schema=schema, segments={})
+    assert not found.value.manifest.is_of_this_release
+    assert found.value.manifest.is_of_a_newer_release is is_newer
 
 
 def test_too_many_segments_are_refused():
