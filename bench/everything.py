@@ -1,4 +1,4 @@
-"""Runs the benches in turn and prints one table: ``bench/all [NAME...]``, or ``python -m bench.everything``.
+"""Runs the benches in turn and prints one table: ``bench/all [NAME...] [--long]``, or ``python -m bench.everything``.
 
 Says first what this machine lacks; what needs it is left out, and the table says so. A bench that fails is a row too,
 and the others go on. Ends with 1 if anything was left out or failed; what was not reached is in the table alone.
@@ -37,6 +37,7 @@ class Bench:
     gibibytes: int = 1
     in_rounds: bool = True
     has_figures: bool = True
+    is_long: bool = False
 
 
 BENCHES = {
@@ -47,9 +48,9 @@ BENCHES = {
         Bench("scale", 12, ("/proc", "hyperscan"), gibibytes=5),
         Bench("lists", 10, (), gibibytes=3),
         Bench("shipping", 5, ("/proc", "nginx", "hyperscan", "PostgreSQL"), gibibytes=2),
-        Bench("log_pages", 30, ("PostgreSQL",), gibibytes=20, in_rounds=False),
-        Bench("import_list", 15, ("/proc", "PostgreSQL"), gibibytes=3, in_rounds=False),
-        Bench("backtest", 20, (), gibibytes=3, in_rounds=False),
+        Bench("log_pages", 30, ("PostgreSQL",), gibibytes=20, in_rounds=False, is_long=True),
+        Bench("import_list", 15, ("/proc", "PostgreSQL"), gibibytes=3, in_rounds=False, is_long=True),
+        Bench("backtest", 20, (), gibibytes=3, in_rounds=False, is_long=True),
         Bench("waf", 3, ("hyperscan",), has_figures=False),
     )
 }
@@ -64,7 +65,8 @@ _IS_THERE: dict[str, tuple[Callable[[], bool], str]] = {
 def main() -> None:
     """Run what is asked for, and print the table."""
     options = _options()
-    chosen = [BENCHES[name] for name in options.names or BENCHES]
+    names = options.names or [each.name for each in BENCHES.values() if options.long or not each.is_long]
+    chosen = [BENCHES[name] for name in names]
     found: list[Row] = []
     complete = True
     lacking = {bench.name: _lacking(bench) for bench in chosen}
@@ -105,13 +107,17 @@ def write(base: Path) -> None:
 
 
 def _options() -> argparse.Namespace:
-    listed = "\n".join(f"  {each.name:12} about {each.minutes} minutes" for each in BENCHES.values())
+    listed = "\n".join(
+        f"  {each.name:12} about {each.minutes} minutes{', with --long or by name' if each.is_long else ''}"
+        for each in BENCHES.values()
+    )
     parser = argparse.ArgumentParser(
         prog="bench/all",
-        description=f"{__doc__}\nBenches, all of them unless some are named:\n{listed}\n",
+        description=f"{__doc__}\nBenches:\n{listed}\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("names", nargs="*", metavar="NAME", choices=[*BENCHES, []])
+    parser.add_argument("--long", action="store_true", help="also those that fill ten million rows, or import lists")
     parser.add_argument("--rounds", type=int, default=_LEAST_ROUNDS, help="interleaved rounds (8; fewer says little)")
     parser.add_argument("--requests", type=int, help="requests a round, in place of each bench's own number")
     parser.add_argument("--write", action="store_true", help="also into bench/results and docs/performance.md")

@@ -50,7 +50,7 @@ def _wait_or_kill(process: "subprocess.Popen[bytes]") -> None:
     try:
         process.wait(_STOP_SECONDS)
     except subprocess.TimeoutExpired:
-        process.kill()  # its workers go with it (gatewall/forwardauth/worker.py)
+        process.kill()  # its workers go with it (gatewall/serving/answering.py)
         process.wait()
 
 

@@ -154,7 +154,7 @@ def _idle(site: Site, url: str, seconds: float) -> dict[str, Any]:
     shutil.rmtree(Path(site.environment["GATEWALL_HOME"]) / "spool")
     control = free_port()
     environment = {**site.environment, "GATEWALL_PORT": str(control), "GATEWALL_WORKERS": "2"}
-    gunicorn = [sys.executable, "-m", "gunicorn", "-c", "deploy/gunicorn.conf.py", "gatewall.wsgi:application"]
+    plane = [sys.executable, "manage.py", "control_plane"]
     with psycopg.connect(url, autocommit=True) as store, _process(environment, [sys.executable, "manage.py", "agent"]):
         time.sleep(8.0)  # its first turns tidy up
         server = psutil.Process(_one(store, _STORE)).parent()
@@ -165,7 +165,7 @@ def _idle(site: Site, url: str, seconds: float) -> dict[str, Any]:
             "idle_store_ms": round((_nanoseconds(server) - busy) / 1e6 / (2 * seconds), 2),
             "agent_connections": _one(store, _CLIENTS),
         }
-        with _process(environment, gunicorn):
+        with _process(environment, plane):
             while not answers(f"http://127.0.0.1:{control}/wall/health/ready"):
                 time.sleep(0.2)
             _crowd(control)

@@ -1,4 +1,4 @@
-"""gunicorn for the data plane, as ``manage.py data_plane`` runs it (``gatewall/forwardauth/master.py``)."""
+"""gunicorn for the data plane, as ``manage.py data_plane`` runs it (``gatewall/serving/master.py``)."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""gunicorn for the control plane: ``gunicorn -c deploy/gunicorn.conf.py gatewall.wsgi:application``."""
+"""gunicorn for the control plane, as ``manage.py control_plane`` runs it (``gatewall/serving/master.py``)."""
 
 import os
 import sys
@@ -19,10 +19,10 @@ bind = (
 )
 workers = environment.workers
 # Threads, because a control-plane request waits for the database; the gate's memory is shared by them.
-worker_class = "gthread"
+worker_class = "gatewall.serving.threads.ThreadsWorker"
 threads = 8
 keepalive = 75  # longer than a proxy keeps its idle connections, so that it closes first
-graceful_timeout = 10
+graceful_timeout = 10  # also how long old workers wait at a reload when not all of their successors answer
 timeout = 60
 # What a proxy takes from a visitor must fit in here, with the headers that it adds: nginx takes lines of
 # 8 KiB and sends a URI of that length in a header with a name of its own.

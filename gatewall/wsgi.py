@@ -5,9 +5,11 @@ import os
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
+from django.urls import get_resolver
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gatewall.settings")
 django_application = get_wsgi_application()
+get_resolver().url_patterns  # noqa: B018 - imports all pages now: a worker that says it answers is not to make one wait
 
 from gatewall.env import Config  # noqa: E402 - Django first
 from gatewall.forwardauth.build import build_gate  # noqa: E402 - as above

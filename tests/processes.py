@@ -213,8 +213,8 @@ def api(port: int, path: str, **fields: Any) -> dict[str, Any]:
 def control_plane(home: Path, port: int, *, path: str = "/health/ready", **changes: str) -> Iterator[subprocess.Popen]:
     """The control plane under gunicorn on a prepared `home`, once it answers below `/wall`."""
     log = home / "control.log"
-    command = [sys.executable, "-m", "gunicorn", "-c", "deploy/gunicorn.conf.py", "gatewall.wsgi:application"]
-    with running(command, log=log, env=environment(home, GATEWALL_PORT=str(port), **changes)) as process:
+    env = environment(home, GATEWALL_PORT=str(port), **changes)
+    with running(manager("control_plane"), log=log, env=env) as process:
         wait_for(f"http://127.0.0.1:{port}/wall{path}", process, log)
         yield process
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 from urllib.parse import urlsplit
 
 from honcho.manager import Manager
@@ -41,6 +41,13 @@ class Port(NamedTuple):
     address: str
     number: int
     variable: str
+
+
+def become_plane(base: Path, configuration: str, application: str) -> NoReturn:
+    """Become gunicorn with our master (``gatewall/serving/master.py``); this process is the master then."""
+    os.chdir(base)
+    command = [sys.executable, "-m", "gatewall.serving.master", "-c", f"deploy/{configuration}", application]
+    os.execv(command[0], command)  # noqa: S606 - our own interpreter
 
 
 def require_free(port: Port) -> None:

@@ -185,6 +185,24 @@ def test_what_a_machine_lacks_is_said_before_and_the_others_go_on(monkeypatch, c
     assert "| auth | not measured | - | - | missing: nginx (install it) |\n| lists | 1 | 1 | yes | - |" in said
 
 
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [([], {"auth"}), (["--long"], {"auth", "backtest"}), (["backtest"], {"backtest"})],
+    ids=str,
+)
+def test_long_benches_run_when_they_are_asked_for(monkeypatch, capsys, arguments, expected):
+    monkeypatch.setattr(everything, "BENCHES", {name: everything.BENCHES[name] for name in ("auth", "backtest")})
+    monkeypatch.setattr(everything, "_lacking", lambda _: [])
+    monkeypatch.setattr(everything, "_measured", lambda bench, *_: [everything.Row(bench.name, "1", "1", True, "-")])
+    monkeypatch.setattr(sys, "argv", ["bench/all", *arguments])
+
+    with pytest.raises(SystemExit):
+        everything.main()
+
+    said = capsys.readouterr().out
+    assert {name for name in ("auth", "backtest") if f"| {name} | 1 |" in said} == expected
+
+
 def test_a_bench_that_fails_is_a_row_and_the_others_go_on(monkeypatch, capsys):
     missing = everything.Bench("no_such_bench", 1, ())
     monkeypatch.setattr(everything, "BENCHES", {missing.name: missing})

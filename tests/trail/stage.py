@@ -26,7 +26,7 @@ from tests.processes import (
 
 WORKERS = 2
 _ORPHANS_SECONDS = 15
-_GUNICORN = [sys.executable, "-m", "gunicorn", "-c", "deploy/gunicorn.conf.py", "gatewall.wsgi:application"]
+_COMMANDS = {"control": "control_plane", "auth": "data_plane"}
 # The steps between which an agent dies, by what it calls: nothing in the product knows of this.
 _DYING_AGENT = """
 import os, signal, sys, threading
@@ -93,7 +93,7 @@ class Stage:
         """Start the planes ``auth`` and ``control`` and the ``agent``, those that do not run; return when they work."""
         missing = [name for name in names if name not in self._processes]
         for name in missing:
-            self._start(name, _GUNICORN if name == "control" else manager("data_plane" if name == "auth" else name))
+            self._start(name, manager(_COMMANDS.get(name, name)))
         for name in missing:
             self._wait_for(name)
 

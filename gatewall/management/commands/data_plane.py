@@ -1,6 +1,5 @@
 """Becomes the data plane: gunicorn with deploy/data_plane.conf.py."""
 
-import os
 import sys
 from typing import Any
 
@@ -22,9 +21,7 @@ class Command(BaseCommand):
         except launcher.PortTakenError as taken:
             self.stderr.write(str(taken))
             sys.exit(2)
-        os.chdir(settings.BASE_DIR)
-        command = [sys.executable, "-m", "gatewall.forwardauth.master", "-c", "deploy/data_plane.conf.py", APPLICATION]
-        os.execv(command[0], command)  # noqa: S606 - our own interpreter
+        launcher.become_plane(settings.BASE_DIR, "data_plane.conf.py", APPLICATION)
 
 
 def require_free_address() -> None:

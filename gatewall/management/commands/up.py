@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import connections
 
-from gatewall.management.commands.data_plane import require_free_address
+from gatewall.management.commands import control_plane, data_plane
 from gatewall.operations import demo, health, launcher
 
 
@@ -32,8 +32,8 @@ class Command(BaseCommand):
 
     def up(self, *, with_demo: bool) -> int:
         """Probe the ports, prepare the database, run the processes; the exit code."""
-        launcher.require_free(launcher.Port(settings.GATEWALL_BIND, settings.GATEWALL_PORT, "GATEWALL_PORT"))
-        require_free_address()
+        control_plane.require_free_address()
+        data_plane.require_free_address()
         if with_demo:
             launcher.require_free(
                 launcher.Port(settings.GATEWALL_BIND, settings.GATEWALL_DEMO_PORT, "GATEWALL_DEMO_PORT")
@@ -42,7 +42,7 @@ class Command(BaseCommand):
 
         here = demo.reachable(settings.GATEWALL_BIND)
         control = f"http://{demo.authority(here, settings.GATEWALL_PORT)}"
-        processes = [agent(), control_plane(), data_plane()]
+        processes = [own("agent", "agent"), own("control", "control_plane"), own("auth", "data_plane")]
         urls = [f"{control}{settings.ROOT_PATH}/health/ready"]
         if settings.GATEWALL_AUTH_SOCKET is None:
             urls.append(f"http://{demo.authority(here, settings.GATEWALL_AUTH_PORT)}{settings.ROOT_PATH}/health/ready")
@@ -109,21 +109,9 @@ def stop_before_start(_number: int, _frame: Any) -> None:
     sys.exit(0)
 
 
-def control_plane() -> launcher.Process:
-    """Django under gunicorn; deploy/gunicorn.conf.py takes address and workers from the environment."""
-    base = settings.BASE_DIR
-    command = [sys.executable, "-m", "gunicorn", "--chdir", str(base), "-c", str(base / "deploy" / "gunicorn.conf.py")]
-    return launcher.Process("control", [*command, "gatewall.wsgi:application"], {})
-
-
-def data_plane() -> launcher.Process:
-    """The process that the proxy asks."""
-    return launcher.Process("auth", [sys.executable, str(settings.BASE_DIR / "manage.py"), "data_plane"], {})
-
-
-def agent() -> launcher.Process:
-    """The process that publishes policy for the data plane."""
-    return launcher.Process("agent", [sys.executable, str(settings.BASE_DIR / "manage.py"), "agent"], {})
+def own(name: str, command: str) -> launcher.Process:
+    """One of our own processes, by its command."""
+    return launcher.Process(name, [sys.executable, str(settings.BASE_DIR / "manage.py"), command], {})
 
 
 def asked_by_proxy() -> str:

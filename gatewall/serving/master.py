@@ -1,11 +1,12 @@
-"""gunicorn's master of the data plane: starts workers, replaces them without a gap, and outlives what fails.
+"""gunicorn's master of both planes: starts workers, replaces them without a gap, and outlives what fails.
 
     start    a worker that cannot be built ends the command if none has ever answered; else it is tried again
     SIGHUP   successors are started; the old workers are told to end when these answer, or, if some do and
              others do not, after graceful_timeout. While none answers the old ones stay
     SIGTERM  all workers end, whatever they wait for; SIGINT and SIGQUIT: at once
 
-Run as ``python -m gatewall.forwardauth.master -c deploy/data_plane.conf.py 'gatewall.data_plane:application()'``.
+``manage.py data_plane`` and ``control_plane`` run it as ``python -m gatewall.serving.master -c CONFIG APPLICATION``.
+Workers are those of ``gatewall/serving/answering.py``. Their number and the address are read at the start alone.
 """
 
 import os
@@ -29,14 +30,14 @@ _HALT_SECONDS = 3.0
 _BASE = Path(__file__).resolve().parents[2]
 
 
-class DataPlane(WSGIApplication):  # type: ignore[misc] # gunicorn has no types
+class Plane(WSGIApplication):  # type: ignore[misc] # gunicorn has no types
     """gunicorn as a command, with our master."""
 
     def load_config(self) -> None:
         super().load_config()
         if self.cfg.preload_app:
             # The thread that follows the policy would stay behind in the master, and a reload would read nothing anew.
-            print("gatewall: the data plane cannot be preloaded: leave preload_app out", file=sys.stderr)  # noqa: T201
+            print("gatewall: a plane cannot be preloaded: leave preload_app out", file=sys.stderr)  # noqa: T201
             sys.exit(2)
 
     def run(self) -> None:
@@ -48,7 +49,7 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
 
     LISTENERS: list[Any]
 
-    def __init__(self, app: DataPlane) -> None:
+    def __init__(self, app: Plane) -> None:
         super().__init__(app)
         self._outlives_failures = False
         self._replaced_up_to = 0
@@ -77,7 +78,7 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
 
     def handle_usr2(self) -> None:
         """Ignore it: a second master would end with the first one's workers, and take its socket along."""
-        self.log.warning("SIGUSR2 is ignored: restart the data plane for another release, SIGHUP replaces its workers")
+        self.log.warning("SIGUSR2 is ignored: restart for another release, SIGHUP replaces its workers")
 
     def manage_workers(self) -> None:
         """Start the workers that are missing, and tell those to end that are too many. Called about every second."""
@@ -132,10 +133,10 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
 
 
 def main() -> None:
-    """Run the data plane. What a gunicorn in front of us was told in the environment is not meant for this one."""
+    """Run a plane. What a gunicorn in front of us was told in the environment is not meant for this one."""
     for name in [each for each in os.environ if each.startswith("GUNICORN_")]:
         del os.environ[name]
-    DataPlane("%(prog)s [OPTIONS] [APP_MODULE]", prog="gatewall-data-plane").run()
+    Plane("%(prog)s [OPTIONS] [APP_MODULE]", prog="gatewall").run()
 
 
 if __name__ == "__main__":

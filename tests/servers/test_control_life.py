@@ -1,0 +1,63 @@
+"""The control plane's master: a reload without a gap, and no orphans."""
+
+import os
+import signal
+
+import pytest
+
+from gatewall.operations.launcher import free_port
+from tests.children import workers
+from tests.processes import control_plane, environment, is_listening, manager, prepare, request, running, wait_until
+
+
+@pytest.fixture
+def home(tmp_path):
+    prepare(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def port():
+    return free_port()
+
+
+def test_the_old_worker_answers_until_its_successor_does(home, port):
+    with control_plane(home, port, GATEWALL_WORKERS="1") as process:
+        old = workers(process)
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: workers(process) - old, what="a successor")
+        (successor,) = workers(process) - old
+        os.kill(successor, signal.SIGSTOP)
+        answers = [request(port, "/wall/health/live").status for _ in range(20)]
+        stayed = old <= workers(process)
+        os.kill(successor, signal.SIGCONT)
+        wait_until(lambda: workers(process) == {successor}, what="the successor alone")
+
+        assert (answers, stayed) == ([200] * 20, True)
+        assert request(port, "/wall/health/live").status == 200
+
+
+def test_a_stop_answers_what_is_under_way_and_ends_with_0(home, port):
+    with control_plane(home, port, GATEWALL_WORKERS="1") as process:
+        process.send_signal(signal.SIGTERM)
+
+        assert process.wait(30) == 0
+
+
+def test_no_worker_outlives_a_master_that_is_killed(home, port):
+    with control_plane(home, port) as process:
+        process.kill()
+        process.wait()
+
+        wait_until(lambda: not is_listening(port), what="a free port")
+
+
+def test_a_taken_port_is_one_line(home, port):
+    with (
+        control_plane(home, port),
+        running(
+            manager("control_plane"), log=home / "second.log", env=environment(home, GATEWALL_PORT=str(port))
+        ) as second,
+    ):
+        assert second.wait(60) == 2
+    assert [str(port) in line for line in (home / "second.log").read_text().splitlines()] == [True]
