@@ -3,7 +3,6 @@
 import ctypes
 import os
 import signal
-import sys
 import time
 
 from gunicorn.workers.base import Worker
@@ -32,9 +31,12 @@ class AnsweringWorker(Worker):  # type: ignore[misc] # gunicorn has no types
         super().init_process()
 
     def init_signals(self) -> None:
-        """End at once when told to, until connections are accepted: also in a call of the system that hangs."""
+        """End at once when told to, until connections are accepted: also in a call of the system that hangs.
+
+        Nothing is under way yet, and an exception in the midst of an import may become another one, or none.
+        """
         super().init_signals()
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
 
     def say_it_answers(self) -> None:
         """Tell the master that connections are accepted; ``run`` calls it."""

@@ -3,7 +3,8 @@
     start    a worker that cannot be built ends the command if none has ever answered; else it is tried again
     SIGHUP   successors are started; the old workers are told to end when these answer, or, if some do and
              others do not, after graceful_timeout. While none answers the old ones stay
-    SIGTERM  all workers end, whatever they wait for; SIGINT and SIGQUIT: at once
+    SIGTERM  all workers end, whatever they wait for; SIGINT and SIGQUIT: at once, the control plane
+             when its threads have answered
 
 ``manage.py data_plane`` and ``control_plane`` run it as ``python -m gatewall.serving.master -c CONFIG APPLICATION``.
 Workers are those of ``gatewall/serving/answering.py``. Their number and the address are read at the start alone.

@@ -108,6 +108,12 @@ def test_the_data_plane_waits_neither_for_the_database_nor_for_another_unit():
     assert values("gatewall-data-plane.service", "After") == ["network.target"]
 
 
+@pytest.mark.parametrize("name", ["gatewall-control-plane.service", "gatewall-data-plane.service"])
+def test_a_unit_that_can_be_reloaded_is_ready_when_it_takes_signals(name):
+    assert values(name, "ExecReload") == ["/bin/kill -HUP $MAINPID"]
+    assert values(name, "Type") == ["notify"]
+
+
 def test_the_target_starts_every_unit_and_stops_it():
     (wanted,) = values("gatewall.target", "Wants")
 

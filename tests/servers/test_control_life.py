@@ -2,12 +2,25 @@
 
 import os
 import signal
+import socket
+import time
 
 import pytest
 
 from gatewall.operations.launcher import free_port
 from tests.children import workers
-from tests.processes import control_plane, environment, is_listening, manager, prepare, request, running, wait_until
+from tests.processes import (
+    PATIENCE,
+    control_plane,
+    environment,
+    is_listening,
+    manager,
+    prepare,
+    request,
+    running,
+    wait_until,
+)
+from tests.wire import Wire, a_request
 
 
 @pytest.fixture
@@ -38,18 +51,34 @@ def test_the_old_worker_answers_until_its_successor_does(home, port):
 
 
 def test_a_stop_answers_what_is_under_way_and_ends_with_0(home, port):
-    with control_plane(home, port, GATEWALL_WORKERS="1") as process:
+    body = b'{"username": "nobody", "password": "wrong"}'
+    lines = ("Content-Type: application/json", f"Content-Length: {len(body)}")
+    with control_plane(home, port, GATEWALL_WORKERS="1") as process, Wire(port) as wire:
+        wire.send(a_request(*lines, method="POST", target="/wall/login", body=body[:10]))
+        time.sleep(1)
         process.send_signal(signal.SIGTERM)
+        time.sleep(1)
+        wire.send(body[10:])
 
+        assert wire.answer().status == 401
         assert process.wait(30) == 0
 
 
 def test_no_worker_outlives_a_master_that_is_killed(home, port):
     with control_plane(home, port) as process:
+        os.kill(min(workers(process)), signal.SIGSTOP)  # it cannot look for its master
         process.kill()
         process.wait()
 
         wait_until(lambda: not is_listening(port), what="a free port")
+
+
+def test_the_master_says_when_it_takes_signals(home, port, tmp_path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+        told.bind(str(tmp_path / "notify"))
+        told.settimeout(PATIENCE)
+        with control_plane(home, port, NOTIFY_SOCKET=str(tmp_path / "notify"), GATEWALL_WORKERS="1"):
+            assert told.recv(1000).splitlines()[0] == b"READY=1"
 
 
 def test_a_taken_port_is_one_line(home, port):
