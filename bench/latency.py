@@ -146,7 +146,7 @@ def _cores_as_text(used: dict[str, dict[str, float]]) -> str:
     )
     return (
         f"While the data plane was asked, all processes of the bench kept {ran} cores busy and were ready to run on "
-        f"{waited} more; its worker kept {worker_ran} busy and waited for a core {worker_waited} of the time."
+        f"{waited} more; the data plane kept {worker_ran} busy and was ready for {worker_waited} more."
     )
 
 

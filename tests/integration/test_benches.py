@@ -162,7 +162,7 @@ def test_a_ratio_of_latencies_is_taken_within_its_round():
     assert "kept 1.50 (1.00 to 2.00) cores busy and were ready to run on 0.75 (0.50 to 1.00) more" in latency.as_text(
         result
     )
-    assert "its worker kept 0.38 (0.25 to 0.50) busy and waited for a core 0.19 (0.12 to 0.25)" in latency.as_text(
+    assert "the data plane kept 0.38 (0.25 to 0.50) busy and was ready for 0.19 (0.12 to 0.25) more" in latency.as_text(
         result
     )
     (_, p99) = wanted.rows("latency", result)
