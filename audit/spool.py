@@ -4,22 +4,23 @@ One ``write`` a record, so that a killed process loses nothing; ``fsync`` follow
 thread, so that a power failure loses little. A file holds one segment: a line that names it, then the
 frames of ``audit.frames``. The writer keeps a lock on its file: a torn frame at the end of a
 file that nobody locks is where a process died, and everything before it counts.
+
+The next segment is made by the thread while the one before fills, and the thread brings a full one to disk: an answer
+that waited for either would keep the ones behind it waiting too.
 """
 
-import fcntl
-import json
 import logging
 import os
 import time
-import uuid
 from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock, Thread
 
 from audit.frames import MAX_RECORD_BYTES, framed
 from audit.losses import LossCounter
+from audit.new_segments import NewSegment, new_segment, write_whole
 from audit.records import AccessRecord
-from audit.segments import SEGMENT_BYTES, SUFFIX
+from audit.segments import SEGMENT_BYTES
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +53,8 @@ class SpoolWriter:
         self._descriptor = -1
         self._size = 0
         self._unsynced = False
+        self._next: NewSegment | None = None
+        self._full: list[int] = []
         self._retry_at = 0.0
         self._stop = Event()
         self._losses = LossCounter(folder, node)
@@ -94,7 +97,11 @@ class SpoolWriter:
         with self._lock:
             self._is_synced()
             self._give_up_segment()
+            if self._next is not None:
+                self._next.remove()
+                self._next = None
             self._losses.close()
+        self._let_go_of_full()
 
     def _lose(self, record: AccessRecord, why: object) -> bool:
         if not self._losses.count:
@@ -103,7 +110,8 @@ class SpoolWriter:
         return False
 
     def _append(self, frame: bytes) -> None:
-        if self._descriptor < 0 or self._size + len(frame) > self._segment_bytes:
+        is_over = self._descriptor < 0 or self._size + len(frame) > self._segment_bytes
+        if is_over and not self._goes_on_in_next():
             if time.monotonic() < self._retry_at:
                 raise OSError("the last try failed a moment ago")
             self._retry_at = time.monotonic() + _RETRY_SECONDS
@@ -115,7 +123,7 @@ class SpoolWriter:
         if written != len(frame):
             # Whatever follows a torn frame could not be read, so this segment ends here.
             self._start_segment()
-            _write_whole(self._descriptor, frame)
+            write_whole(self._descriptor, frame)
             self._size += len(frame)
 
     def _start_segment(self) -> None:
@@ -123,11 +131,20 @@ class SpoolWriter:
         self._give_up_segment()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._losses.open()  # first: whatever goes wrong after it is counted where it outlives us
-        if _folder_size(self._folder) > self._folder_bytes:
-            raise OSError(f"the spool holds more than {self._folder_bytes} bytes")
-        segment = str(uuid.uuid4())
-        head = json.dumps({"spool": 2, "segment": segment, "node": self._node}).encode() + b"\n"
-        self._descriptor, self._size = _create(self._folder / f"{segment}{SUFFIX}", head), len(head)
+        _, self._descriptor, self._size = new_segment(self._folder, self._node, self._folder_bytes)
+
+    def _goes_on_in_next(self) -> bool:
+        """Leave a full segment for the one that the thread has made; False if there is none."""
+        following, self._next = self._next, None
+        if following is None:
+            return False
+        if not following.is_there():
+            os.close(following.descriptor)
+            return False
+        if self._descriptor >= 0:
+            self._full.append(self._descriptor)
+        _, self._descriptor, self._size = following
+        return True
 
     def _give_up_segment(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1
@@ -160,8 +177,38 @@ class SpoolWriter:
     def _sync_until_closed(self) -> None:
         self._keep_losses()
         while not self._stop.wait(_SYNC_SECONDS):
+            self._let_go_of_full()
             self._sync_outside_lock()
+            self._make_next()
             self._keep_losses()
+
+    def _make_next(self) -> None:
+        """Make the segment that follows the one that is filling; outside the lock, because the disk is waited for."""
+        with self._lock:
+            is_due = self._descriptor >= 0 and 2 * self._size >= self._segment_bytes
+            if self._stop.is_set() or self._next is not None or not is_due:
+                return
+        try:
+            made = new_segment(self._folder, self._node, self._folder_bytes)
+        except OSError:
+            return  # whoever needs one tries again, and says why there is none
+        with self._lock:
+            if not self._stop.is_set():
+                self._next = made
+                return
+        made.remove()
+
+    def _let_go_of_full(self) -> None:
+        """Bring full segments to disk; until then they count as being written."""
+        with self._lock:
+            full, self._full = self._full, []
+        for descriptor in full:
+            try:
+                os.fdatasync(descriptor)
+            except OSError as error:
+                logger.error("access log: not synced: %s", error)  # noqa: TRY400 - the words say it all
+            finally:
+                os.close(descriptor)
 
     def _keep_losses(self) -> None:
         """Have a place to count in before the disk is full, and tell what was lost although nobody asks any more."""
@@ -186,41 +233,3 @@ class SpoolWriter:
                 self._distrust(error)
         finally:
             os.close(descriptor)
-
-
-def _create(path: Path, head: bytes) -> int:
-    """Return the descriptor of a new segment, which nobody sees before it is locked and has its head."""
-    unseen = path.with_suffix(".new")
-    descriptor = os.open(unseen, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        _write_whole(descriptor, head)
-        unseen.rename(path)
-        _sync_folder(path.parent)
-    except OSError:
-        os.close(descriptor)
-        unseen.unlink(missing_ok=True)
-        raise
-    return descriptor
-
-
-def _write_whole(descriptor: int, data: bytes) -> None:
-    if os.write(descriptor, data) != len(data):
-        raise OSError("the disk took a part only")
-
-
-def _sync_folder(folder: Path) -> None:
-    """Bring the name of a new file to disk."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _folder_size(folder: Path) -> int:
-    size = 0
-    for entry in os.scandir(folder):
-        with suppress(FileNotFoundError):  # shipped in this moment
-            size += entry.stat().st_size
-    return size

@@ -1,4 +1,4 @@
-"""CPU time and memory of a process and everything below it, from /proc (Linux)."""
+"""CPU time, waiting for a CPU and memory of a process and everything below it, from /proc (Linux)."""
 
 import os
 from pathlib import Path
@@ -9,6 +9,16 @@ _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 def cpu_seconds(root: int) -> float:
     """Return the user and system seconds that a process and its living descendants have used."""
     return sum(_ticks(pid) for pid in _tree(root)) / _TICKS_PER_SECOND
+
+
+def scheduled(root: int) -> tuple[float, float]:
+    """Return the seconds that a process and its living descendants ran, and that they were ready and had no CPU."""
+    ran = waited = 0
+    for pid in _tree(root):
+        for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+            fields = path.read_text().split()
+            ran, waited = ran + int(fields[0]), waited + int(fields[1])
+    return ran / 1e9, waited / 1e9
 
 
 def private_mebibytes(root: int) -> float:

@@ -2,10 +2,12 @@
 
 Nginx with the shipped snippets asks the data plane with every feature on, or an nginx that always says 200. Each round
 first takes what the former can answer in a closed loop, then sends 60 % of that to both, at fixed moments, each
-request counted from the moment it was due. The figures to quote are the ratios within a round.
+request counted from the moment it was due. The figures to quote are the ratios within a round. How many cores were
+busy meanwhile, and how much of the time what was ready to run had none, is measured with them.
 """
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import report, traffic
+from bench.cpu import scheduled
 from bench.load import send_each
 from bench.open_loop import latencies, percentile
 from bench.servers import DATA_PLANE, data_plane, plain_nginx, protecting_nginx, until_compiled
@@ -22,6 +25,7 @@ from bench.site import prepared_site, run_child, visitor_request
 _SIZE = ("--networks", "100000", "--users", "1000", "--known", "1000")
 _SHARE = 0.6
 _SHARES = {"p50": 0.5, "p99": 0.99}
+_CORES = ("all ran", "all waited", "worker ran", "worker waited")
 _LIMIT, _GATE = "nginx asks nginx", "nginx asks data plane"
 
 
@@ -29,35 +33,37 @@ def main() -> None:
     """Measure, print, and with --write update docs/performance.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--requests", type=int, default=2000, help="in each closed loop")
+    parser.add_argument("--requests", type=int, default=8000, help="in each closed loop")
     parser.add_argument("--seconds", type=float, default=8.0, help="of each open loop")
     report.add_outputs(parser)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        ports, requests = _start(Path(folder), stack)
+        ports, requests, worker = _start(Path(folder), stack)
         for port in ports.values():
             send_each(port, requests)  # for the memos
-        rounds = [_round(ports, requests, options, number) for number in range(options.rounds)]
+        rounds = [_round(ports, requests, worker, options, number) for number in range(options.rounds)]
     result = summary(rounds, options.seconds)
     report.deliver("latency", result, as_text(result), options)
 
 
-def _start(folder: Path, stack: ExitStack) -> tuple[dict[str, int], list[bytes]]:
-    """Start everything; return the ports of the two proxies, and a request of each of 1,000 users."""
+def _start(folder: Path, stack: ExitStack) -> tuple[dict[str, int], list[bytes], int]:
+    """Start everything; return the ports of the two proxies, a request of each of 1,000 users, and the data plane."""
     site = prepared_site(folder / "home", GEOIP_DATABASE=str(traffic.geo_database(folder / "country.mmdb")))
     lines = run_child(site.environment, "-m", "bench.filled", *_SIZE).splitlines()
     limit, _ = stack.enter_context(plain_nginx(folder / "limit"))
-    gate, _ = stack.enter_context(data_plane(DATA_PLANE, site.environment))
+    gate, worker = stack.enter_context(data_plane(DATA_PLANE, site.environment))
     until_compiled(gate)
     asked = {_LIMIT: limit, _GATE: gate}
     ports = {
         name: stack.enter_context(protecting_nginx(folder / f"proxy-{port}", port, limit))[0]
         for name, port in asked.items()
     }
-    return ports, [visitor_request(line.split()[0]) for line in lines]
+    return ports, [visitor_request(line.split()[0]) for line in lines], worker
 
 
-def _round(ports: dict[str, int], requests: list[bytes], options: argparse.Namespace, number: int) -> dict[str, Any]:
+def _round(
+    ports: dict[str, int], requests: list[bytes], worker: int, options: argparse.Namespace, number: int
+) -> dict[str, Any]:
     asked = (requests * (options.requests // len(requests) + 1))[: options.requests]
     began = time.perf_counter()
     sent = send_each(ports[_GATE], asked)
@@ -66,9 +72,28 @@ def _round(ports: dict[str, int], requests: list[bytes], options: argparse.Names
         raise SystemExit(f"{_GATE} answered {sent.statuses}")
     took: dict[str, Any] = {"rate": capacity * _SHARE}
     for name in sorted(ports, reverse=bool(number % 2)):
+        used = _CoresUsed({"all": os.getpid(), "worker": worker})
         seconds = latencies(ports[name], requests, rate=took["rate"], until=_after(options.seconds))
-        took[name] = {words: percentile(seconds, share) * 1000 for words, share in _SHARES.items()}
+        took[name] = {words: percentile(seconds, share) * 1000 for words, share in _SHARES.items()} | used.since()
     return took
+
+
+class _CoresUsed:
+    """How many cores processes and what they have started keep busy, and how many more they were ready for."""
+
+    def __init__(self, roots: dict[str, int]) -> None:
+        self._roots = roots
+        self._began = time.perf_counter()
+        self._before = {name: scheduled(root) for name, root in roots.items()}
+
+    def since(self) -> dict[str, float]:
+        """Return both for each, on average from the beginning to now."""
+        seconds = time.perf_counter() - self._began
+        found = {}
+        for name, root in self._roots.items():
+            for words, before, now in zip(("ran", "waited"), self._before[name], scheduled(root), strict=True):
+                found[f"{name} {words}"] = (now - before) / seconds
+        return found
 
 
 def _after(seconds: float) -> Callable[[], bool]:
@@ -86,7 +111,9 @@ def summary(rounds: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
         row["ratio"] = report.spread([each[_GATE][words] / each[_LIMIT][words] for each in rounds])
         rows.append(row)
     rates = report.spread([each["rate"] for each in rounds])
-    return {**report.circumstances(), "rounds": len(rounds), "seconds": seconds, "rate": rates, "rows": rows}
+    cores = {words: report.spread([each[_GATE][words] for each in rounds]) for words in _CORES}
+    begin = {**report.circumstances(), "rounds": len(rounds), "seconds": seconds, "rate": rates}
+    return {**begin, "rows": rows, "cores_used": cores}
 
 
 def as_text(result: dict[str, Any]) -> str:
@@ -108,7 +135,19 @@ def as_text(result: dict[str, Any]) -> str:
             for each in (row[_LIMIT], row[_GATE], row["ratio"])
         ]
         lines.append(f"| {row['name']} | {' | '.join(cells)} |")
+    if "cores_used" in result:
+        lines += ["", _cores_as_text(result["cores_used"])]
     return "\n".join(lines)
+
+
+def _cores_as_text(used: dict[str, dict[str, float]]) -> str:
+    ran, waited, worker_ran, worker_waited = (
+        f"{used[words]['median']:.2f} ({used[words]['least']:.2f} to {used[words]['most']:.2f})" for words in _CORES
+    )
+    return (
+        f"While the data plane was asked, all processes of the bench kept {ran} cores busy and were ready to run on "
+        f"{waited} more; the data plane kept {worker_ran} busy and was ready for {worker_waited} more."
+    )
 
 
 if __name__ == "__main__":

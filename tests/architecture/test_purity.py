@@ -73,6 +73,7 @@ MODULES = sorted(
         "audit.masking",
         "audit.rows",
         "audit.segments",
+        "audit.new_segments",
         "audit.spool",
         "audit.merging",
         "audit.summaries",

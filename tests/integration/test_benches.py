@@ -1,6 +1,7 @@
 """The benchmarks: their tables, and (``--full``) each command from end to end with the least that it can do."""
 
 import json
+import os
 import random
 import socketserver
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 from audit.counts import latency_class
 from bench import everything, import_list, latency, lists, log_pages, report, shipping, traffic, wanted
+from bench.cpu import scheduled
 from bench.open_loop import latencies, percentile
 from bench.shipping import Round
 
@@ -121,10 +123,34 @@ def test_an_open_loop_ends_where_an_answer_is_not_200(serving, status):
         latencies(server.server_address[1], [b"1"], rate=50, until=lambda: time.monotonic() > end)
 
 
+def cores(times):
+    used = {"all ran": 1.0, "all waited": 0.5, "worker ran": 0.25, "worker waited": 0.125}
+    return {words: each * times for words, each in used.items()}
+
+
+def test_what_a_process_ran_is_also_that_of_who_started_it():
+    code = "import time\nwhile time.process_time() < 0.3: pass\nprint(flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as busy:
+        busy.stdout.readline()
+        (ran, waited), (all_ran, all_waited) = scheduled(busy.pid), scheduled(os.getpid())
+        busy.kill()
+
+    assert all_ran > ran > 0.2
+    assert all_waited >= waited >= 0
+
+
 def test_a_ratio_of_latencies_is_taken_within_its_round():
     rounds = [
-        {"rate": 300, "nginx asks nginx": {"p50": 1, "p99": 2}, "nginx asks data plane": {"p50": 2, "p99": 3}},
-        {"rate": 500, "nginx asks nginx": {"p50": 2, "p99": 8}, "nginx asks data plane": {"p50": 2, "p99": 20}},
+        {
+            "rate": 300,
+            "nginx asks nginx": {"p50": 1, "p99": 2},
+            "nginx asks data plane": {"p50": 2, "p99": 3, **cores(1)},
+        },
+        {
+            "rate": 500,
+            "nginx asks nginx": {"p50": 2, "p99": 8},
+            "nginx asks data plane": {"p50": 2, "p99": 20, **cores(2)},
+        },
     ]
 
     result = latency.summary(rounds, 8.0)
@@ -133,6 +159,12 @@ def test_a_ratio_of_latencies_is_taken_within_its_round():
         {"median": 1.5, "least": 1.0, "most": 2.0},
         {"median": 2.0, "least": 1.5, "most": 2.5},
     ]
+    assert "kept 1.50 (1.00 to 2.00) cores busy and were ready to run on 0.75 (0.50 to 1.00) more" in latency.as_text(
+        result
+    )
+    assert "the data plane kept 0.38 (0.25 to 0.50) busy and was ready for 0.19 (0.12 to 0.25) more" in latency.as_text(
+        result
+    )
     (_, p99) = wanted.rows("latency", result)
     assert (p99.figure, p99.wanted, p99.reached, p99.spread) == ("2.00 x", "<= 2.0", True, "1.50 to 2.50")
 

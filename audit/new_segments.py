@@ -1,0 +1,77 @@
+"""New segments of the spool, as who writes them makes them. Pure."""
+
+import fcntl
+import json
+import os
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from audit.segments import SUFFIX
+
+
+class NewSegment(NamedTuple):
+    """An open segment with no record in it: its file, and how much its head takes."""
+
+    path: Path
+    descriptor: int
+    size: int
+
+    def is_there(self) -> bool:
+        """True unless somebody has removed the file."""
+        return os.fstat(self.descriptor).st_nlink > 0
+
+    def remove(self) -> None:
+        """Let go of it, unused."""
+        self.path.unlink(missing_ok=True)
+        os.close(self.descriptor)
+
+
+def new_segment(folder: Path, node: str, folder_bytes: int) -> NewSegment:
+    """Return a new segment whose name is on the disk. Raises OSError, also where the spool holds more than that."""
+    if _folder_size(folder) > folder_bytes:
+        raise OSError(f"the spool holds more than {folder_bytes} bytes")
+    segment = str(uuid.uuid4())
+    head = json.dumps({"spool": 2, "segment": segment, "node": node}).encode() + b"\n"
+    path = folder / f"{segment}{SUFFIX}"
+    return NewSegment(path, _create(path, head), len(head))
+
+
+def write_whole(descriptor: int, data: bytes) -> None:
+    """Write all of it. Raises OSError where a part of it was written."""
+    if os.write(descriptor, data) != len(data):
+        raise OSError("the disk took a part only")
+
+
+def _create(path: Path, head: bytes) -> int:
+    """Return the descriptor of a new segment, which nobody sees before it is locked and has its head."""
+    unseen = path.with_suffix(".new")
+    descriptor = os.open(unseen, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        write_whole(descriptor, head)
+        unseen.rename(path)
+        _sync_folder(path.parent)
+    except OSError:
+        os.close(descriptor)
+        unseen.unlink(missing_ok=True)
+        raise
+    return descriptor
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring the name of a new file to disk."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _folder_size(folder: Path) -> int:
+    size = 0
+    for entry in os.scandir(folder):
+        with suppress(FileNotFoundError):  # shipped in this moment
+            size += entry.stat().st_size
+    return size
