@@ -1,7 +1,7 @@
 """Frames of a spool segment: a mark, length, CRC-32, and a record. Pure.
 
-The mark has a byte that no record has (records are ASCII), so behind a damaged frame the next one is
-found again, and a flipped bit costs one record and not the rest of the segment.
+The mark stands in no UTF-8, which records are, so behind a damaged frame the next one is found again, and a flipped
+bit costs one record and not the rest of the segment.
 """
 
 import struct
@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_MARK = b"\xf1\x97\xe8\x0a"
+MARK = b"\xf1\x97\xe8\x0a"
 _HEAD = struct.Struct(">4sII")
 MAX_RECORD_BYTES = 1024 * 1024
 
@@ -24,7 +24,7 @@ class Frame:
 
 def framed(record: bytes) -> bytes:
     """Return a record as it stands in a segment."""
-    return _HEAD.pack(_MARK, len(record), zlib.crc32(record)) + record
+    return _HEAD.pack(MARK, len(record), zlib.crc32(record)) + record
 
 
 def frames(segment: bytes, start: int) -> Iterator[Frame]:
@@ -44,7 +44,7 @@ def _frame_at(segment: bytes, position: int) -> Frame | None:
         return None
     mark, length, checksum = _HEAD.unpack_from(segment, position)
     end = position + _HEAD.size + length
-    if mark != _MARK or not 0 < length <= MAX_RECORD_BYTES or end > len(segment):
+    if mark != MARK or not 0 < length <= MAX_RECORD_BYTES or end > len(segment):
         return None
     record = segment[position + _HEAD.size : end]
     return Frame(end, record) if zlib.crc32(record) == checksum else None
@@ -52,7 +52,7 @@ def _frame_at(segment: bytes, position: int) -> Frame | None:
 
 def _damaged(segment: bytes, position: int) -> Frame | None:
     """Return what lies before the next mark, or None if there is none: then somebody may still be writing."""
-    following = segment.find(_MARK, position + 1)
+    following = segment.find(MARK, position + 1)
     if following > 0:
         return Frame(following, None)
     return Frame(len(segment), None) if _is_whole(segment, position) else None
@@ -63,4 +63,4 @@ def _is_whole(segment: bytes, position: int) -> bool:
     if position + _HEAD.size > len(segment):
         return False
     mark, length, _checksum = _HEAD.unpack_from(segment, position)
-    return bool(mark == _MARK and position + _HEAD.size + length == len(segment))
+    return bool(mark == MARK and position + _HEAD.size + length == len(segment))

@@ -7,6 +7,7 @@ site's own log, one too few a password.
 """
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from string import ascii_letters, digits
 from urllib.parse import unquote_plus
 
@@ -37,6 +38,7 @@ _BEFORE_ARGUMENTS = str.maketrans("?;#", "&&&")
 _BETWEEN_NAMES = str.maketrans("[].:/", "     ")
 _BETWEEN_WORDS = frozenset(" \t\r\n\f\v/@?#&")
 _LONGEST_NAME = 200
+_SHORT_NAME = 32
 _QUOTES = str.maketrans("'<>=", '""""')
 
 
@@ -110,7 +112,7 @@ def _masked_argument(argument: str) -> str:
 def _masked_by_name(argument: str) -> str:
     """Return what ``_masked_argument`` does of an argument in which nothing looks like a secret."""
     name, _, value = argument.partition("=")
-    if value and (_is_secret_name(_decoded(name)) or ("=" in value and _is_secret(value))):
+    if value and (_is_secret_argument(name) or ("=" in value and _is_secret(value))):
         return f"{name}={MASK}"
     return argument
 
@@ -143,6 +145,15 @@ def _is_secret_name(plain: str) -> bool:
     if _normal(plain) in _SECRET_NAMES:
         return True
     return not _SECRET_NAMES.isdisjoint(map(_normal, plain.translate(_BETWEEN_NAMES).split()))
+
+
+def _is_secret_argument(name: str) -> bool:
+    return _is_secret_short_name(name) if len(name) <= _SHORT_NAME else _is_secret_name(_decoded(name))
+
+
+@lru_cache(1024)  # a site has few arguments
+def _is_secret_short_name(name: str) -> bool:
+    return _is_secret_name(_decoded(name))
 
 
 def _normal(name: str) -> str:

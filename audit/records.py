@@ -5,20 +5,23 @@ targets are masked before they get here (``audit.masking``).
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict
 from typing import Any
+
+import orjson
+
+from gatewall.engine.values import value
 
 MAX_PATH = 2048
 MAX_QUERY = 2048
 MAX_TEXT = 512
-_JSON_OF = json.JSONEncoder(separators=(",", ":")).encode  # json.dumps would make one for each record
 
 
 class RecordRefused(ValueError):
     """The bytes are not an access record."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class AccessRecord:
     """One answer of the gate; the fields are those of ``/access-logs`` (contract section 5).
 
@@ -48,8 +51,11 @@ class AccessRecord:
     policy_revision: int
 
     def to_bytes(self) -> bytes:
-        """Return the record as one line of JSON, ASCII only."""
-        return _JSON_OF({name: getattr(self, name) for name in self.__slots__}).encode("ascii")
+        """Return the record as one line of JSON, in UTF-8."""
+        try:
+            return orjson.dumps(self)
+        except orjson.JSONEncodeError:  # half of a surrogate pair, or a number beyond 64 bits
+            return json.dumps(asdict(self)).encode("ascii")
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "AccessRecord":

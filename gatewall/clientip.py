@@ -45,12 +45,16 @@ class TrustedProxies:
     """The peers whose forwarding headers count. A unix socket is trusted unless the list is empty."""
 
     networks: tuple[IPNetwork, ...]
-    _trusted: Callable[[IPAddress], bool] = field(init=False, repr=False, compare=False)
+    _prefixes: Mapping[int, tuple[tuple[int, int], ...]] = field(init=False, repr=False, compare=False)
     _trusted_peer: Callable[[str], bool] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Asked about every answer, of a few addresses: a memo of its own need not hash the networks each time.
-        object.__setattr__(self, "_trusted", lru_cache(_REMEMBERED)(self._is_in))
+        # Asked about every answer: numbers are compared in a tenth of the time that ``address in network`` takes.
+        found: dict[int, list[tuple[int, int]]] = {4: [], 6: []}
+        for network in self.networks:
+            host_bits = network.max_prefixlen - network.prefixlen
+            found[network.version].append((host_bits, int(network.network_address) >> host_bits))
+        object.__setattr__(self, "_prefixes", {version: tuple(prefixes) for version, prefixes in found.items()})
         object.__setattr__(self, "_trusted_peer", lru_cache(_REMEMBERED)(self._is_peer))
 
     @classmethod
@@ -72,22 +76,24 @@ class TrustedProxies:
 
     def trusts(self, address: IPAddress) -> bool:
         """True if forwarding headers from this address count."""
-        return self._trusted(address)
+        number = int(address)
+        for host_bits, prefix in self._prefixes[address.version]:  # noqa: SIM110 - a generator costs more than the rest
+            if number >> host_bits == prefix:
+                return True
+        return False
 
     def trusts_peer(self, peer: str) -> bool:
         """True for a trusted address; an empty peer is a unix socket, which only local processes reach."""
         return self._trusted_peer(peer)
 
-    def _is_in(self, address: IPAddress) -> bool:
-        return any(address in network for network in self.networks)
-
     def _is_peer(self, peer: str) -> bool:
         if not peer:
             return bool(self.networks)
         address = parse_address(peer)
-        return address is not None and self._is_in(address)
+        return address is not None and self.trusts(address)
 
 
+@lru_cache(_REMEMBERED)
 def peer_address(peer: str) -> IPAddress:
     """Return the address of the TCP peer; a unix socket, which has none, counts as loopback.
 
@@ -121,8 +127,7 @@ def client_address(peer: str, forwarded_for: str | None, trusted: TrustedProxies
         return peer_address(peer)
     if len(forwarded_for) > _MAX_BYTES:
         raise ForwardedForMalformed(f"more than {_MAX_BYTES} bytes")
-    parts = [part.strip(" \t") for part in forwarded_for.replace("\n", ",").split(",")]
-    hops = [part for part in parts if part]
+    hops = [hop for part in forwarded_for.replace("\n", ",").split(",") if (hop := part.strip(" \t"))]
     if len(hops) > _MAX_HOPS:
         raise ForwardedForMalformed(f"more than {_MAX_HOPS} hops")
     client = peer_address(peer)

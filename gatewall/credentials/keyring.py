@@ -57,7 +57,10 @@ class KeyRing:
 
     def find(self, kid: str) -> SigningKey | None:
         """Return the key of this name, or None."""
-        return next((key for key in self.keys if key.kid == kid), None)
+        for key in self.keys:
+            if key.kid == kid:
+                return key
+        return None
 
 
 def _parse_key(part: str) -> SigningKey:

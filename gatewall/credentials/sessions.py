@@ -6,13 +6,14 @@ three header fields, no unknown type, canonical base64url, no name twice: one to
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeGuard
 
 import jwt
 
 from gatewall.credentials import base64url
 from gatewall.credentials.keyring import KeyRing
+from gatewall.engine.values import value
 
 ALGORITHM = "HS256"
 SESSION_TYPE = "session"
@@ -26,7 +27,7 @@ _END_OF_TIME = 253_402_300_800  # the year 10000: no calendar here has it, so no
 _REQUIRED = ["iss", "aud", "sub", "iat", "nbf", "exp", "jti", "typ", "sv"]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SessionClaims:
     """What a session token says, once its signature and shape are known to be good.
 
@@ -66,9 +67,12 @@ def verify_payload(token: str, keys: KeyRing, *, issuer: str, audience: str | No
 
     An audience of None leaves the audience to the caller.
     """
-    kid = _key_name(token)
+    segments = token.split(".") if len(token) <= _MAX_TOKEN else []
+    if len(segments) != 3:
+        return None
+    kid, content = _key_name(segments[0]), base64url.decode(segments[1])
     key = keys.find(kid) if kid is not None else None
-    if key is None:
+    if key is None or not content or not base64url.decode(segments[2]):
         return None
     options: Any = {
         "require": _REQUIRED,
@@ -81,7 +85,7 @@ def verify_payload(token: str, keys: KeyRing, *, issuer: str, audience: str | No
         jwt.decode(token, key.secret, algorithms=[ALGORITHM], issuer=issuer, audience=audience, options=options)
     except (jwt.InvalidTokenError, ValueError, RecursionError):
         return None
-    return _json_object(base64url.decode(token.split(".")[1]))
+    return _json_object(content)
 
 
 def read_claims(payload: Mapping[str, Any]) -> SessionClaims | None:
@@ -109,13 +113,13 @@ def _is_moment(value: object) -> TypeGuard[int]:
     return _is_int(value) and 0 <= value < _END_OF_TIME
 
 
-def _json_object(text: bytes | None) -> dict[str, Any] | None:
+def _json_object(text: bytes) -> dict[str, Any] | None:
     """Return the JSON object of a text, or None if it is none, has a name twice or is not plain UTF-8.
 
     A name twice is an error here, where RFC 7519 section 4 leaves the choice: two readers may take different ones.
     """
     try:
-        found = json.loads((text or b"").decode(), object_pairs_hook=_each_name_once)
+        found = _JSON.decode(text.decode())
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
@@ -128,17 +132,13 @@ def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _key_name(token: str) -> str | None:
-    """Return the ``kid`` of a token whose outer form is exactly ours, or None."""
-    if len(token) > _MAX_TOKEN:
-        return None
-    segments = token.split(".")
-    if len(segments) != 3:
-        return None
-    decoded = [base64url.decode(segment) for segment in segments]
-    if not all(decoded):
-        return None
-    header = _json_object(decoded[0])
+_JSON = json.JSONDecoder(object_pairs_hook=_each_name_once)  # json.loads would make one for each token
+
+
+@lru_cache(64)  # tokens of one key begin alike
+def _key_name(segment: str) -> str | None:
+    """Return the ``kid`` of a token's first segment if its form is exactly ours, or None."""
+    header = _json_object(base64url.decode(segment) or b"")
     if header is None or not _HEADER_FIELDS.issuperset(header) or header.get("alg") != ALGORITHM:
         return None
     kid = header.get("kid")

@@ -48,14 +48,16 @@ class Facts:
         if mode is EnforcementMode.OFF:
             return ()
         return tuple(
-            RuleMatch(
-                rule_id=rule.id,
-                name=rule.name,
-                category=rule.category,
-                score=rule.score,
-                enforced=mode is EnforcementMode.BLOCK and rule.action is Action.BLOCK,
-            )
-            for rule in self.matching_rules()
+            [
+                RuleMatch(
+                    rule_id=rule.id,
+                    name=rule.name,
+                    category=rule.category,
+                    score=rule.score,
+                    enforced=mode is EnforcementMode.BLOCK and rule.action is Action.BLOCK,
+                )
+                for rule in self.matching_rules()
+            ]
         )
 
     def matching_rules(self) -> Sequence[WafRule]:

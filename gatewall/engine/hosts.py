@@ -8,6 +8,7 @@ from ipaddress import IPv6Address
 import idna
 
 from gatewall.engine.addresses import is_port, parse_address
+from gatewall.engine.values import value
 
 _LABEL = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 _MAX_NAME = 253  # RFC 1035 section 2.3.4, without the root dot
@@ -15,7 +16,7 @@ _MAX_HEADER = 1024  # longer than any name in UTF-8 with a port; bounds the IDNA
 _WILDCARD = "*."
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Host:
     """A host name in lower case and A-labels, or an IP literal; without port or root dot."""
 
@@ -50,7 +51,7 @@ class Host:
             return None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Authority:
     """A host with the port that was written behind it, if any."""
 

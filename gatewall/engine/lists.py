@@ -6,6 +6,7 @@ from typing import Protocol
 
 from gatewall.engine.addresses import IPAddress, IPNetwork, NetworkTable
 from gatewall.engine.expiry import is_live
+from gatewall.engine.values import value
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class AllowedNetwork:
     expires_at: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Standing:
     """What the lists say of a client: blocked by an entry, allowed by one, or (both None) nothing."""
 

@@ -1,10 +1,11 @@
 """The words of a decision: what is asked, what is answered, and why. Plain values, no I/O."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from gatewall.engine.addresses import IPAddress
 from gatewall.engine.hosts import Authority, Host
+from gatewall.engine.values import value
 
 
 class Effect(StrEnum):
@@ -55,7 +56,7 @@ class CredentialKind(StrEnum):
     LICENSE = "license"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Credential:
     """What a client sent to prove who it is; ``username`` only with git tokens."""
 
@@ -80,7 +81,7 @@ SECOND_FACTORS = frozenset({"otp", "mfa"})
 """RFC 8176 ``amr`` values that prove a second factor."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Subject:
     """Who a credential proved, and which registered domains they may enter.
 
@@ -106,7 +107,7 @@ class Subject:
         return not self.all_domains and domain is not None and domain in self.domains
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class AccessRequest:
     """One question of the proxy, parsed. Texts hold header bytes as latin-1 characters.
 
@@ -137,7 +138,10 @@ class AccessRequest:
 
     def header(self, name: str) -> str:
         """Return the value of a header by its lower-case name, empty if it was not sent."""
-        return next((value for key, value in self.headers if key == name), "")
+        for key, found in self.headers:
+            if key == name:
+                return found
+        return ""
 
 
 class Action(StrEnum):
@@ -147,7 +151,7 @@ class Action(StrEnum):
     MONITOR = "monitor"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RuleMatch:
     """A WAF rule that matched; ``enforced`` if its score counted towards a refusal."""
 
@@ -158,7 +162,7 @@ class RuleMatch:
     enforced: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class DecidedBy:
     """The row that decided: ``kind`` is a resource, ``id`` its row."""
 
@@ -166,7 +170,7 @@ class DecidedBy:
     id: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Verdict:
     """What one step says: the effect, why, and what decided it."""
 
@@ -176,7 +180,7 @@ class Verdict:
     retry_after_seconds: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Decision:
     """The answer to one access request, with the facts it rests on."""
 

@@ -17,18 +17,20 @@ def credentials_of(headers: Headers, all_cookies: Cookies) -> tuple[Credential, 
 
     Repeated lines of one credential header are tried one after another, as repeated cookies are.
     """
-    found = [
-        Credential(CredentialKind.SESSION_HEADER, _without_bearer(line))
-        for line in _lines(headers, "service-authorization")
-    ]
+    found = []
+    if "service-authorization" in headers:
+        lines = _lines(headers, "service-authorization")
+        found += [Credential(CredentialKind.SESSION_HEADER, _without_bearer(line)) for line in lines]
     sessions = [secret for name, value in all_cookies if name == COOKIE_NAME and (secret := value.strip('"'))]
     found += [Credential(CredentialKind.SESSION_COOKIE, value) for value in sessions[:_MAX_OF_A_KIND]]
-    for line in _lines(headers, "service-git-token"):
-        username, _, token = line.partition(":")
-        found.append(Credential(CredentialKind.GIT_TOKEN, token, username))
-    if basic := basic_credential(headers):
+    if "service-git-token" in headers:
+        for line in _lines(headers, "service-git-token"):
+            username, _, token = line.partition(":")
+            found.append(Credential(CredentialKind.GIT_TOKEN, token, username))
+    if "authorization" in headers and (basic := basic_credential(headers)):
         found.append(basic)
-    found += [Credential(CredentialKind.LICENSE, line) for line in _lines(headers, "service-license")]
+    if "service-license" in headers:
+        found += [Credential(CredentialKind.LICENSE, line) for line in _lines(headers, "service-license")]
     return tuple(found)
 
 
@@ -51,11 +53,8 @@ def basic_credential(headers: Headers) -> Credential | None:
 
 
 def _lines(headers: Headers, name: str) -> list[str]:
-    """Return the distinct lines of a credential header, at most four, in the order sent."""
-    value = headers.get(name)
-    if not value:
-        return []
-    lines = [line.strip(" \t") for line in value.split(wire.LINE)]
+    """Return the distinct lines of a credential header that was sent, at most four, in the order sent."""
+    lines = [line.strip(" \t") for line in headers[name].split(wire.LINE)]
     return list(dict.fromkeys([line for line in lines if line]))[:_MAX_OF_A_KIND]
 
 

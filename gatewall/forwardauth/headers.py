@@ -18,7 +18,7 @@ _MAX_COOKIES = 256
 _SPECIAL = {"CONTENT_TYPE": "content-type", "CONTENT_LENGTH": "content-length"}
 
 
-_NAMES = {
+USUAL_NAMES = {
     name.encode(): name
     for name in (
         *("accept", "accept-encoding", "accept-language", "authorization", "cache-control", "connection"),
@@ -30,14 +30,14 @@ _NAMES = {
     )
 }
 """Usual names as proxies write them: they need not be read letter by letter."""
-_NAMES |= {name.title().encode(): name for name in _NAMES.values()}
+USUAL_NAMES |= {name.title().encode(): name for name in USUAL_NAMES.values()}
 
 
 def from_lines(lines: Iterable[tuple[bytes, bytes]]) -> Headers:
     """Return the headers of raw lines."""
     headers: dict[str, str] = {}
     for raw_name, raw_value in lines:
-        name = _NAMES.get(raw_name) or raw_name.decode("latin-1").lower()
+        name = USUAL_NAMES.get(raw_name) or raw_name.decode("latin-1").lower()
         value = raw_value.decode("latin-1")
         headers[name] = headers[name] + LINE + value if name in headers else value
     return headers
@@ -84,7 +84,7 @@ def one_value(headers: Headers, name: str) -> str | None:
 
 def is_printable(text: str) -> bool:
     """True if no character is a control byte; 0x80 to 0xFF are not."""
-    return _CONTROLS.isdisjoint(text)
+    return (text.isascii() and text.isprintable()) or _CONTROLS.isdisjoint(text)
 
 
 def cookies(headers: Headers) -> Cookies:
@@ -96,10 +96,12 @@ def cookies(headers: Headers) -> Cookies:
     text = headers.get("cookie")
     if not text:
         return ()
-    parts = [part.strip(" \t") for part in text.replace(LINE, ";").split(";", _MAX_COOKIES)]
-    return tuple([_cookie(part) for part in parts if part])
-
-
-def _cookie(part: str) -> tuple[str, str]:
-    name, equals, value = part.partition("=")
-    return (name.strip(" \t"), value.strip(" \t")) if equals else ("", name)
+    found = []
+    for part in text.replace(LINE, ";").split(";", _MAX_COOKIES):
+        name, equals, value = part.partition("=")
+        name = name.strip(" \t")
+        if equals:
+            found.append((name, value.strip(" \t")))
+        elif name:
+            found.append(("", name))
+    return tuple(found)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from audit.masking import MASK, masked_host, masked_path, masked_query, masked_text
 from audit.records import MAX_PATH, MAX_QUERY, MAX_TEXT, AccessRecord
+from gatewall.engine.addresses import text_of
 from gatewall.engine.model import AccessRequest, Action, DecidedBy, Decision, Effect, Reason, RuleMatch, Subject
 from gatewall.engine.snapshot import PolicySnapshot, QueryStrings
 
@@ -19,22 +20,23 @@ def record_of(
 ) -> AccessRecord:
     """Return the record of a decision under this policy and the status that told it."""
     path, _, query = request.uri.partition("?")
+    verdict, host = decision.verdict, request.host
     return AccessRecord(
         decision_id=decision_id,
         at=request.at,
-        client_ip=str(request.client),
+        client_ip=text_of(request.client),
         country_code=decision.country_code,
         method=request.method,
         scheme=request.scheme,
-        host=masked_host(request.host.name) if request.host else None,
+        host=masked_host(host.name) if host else None,
         # Masked before it is cut: half a secret does not look like one.
         path=masked_path(path)[:MAX_PATH],
         query=_query(query, policy)[:MAX_QUERY],
         user_agent=masked_text(request.header("user-agent"))[:MAX_TEXT],
         status=status,
-        outcome=decision.effect.value,
-        reason=decision.reason.value,
-        decided_by=row_of(decision.verdict.decided_by),
+        outcome=str(verdict.effect),
+        reason=str(verdict.reason),
+        decided_by=row_of(verdict.decided_by),
         rules=rules_of(decision.rules),
         credential=_credential(request, decision),
         visible=sorted(request.visible),
@@ -78,8 +80,8 @@ def _credential(request: AccessRequest, decision: Decision) -> dict[str, object]
     subject = decision.subject
     checked = decision.effect is Effect.ALLOW or decision.reason is Reason.CREDENTIAL_INVALID
     state = "valid" if subject else "not-valid" if checked else "not-checked"
-    return {"kind": request.credentials[0].kind.value, "amr": list(subject.amr) if subject else [], "state": state}
+    return {"kind": str(request.credentials[0].kind), "amr": list(subject.amr) if subject else [], "state": state}
 
 
 def _subject(subject: Subject | None) -> dict[str, object] | None:
-    return {"kind": subject.kind.value, "id": subject.id, "name": subject.name} if subject else None
+    return {"kind": str(subject.kind), "id": subject.id, "name": subject.name} if subject else None

@@ -5,6 +5,7 @@ from urllib.parse import quote_from_bytes
 
 from gatewall.engine.model import AccessRequest, CredentialKind, Decision, Effect, Reason, SubjectKind
 from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.engine.values import value
 
 _GIT_SERVICES = ("/info/refs?service=git-upload-pack", "/info/refs?service=git-receive-pack")
 _GIT_ENDPOINTS = ("/git-upload-pack", "/git-receive-pack")
@@ -20,7 +21,7 @@ give the site's operator this number:</p><p><code>%s</code></p></main></body></h
 _DENIED_PAGE_CSP = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Answer:
     """What goes back to the proxy; the body is a page for a browser, and nearly always empty."""
 
@@ -80,7 +81,7 @@ def answer(
     headers = [
         ("X-Gatewall-Decision-Id", decision_id),
         ("X-Request-Id", decision_id),
-        ("X-Gatewall-Reason", decision.reason.value),
+        ("X-Gatewall-Reason", str(decision.reason)),
         *_ALWAYS,
     ]
     match decision.effect:
@@ -141,7 +142,7 @@ def _identity(decision: Decision) -> list[tuple[str, str]]:
         ("Remote-User", _wire(subject.name) if is_person else ""),
         ("Remote-Email", _wire(subject.email) if is_person else ""),
         ("Remote-Groups", "admins" if is_person and subject.is_admin else ""),
-        ("X-Gatewall-Subject-Kind", subject.kind.value),
+        ("X-Gatewall-Subject-Kind", str(subject.kind)),
     ]
 
 
@@ -150,7 +151,9 @@ def _wire(text: str) -> str:
 
     What is not printable is unknown: a server refuses it in a header, and it must not refuse the answer.
     """
-    return text.encode("utf-8").decode("latin-1") if text.isprintable() else ""
+    if not text.isprintable():
+        return ""
+    return text if text.isascii() else text.encode("utf-8").decode("latin-1")
 
 
 def _challenge(request: AccessRequest) -> str:

@@ -5,13 +5,13 @@ bypassed read a second family as a fallback (docs/security.md).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
-from typing import Any
 
 from gatewall.clientip import ForwardedForMalformed, TrustedProxies, client_address, peer_or_unknown
 from gatewall.engine.hosts import Authority
 from gatewall.engine.model import AccessRequest
+from gatewall.engine.values import value
 from gatewall.forwardauth import bodies
 from gatewall.forwardauth import headers as wire
 from gatewall.forwardauth.bodies import Body
@@ -26,11 +26,15 @@ _SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
 _FORWARDED = "x-forwarded-"
 _PARTIAL = "x-envoy-auth-partial-body"
 """Envoy says so of a body that is longer than its ``max_request_bytes``; a visitor who does gains nothing."""
+_USUALLY_SHOWN = frozenset(
+    {name for name in wire.USUAL_NAMES.values() if name not in _UNSHOWN_HEADERS and not name.startswith(_FORWARDED)}
+)
+_USUAL_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _AUTH_HEADERS = tuple(_FORWARDED + name for name in ("for", "host", "proto", "method", "uri"))
 _FORWARD_REQUIRED = tuple(_FORWARDED + name for name in ("for", "host", "method", "uri"))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Subrequest:
     """What the proxy sent us, as the server read it: its address ("" for a unix socket), the
     scheme of its connection, the headers and, for Envoy, the method and what stood behind the prefix;
@@ -66,7 +70,7 @@ def envoy(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessR
     return _parsed(_request_line, subrequest, trusted, at)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Target:
     """What a dialect's headers say of the request, and which of it was ``visible``."""
 
@@ -91,27 +95,36 @@ def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, a
         # Nobody vouches for the headers of any other peer: to us, they do not exist.
         client = client_address(subrequest.peer, headers.get("x-forwarded-for") if is_trusted else None, trusted)
         target = reading(subrequest) if is_trusted else _asked_directly(subrequest)
-        credentials, visible = credentials_of(headers, cookies), target.visible | {"headers"}
-        request = _of(
-            target, at=at, client=client, headers=shown, cookies=foreign, credentials=credentials, visible=visible
+        request = AccessRequest(
+            at=at,
+            client=client,
+            authority=target.authority,
+            scheme=target.scheme,
+            method=target.method,
+            uri=target.uri,
+            headers=shown,
+            cookies=foreign,
+            credentials=credentials_of(headers, cookies),
+            allowlist_applies=target.allowlist_applies,
+            visible=target.visible | {"headers"},
         )
-        return _with_body(request, subrequest)
+        return request if subrequest.body is None else _with_body(request, subrequest.body, headers)
     except ForwardedForMalformed as error:
         fault = f"X-Forwarded-For: {error}"
     except ValueError as error:
         fault = str(error)
     # The headers say whether a browser waits for a page; nothing else of what the visitor sent is kept.
-    return _of(target, at=at, client=client, headers=shown, visible=target.visible, fault=fault)
-
-
-def _of(target: _Target, **others: Any) -> AccessRequest:
     return AccessRequest(
+        at=at,
+        client=client,
         authority=target.authority,
         scheme=target.scheme,
         method=target.method,
         uri=target.uri,
+        headers=shown,
         allowlist_applies=target.allowlist_applies,
-        **others,
+        visible=target.visible,
+        fault=fault,
     )
 
 
@@ -192,21 +205,19 @@ def _require(headers: Headers, names: tuple[str, ...]) -> None:
             raise ValueError(f"{name} is missing")
 
 
-def _with_body(request: AccessRequest, subrequest: Subrequest) -> AccessRequest:
+def _with_body(request: AccessRequest, sent: Body, headers: Headers) -> AccessRequest:
     """Add the body that the proxy passed on, as the site reads it."""
-    if subrequest.body is None:
-        return request
-    body = bodies.unpacked(subrequest.body, subrequest.headers.get("content-encoding", "").replace(wire.LINE, ","))
-    whole = body.whole and subrequest.headers.get(_PARTIAL, "false") == "false"
+    body = bodies.unpacked(sent, headers.get("content-encoding", "").replace(wire.LINE, ","))
+    whole = body.whole and headers.get(_PARTIAL, "false") == "false"
     return replace(request, body=body.data, body_is_whole=whole, visible=request.visible | {"body"})
 
 
 def _shown(headers: Headers, foreign: wire.Cookies) -> tuple[tuple[str, str], ...]:
     """Return the visitor's headers without our credentials and without what the proxy added."""
     shown = [
-        (name, value.replace(wire.LINE, ", "))
+        (name, value.replace(wire.LINE, ", ") if wire.LINE in value else value)
         for name, value in headers.items()
-        if name not in _UNSHOWN_HEADERS and not name.startswith(_FORWARDED)
+        if name in _USUALLY_SHOWN or (name not in _UNSHOWN_HEADERS and not name.startswith(_FORWARDED))
     ]
     if foreign:
         shown.append(("cookie", "; ".join([f"{name}={value}" if name else value for name, value in foreign])))
@@ -219,12 +230,16 @@ def _foreign(all_cookies: wire.Cookies) -> wire.Cookies:
 
 def _single(headers: Headers, name: str) -> str | None:
     """Return the value of a header that is never a list."""
+    value = headers.get(name)
+    if value is None or value.isalnum():
+        return value
     value = wire.one_value(headers, name)
     if value is not None and "," in value:
         raise ValueError(f"{name} has a comma")
     return value
 
 
+@lru_cache(256)  # a gateway has few hosts; of what raises nothing is kept
 def _authority(text: str | None) -> Authority | None:
     if text is None:
         return None
@@ -242,6 +257,8 @@ def _scheme(text: str) -> str:
 
 
 def _method(text: str) -> str:
+    if text in _USUAL_METHODS:
+        return text
     letters = text.replace("-", "")
     if not (len(text) <= 32 and letters.isascii() and letters.isalpha() and letters.isupper()):
         raise ValueError("x-forwarded-method is not a method in capital letters")

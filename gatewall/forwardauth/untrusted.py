@@ -36,7 +36,7 @@ class UntrustedPeers:
 
     def look_at(self, subrequest: Subrequest) -> None:
         """Note the peer if it forwards and is not trusted."""
-        if not _forwards(subrequest.headers) or self._trusted.trusts_peer(subrequest.peer):
+        if self._trusted.trusts_peer(subrequest.peer) or not _forwards(subrequest.headers):
             return
         if time.monotonic() < self._next_at:
             return

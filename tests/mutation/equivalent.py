@@ -32,7 +32,6 @@ EQUIVALENT: dict[str, str] = {
     "gatewall/credentials/base64url.py decode: -len(text) -> len(text)": (
         "more padding than is needed is ignored; the text itself is compared with its canonical form"
     ),
-    "gatewall/credentials/base64url.py (module): '-_' -> 'XX-_'": _A_SET,
     "gatewall/credentials/keyring.py (module): '-_.' -> 'XX-_.'": _A_SET,
     "gatewall/credentials/keyfiles.py make_missing: 448 -> 449 #2": "the next line sets the mode again",
     "gatewall/credentials/sealing.py _parts: '' -> 'XX'": "what stands for a text that is too long is refused as well",

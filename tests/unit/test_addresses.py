@@ -14,6 +14,7 @@ from gatewall.engine.addresses import (
     parse_address,
     parse_hop,
     parse_network,
+    text_of,
 )
 from tests.cast import a_blocked, an_address
 
@@ -165,6 +166,13 @@ def test_ipv4_is_what_the_standard_library_takes_for_it(text):
         expected = None
 
     assert (None if ":" in text else parse_address(text)) == (None if ":" in text else expected)
+
+
+@given(st.ip_addresses())
+@example(IPv4Address(0))
+@example(IPv6Address("::ffff:192.0.2.1"))
+def test_the_text_of_an_address_is_that_of_the_standard_library(address):
+    assert text_of(address) == str(address)
 
 
 def test_table_yields_the_longest_prefix_first():

@@ -1,5 +1,7 @@
 """Base64url: one text for some bytes, and no other."""
 
+import string
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,8 +22,31 @@ def test_known_texts(content, text):
     assert base64url.decode(text) == content
 
 
+@given(st.text(st.characters(max_codepoint=0x3FF) | st.sampled_from("-_+/=A9"), max_size=8))
+def test_a_text_that_is_read_has_letters_of_the_alphabet_alone(text):
+    if base64url.decode(text) is not None:
+        assert set(text) <= set(string.ascii_letters + string.digits + "-_")
+
+
 @pytest.mark.parametrize(
-    "text", ["A", "AAAAA", "AB", "AAB", "AA=", "AA==", "A A", "AA\n", "+AAA", "/AAA", "\xe4AAA", "="]
+    "text",
+    [
+        "A",
+        "AAAAA",
+        "AB",
+        "AAB",
+        "AA=",
+        "AA==",
+        "A A",
+        "AA\n",
+        "+AAA",
+        "/AAA",
+        "\xe4AAA",
+        "\u0661AAA",
+        "=",
+        "-=",
+        "----=",
+    ],
 )
 def test_any_other_text_is_none(text):
     assert base64url.decode(text) is None

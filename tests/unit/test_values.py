@@ -1,0 +1,24 @@
+"""Values that are made for each request: what an unfrozen class keeps of a frozen one."""
+
+from dataclasses import replace
+
+import pytest
+
+from gatewall.engine.model import Effect, Reason, Verdict
+
+DENIED = Verdict(Effect.DENY, Reason.CLIENT_BLOCKED)
+
+
+def test_equal_values_are_one_in_a_set():
+    assert {DENIED, Verdict(Effect.DENY, Reason.CLIENT_BLOCKED)} == {DENIED}
+    assert Verdict(Effect.DENY, Reason.WAF_RULE) != DENIED
+
+
+def test_a_value_has_no_place_for_more():
+    with pytest.raises(AttributeError):
+        DENIED.more = 1
+
+
+def test_a_changed_copy_leaves_the_value_as_it_was():
+    assert replace(DENIED, reason=Reason.WAF_RULE).reason is Reason.WAF_RULE
+    assert DENIED.reason is Reason.CLIENT_BLOCKED
