@@ -9,6 +9,7 @@ from dataclasses import field, replace
 from functools import lru_cache
 
 from gatewall.clientip import ForwardedForMalformed, TrustedProxies, client_address, peer_or_unknown
+from gatewall.engine.addresses import IPAddress
 from gatewall.engine.hosts import Authority
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.values import value
@@ -113,7 +114,13 @@ def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, a
         fault = f"X-Forwarded-For: {error}"
     except ValueError as error:
         fault = str(error)
-    # The headers say whether a browser waits for a page; nothing else of what the visitor sent is kept.
+    return _malformed(target, at, client, shown, fault)
+
+
+def _malformed(
+    target: _Target, at: float, client: IPAddress, shown: tuple[tuple[str, str], ...], fault: str
+) -> AccessRequest:
+    """Return a request that is refused: the headers say whether a browser waits for a page, no more of them is kept."""
     return AccessRequest(
         at=at,
         client=client,

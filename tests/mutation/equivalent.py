@@ -58,5 +58,5 @@ EQUIVALENT: dict[str, str] = {
     ),
     "accounts/throttling.py prune: True -> False": "SQLite, over which this runs, has no row locks to skip",
     "accounts/throttling.py (module): '' -> 'XX'": "neither is a scope, so nothing is forgotten",
-    "gatewall/credentials/sessions.py _json_object: b'' -> b'XX'": "neither is JSON",
+    "gatewall/credentials/sessions.py _key_name: b'' -> b'XX'": "neither is JSON",
 }
