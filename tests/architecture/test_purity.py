@@ -19,6 +19,7 @@ PACKAGES = (
     "gatewall/engine/waf/builtin",
     "gatewall/credentials",
     "gatewall/forwardauth",
+    "gatewall/serving",
 )
 MODULES = sorted(
     {
