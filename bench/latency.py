@@ -2,8 +2,9 @@
 
 Nginx with the shipped snippets asks the data plane with every feature on, or an nginx that always says 200. Each round
 first takes what the former can answer in a closed loop, then sends 60 % of that to both, at fixed moments, each
-request counted from the moment it was due. The figures to quote are the ratios within a round. How many cores were
-busy meanwhile, and how much of the time what was ready to run had none, is measured with them.
+request counted from the moment it was due. The data plane has as many workers as it is shipped with. The figures to
+quote are the ratios within a round. How many cores were busy meanwhile, and how much of the time what was ready to
+run had none, is measured with them.
 """
 
 import argparse
@@ -25,7 +26,8 @@ from bench.site import prepared_site, run_child, visitor_request
 _SIZE = ("--networks", "100000", "--users", "1000", "--known", "1000")
 _SHARE = 0.6
 _SHARES = {"p50": 0.5, "p99": 0.99}
-_CORES = ("all ran", "all waited", "worker ran", "worker waited")
+_CORES = ("all ran", "all waited", "data plane ran", "data plane waited")
+_SHIPPED_WORKERS = 2
 _LIMIT, _GATE = "nginx asks nginx", "nginx asks data plane"
 
 
@@ -35,34 +37,35 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--requests", type=int, default=8000, help="in each closed loop")
     parser.add_argument("--seconds", type=float, default=8.0, help="of each open loop")
+    parser.add_argument("--workers", type=int, default=_SHIPPED_WORKERS, help="of the data plane")
     report.add_outputs(parser)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        ports, requests, worker = _start(Path(folder), stack)
+        ports, requests, gate = _start(Path(folder), stack, options.workers)
         for port in ports.values():
             send_each(port, requests)  # for the memos
-        rounds = [_round(ports, requests, worker, options, number) for number in range(options.rounds)]
-    result = summary(rounds, options.seconds)
+        rounds = [_round(ports, requests, gate, options, number) for number in range(options.rounds)]
+    result = summary(rounds, options.seconds, options.workers)
     report.deliver("latency", result, as_text(result), options)
 
 
-def _start(folder: Path, stack: ExitStack) -> tuple[dict[str, int], list[bytes], int]:
+def _start(folder: Path, stack: ExitStack, workers: int) -> tuple[dict[str, int], list[bytes], int]:
     """Start everything; return the ports of the two proxies, a request of each of 1,000 users, and the data plane."""
     site = prepared_site(folder / "home", GEOIP_DATABASE=str(traffic.geo_database(folder / "country.mmdb")))
     lines = run_child(site.environment, "-m", "bench.filled", *_SIZE).splitlines()
     limit, _ = stack.enter_context(plain_nginx(folder / "limit"))
-    gate, worker = stack.enter_context(data_plane(DATA_PLANE, site.environment))
+    gate, master = stack.enter_context(data_plane(DATA_PLANE, site.environment, workers=workers))
     until_compiled(gate)
     asked = {_LIMIT: limit, _GATE: gate}
     ports = {
         name: stack.enter_context(protecting_nginx(folder / f"proxy-{port}", port, limit))[0]
         for name, port in asked.items()
     }
-    return ports, [visitor_request(line.split()[0]) for line in lines], worker
+    return ports, [visitor_request(line.split()[0]) for line in lines], master
 
 
 def _round(
-    ports: dict[str, int], requests: list[bytes], worker: int, options: argparse.Namespace, number: int
+    ports: dict[str, int], requests: list[bytes], gate: int, options: argparse.Namespace, number: int
 ) -> dict[str, Any]:
     asked = (requests * (options.requests // len(requests) + 1))[: options.requests]
     began = time.perf_counter()
@@ -72,7 +75,7 @@ def _round(
         raise SystemExit(f"{_GATE} answered {sent.statuses}")
     took: dict[str, Any] = {"rate": capacity * _SHARE}
     for name in sorted(ports, reverse=bool(number % 2)):
-        used = _CoresUsed({"all": os.getpid(), "worker": worker})
+        used = _CoresUsed({"all": os.getpid(), "data plane": gate})
         seconds = latencies(ports[name], requests, rate=took["rate"], until=_after(options.seconds))
         took[name] = {words: percentile(seconds, share) * 1000 for words, share in _SHARES.items()} | used.since()
     return took
@@ -101,7 +104,7 @@ def _after(seconds: float) -> Callable[[], bool]:
     return lambda: time.monotonic() > end
 
 
-def summary(rounds: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
+def summary(rounds: list[dict[str, Any]], seconds: float, workers: int) -> dict[str, Any]:
     """Return the rate, and medians and spreads of the milliseconds and of their ratios within each round."""
     rows = []
     for words in _SHARES:
@@ -112,7 +115,7 @@ def summary(rounds: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
         rows.append(row)
     rates = report.spread([each["rate"] for each in rounds])
     cores = {words: report.spread([each[_GATE][words] for each in rounds]) for words in _CORES}
-    begin = {**report.circumstances(), "rounds": len(rounds), "seconds": seconds, "rate": rates}
+    begin = {**report.circumstances(), "rounds": len(rounds), "seconds": seconds, "workers": workers, "rate": rates}
     return {**begin, "rows": rows, "cores_used": cores}
 
 
@@ -121,7 +124,8 @@ def as_text(result: dict[str, Any]) -> str:
     rate = result["rate"]
     head = (
         f"{result['rounds']} interleaved rounds of {result['seconds']:.0f} s, {rate['median']:.0f} requests a second "
-        f"({rate['least']:.0f} to {rate['most']:.0f}), {report.machine(result)}."
+        f"({rate['least']:.0f} to {rate['most']:.0f}), workers of the data plane: {result.get('workers', 1)}, "
+        f"{report.machine(result)}."
     )
     lines = [
         head,
@@ -141,12 +145,12 @@ def as_text(result: dict[str, Any]) -> str:
 
 
 def _cores_as_text(used: dict[str, dict[str, float]]) -> str:
-    ran, waited, worker_ran, worker_waited = (
+    ran, waited, plane_ran, plane_waited = (
         f"{used[words]['median']:.2f} ({used[words]['least']:.2f} to {used[words]['most']:.2f})" for words in _CORES
     )
     return (
         f"While the data plane was asked, all processes of the bench kept {ran} cores busy and were ready to run on "
-        f"{waited} more; the data plane kept {worker_ran} busy and was ready for {worker_waited} more."
+        f"{waited} more; the data plane kept {plane_ran} busy and was ready for {plane_waited} more."
     )
 
 

@@ -124,7 +124,7 @@ def test_an_open_loop_ends_where_an_answer_is_not_200(serving, status):
 
 
 def cores(times):
-    used = {"all ran": 1.0, "all waited": 0.5, "worker ran": 0.25, "worker waited": 0.125}
+    used = {"all ran": 1.0, "all waited": 0.5, "data plane ran": 0.25, "data plane waited": 0.125}
     return {words: each * times for words, each in used.items()}
 
 
@@ -153,7 +153,7 @@ def test_a_ratio_of_latencies_is_taken_within_its_round():
         },
     ]
 
-    result = latency.summary(rounds, 8.0)
+    result = latency.summary(rounds, 8.0, 2)
 
     assert [row["ratio"] for row in result["rows"]] == [
         {"median": 1.5, "least": 1.0, "most": 2.0},
