@@ -24,12 +24,13 @@ class NewSegment(NamedTuple):
 
     def remove(self) -> None:
         """Let go of it, unused."""
-        self.path.unlink(missing_ok=True)
+        with suppress(OSError):  # a disk that cannot be written any more
+            self.path.unlink()
         os.close(self.descriptor)
 
 
 def new_segment(folder: Path, node: str, folder_bytes: int) -> NewSegment:
-    """Return a new segment whose name is on the disk. Raises OSError, also where the spool holds more than that."""
+    """Return a new segment, name and head on the disk. Raises OSError, also where the spool holds more than that."""
     if _folder_size(folder) > folder_bytes:
         raise OSError(f"the spool holds more than {folder_bytes} bytes")
     segment = str(uuid.uuid4())
@@ -51,6 +52,7 @@ def _create(path: Path, head: bytes) -> int:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         write_whole(descriptor, head)
+        os.fdatasync(descriptor)  # a name without its head would count as a damaged record after a power failure
         unseen.rename(path)
         _sync_folder(path.parent)
     except OSError:

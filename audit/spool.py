@@ -125,6 +125,7 @@ class SpoolWriter:
             self._start_segment()
             write_whole(self._descriptor, frame)
             self._size += len(frame)
+            self._unsynced = True
 
     def _start_segment(self) -> None:
         self._is_synced()
@@ -224,8 +225,11 @@ class SpoolWriter:
                 self._leave_removed()
             if self._descriptor < 0 or not self._unsynced:
                 return
+            try:
+                descriptor = os.dup(self._descriptor)
+            except OSError:  # none is free: the next turn tries again
+                return
             self._unsynced = False
-            descriptor = os.dup(self._descriptor)
         try:
             os.fdatasync(descriptor)
         except OSError as error:

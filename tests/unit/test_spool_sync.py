@@ -27,6 +27,7 @@ def test_with_sync_a_record_is_on_disk_when_write_returns(spool, monkeypatch):
 
 def test_with_sync_a_record_that_may_not_be_on_disk_is_not_kept_for_sure(spool, monkeypatch, caplog):
     writer = SpoolWriter(spool, "node-1", sync=True)
+    assert writer.write(a_record(0))
     with monkeypatch.context() as patch:
         patch.setattr("audit.spool.os.fdatasync", lambda _: (_ for _ in ()).throw(OSError("input/output error")))
         patch.setattr(writer._losses, "open", lambda: None)
@@ -35,6 +36,36 @@ def test_with_sync_a_record_that_may_not_be_on_disk_is_not_kept_for_sure(spool, 
     assert writer.write(a_record(2))
     assert (writer.lost, len(segment_files(spool))) == (0, 2)
     assert "not synced" in caplog.text
+
+
+def test_with_sync_a_record_behind_a_torn_one_is_on_disk_too(spool, monkeypatch):
+    writer = SpoolWriter(spool, "node-1", sync=True)
+    assert writer.write(a_record(0))
+    (first,) = segment_files(spool)
+    synced, write = [], os.write
+    with monkeypatch.context() as patch:
+        patch.setattr("audit.spool.os.write", lambda fd, data: write(fd, data[: len(data) // 2]))
+        patch.setattr("audit.new_segments.write_whole", write)
+        patch.setattr("audit.spool.write_whole", write)
+        patch.setattr("audit.spool.os.fdatasync", lambda fd: synced.append((os.fstat(fd).st_ino, os.fstat(fd).st_size)))
+        assert writer.write(a_record(1))
+
+    (second,) = set(segment_files(spool)) - {first}
+    assert synced[-1] == (second.stat().st_ino, second.stat().st_size)
+
+
+def test_without_a_free_descriptor_the_next_turn_syncs(spool, monkeypatch):
+    writer = SpoolWriter(spool, "node-1")
+    assert writer.write(a_record(0))
+    synced = []
+    monkeypatch.setattr("audit.spool.os.fdatasync", synced.append)
+    with monkeypatch.context() as patch:
+        patch.setattr("audit.spool.os.dup", lambda _: (_ for _ in ()).throw(OSError("too many open files")))
+        writer._sync_outside_lock()
+        assert synced == []
+
+    writer._sync_outside_lock()
+    assert len(synced) == 1
 
 
 @pytest.mark.parametrize(("blocked", "usable"), [(False, True), (True, False)])

@@ -39,6 +39,18 @@ def synced(monkeypatch):
     return found
 
 
+def test_the_head_of_a_segment_is_on_the_disk_before_its_name(spool, monkeypatch):
+    order = []
+    sync, rename = os.fdatasync, Path.rename
+    monkeypatch.setattr(os, "fdatasync", lambda fd: (order.append("sync"), sync(fd))[1])
+    monkeypatch.setattr(Path, "rename", lambda path, to: (order.append("rename"), rename(path, to))[1])
+    spool.mkdir()
+
+    os.close(new_segment(spool, "node-1", 10**9).descriptor)
+
+    assert order == ["sync", "rename"]
+
+
 def filled(writer):
     """Write until another record has no room any more; return how many there are."""
     written = 0
@@ -79,7 +91,7 @@ def test_without_a_next_one_the_disk_is_waited_for(writer, spool, synced):
 
     written = over(writer, written)
 
-    assert len(synced) == 2
+    assert len(synced) == 3  # the full one, the head of the next, its name
     assert in_order(spool) == records(written)
 
 
