@@ -7,6 +7,7 @@ import time
 
 from gunicorn.workers.base import Worker
 
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 _PR_SET_PDEATHSIG = 1
 _START_TIMEOUTS = 6
 """How many timeouts a worker may take to start: a large policy takes longer to read than an answer to give."""
@@ -36,7 +37,8 @@ class AnsweringWorker(Worker):  # type: ignore[misc] # gunicorn has no types
         Nothing is under way yet, and an exception in the midst of an import may become another one, or none.
         """
         super().init_signals()
-        signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+        for each in ENDING:
+            signal.signal(each, lambda *_: os._exit(0))
 
     def say_it_answers(self) -> None:
         """Tell the master that connections are accepted; ``run`` calls it."""

@@ -24,6 +24,7 @@ from gunicorn.arbiter import Arbiter
 from gunicorn.errors import HaltServer
 
 from gatewall import env
+from gatewall.serving.answering import ENDING
 
 _RETRY_SECONDS = 1.0
 _HALT_SECONDS = 3.0
@@ -61,7 +62,7 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
     def signal(self, sig: int, frame: Any) -> None:
         """Take a signal; also in a worker that was forked just now and has no handlers of its own yet."""
         if os.getpid() != self.pid:
-            if sig in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
+            if sig in ENDING:
                 os._exit(0)
             return
         super().signal(sig, frame)

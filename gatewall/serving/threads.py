@@ -4,7 +4,7 @@ import signal
 
 from gunicorn.workers.gthread import ThreadWorker
 
-from gatewall.serving.answering import AnsweringWorker
+from gatewall.serving.answering import ENDING, AnsweringWorker
 
 
 class ThreadsWorker(AnsweringWorker, ThreadWorker):  # type: ignore[misc] # gunicorn has no types
@@ -12,6 +12,7 @@ class ThreadsWorker(AnsweringWorker, ThreadWorker):  # type: ignore[misc] # guni
 
     def run(self) -> None:
         """Serve until told to end, and end when what is under way is answered."""
-        signal.signal(signal.SIGTERM, self.handle_exit)
+        for each in ENDING:
+            signal.signal(each, self.handle_exit if each is signal.SIGTERM else self.handle_quit)
         self.say_it_answers()
         super().run()
