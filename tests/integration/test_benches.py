@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from audit.counts import latency_class
-from bench import everything, import_list, latency, lists, log_pages, report, shipping, traffic, wanted
+from bench import everything, import_list, latency, lists, log_pages, report, scale, shipping, traffic, wanted
 from bench.cpu import scheduled
 from bench.open_loop import latencies, percentile
 from bench.shipping import Round
@@ -253,11 +253,12 @@ def test_the_table_of_everything_is_that_of_the_results():
     assert f"{start}\n{everything.stored(BASE)}\n{end}" in page
 
 
-@pytest.mark.parametrize("name", ["auth", "shipping", "log_pages", "import_list", "latency"])
+@pytest.mark.parametrize("name", ["auth", "latency", "scale", "lists", "shipping", "log_pages", "import_list"])
 def test_the_page_shows_what_was_measured(name):
     result = json.loads((BASE / "bench" / "results" / f"{name}.json").read_text())
     tables = {"auth": report.as_text, "shipping": shipping.as_text, "log_pages": log_pages.as_text}
     tables |= {"import_list": import_list.as_text, "latency": latency.as_text}
+    tables |= {"scale": scale.as_text, "lists": lists.as_text}
 
     assert (
         f"<!-- bench.{name} -->\n{tables[name](result)}\n<!-- /bench.{name} -->"
