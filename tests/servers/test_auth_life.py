@@ -10,26 +10,14 @@ from contextlib import ExitStack, contextmanager, suppress
 import psutil
 import pytest
 
-from gatewall.operations.launcher import free_port
 from tests.children import workers
-from tests.processes import data_plane, environment, manager, prepare, request, running, stop, wait_for, wait_until
+from tests.processes import data_plane, environment, manager, request, running, stop, wait_for, wait_until
 from tests.wire import Wire, a_request
 
 LIVE = a_request(target="/wall/health/live")
 WORKERS = 2
 DESCRIPTORS = 190
 LIMIT = DESCRIPTORS - 128
-
-
-@pytest.fixture
-def home(tmp_path):
-    prepare(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def port():
-    return free_port()
 
 
 def log_of(home):

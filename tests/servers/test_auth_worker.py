@@ -10,24 +10,12 @@ import time
 import psutil
 import pytest
 
-from gatewall.operations.launcher import free_port
 from tests.children import workers
-from tests.processes import data_plane, environment, manager, prepare, request, running, stop, wait_until
+from tests.processes import data_plane, environment, manager, request, running, stop, wait_until
 from tests.wire import Wire, a_request
 
 WORKERS = 2
 LIVE = a_request(target="/wall/health/live")
-
-
-@pytest.fixture
-def home(tmp_path):
-    prepare(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def port():
-    return free_port()
 
 
 def is_whole(process):

@@ -5,9 +5,6 @@ import signal
 import socket
 import time
 
-import pytest
-
-from gatewall.operations.launcher import free_port
 from tests.children import workers
 from tests.processes import (
     PATIENCE,
@@ -15,23 +12,11 @@ from tests.processes import (
     environment,
     is_listening,
     manager,
-    prepare,
     request,
     running,
     wait_until,
 )
 from tests.wire import Wire, a_request
-
-
-@pytest.fixture
-def home(tmp_path):
-    prepare(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def port():
-    return free_port()
 
 
 def test_the_old_worker_answers_until_its_successor_does(home, port):
@@ -52,10 +37,11 @@ def test_the_old_worker_answers_until_its_successor_does(home, port):
 
 def test_a_stop_answers_what_is_under_way_and_ends_with_0(home, port):
     body = b'{"username": "nobody", "password": "wrong"}'
-    lines = ("Content-Type: application/json", f"Content-Length: {len(body)}")
+    lines = ("Content-Type: application/json", f"Content-Length: {len(body)}", "Expect: 100-continue")
     with control_plane(home, port, GATEWALL_WORKERS="1") as process, Wire(port) as wire:
-        wire.send(a_request(*lines, method="POST", target="/wall/login", body=body[:10]))
-        time.sleep(1)
+        wire.send(a_request(*lines, method="POST", target="/wall/login"))
+        assert wire.socket.recv(25) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        wire.send(body[:10])
         process.send_signal(signal.SIGTERM)
         time.sleep(1)
         wire.send(body[10:])

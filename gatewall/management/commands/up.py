@@ -32,8 +32,8 @@ class Command(BaseCommand):
 
     def up(self, *, with_demo: bool) -> int:
         """Probe the ports, prepare the database, run the processes; the exit code."""
-        control_plane.require_free_address()
-        data_plane.require_free_address()
+        control_plane.Command.require_free_address()
+        data_plane.Command.require_free_address()
         if with_demo:
             launcher.require_free(
                 launcher.Port(settings.GATEWALL_BIND, settings.GATEWALL_DEMO_PORT, "GATEWALL_DEMO_PORT")

@@ -1,0 +1,17 @@
+"""A prepared installation, and a port for a server over it."""
+
+import pytest
+
+from gatewall.operations.launcher import free_port
+from tests.processes import prepare
+
+
+@pytest.fixture
+def home(tmp_path):
+    prepare(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def port():
+    return free_port()
