@@ -5,6 +5,7 @@ hook is called, once, and says whether the change is in force on this host; befo
 transaction of the change, one witness writes down what was changed.
 """
 
+import time
 import uuid
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
@@ -13,7 +14,8 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from django.db import models, transaction
-from django.db.models import F
+from django.db.models import F, Value
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from gatewall.changes import Change, Diff, diff_of
@@ -105,8 +107,12 @@ def advance_revocations() -> None:
 
 @transaction.atomic
 def demand_reload() -> None:
-    """Have every worker of every host read everything again."""
-    _move(reloads=F("reloads") + 1)
+    """Have every host compile all segments from the rows again, and every worker take what differs.
+
+    The number is the time in milliseconds, or one more than the last where a clock is behind: a database that was
+    restored and is reloaded twice must not give the same number to both.
+    """
+    _move(reloads=Greatest(F("reloads") + 1, Value(time.time_ns() // 1_000_000)))
 
 
 @transaction.atomic

@@ -55,15 +55,15 @@ def one_moment() -> Iterator[Moment]:
 
 
 def segment_bytes(moment: Moment, name: str) -> bytes:
-    """Return the bytes of a segment, from the shared cache or the rows. Call it inside ``one_moment()``.
+    """Return the bytes of a segment, from the rows or from a cache of what was compiled since the last reload.
 
-    Raises ValueError if a row holds what the engine does not understand.
+    Call it inside ``one_moment()``. Raises ValueError if a row holds what the engine does not understand.
     """
-    epoch, change = str(moment.head.epoch), moment.segments[name]
-    data = segment_cache.fetch(epoch, name, change)
+    version, change = revisions.version_of(moment.head), moment.segments[name]
+    data = segment_cache.fetch(version, name, change)
     if data is None:
         data = _compiled(name)
-        segment_cache.keep(epoch, name, change, data)
+        segment_cache.keep(version, name, change, data)
     return data
 
 

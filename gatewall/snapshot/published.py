@@ -114,6 +114,21 @@ class PublishedPolicies:
         self._stop.set()
 
 
+class ManifestInForce:
+    """The manifest in force on this host, of whichever release, which is read when ``current`` was replaced."""
+
+    def __init__(self, files: PolicyFiles) -> None:
+        self._files = files
+        self._known: tuple[Stamp | None, Manifest | None] = (None, None)
+
+    def manifest(self) -> Manifest | None:
+        """Return it, or None if there is none that can be trusted. Raises OSError."""
+        stamp = self._files.stamp()
+        if stamp != self._known[0]:
+            self._known = stamp, self._files.in_force()
+        return self._known[1]
+
+
 class LastPublished:
     """What this host has published, for a process that decides by the rows while they can be read."""
 
@@ -121,7 +136,7 @@ class LastPublished:
         self._files = files
         self._published = PublishedPolicies(files)
         self._looked: tuple[Stamp | None, Version] | None = None
-        self._in_force: tuple[Stamp | None, Version | None] = (None, None)
+        self._in_force = ManifestInForce(files)
 
     def later_than(self, version: Version | None) -> PolicySnapshot | None:
         """Return the published policy if it is later than this version of the same epoch, or if there is none."""
@@ -136,12 +151,10 @@ class LastPublished:
     def confirmed_at(self, version: Version) -> float | None:
         """Return when this version was last confirmed on this host; None if it is not the published one."""
         confirmed_at = self._files.confirmations.last()  # first: see refresh()
-        with suppress(OSError, ManifestRefused):
-            stamp = self._files.stamp()
-            if stamp != self._in_force[0]:
-                manifest = self._files.manifest()
-                self._in_force = stamp, manifest.version if manifest else None
-            return confirmed_at if self._in_force[1] == version else None
+        with suppress(OSError):
+            manifest = self._in_force.manifest()
+            if manifest is not None and manifest.is_of_this_release and manifest.version == version:
+                return confirmed_at
         return None
 
     def _is_later(self, version: Version) -> bool:

@@ -10,6 +10,7 @@ import hmac
 from django.conf import settings
 from django.core.cache import cache
 
+from gatewall.engine.snapshot import Version
 from gatewall.snapshot.codec import LAYOUT
 
 _PURPOSE = b"gatewall cached segment 1"
@@ -18,9 +19,9 @@ _MAX_BYTES = 16 * 1024 * 1024
 _SIGNATURE_BYTES = 32
 
 
-def fetch(epoch: str, name: str, change: str) -> bytes | None:
-    """Return the bytes of this segment as this change left it, or None if they are not to be had."""
-    key = _key(epoch, name, change)
+def fetch(version: Version, name: str, change: str) -> bytes | None:
+    """Return the bytes of this segment as this change left it, compiled since the last reload; None if not cached."""
+    key = _key(version, name, change)
     signed = cache.get(key)
     if not isinstance(signed, bytes):
         return None
@@ -28,16 +29,17 @@ def fetch(epoch: str, name: str, change: str) -> bytes | None:
     return data if hmac.compare_digest(signature, _signature(key, data)) else None
 
 
-def keep(epoch: str, name: str, change: str, data: bytes) -> None:
+def keep(version: Version, name: str, change: str, data: bytes) -> None:
     """Offer the bytes to the other hosts; a very large segment is compiled by each of them."""
     if len(data) <= _MAX_BYTES:
-        key = _key(epoch, name, change)
+        key = _key(version, name, change)
         cache.set(key, _signature(key, data) + data, _KEPT_SECONDS)
 
 
-def _key(epoch: str, name: str, change: str) -> str:
-    # The layout is part of the key, so that old and new workers never share bytes during an upgrade.
-    return f"segment:{LAYOUT}:{epoch}:{name}:{change}"
+def _key(version: Version, name: str, change: str) -> str:
+    # The layout is part of the key, so that old and new workers never share bytes during an upgrade. The reload is
+    # part of it, because a row that no service wrote has no change id: what was compiled before may be without it.
+    return f"segment:{LAYOUT}:{version.epoch}:{version.reloads}:{name}:{change}"
 
 
 def _signature(key: str, data: bytes) -> bytes:
