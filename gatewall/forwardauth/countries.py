@@ -1,6 +1,8 @@
 """In which country an address is: the engine's country port over any MMDB. Pure."""
 
 import logging
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,36 +12,68 @@ from gatewall.engine.addresses import IPAddress
 
 logger = logging.getLogger(__name__)
 
+LOOK_SECONDS = 1.0
+"""How long a process may go on with the database before, from when the file was replaced."""
+Stamp = tuple[int, int, int]
+
 
 class Countries:
     """Countries of a MaxMind DB, whoever made it (GeoLite2, DB-IP, IPinfo, tor-geoipdb), or of none.
 
-    The file may come later: it is looked for at every reload.
+    A replaced file, and the first one, is in use ``LOOK_SECONDS`` later. One that cannot be read replaces nothing.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, clock: Callable[[], float] = time.monotonic) -> None:
         """Open the database; without one no country is known."""
         self._path = path
+        self._clock = clock
         self._reader: maxminddb.Reader | None = None
+        self._in_use: Stamp | None = None
+        self._refused: tuple[Stamp | None, str] | None = None
+        self._look_at = 0.0
         self.reload()
 
     def reload(self) -> None:
-        """Open the database again; one that cannot be opened does not replace the one in use."""
-        if self._path is None or not self._path.exists():
+        """Open the database again, whether or not the file seems to have changed."""
+        self._in_use = None
+        self._follow()
+
+    def _follow(self) -> None:
+        """Open the database if it is not the one in use; say once why one cannot be opened, and try again."""
+        self._look_at = self._clock() + LOOK_SECONDS
+        if self._path is None:
             return
+        stamp = None
         try:
+            stamp = _stamp(self._path)
+            if stamp == self._in_use:
+                return
             self._reader = maxminddb.open_database(self._path)
+            self._in_use = stamp
+        except FileNotFoundError:
+            return
         except (OSError, ValueError, maxminddb.InvalidDatabaseError) as error:
-            logger.error("geo database not opened: %s", error)  # noqa: TRY400 - the words say it all
+            refused = stamp, str(error)
+            if refused != self._refused:
+                logger.error("geo database not opened: %s", error)  # noqa: TRY400 - the words say it all
+            self._refused = refused
 
     def country_of(self, address: IPAddress) -> str | None:
         """Return the ISO 3166-1 alpha-2 code of the address, None when the database has none."""
+        if self._clock() >= self._look_at:
+            self._follow()
         if self._reader is None:
             return None
         try:
             return _code(self._reader.get(address))
         except (maxminddb.InvalidDatabaseError, ValueError):
             return None  # a broken record, or an IPv6 address in an IPv4 database: not known
+
+
+def _stamp(path: Path) -> Stamp:
+    """Return what changes whenever the file is replaced. Raises OSError."""
+    status = path.stat()
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _code(record: Any) -> str | None:

@@ -1,6 +1,7 @@
 """Installs a geo database."""
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -10,8 +11,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from gatewall import geo_file, revisions
+from gatewall import geo_file
 from gatewall.downloads import DownloadFailed, DownloadRefused, download, is_url
+from gatewall.forwardauth import countries
 from gatewall.operations.geo_database import GeoDatabaseRefused, Readable, install
 
 _TOR = (Path("/usr/share/tor/geoip"), Path("/usr/share/tor/geoip6"))
@@ -19,8 +21,8 @@ _TOR = (Path("/usr/share/tor/geoip"), Path("/usr/share/tor/geoip6"))
 
 class Command(BaseCommand):
     help = (
-        "Checks an MMDB file with countries, or makes one of text ranges, puts it under GATEWALL_HOME and has every "
-        "worker read it."
+        "Checks an MMDB file with countries, or makes one of text ranges, puts it under GATEWALL_HOME and waits until "
+        "every process of this host uses it."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -52,10 +54,10 @@ class Command(BaseCommand):
             raise CommandError(str(failed), returncode=2) from None
         except OSError as error:
             raise CommandError(f"the file cannot be read or written: {error.strerror or error}", returncode=2) from None
-        revisions.demand_reload()
+        time.sleep(countries.LOOK_SECONDS)  # then every process of this host uses it
         built = f"{installed.built_at:%Y-%m-%d}"
         self.stdout.write(f"{installed.kind} of {built} is in {target}, {installed.size:,} bytes")
-        self.stdout.write(f"sha256 {installed.sha256}; every worker reads it again")
+        self.stdout.write(f"sha256 {installed.sha256}; every process of this host uses it")
 
 
 @contextmanager
