@@ -26,13 +26,14 @@ make_environment() {
     fi
 }
 
-# install FILE [INCLUDED...]: installs a requirements file unless its stamp says that it is installed.
+# install FILE: installs a locked requirements file unless its stamp says that it is installed.
 install() {
     stamp="$environment/installed-$1"
-    content=$({ cat "$@"; say "$version"; } | cksum)
+    content=$({ cat "$1"; say "$version"; } | cksum)
     if [ "$(cat "$stamp" 2>/dev/null)" != "$content" ]; then
         say "Installing $1 (once; takes a minute) ..."
-        "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --retries 2 -r "$1" || return 1
+        "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --retries 2 --require-hashes -r "$1" ||
+            return 1
         say "$content" > "$stamp"
     fi
 }
