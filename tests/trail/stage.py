@@ -166,6 +166,10 @@ class Stage:
         """The ids of a master's living workers."""
         return sorted(child.pid for child in self._family(self._processes[name]) if _is_alive(child))
 
+    def process(self, name: str) -> int:
+        """The id of a master or the agent."""
+        return self._processes[name].pid
+
     def log(self, name: str) -> str:
         """The end of what a process wrote."""
         return (self.home / f"{name}.log").read_text(errors="replace")[-4000:]
