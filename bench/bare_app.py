@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from gatewall.forwardauth.connection import Application
-from gatewall.forwardauth.responses import Answer
+from gatewall.serving.answer_bytes import Answer
+from gatewall.serving.connection import Application
 
 _OK = Answer(200, ())
 

@@ -12,12 +12,13 @@ from gunicorn.config import Config as GunicornConfig
 from gunicorn.http import wsgi as gunicorn_wsgi
 from gunicorn.http.parser import RequestParser
 
-from gatewall.forwardauth.answer_bytes import answer_bytes
+from gatewall.forwardauth import bodies
 from gatewall.forwardauth.application import AuthApplication
 from gatewall.forwardauth.build import build_gate
 from gatewall.forwardauth.countries import Countries
 from gatewall.forwardauth.gunicorn import join_repeated_headers
-from gatewall.forwardauth.http1 import RequestReader
+from gatewall.serving.answer_bytes import answer_bytes
+from gatewall.serving.http1 import RequestReader
 from gatewall.snapshot.places import policy_files
 from gatewall.snapshot.published import PublishedPolicies
 from gatewall.snapshot.publisher import publish
@@ -127,7 +128,7 @@ class DataPlane:
 
     def ask(self, question: Question) -> Given:
         """Ask without publishing first."""
-        reader = RequestReader()
+        reader = RequestReader(bodies.bounds)
         reader.feed(_bytes(question))
         method, target, lines, body, _ = reader.next()
         answer = self._application(method.decode("latin-1"), target, lines, question.peer, "http", body)

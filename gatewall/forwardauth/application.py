@@ -9,10 +9,11 @@ from collections.abc import Iterable
 
 from gatewall.forwardauth import bodies, headers, routes
 from gatewall.forwardauth.gate import Gate, Policies
-from gatewall.forwardauth.http1 import Body, Line
-from gatewall.forwardauth.responses import Answer, not_allowed, plain
+from gatewall.forwardauth.responses import not_allowed, plain
 from gatewall.forwardauth.subrequest import Subrequest
 from gatewall.forwardauth.waf_state import waf_checks
+from gatewall.serving.answer_bytes import Answer
+from gatewall.serving.http1 import Body, Line
 
 _HEALTH = frozenset({"/health", "/health/live", "/health/ready"})
 _NO_BODY = Body(b"", ended=True)

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 
 from gatewall.engine.waf.reading import MAX_BODY
 from gatewall.forwardauth.headers import Headers
+from gatewall.serving.http1 import BodyBounds
 
 SECONDS = 2.0
 """How long a body may take; the proxy has all of it before it asks, so that only a broken one is slower."""
 READ_AT_MOST = MAX_BODY + 1
 """One byte more than is looked at says that there is more."""
+BOUNDS = BodyBounds(READ_AT_MOST, SECONDS, may_be_cut=True)
 _EITHER_HEADER = 32 + zlib.MAX_WBITS  # gzip, or the zlib format that HTTP calls deflate
 _UNPACKED = frozenset({"gzip", "x-gzip", "deflate"})
 
@@ -23,6 +25,11 @@ class Body:
 
     data: bytes = field(repr=False)
     whole: bool = True
+
+
+def bounds(_target: bytes, _length: int | None) -> BodyBounds:
+    """Return how the body of any request to the gate is read."""
+    return BOUNDS
 
 
 def is_sent(headers: Headers) -> bool:

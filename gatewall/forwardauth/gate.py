@@ -14,8 +14,9 @@ from gatewall.engine.snapshot import AuditMode, PolicySnapshot, StalePolicy
 from gatewall.forwardauth.decision_id import new_decision_id
 from gatewall.forwardauth.leftovers import leftovers
 from gatewall.forwardauth.record import record_of
-from gatewall.forwardauth.responses import Answer, GuardPage, answer, for_browser
+from gatewall.forwardauth.responses import GuardPage, answer, for_browser
 from gatewall.forwardauth.subrequest import Subrequest
+from gatewall.serving.answer_bytes import Answer
 from gatewall.snapshot.confirmed import PolicyAge
 
 logger = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from urllib.parse import quote_from_bytes
 
 from gatewall.engine.model import AccessRequest, CredentialKind, Decision, Effect, Reason, SubjectKind
 from gatewall.engine.snapshot import PolicySnapshot
-from gatewall.engine.values import value
+from gatewall.serving.answer_bytes import Answer
 
 _GIT_SERVICES = ("/info/refs?service=git-upload-pack", "/info/refs?service=git-receive-pack")
 _GIT_ENDPOINTS = ("/git-upload-pack", "/git-receive-pack")
@@ -19,15 +19,6 @@ _DENIED_PAGE = """<!doctype html>
 give the site's operator this number:</p><p><code>%s</code></p></main></body></html>
 """
 _DENIED_PAGE_CSP = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-
-@value
-class Answer:
-    """What goes back to the proxy; the body is a page for a browser, and nearly always empty."""
-
-    status: int
-    headers: tuple[tuple[str, str], ...]
-    body: bytes = b""
 
 
 def not_allowed(request_id: str) -> Answer:

@@ -5,8 +5,9 @@ import os
 import signal
 import sys
 
-from gatewall.forwardauth.server import AuthServer
+from gatewall.forwardauth import bodies
 from gatewall.serving.answering import AnsweringWorker
+from gatewall.serving.server import AtOnceServer
 
 _HEARTBEAT_SECONDS = 1.0
 _STOP_SECONDS = 10.0
@@ -27,7 +28,7 @@ class AuthWorker(AnsweringWorker):
         loop.add_signal_handler(signal.SIGTERM, ends.set)
         for at_once in (signal.SIGQUIT, signal.SIGINT):
             loop.add_signal_handler(at_once, os._exit, 0)  # what was answered is in the spool: nothing is left to do
-        server = AuthServer(self.wsgi, [each.sock for each in self.sockets])
+        server = AtOnceServer(self.wsgi, [each.sock for each in self.sockets], bodies.bounds)
         server.start()
         self.say_it_answers()
         beats = loop.create_task(self._beat())

@@ -6,8 +6,9 @@ import struct
 
 import pytest
 
-from gatewall.forwardauth.responses import Answer
-from gatewall.forwardauth.server import AuthServer
+from gatewall.forwardauth import bodies
+from gatewall.serving.answer_bytes import Answer
+from gatewall.serving.server import AtOnceServer
 from tests.wire import a_request, answers_in
 
 RESET = struct.pack("ii", 1, 0)
@@ -32,7 +33,7 @@ class House:
         """Play the scene, a coroutine that gets the running server."""
 
         async def run():
-            server = AuthServer(self.application, [self.listening])
+            server = AtOnceServer(self.application, [self.listening], bodies.bounds)
             server.start()
             await scene(server)
             await server.stop(1)

@@ -2,8 +2,9 @@
 
 import asyncio
 
-from gatewall.forwardauth.connection import Connection
-from gatewall.forwardauth.responses import Answer
+from gatewall.forwardauth import bodies
+from gatewall.serving.answer_bytes import Answer
+from gatewall.serving.connection import AtOnceConnection
 from tests.wire import answers_in, split
 
 OK = Answer(200, (("X-A", "1"),))
@@ -45,6 +46,8 @@ class Transport(asyncio.Transport):
 
 class House:
     """The server of one connection, its loop and its clock."""
+
+    bounds_of = staticmethod(bodies.bounds)
 
     def __init__(self, answer=OK):
         self.now = 1000.0
@@ -104,7 +107,7 @@ class Proxy:
 
     def __init__(self, answer=OK, peer="192.0.2.1", **transport):
         self.house, self.transport = House(answer), Transport(**transport)
-        self.transport.connection = self.connection = Connection(self.house, self.house, peer)
+        self.transport.connection = self.connection = AtOnceConnection(self.house, self.house, peer)
         self.connection.connection_made(self.transport)
 
     def send(self, *pieces):

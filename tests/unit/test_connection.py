@@ -3,8 +3,8 @@
 import pytest
 
 from gatewall.forwardauth import bodies
-from gatewall.forwardauth.http1 import Body
-from gatewall.forwardauth.responses import Answer
+from gatewall.serving.answer_bytes import Answer
+from gatewall.serving.http1 import Body
 from tests.unit.proxy_ends import Proxy
 from tests.wire import a_request
 

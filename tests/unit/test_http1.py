@@ -4,9 +4,10 @@ import random
 
 import pytest
 
-from gatewall.forwardauth import http1
+from gatewall.forwardauth import bodies
 from gatewall.forwardauth.bodies import READ_AT_MOST
-from gatewall.forwardauth.http1 import Body, Phase, Refusal, Request, RequestReader
+from gatewall.serving import http1
+from gatewall.serving.http1 import Body, Phase, Refusal, Request, RequestReader
 from tests.wire import a_request, split
 
 CHUNKED = "Transfer-Encoding: chunked"
@@ -14,7 +15,7 @@ CHUNKED = "Transfer-Encoding: chunked"
 
 def read(*pieces):
     """What a reader makes of these pieces; nothing is read behind what ends the connection."""
-    reader, found = RequestReader(), []
+    reader, found = RequestReader(bodies.bounds), []
     for piece in pieces:
         reader.feed(piece)
         while (one := reader.next()) is not None:
@@ -187,7 +188,7 @@ def test_of_a_long_body_what_is_looked_at_is_enough(lines):
 
 
 def test_a_body_that_is_late_is_cut_where_it_is():
-    reader = RequestReader()
+    reader = RequestReader(bodies.bounds)
     reader.feed(a_request("Content-Length: 9", body=b"abc"))
 
     assert reader.next() is None
@@ -196,7 +197,7 @@ def test_a_body_that_is_late_is_cut_where_it_is():
 
 
 def test_a_client_that_waits_for_100_is_known_until_the_body_comes():
-    reader = RequestReader()
+    reader = RequestReader(bodies.bounds)
     reader.feed(a_request("Expect: 100-Continue", "Content-Length: 3"))
 
     assert (reader.next(), reader.wants_continue) == (None, True)

@@ -2,11 +2,20 @@
 
 from http import HTTPStatus
 
-from gatewall.forwardauth.responses import Answer
+from gatewall.engine.values import value
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _STARTS = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\n" for status in HTTPStatus}
 _CLOSE = "connection: close\n"
+
+
+@value
+class Answer:
+    """What goes back to whoever asked; the body is a page for a browser, and nearly always empty."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes = b""
 
 
 class Unsendable(Exception):

@@ -6,32 +6,33 @@ connection ends with it.
 
     head whole, no body     Request
     body whole              Request
-    body over the bound     Request whose body has not ended, and which ends the connection
+    body over the bound     Request whose body has not ended, and which ends the connection; so where none is read
     chunked body whole      Request that ends the connection: nothing behind chunks is taken for a request
     malformed, or too long  Refusal: 400, 414, 417 or 431
     anything less           None: more has to come
 """
 
 import re
+from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
 
 import httptools
-
-from gatewall.forwardauth.bodies import READ_AT_MOST
 
 Line = tuple[bytes, bytes]
 
 MAX_REQUEST_LINE = 17_408
 """The longest URI that is looked at, with the prefix of an endpoint, a method and a version."""
 MAX_FIELD = 32_768
-"""One header line, as gunicorn has it on the control plane (deploy/gunicorn.conf.py says why)."""
+"""One header line, as with what a proxy adds: nginx takes lines of 8 KiB and sends a URI of that length in a header."""
 MAX_FIELDS = 200
 MAX_HEAD = 131_072
 """All of them; a visitor's headers and what the proxy adds have passed the proxy's own bound."""
 _CHUNKS_COST = 16
 """Bytes on the wire for each byte of a chunked body: a chunk of one costs six, an extension what it likes."""
 _CHUNKS_FREE = 1024
+
+_CHUNKS_AT_ONCE = 65_537
 
 _END = b"\r\n\r\n"
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~\x80-\xff]+) HTTP/1\.([01])\r\n")
@@ -65,6 +66,21 @@ class Request(NamedTuple):
     keep_alive: bool
 
 
+class BodyBounds(NamedTuple):
+    """How a body is read: at most ``most`` bytes (0: not at all) within ``seconds``.
+
+    A body that is late is cut and answered if ``may_be_cut``, and refused (408) otherwise.
+    """
+
+    most: int
+    seconds: float
+    may_be_cut: bool = False
+
+
+BoundsOf = Callable[[bytes, int | None], BodyBounds]
+"""The raw target of a request and the length of its body (None: in chunks) to the bounds of that body."""
+
+
 class Refusal(NamedTuple):
     """A status for what is no request; the connection ends with it."""
 
@@ -78,7 +94,8 @@ class _Malformed(Exception):
 class RequestReader:
     """Reads the requests of one connection. Feed it, then take what is there with ``next``, again and again."""
 
-    def __init__(self) -> None:
+    def __init__(self, bounds_of: BoundsOf) -> None:
+        self._bounds_of = bounds_of
         self._input = b""
         self._searched = 0
         self._lines: list[Line] = []
@@ -92,6 +109,8 @@ class RequestReader:
         self.phase = Phase.IDLE
         self.wants_continue = False
         """True while the client waits for 100 before it sends the body."""
+        self.bounds = BodyBounds(0, 0.0)
+        """Those of the body that is being read."""
 
     def feed(self, data: bytes) -> None:
         """Add what came of the connection."""
@@ -101,6 +120,16 @@ class RequestReader:
     def has_more(self) -> bool:
         """True if bytes are there that no request was made of."""
         return bool(self._input)
+
+    @property
+    def is_new(self) -> bool:
+        """True if the request that was read last is one of HTTP/1.1, False for HTTP/1.0."""
+        return self._is_new
+
+    @property
+    def size(self) -> int:
+        """Bytes that are held in memory."""
+        return len(self._input) + len(self._data)
 
     def next(self) -> Request | Refusal | None:
         """Return the next request, or why it is none, or None if more has to come."""
@@ -198,6 +227,9 @@ class RequestReader:
             raise _Malformed(417)
         self._remaining = None if codings else length
         self._data, self._cost = bytearray(), 0
+        self.bounds = self._bounds_of(self._start[2] if self._start else b"", self._remaining)
+        if not self.bounds.most:
+            return self._request(Body(b"", ended=False), keep_alive=False)
         self.phase = Phase.BODY
         self.wants_continue = bool(expected)
         return self._in_body()
@@ -212,16 +244,17 @@ class RequestReader:
             piece, self._input = self._input[: self._remaining], self._input[self._remaining :]
             self._remaining -= len(piece)
             self._feed(piece)
-        if self._complete or len(self._data) >= READ_AT_MOST:
-            ended = self._complete and len(self._data) < READ_AT_MOST
+        most = self.bounds.most
+        if self._complete or len(self._data) >= most:
+            ended = self._complete and len(self._data) < most
             keep_alive = self._complete and self._remaining == 0 and self._keep_alive and self._is_new
-            return self._request(Body(bytes(self._data[:READ_AT_MOST]), ended), keep_alive=keep_alive)
+            return self._request(Body(bytes(self._data[:most]), ended), keep_alive=keep_alive)
         return None
 
     def _read_chunks(self) -> None:
-        """Give llhttp chunks, no more of them at once than what is looked at."""
-        while self._input and not self._complete and len(self._data) < READ_AT_MOST:
-            piece, self._input = self._input[:READ_AT_MOST], self._input[READ_AT_MOST:]
+        """Give llhttp chunks, a piece at a time: what is behind the bound is not read."""
+        while self._input and not self._complete and len(self._data) < self.bounds.most:
+            piece, self._input = self._input[:_CHUNKS_AT_ONCE], self._input[_CHUNKS_AT_ONCE:]
             self._cost += len(piece)
             self._feed(piece)
             if self._lines or self._cost > _CHUNKS_FREE + _CHUNKS_COST * (len(self._data) + 1):
@@ -234,6 +267,8 @@ class RequestReader:
         if start is None or lines is None:
             raise _Malformed(400)
         self._request_lines = None
+        if self._data:
+            self._data = bytearray()
         return Request(start[1], start[2], lines, body, keep_alive)
 
     def _feed(self, data: bytes) -> None:
@@ -243,7 +278,7 @@ class RequestReader:
             pass  # nobody changes the protocol here
         except httptools.HttpParserError as error:
             # Behind chunks that were whole, or all that is looked at, stands something that is not read.
-            if not self._complete and len(self._data) < READ_AT_MOST:
+            if not self._complete and len(self._data) < self.bounds.most:
                 raise _Malformed(400) from error
 
 

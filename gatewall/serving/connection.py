@@ -1,7 +1,7 @@
-"""One connection of a proxy: reads requests, calls the application, writes one answer for each.
+"""One connection of a proxy: reads requests, has them answered, writes one answer for each.
 
     waits for a request   at most IDLE_SECONDS; the head must be whole HEAD_SECONDS after its first byte
-    reads a body          at most bodies.SECONDS, then what is there is answered
+    reads a body          at most as long as its bounds say, then what is there is answered, or nothing (408)
     writes                at most WRITE_SECONDS while the other end reads nothing; until then nothing more is read
     ends                  what still comes is thrown away, at most LINGER_SECONDS and LINGER_BYTES
 
@@ -12,13 +12,12 @@ end the connection ends, and nothing of it is ever parsed again: there is no sec
 
 import asyncio
 import logging
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Protocol
 
-from gatewall.forwardauth import bodies
-from gatewall.forwardauth.answer_bytes import CONTINUE, REFUSALS, Unsendable, answer_bytes
-from gatewall.forwardauth.http1 import Body, Line, Phase, Refusal, Request, RequestReader
-from gatewall.forwardauth.responses import Answer
+from gatewall.serving.answer_bytes import CONTINUE, REFUSALS, Answer, Unsendable, answer_bytes
+from gatewall.serving.http1 import Body, BoundsOf, Line, Phase, Refusal, Request, RequestReader
 
 logger = logging.getLogger(__name__)
 
@@ -28,16 +27,15 @@ IDLE_SECONDS = 150.0
 WRITE_SECONDS = 10.0
 LINGER_SECONDS = 5.0
 LINGER_BYTES = 64 * 1024 * 1024
-_WITHIN = {Phase.IDLE: IDLE_SECONDS, Phase.HEAD: HEAD_SECONDS, Phase.BODY: bodies.SECONDS}
 
 Application = Callable[[str, bytes, list[Line], str, str, Body | None], Answer]
 """Method, raw target, raw header lines, peer ("" for a unix socket), scheme and body to an answer."""
 
 
-class House(Protocol):
+class Server(Protocol):
     """What connections of one server share."""
 
-    application: Application
+    bounds_of: BoundsOf
     date: str
     is_leaving: bool
     buffer: memoryview
@@ -56,6 +54,12 @@ class House(Protocol):
         """Forget it."""
 
 
+class House(Server, Protocol):
+    """A server whose application answers at once."""
+
+    application: Application
+
+
 class Connection(asyncio.BufferedProtocol):
     """Speaks HTTP/1.1 with one proxy, whose address is ``peer`` ("" for a unix socket).
 
@@ -63,17 +67,20 @@ class Connection(asyncio.BufferedProtocol):
     whoever has none is trusted.
     """
 
-    def __init__(self, house: House, loop: asyncio.AbstractEventLoop, peer: str) -> None:
+    idle_seconds = IDLE_SECONDS
+    write_seconds = WRITE_SECONDS
+
+    def __init__(self, house: Server, loop: asyncio.AbstractEventLoop, peer: str) -> None:
         self._house = house
         self._loop = loop
-        self._reader = RequestReader()
+        self._reader = RequestReader(house.bounds_of)
         self._transport: asyncio.Transport
         self._peer = peer
         self._phase = Phase.IDLE
         self._turn: asyncio.Handle | None = None
         self._is_blocked = self._is_ending = self._is_half_closed = False
         self._thrown_away = 0
-        self.deadline = loop.time() + IDLE_SECONDS
+        self.deadline = loop.time() + self.idle_seconds
 
     # What the transport says.
 
@@ -107,13 +114,13 @@ class Connection(asyncio.BufferedProtocol):
 
     def pause_writing(self) -> None:
         self._is_blocked = True
-        self.deadline = self._loop.time() + WRITE_SECONDS
+        self.deadline = self._loop.time() + self.write_seconds
         self._transport.pause_reading()
 
     def resume_writing(self) -> None:
         self._is_blocked = False
         if not self._is_ending:
-            self.deadline = self._loop.time() + _WITHIN[self._phase]
+            self.deadline = self._loop.time() + self._allowed()
             self._take_turn()
 
     # What the house asks.
@@ -147,14 +154,20 @@ class Connection(asyncio.BufferedProtocol):
             return
         if self._is_ending or self._is_blocked:
             self._transport.abort()
-        elif self._phase is Phase.BODY:
+        elif self._phase is Phase.BODY and self._reader.bounds.may_be_cut:
             self._answer(self._reader.cut())
-        elif self._phase is Phase.HEAD:
+        elif self._phase is not Phase.IDLE:
             self._refuse(408)
         else:
             self.leave()
 
     # One request.
+
+    def _allowed(self) -> float:
+        """Return how long the part of a request may take that is being read."""
+        if self._phase is Phase.BODY:
+            return self._reader.bounds.seconds
+        return HEAD_SECONDS if self._phase is Phase.HEAD else self.idle_seconds
 
     def _advance(self) -> None:
         self._turn = None
@@ -178,29 +191,22 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.write(CONTINUE)
         if self._phase is not self._reader.phase:
             self._phase = self._reader.phase
-            self.deadline = self._loop.time() + _WITHIN[self._phase]
+            self.deadline = self._loop.time() + self._allowed()
         if not self._is_blocked:  # by the 100 itself
             self._transport.resume_reading()
 
+    @abstractmethod
     def _answer(self, request: Request) -> None:
-        method, target, lines, body, keep_alive = request
-        house = self._house
-        keep_alive = keep_alive and not house.is_leaving
-        sent, stays = REFUSALS[503], False
-        try:
-            answer = house.application(method.decode("latin-1"), target, lines, self._peer, "http", body)
-            sent = answer_bytes(answer, house.date, shows_body=method != b"HEAD", keep_alive=keep_alive)
-            stays = keep_alive
-        except Unsendable:
-            logger.exception("an answer could not be sent")
-        finally:  # also where the application failed: the proxy waits, and the loop tells the log why
-            self._transport.write(sent)
-            self._phase = Phase.IDLE
-            house.answered(self)
-            if not stays:
-                self._end(is_read=body is None or body.ended)
-        if stays and not self._is_blocked:
-            self.deadline = self._loop.time() + IDLE_SECONDS
+        """Have the request answered, then call ``_answered``."""
+
+    def _answered(self, *, is_read: bool, stays: bool) -> None:
+        """Go on behind an answer; ``is_read`` if all of its request was read."""
+        self._phase = Phase.IDLE
+        self._house.answered(self)
+        if not stays:
+            self._end(is_read=is_read)
+        elif not self._is_blocked:
+            self.deadline = self._loop.time() + self.idle_seconds
             if self._reader.has_more or self._is_half_closed:
                 self._take_turn()
             else:
@@ -243,3 +249,26 @@ class Connection(asyncio.BufferedProtocol):
         self._thrown_away += number
         if self._thrown_away > LINGER_BYTES:
             self._transport.abort()
+
+
+class AtOnceConnection(Connection):
+    """A connection whose requests are answered at once, in the turn of the loop in which they are whole."""
+
+    def __init__(self, house: House, loop: asyncio.AbstractEventLoop, peer: str) -> None:
+        super().__init__(house, loop, peer)
+        self._application = house.application
+
+    def _answer(self, request: Request) -> None:
+        method, target, lines, body, keep_alive = request
+        house = self._house
+        keep_alive = keep_alive and not house.is_leaving
+        sent, stays = REFUSALS[503], False
+        try:
+            answer = self._application(method.decode("latin-1"), target, lines, self._peer, "http", body)
+            sent = answer_bytes(answer, house.date, shows_body=method != b"HEAD", keep_alive=keep_alive)
+            stays = keep_alive
+        except Unsendable:
+            logger.exception("an answer could not be sent")
+        finally:  # also where the application failed: the proxy waits, and the loop tells the log why
+            self._transport.write(sent)
+            self._answered(is_read=body is None or body.ended, stays=stays)

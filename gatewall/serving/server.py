@@ -1,4 +1,4 @@
-"""The data plane's server in one worker: accepts connections, bounds them, and ends without dropping a request."""
+"""The server in one worker: accepts connections, bounds them, and ends without dropping a request."""
 
 import asyncio
 import logging
@@ -6,6 +6,7 @@ import math
 import resource
 import socket
 import time
+from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -13,7 +14,8 @@ from email.utils import formatdate
 from functools import partial
 from itertools import takewhile
 
-from gatewall.forwardauth.connection import Application, Connection
+from gatewall.serving.connection import Application, AtOnceConnection, Connection
+from gatewall.serving.http1 import BoundsOf
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +36,7 @@ Queue = OrderedDict[Connection, float]
 """Connections, and when they came; first those that go first."""
 
 
-class AuthServer:
+class Server:
     """The connections of one worker.
 
     When there are too many, the one that is missed least goes: one that has not asked within a second, then the one
@@ -42,14 +44,15 @@ class AuthServer:
     never goes; if all are, nothing is accepted for a moment: another worker may have room.
     """
 
-    def __init__(self, application: Application, listening: Sequence[socket.socket], most: int | None = None) -> None:
-        self.application = application
+    def __init__(self, listening: Sequence[socket.socket], bounds_of: BoundsOf, most: int) -> None:
+        """``most`` connections at once, or fewer if the limit of open files says so."""
+        self.bounds_of = bounds_of
         self.date = ""
         self.is_leaving = False
         # One for all: a fresh buffer of asyncio's size for each read costs more than the read.
         self.buffer = memoryview(bytearray(_READ_AT_ONCE))
         self._listening = listening
-        self._most = most if most is not None else _most_connections()
+        self._most = most_connections(most)
         self._fresh: Queue = OrderedDict()
         self._served: Queue = OrderedDict()
         self._opening: set[asyncio.Task[object]] = set()
@@ -63,7 +66,11 @@ class AuthServer:
         self._tick()
         self._listen()
 
-    async def stop(self, seconds: float) -> None:
+    @abstractmethod
+    def _connect(self, peer: str) -> Connection:
+        """Return what speaks with a peer that was accepted."""
+
+    async def stop(self, seconds: float, lingering: float = LEAVING_SECONDS) -> None:
         """Accept no more, answer what is asked still, and return when all is closed; after this time close it.
 
         Connections that wait to be accepted were made for the proxy, which may have asked already: they are taken too.
@@ -76,7 +83,7 @@ class AuthServer:
                 pass
             each.close()
         self._look()
-        await self._until_none(min(end, self._loop.time() + LEAVING_SECONDS))
+        await self._until_none(min(end, self._loop.time() + lingering))
         for connection in self._all():
             if connection.is_idle:
                 connection.leave()
@@ -153,7 +160,7 @@ class AuthServer:
             goes.go()
         accepted.setblocking(False)
         peer = address[0] if isinstance(address, tuple) else ""
-        opening = self._loop.connect_accepted_socket(partial(Connection, self, self._loop, peer), accepted)
+        opening = self._loop.connect_accepted_socket(partial(self._connect, peer), accepted)
         task = self._loop.create_task(opening)
         self._opening.add(task)
         task.add_done_callback(self._opened)
@@ -203,8 +210,24 @@ def _first(queue: Iterable[Connection], may_go: Callable[[Connection], bool]) ->
     return next((each for each in queue if may_go(each)), None)
 
 
-def _most_connections() -> int:
+def most_connections(most: int) -> int:
+    """Return how many connections fit into the limit of open files, at most so many."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return (
-        MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else max(16, min(MOST_CONNECTIONS, soft - _OWN_DESCRIPTORS))
-    )
+    return most if soft == resource.RLIM_INFINITY else min(most, max(16, soft - _OWN_DESCRIPTORS))
+
+
+class AtOnceServer(Server):
+    """A server whose application answers at once: it waits for nothing."""
+
+    def __init__(
+        self,
+        application: Application,
+        listening: Sequence[socket.socket],
+        bounds_of: BoundsOf,
+        most: int = MOST_CONNECTIONS,
+    ) -> None:
+        super().__init__(listening, bounds_of, most)
+        self.application = application
+
+    def _connect(self, peer: str) -> Connection:
+        return AtOnceConnection(self, self._loop, peer)
