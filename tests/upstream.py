@@ -4,6 +4,7 @@ import base64
 import hashlib
 import http.client
 import http.server
+import io
 import threading
 from typing import Any, Self
 
@@ -11,8 +12,19 @@ WEBSOCKET_KEY = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 """What RFC 6455 section 1.3 adds to the key of a visitor."""
 
 
+def read_body(headers: http.client.HTTPMessage, stream: io.BufferedIOBase) -> tuple[bytes, http.client.HTTPMessage]:
+    """Read the body that these headers announce, and its trailers."""
+    if headers.get("Transfer-Encoding", "").lower() != "chunked":
+        return stream.read(int(headers.get("Content-Length", 0))), http.client.HTTPMessage()
+    body = b""
+    while size := int(stream.readline().split(b";")[0], 16):
+        body += stream.read(size)
+        stream.readline()
+    return body, http.client.parse_headers(stream)
+
+
 class Upstream:
-    """The protected site: answers 200 to everything and keeps the headers and the bodies it got.
+    """The protected site: answers 200 to everything and keeps the headers, bodies and newest trailers it got.
 
     `status`, `headers` and `silent` (no answer until it is set) change its answers; a WebSocket is taken and echoed.
     """
@@ -20,6 +32,7 @@ class Upstream:
     def __init__(self) -> None:
         self.requests: list[tuple[str, http.client.HTTPMessage]] = []
         self.bodies: list[bytes] = []
+        self.trailers = http.client.HTTPMessage()
         self.status = 200
         self.headers = {"X-Gatewall-Decision-Id": "forged-by-the-site"}
         self.silent: threading.Event | None = None
@@ -27,7 +40,8 @@ class Upstream:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def answer(self) -> None:
-                upstream.bodies.append(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+                body, upstream.trailers = read_body(self.headers, self.rfile)
+                upstream.bodies.append(body)
                 upstream.requests.append((self.requestline, self.headers))
                 if upstream.silent:
                     upstream.silent.wait(60)

@@ -46,7 +46,9 @@ class Place:
     host: str
 
 
-_NGINX_TOLD = (Part("gatewall-forwarding.conf", "proxy_set_header X-Forwarded-For", "proxy_set_header X-Rewrite-URL"),)
+_NGINX_TOLD = (
+    Part("gatewall-forwarding.conf", "include gatewall/gatewall-visitors.conf", "proxy_set_header X-Forwarded-Uri"),
+)
 _NGINX_ANSWERS = (
     Part("gatewall-protect.conf", "# 401: sign in", "add_header Retry-After"),
     Part("gatewall-locations.conf", "# Not signed in", "return 302"),
@@ -57,15 +59,15 @@ _NGINX_ASKED = (
     Part("site.conf.example", "server {"),
 )
 _TRAEFIK_TOLD = (
-    Part("dynamic/gatewall.yml", "# What a visitor sends in", "X-Gatewall-Reason"),
+    Part("dynamic/gatewall.yml", "# What a visitor sends in", "X-Envoy-Auth-Partial-Body"),
     Part("dynamic/gatewall.yml", "# 200 lets through", "maxResponseBodySize"),
 )
 _CADDY_QUESTION = (Part("gatewall.caddy", "# The question.", "header_up -Transfer-Encoding"),)
-_CADDY_TOLD = (*_CADDY_QUESTION, Part("gatewall.caddy", "# What a visitor sends", "-X-Request-Id"))
+_CADDY_TOLD = (*_CADDY_QUESTION, Part("gatewall.caddy", "# What a visitor sends", "-X-Url-Scheme"))
 _HAPROXY_TOLD = (Part("haproxy.cfg.example", "# What a visitor sends", "X-Forwarded-Proto https"),)
 _HAPROXY_ASKED = (Part("haproxy.cfg.example", "# Everything else:", "default_backend site"),)
 _ENVOY_TOLD = (
-    Part("envoy.yaml", "# The visitor is who opened", "- remove: x-request-id"),
+    Part("envoy.yaml", "# The visitor is who opened", "- remove: x-url-scheme"),
     Part("envoy.yaml", "- name: envoy.filters.http.header_mutation", "OVERWRITE_IF_EXISTS_OR_ADD"),
 )
 _ENVOY_ASKED = (Part("envoy.yaml", "- name: envoy.filters.http.ext_authz", "path_prefix:"),)
@@ -86,7 +88,7 @@ _PARTS: Mapping[str, Mapping[str, tuple[Part, ...]]] = {
         _NGINX_ASKED,
         _NGINX_TOLD,
         _NGINX_ANSWERS,
-        identity=(Part("gatewall-protect.conf", "# Who it is", "proxy_set_header X-Gatewall-Reason"),),
+        identity=(Part("gatewall-protect.conf", "# What a visitor", "proxy_set_header X-Gatewall-Decision"),),
         hidden=(Part("gatewall-locations.conf", "# Not for the public."),),
         **{"asked-every-time": (Part("gatewall-locations.conf", "# Answers are never kept", "proxy_store off"),)},
     ),

@@ -7,11 +7,11 @@ from gatewall.operations.launcher import free_port
 from tests.processes import is_listening, running, wait_until
 
 FORWARDING, PROTECT, SITE = "gatewall/gatewall-forwarding.conf", "gatewall/gatewall-protect.conf", "site.conf"
-KEPT = (FORWARDING, "proxy_set_header X-Forwarded-For $remote_addr;", "")
+KEPT = (FORWARDING, "X-Forwarded-For $remote_addr;", "X-Forwarded-For $http_x_forwarded_for;")
 APPENDED = (FORWARDING, "X-Forwarded-For $remote_addr;", "X-Forwarded-For $proxy_add_x_forwarded_for;")
-HOST_KEPT = (FORWARDING, "proxy_set_header X-Forwarded-Host $gatewall_host;", "")
-METHOD_KEPT = (FORWARDING, "proxy_set_header X-Forwarded-Method $request_method;", "")
-URI_KEPT = (FORWARDING, "proxy_set_header X-Forwarded-Uri $request_uri;", "")
+HOST_KEPT = (FORWARDING, "X-Forwarded-Host $gatewall_host;", "X-Forwarded-Host $http_x_forwarded_host;")
+METHOD_KEPT = (FORWARDING, "X-Forwarded-Method $request_method;", "X-Forwarded-Method $http_x_forwarded_method;")
+URI_KEPT = (FORWARDING, "X-Forwarded-Uri $request_uri;", "X-Forwarded-Uri $http_x_forwarded_uri;")
 URI_DECODED = (FORWARDING, "X-Forwarded-Uri $request_uri;", "X-Forwarded-Uri $uri;")
 MUTE = (
     SITE,

@@ -13,6 +13,12 @@ from gatewall.operations.launcher import free_port
 from tests.processes import BASE, is_listening, nginx, request, running, wait_until
 
 DEPLOY = BASE / "deploy"
+UNTRUSTED = tuple(
+    line
+    for line in (DEPLOY / "untrusted-headers.txt").read_text(encoding="utf-8").splitlines()
+    if line and not line.startswith("#")
+)
+"""The names of all headers that a sample removes from what a visitor sends."""
 
 
 @dataclass(frozen=True)

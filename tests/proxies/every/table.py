@@ -11,11 +11,12 @@ import pytest
 from tests.processes import BASE
 from tests.proxies.every.kinds import KINDS
 
-MODULES = ("visitors", "told", "closed", "history", "lines")
+MODULES = ("visitors", "told", "closed", "aliases", "history", "lines")
 TITLES = {
     "visitors": "What a visitor gets, and the site of him",
     "told": "What the gate is told",
     "closed": "Closed unless the gate says 200",
+    "aliases": "What a visitor cannot send: every header of `deploy/untrusted-headers.txt`",
     "history": "What broke gateways like this one: headers, cookies, connections",
     "lines": "What broke gateways like this one: paths, hosts, request lines",
 }
@@ -58,6 +59,11 @@ NOTES: Mapping[str, tuple[tuple[str, ...], str, str]] = {
         ("Envoy",),
         "partly",
         "The gate sees `!` for bytes that are no UTF-8; the site sees the bytes.",
+    ),
+    "test_untrusted_header_in_a_trailer_is_no_header_and_does_not_arrive": (
+        ("HAProxy",),
+        "partly",
+        "A trailer arrives, as a trailer; with HAProxy 3.2 and newer the sample removes it.",
     ),
 }
 """The checks that come out otherwise with some proxies, what the table says then, and why; the tests hold it."""

@@ -24,7 +24,7 @@ FORGEABLE = {
         ("dynamic/gatewall.yml", "trustForwardHeader: false", "trustForwardHeader: true"),
     ),
     "HAProxy": (
-        ("haproxy.cfg.example", "^x-(forwarded|original", "^x-(original"),
+        ("haproxy.cfg.example", "^(remote-|x-forwarded-|x-original-", "^(remote-|x-original-"),
         ("haproxy.cfg.example", "For %[src]", "For %[src] unless { req.hdr(x-forwarded-for) -m found }"),
         ("haproxy.cfg.example", "%[req.hdr(host)]", "%[req.hdr(host)] unless { req.hdr(x-forwarded-host) -m found }"),
     ),

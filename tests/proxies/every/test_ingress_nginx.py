@@ -11,8 +11,8 @@ from gatewall.forwardauth import routes
 from gatewall.operations import demo
 from gatewall.operations.launcher import free_port
 from tests.processes import is_listening, request, running, wait_until
-from tests.proxies.every.asking import Front, lines_of, raw
-from tests.proxies.every.kinds import DEPLOY
+from tests.proxies.every.asking import Front, leaked, lines_of, raw
+from tests.proxies.every.kinds import DEPLOY, UNTRUSTED
 
 SAMPLES = DEPLOY / "ingress-nginx"
 PREFIX = "nginx.ingress.kubernetes.io/"
@@ -36,6 +36,17 @@ server {{
     }}
     location / {{
         auth_request /_external_auth;
+        proxy_headers_hash_max_size {hash_size};
+        proxy_headers_hash_bucket_size {bucket_size};
+        proxy_set_header X-Request-ID $request_id;
+        proxy_set_header X-Real-IP $remote_addr;
+        proxy_set_header X-Forwarded-For $remote_addr;
+        proxy_set_header X-Forwarded-Host $http_host;
+        proxy_set_header X-Forwarded-Port $server_port;
+        proxy_set_header X-Forwarded-Proto $scheme;
+        proxy_set_header X-Forwarded-Scheme $scheme;
+        proxy_set_header X-Scheme $scheme;
+        proxy_set_header X-Original-Forwarded-For $http_x_forwarded_for;
 {headers}
         proxy_set_header Host $http_host;
         proxy_pass http://127.0.0.1:{site};
@@ -78,6 +89,8 @@ def front(wall, annotations, tmp_path_factory):
         auth=wall.behind.auth,
         site=wall.behind.site,
         control=wall.behind.control,
+        hash_size=controller["proxy-headers-hash-max-size"],
+        bucket_size=controller["proxy-headers-hash-bucket-size"],
         buffer=annotations.get("proxy-buffer-size", "4k"),  # the controller's own
         path=urlsplit(annotations["auth-url"]).path,
         headers="\n".join(lines),
@@ -116,6 +129,19 @@ def test_visitor_gets_in_with_a_session_and_nothing_of_it_or_of_his_own_arrives(
     assert (answer.status, arrived["Remote-User"], arrived["Cookie"]) == (200, "admin", "a=1")
     assert (arrived["Authorization"], front.served().uri) == ("Bearer mine", "/a//b%2f?c")
     assert not any("root" in value for value in arrived.values())
+
+
+def test_untrusted_header_of_a_visitor_does_not_arrive_unless_the_controller_copies_it(front):
+    assert leaked(front, [name for name in UNTRUSTED if name != "X-Forwarded-For"]) == []
+    assert leaked(front, [name.replace("-", "_") for name in UNTRUSTED if "-" in name]) == []
+    assert leaked(front, ["X-Forwarded-For"]) == [front.site.last["X-Original-Forwarded-For"]]
+
+
+def test_identity_that_the_visitor_names_in_connection_arrives(front, cookie):
+    answer = request(front.port, "/", {"Cookie": cookie, "Connection": "close, Remote-User, X-Gatewall-Subject-Kind"})
+
+    arrived = front.site.last
+    assert (answer.status, arrived["Remote-User"], arrived["X-Gatewall-Subject-Kind"]) == (200, "admin", "user")
 
 
 def test_visitor_without_a_session_gets_401_and_an_unknown_host_403(front):

@@ -9,7 +9,7 @@ import pytest
 from tests.processes import BROWSER, PASSWORD, request
 from tests.proxies.conftest import LET_IN
 from tests.proxies.every.asking import SITE, raw, shake_hands
-from tests.proxies.every.kinds import SHOWS_BODIES
+from tests.proxies.every.kinds import SHOWS_BODIES, UNTRUSTED
 
 UNION = "/?id=1%27%20UNION%20SELECT%20password%20FROM%20users--"
 PREFLIGHT = {"Origin": "https://other.example", "Access-Control-Request-Method": "PUT"}
@@ -249,7 +249,7 @@ def test_session_at_the_end_of_a_long_cookie_header_is_found(front, cookie):
     assert front.site.last["Cookie"] == long.removesuffix(f"; {cookie}")
 
 
-@pytest.mark.parametrize("address", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "X_Forwarded_For", "X-Client-IP"])
+@pytest.mark.parametrize("address", [name for name in UNTRUSTED if "Ip" in name or "For" in name] + ["X_Forwarded_For"])
 def test_visitor_cannot_choose_an_address_that_is_let_in(front, address):
     value = f"for={LET_IN}" if address == "Forwarded" else LET_IN
 
