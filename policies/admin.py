@@ -13,7 +13,7 @@ from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor, forced
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Target
 from gatewall.models import choices
-from policies import services, subscriptions
+from policies import scanned_apart, services, subscriptions
 from policies.countries import COUNTRY_NAMES
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
 from policies.validators import canonical_country, canonical_domain, canonical_network
@@ -259,10 +259,15 @@ class WafRuleAdmin(ServiceAdmin):
         return super().has_delete_permission(request, obj) and not (obj is not None and obj.builtin)
 
     def create_row(self, request: HttpRequest, **values: Any) -> WafRule:
-        return services.create_waf_rule(actor=actor(request), **values)
+        return self._warned(request, services.create_waf_rule(actor=actor(request), **values))
 
     def change_row(self, request: HttpRequest, row: WafRule, **values: Any) -> None:
-        services.change_waf_rule(row, actor=actor(request), **values)
+        self._warned(request, services.change_waf_rule(row, actor=actor(request), **values))
+
+    def _warned(self, request: HttpRequest, row: WafRule) -> WafRule:
+        for warning in scanned_apart.warnings_about(row):
+            self.message_user(request, warning, messages.WARNING)
+        return row
 
     def delete_row(self, request: HttpRequest, row: WafRule) -> None:
         services.delete_waf_rule(row, actor=actor(request))

@@ -10,6 +10,7 @@ from gatewall.engine.waf.rules import WafRule as EngineRule
 from policies.broad_patterns import why_it_matches_everything
 from policies.models import WafRule
 from policies.policy_source import engine_rule
+from policies.scanned_apart import warnings_about
 from policies.validators import validate_pattern
 
 
@@ -17,12 +18,13 @@ from policies.validators import validate_pattern
 class DraftRule:
     """The rule as the engine would run it, None if it is switched off; its id is that of the rule it replaces, or 0.
 
-    ``warning`` says why saving it would take force, empty if it would not.
+    ``warning`` says why saving it would take force, empty if it would not; ``apart`` what its author would be told.
     """
 
     rule: EngineRule | None
     replaces: int | None
     warning: str
+    apart: tuple[str, ...] = ()
 
 
 def draft_rule(values: dict[str, Any]) -> DraftRule:
@@ -42,4 +44,4 @@ def draft_rule(values: dict[str, Any]) -> DraftRule:
     row.pk = saved.pk if saved else 0
     rule = engine_rule(row)
     warning = why_it_matches_everything(rule) if row.action == Action.BLOCK else ""
-    return DraftRule(rule if row.enabled else None, row.pk or None, warning)
+    return DraftRule(rule if row.enabled else None, row.pk or None, warning, tuple(warnings_about(row)))

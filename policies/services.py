@@ -20,6 +20,7 @@ from policies import rows
 from policies.broad_patterns import refuse_matching_everything
 from policies.lockout import kept_in
 from policies.models import MANUAL, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+from policies.scanned_apart import log_once
 from policies.scopes import Scopes
 from policies.validators import validate_pattern
 
@@ -239,6 +240,7 @@ def create_waf_rule(*, actor: str, force: bool = False, **values: Any) -> WafRul
     rows.save(rule, Segment.WAF_RULES, actor=actor, **values)
     if not force:
         refuse_matching_everything(rule)
+    log_once(rule)
     return rule
 
 
@@ -249,14 +251,16 @@ def change_waf_rule(rule: WafRule, *, actor: str, force: bool = False, **values:
     Raises ValidationError, MatchesEverything, Duplicate, BuiltinRule, DomainRemoved, Gone.
     """
     rule = revisions.as_it_is_now(rule)
-    fixed = {name for name in ("pattern", "operator") if name in values and values[name] != getattr(rule, name)}
-    if rule.builtin and fixed:
-        raise BuiltinRule(f"the {' and '.join(sorted(fixed))} of a built-in rule cannot be changed")
+    changed = {name for name in ("pattern", "operator") if name in values and values[name] != getattr(rule, name)}
+    if rule.builtin and changed:
+        raise BuiltinRule(f"the {' and '.join(sorted(changed))} of a built-in rule cannot be changed")
     _check_pattern(rule, values)
     says_more = any(name in values and values[name] != getattr(rule, name) for name in _WHAT_IT_REFUSES)
     rows.save(rule, Segment.WAF_RULES, actor=actor, **values)
     if says_more and not force:
         refuse_matching_everything(rule)
+    if changed:
+        log_once(rule)
     return rule
 
 

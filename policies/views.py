@@ -17,7 +17,7 @@ from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
 from gatewall.engine.snapshot import DomainsMode
 from gatewall.engine.waf.rules import Severity
-from policies import geo, seen_hosts, selectors, services, subscriptions
+from policies import geo, scanned_apart, seen_hosts, selectors, services, subscriptions
 from policies.filters import (
     AllowlistFilters,
     AuthorizedDomainFilters,
@@ -162,6 +162,7 @@ class WafRules(UsedResource):
     """Patterns that are looked for in requests."""
 
     input, output = WafRuleInput, WafRuleOutput
+    output_on_create = output_on_change = Warned
     use_kind, volatile = "waf-rules", ("hits", "last_hit_at")
     filterset_class = WafRuleFilters
     ordering_fields = ("id", "created_at", "priority", "name", "category", "severity", "score")
@@ -174,11 +175,22 @@ class WafRules(UsedResource):
     def create_row(self, **values: Any) -> WafRule:
         return services.create_waf_rule(actor=self.actor, **values)
 
+    def created(self, row: Model) -> dict[str, Any]:
+        return {**super().created(row), **_warned(row)}
+
     def change_row(self, row: WafRule, **values: Any) -> WafRule:
         return services.change_waf_rule(row, actor=self.actor, **values)
 
+    def changed(self, row: WafRule) -> dict[str, Any]:
+        return {**super().changed(row), **_warned(row)}
+
     def delete_row(self, row: WafRule) -> None:
         services.delete_waf_rule(row, actor=self.actor)
+
+
+def _warned(row: Any) -> dict[str, Any]:
+    warnings = scanned_apart.warnings_about(row)
+    return {"warnings": warnings} if warnings else {}
 
 
 class ListSubscriptions(Resource):

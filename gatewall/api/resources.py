@@ -35,6 +35,8 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
     output: type[serializers.BaseSerializer[Any]]
     output_on_create: type[serializers.Serializer[Any]] | None = None
     """What the creator is shown besides, for the OpenAPI document."""
+    output_on_change: type[serializers.Serializer[Any]] | None = None
+    """What is shown besides to who changed a row."""
     input: type[StrictInput]
     volatile: tuple[str, ...] = ()
     """Fields that change by themselves, without anybody's write: a write never depends on them."""
@@ -82,7 +84,7 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
             self._change_as_it_is(**form.validated_data)
         else:
             self.change_row(row, **form.validated_data)
-        shown = dict(self.show(self.get_object()))
+        shown = self.changed(self.get_object())
         return Response(self._with_pending(shown), headers={"ETag": self._tag(shown)})
 
     def destroy(self, request: Request, **path: Any) -> Response:
@@ -114,6 +116,10 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
         if fresh is None:
             raise Gone("it was deleted as soon as it was made")
         return dict(self.show(fresh))
+
+    def changed(self, row: Any) -> dict[str, Any]:
+        """Return what is shown to who changed the row, which may be more than is shown ever after."""
+        return dict(self.show(row))
 
     def show(self, row: Any, *, many: bool = False) -> Any:
         """Return the JSON of a row, or of many."""

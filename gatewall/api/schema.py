@@ -199,12 +199,10 @@ class OperationSchema(AutoSchema):
         match self.view.action:
             case "list":
                 return _envelope(one)
-            case "create":
-                extra = self.view.output_on_create
+            case "create" | "update":
+                extra = self.view.output_on_create if self.view.action == "create" else self.view.output_on_change
                 more = [self.resolve_serializer(extra, "response").ref] if extra else []
                 return {"allOf": [one, *more, {"type": "object", "properties": _PENDING}]}
-            case "update":
-                return {"allOf": [one, {"type": "object", "properties": _PENDING}]}
         return one
 
     def _answer(self, status: int, shape: Schema | None) -> Schema:

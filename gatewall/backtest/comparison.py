@@ -88,6 +88,11 @@ class ChangedRules:
         """What scans for the rules that stay."""
         return self._base.engine
 
+    @property
+    def apart(self) -> Sequence[WafRule]:
+        """The rules in front of the change that are scanned for apart."""
+        return self._base.apart
+
     def check(self) -> str:
         """Hold the engine of the rules that stay against requests of which the outcome is known."""
         return self._base.check()

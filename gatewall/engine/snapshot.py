@@ -150,6 +150,10 @@ class WafInspector(Protocol):
     def engine(self) -> str:
         """What scans for the rules, empty if there are none."""
 
+    @property
+    def apart(self) -> Sequence[WafRule]:
+        """The rules that are scanned for apart from all others, each by itself."""
+
     def check(self) -> str:
         """Hold the engine against requests of which the outcome is known; return what is wrong, empty if nothing is."""
 

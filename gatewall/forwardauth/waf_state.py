@@ -1,15 +1,21 @@
 """What health says of the WAF of a process: its engine, and whether it finds what it must. Pure."""
 
 import logging
+from collections.abc import Sequence
 
 from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.engine.waf.matcher import DISTRUSTED
+from gatewall.engine.waf.rules import WafRule
 
 logger = logging.getLogger(__name__)
+
+_MOST_NAMED = 20
 
 
 def waf_checks(policy: PolicySnapshot | None) -> dict[str, str]:
     """Return ``waf`` with ``ok`` or what is wrong, and ``waf_engine``; nothing without a policy.
+
+    ``waf_apart`` names custom rules that RE2 scans for by themselves, if there are any.
 
     The canaries are asked each time. What is wrong slows the process down and makes no answer wrong.
     """
@@ -18,4 +24,11 @@ def waf_checks(policy: PolicySnapshot | None) -> dict[str, str]:
     wrong = policy.waf.check()
     if wrong == DISTRUSTED:
         logger.error("WAF: %s", wrong)
-    return {"waf": wrong or "ok", "waf_engine": policy.waf.engine or "none"}
+    found = {"waf": wrong or "ok", "waf_engine": policy.waf.engine or "none"}
+    return found | ({"waf_apart": _named(policy.waf.apart)} if policy.waf.apart else {})
+
+
+def _named(rules: Sequence[WafRule]) -> str:
+    names = ", ".join([f"{rule.id} ({rule.name})" for rule in rules[:_MOST_NAMED]])
+    more = len(rules) - _MOST_NAMED
+    return f"{names} and {more} more" if more > 0 else names

@@ -62,4 +62,6 @@ def _shown(rule: WafRule, result: Trial, draft: Draft | None) -> dict[str, Any]:
 
 
 def _warnings(draft: DraftRule | None) -> list[str]:
-    return [f"{draft.warning}: it is saved by force alone"] if draft and draft.warning else []
+    if draft is None:
+        return []
+    return [f"{draft.warning}: it is saved by force alone"] if draft.warning else [*draft.apart]

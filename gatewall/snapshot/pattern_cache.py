@@ -71,8 +71,10 @@ class PatternCache:
         try:
             scanner = self.scanner(name, patterns)
         except (DatabaseRefused, OSError, subprocess.SubprocessError) as error:
-            self._failed.append(name)
-            logger.error("WAF: %s: %s", NOT_COMPILED, error)  # noqa: TRY400 - the words say it
+            if not self._failed:  # once, and not for each policy that is tried meanwhile
+                logger.error("WAF: %s: %s", NOT_COMPILED, error)  # noqa: TRY400 - the words say it
+            if name not in self._failed:
+                self._failed.append(name)
         else:
             with suppress(ValueError):
                 self._failed.remove(name)

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from gatewall import revisions, system_settings
 from gatewall.engine.model import Reason
+from gatewall.engine.waf.vector import AVAILABLE
 from policies import services
 from policies.builtin_rules import seed_waf_rules
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
@@ -225,6 +226,16 @@ def test_a_waf_rule_is_created_changed_and_deleted(pages, decide):
     assert pages.delete(f"/policies/wafrule/{rule.pk}/delete/").status_code == 302
     assert revisions.current().supersedes(disabled)
     assert not WafRule.objects.exists()
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="there is no hyperscan for this machine")
+def test_author_of_a_waf_rule_that_is_scanned_apart_is_warned(pages):
+    words = "RE2 scans for this pattern by itself"
+
+    pages.submit("/policies/wafrule/add/", name="odd", pattern="a$b", targets=["path"])
+    assert words in pages.get("/policies/wafrule/").content.decode()
+    pages.submit(f"/policies/wafrule/{WafRule.objects.get().pk}/change/", pattern="a.b")
+    assert words not in pages.get("/policies/wafrule/").content.decode()
 
 
 def test_saving_an_unchanged_waf_rule_makes_no_revision(pages):

@@ -126,16 +126,35 @@ def test_file_of_other_patterns_under_this_name_is_refused(cache, compiled):
     assert wanted(PatternCache(cache._folder, b"key")).scan(b"etc/passwd")
 
 
-def test_patterns_that_cannot_be_compiled_leave_re2_in_their_place(cache, caplog):
-    with pytest.raises(DatabaseRefused):
-        cache.scanner("x", (b"a*", b"("))
-    cache.want((b"(",), lambda _: pytest.fail("there is none"))
-    for thread in threading.enumerate():
-        if thread.name == "patterns":
-            thread.join(60)
+def test_pattern_that_the_engine_does_not_take_is_left_out_on_disk_too(cache):
+    patterns = (b"a$b", *PATTERNS)
 
-    assert NOT_COMPILED in caplog.text
+    assert wanted(cache, patterns).left_out == {0}
+    again = wanted(PatternCache(cache._folder, b"key"), patterns)
+    assert again.left_out == {0}
+    assert again.scan(b"etc/passwd")
+
+
+def test_patterns_that_cannot_be_compiled_leave_re2_in_their_place_and_are_logged_once(cache, caplog, monkeypatch):
+    def fail(patterns):
+        raise DatabaseRefused("exit code -9")
+
+    monkeypatch.setattr(pattern_cache, "_compiled", fail)
+    for patterns in (PATTERNS, PATTERNS, PATTERNS[:1]):
+        cache.want(patterns, lambda _: pytest.fail("there is none"))
+        for thread in threading.enumerate():
+            if thread.name == "patterns":
+                thread.join(60)
+
+    assert caplog.text.count(NOT_COMPILED) == 1
     assert cache.trouble == NOT_COMPILED
+
+
+def test_child_process_that_fails_is_a_refusal(monkeypatch):
+    monkeypatch.setattr(pattern_cache.sys, "executable", "/bin/false")
+
+    with pytest.raises(DatabaseRefused, match="exit code 1"):
+        pattern_cache._compiled(PATTERNS)
 
 
 def test_machine_without_the_engine_is_told(tmp_path, monkeypatch, caplog):

@@ -45,6 +45,7 @@ class Blind:
     """An engine that finds nothing, or everything, in whatever it is shown."""
 
     name = "hyperscan"
+    left_out = frozenset()
 
     def __init__(self, hits=()):
         self.hits = list(hits)
@@ -75,6 +76,18 @@ def test_engine_that_has_its_patterns_is_well(rules):
 @pytest.mark.parametrize("rules", [builtin_rules(), SOME], ids=["built-in", "custom"])
 def test_until_the_patterns_are_compiled_it_is_re2(rules):
     assert state(rules, Later()) == {"waf": WAITING, "waf_engine": "re2"}
+
+
+@needs_hyperscan
+def test_rules_that_are_scanned_apart_are_named():
+    apart = [a_rule("a$b", id=100 + number, name=f"odd {number}") for number in range(22)]
+
+    assert state([*SOME, apart[0]], CompiledNow()) == {
+        "waf": "ok",
+        "waf_engine": "hyperscan",
+        "waf_apart": "100 (odd 0)",
+    }
+    assert state([*SOME, *apart], CompiledNow())["waf_apart"].endswith(", 119 (odd 19) and 2 more")
 
 
 def test_a_few_rules_need_no_scan():

@@ -60,7 +60,7 @@ class BuiltinMatcher:
 
     def _use(self, scanner: Scanner) -> None:
         """Take the scanner if it tells the canaries apart; the one before stays otherwise."""
-        if are_told_apart(scanner):
+        if not scanner.left_out and are_told_apart(scanner):
             self.scanner = scanner
         else:
             self.is_distrusted = True

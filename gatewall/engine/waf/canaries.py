@@ -34,11 +34,17 @@ def are_told_apart(scanner: Scanner) -> bool:
 
 def agrees(scanner: Scanner, patterns: Sequence[bytes]) -> bool:
     """True if the scanner finds in the canaries whatever RE2 finds there, and no more in those that are harmless."""
-    plain = OneByOne(patterns)
+    return not misread(scanner, patterns)
+
+
+def misread(scanner: Scanner, patterns: Sequence[bytes]) -> frozenset[int]:
+    """Return the numbers of the patterns that the scanner did not leave out and reads otherwise than RE2."""
+    numbers = [number for number in range(len(patterns)) if number not in scanner.left_out]
+    plain = OneByOne([patterns[number] for number in numbers])
     attacks, harmless = b"\n".join(ATTACKS), b"\n".join(HARMLESS)
-    if scanner.scan(b"") or _found(scanner, harmless) != _found(plain, harmless):
-        return False
-    return _found(plain, attacks) <= _found(scanner, attacks)
+    wanted = {numbers[number] for number, _ in plain.scan(harmless)}
+    missed = {numbers[number] for number, _ in plain.scan(attacks)} - _found(scanner, attacks)
+    return frozenset((_found(scanner, harmless) ^ wanted) | missed | _found(scanner, b""))
 
 
 def _found(scanner: Scanner, text: bytes) -> set[int]:

@@ -5,6 +5,7 @@ and those that the scan cannot judge, are then held against their own values.
 """
 
 from collections.abc import Iterable
+from operator import attrgetter
 
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf import transforms
@@ -46,7 +47,14 @@ class CustomMatcher:
             scanners.want([each for each in expressions if each is not None], self._use)
 
     def _use(self, scanner: Scanner) -> None:
-        self.scanner = scanner
+        self._alone = self._alone + [self._scanned[number] for number in sorted(scanner.left_out)]
+        self.scanner = scanner  # last: another thread may match meanwhile
+
+    @property
+    def apart(self) -> list[WafRule]:
+        """The rules that RE2 looks for by itself beside the scan of all others."""
+        placed = sorted([placed for placed, _ in self._alone], key=attrgetter("position")) if self.scanner else []
+        return [each.rule for each in placed]
 
     def matches(self, request: AccessRequest, domain: str | None) -> list[Placed]:
         """Return the rules that match the request, in no order."""

@@ -1,6 +1,6 @@
 """The WAF step of a policy: built-in and custom rules over one request. No I/O."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 from gatewall.engine.model import AccessRequest
@@ -40,6 +40,11 @@ class RuleSet:
         if self._custom:
             return self._custom.scanner.name if self._custom.scanner else "re2"
         return ""
+
+    @property
+    def apart(self) -> Sequence[WafRule]:
+        """The rules that RE2 looks for by itself: the engine that scans for all others does not take their patterns."""
+        return self._custom.apart if self._custom else ()
 
     def check(self) -> str:
         """Hold the engine against the canaries; return what is wrong with it in words, empty if nothing is.

@@ -3,9 +3,12 @@
 An expression finds whatever its rule finds, and may find more: RE2 has the last word.
 """
 
+from gatewall.engine.waf import vector
 from gatewall.engine.waf.rules import Operator, WafRule
 
-_TOO_SUBTLE = (rb"\A", rb"\z", rb"\S", rb"\C", rb"\p", rb"\P", rb"\Q", b"[:", b"{,", b"(?U", b"(?-")
+READ_OTHERWISE = "RE2 and the engine that scans for many patterns at once read it differently"
+_TOO_SUBTLE = (b"\0", rb"\A", rb"\z", rb"\S", rb"\C", rb"\p", rb"\P", rb"\Q", b"[:", b"{,", b"(?U")
+_BYTES = (rb"\x", *(b"\\%d" % digit for digit in range(8)))
 _SPECIAL = frozenset(b"\\^$.|?*+()[]{}/-")
 
 
@@ -29,12 +32,23 @@ def expression_of(rule: WafRule) -> bytes | None:
             return _literal(needle)
 
 
+def why_apart(rule: WafRule) -> str:
+    """Return why RE2 looks for a rule by itself, beside the one scan for all others; empty if it does not."""
+    if not vector.AVAILABLE:
+        return ""
+    expression = expression_of(rule)
+    return READ_OTHERWISE if expression is None else vector.why_refused(expression)
+
+
 def _regex(pattern: bytes) -> bytes | None:
     if not pattern.isascii() or any(part in pattern for part in _TOO_SUBTLE):
         return None
     if b"[^" in pattern and rb"\s" in pattern:  # a vertical tab is white space to the one alone
         return None
-    if b"(?" in pattern and b"\\x" in pattern:  # bytes beyond ASCII have two cases to RE2 and one to the other
+    groups = pattern.split(b"(?")[1:]
+    if any(group.lstrip(b"imsU").startswith(b"-") for group in groups):  # ``(?i-m)`` takes the lines away from ^ and $
+        return None
+    if groups and any(part in pattern for part in _BYTES):  # those beyond ASCII have two cases to RE2 and one here
         return None
     return pattern
 

@@ -13,6 +13,8 @@ class Scanner(Protocol):
     """Looks for a fixed list of patterns; ``^`` and ``$`` hold at line feeds."""
 
     name: str
+    left_out: frozenset[int]
+    """The numbers of the patterns that it does not look for: its engine does not take them."""
 
     def scan(self, text: bytes) -> list[Hit]:
         """Return one match of each pattern that has any, in no order."""
@@ -36,6 +38,7 @@ class OneByOne:
     """The stand-in: RE2, one pattern after the other. Linear as well, and about twenty times slower."""
 
     name = "re2"
+    left_out: frozenset[int] = frozenset()
 
     def __init__(self, patterns: Sequence[bytes]) -> None:
         """Raise PatternRefused if one of them is not RE2 syntax."""

@@ -1,0 +1,23 @@
+"""Rules whose patterns are not part of the one scan for all others: right, and each costs every request more."""
+
+import logging
+
+from gatewall.engine.waf.prefilter import why_apart
+from policies.models import WafRule
+from policies.policy_source import engine_rule
+
+logger = logging.getLogger(__name__)
+
+
+def warnings_about(row: WafRule) -> list[str]:
+    """Return what the author of a rule of one's own should know about its pattern, in words."""
+    why = "" if row.builtin else why_apart(engine_rule(row))
+    if not why:
+        return []
+    return [f"RE2 scans for this pattern by itself, beside one scan for all others, which makes requests slower: {why}"]
+
+
+def log_once(row: WafRule) -> None:
+    """Log the warnings about a rule: called where its pattern is written, and nowhere else."""
+    for warning in warnings_about(row):
+        logger.warning("WAF rule %d (%s): %s", row.pk, row.name, warning)

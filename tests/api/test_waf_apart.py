@@ -1,0 +1,41 @@
+"""A rule of one's own whose pattern hyperscan does not take: its author is told, the log once, and nobody else pays."""
+
+import pytest
+
+from gatewall.engine.waf.vector import AVAILABLE
+from policies.models import WafRule
+
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason="there is no hyperscan for this machine")
+WORDS = "RE2 scans for this pattern by itself"
+
+
+def warnings_of(response):
+    return response.json().get("warnings", [])
+
+
+def test_who_creates_such_a_rule_is_warned_and_the_log_says_it_once(admin, caplog):
+    created = admin.post("/waf-rules", {"name": "odd", "pattern": "a$b"})
+    path = f"/waf-rules/{created.json()['id']}"
+
+    assert created.status_code == 201
+    assert [text.endswith("Embedded end anchors not supported.") for text in warnings_of(created)] == [True]
+    assert warnings_of(admin.put(path, {"description": "of ours"})) == warnings_of(created)
+    assert "warnings" not in admin.get(path).json()
+    assert caplog.text.count(WORDS) == 1
+    assert f"WAF rule {created.json()['id']} (odd): {WORDS}" in caplog.text
+
+
+def test_a_changed_pattern_is_warned_about_anew(admin, caplog):
+    path = f"/waf-rules/{admin.post('/waf-rules', {'name': 'odd', 'pattern': 'a.b'}).json()['id']}"
+
+    assert warnings_of(admin.put(path, {"priority": 7})) == []
+    assert warnings_of(admin.put(path, {"pattern": r"a\S"}))
+    assert warnings_of(admin.put(path, {"operator": "contains"})) == []
+    assert caplog.text.count(WORDS) == 1
+
+
+def test_a_draft_is_warned_about_before_it_is_saved(admin):
+    answer = admin.post("/waf-rules/test", {"uri": "/", "rule": {"name": "odd", "pattern": "a$b"}})
+
+    assert WORDS in str(answer.json()["warnings"])
+    assert not WafRule.objects.exists()
