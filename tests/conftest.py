@@ -45,6 +45,14 @@ def _own_home(request):
 
 
 @pytest.fixture(autouse=True)
+def _compiled_patterns(request, monkeypatch):
+    """A gate of a test compiles no built-in patterns: a child process would go on with it after the test."""
+    if uses_database(request.node):
+        pattern_cache = import_module("gatewall.snapshot.pattern_cache")
+        monkeypatch.setattr(pattern_cache, "_compiled", import_module("tests.patterns").compile_here)
+
+
+@pytest.fixture(autouse=True)
 def _known_api_rate(request, monkeypatch):
     """The number of calls a minute is known, so that no test counts the statement that asks for it."""
     if uses_database(request.node):

@@ -1,23 +1,41 @@
-"""The built-in patterns compiled once for all tests of this checkout; each installation of theirs gets a copy."""
+"""Compile the built-in WAF patterns once for all tests of this checkout."""
 
+from functools import cache
 from pathlib import Path
 
 from gatewall.engine.waf.builtin_matcher import PATTERNS
 from gatewall.engine.waf.vector import AVAILABLE, VectorScanner
 from gatewall.env import Config
+from gatewall.snapshot import pattern_cache
 from gatewall.snapshot.pattern_cache import PatternCache, name_of
 from gatewall.snapshot.places import policy_files
 
 SHARED = Path(__file__).resolve().parents[1] / ".pytest_cache" / "patterns"
 _KEY = b"the tests of this checkout"
+_compile = pattern_cache._compiled
 
 
 def put_compiled(config: Config) -> None:
-    """Leave under the home of an installation what its first worker would compile in seven seconds."""
+    """Write the compiled built-in patterns below the home of an installation, so that its first worker has them."""
     if AVAILABLE:
         name = name_of(PATTERNS)
-        scanner = PatternCache(SHARED, _KEY).scanner(name, PATTERNS)
-        assert isinstance(scanner, VectorScanner)
         installed = policy_files(config).patterns
         with installed._only_one(name):
-            installed._keep(name, scanner.dumped())
+            installed._keep(name, _builtin())
+
+
+def compile_here(patterns: tuple[bytes, ...]) -> bytes:
+    """Return a database of patterns without a child process: of the built-in ones, the shared one."""
+    return _builtin() if patterns == PATTERNS else VectorScanner.compiled(patterns).dumped()
+
+
+@cache
+def _builtin() -> bytes:
+    shared, name = PatternCache(SHARED, _KEY), name_of(PATTERNS)
+    with shared._only_one(name):
+        found = shared._loaded(name, PATTERNS)
+        if found is None:
+            shared._keep(name, _compile(PATTERNS))
+            found = shared._loaded(name, PATTERNS)
+    assert isinstance(found, VectorScanner)
+    return found.dumped()

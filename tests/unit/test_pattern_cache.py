@@ -1,18 +1,22 @@
 """Compiled patterns on disk: once a host, ours alone, and never in anybody's way."""
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
+import psutil
 import pytest
 
 from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.vector import AVAILABLE, DatabaseRefused, VectorScanner
-from gatewall.snapshot import pattern_cache
+from gatewall.snapshot import pattern_cache, pattern_process
 from gatewall.snapshot.pattern_cache import NO_ENGINE, NOT_COMPILED, PatternCache, name_of
 from gatewall.snapshot.published import PublishedPolicies
 from tests.cast import a_request, a_rule
+from tests.processes import wait_until
 from tests.unit.publications import publish, some_files
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="there is no hyperscan for this machine")
@@ -155,6 +159,22 @@ def test_child_process_that_fails_is_a_refusal(monkeypatch):
 
     with pytest.raises(DatabaseRefused, match="exit code 1"):
         pattern_cache._compiled(PATTERNS)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux ends the child")
+def test_child_process_ends_with_its_parent():
+    kept_open, never_written = os.pipe()  # so that the child waits for patterns
+    start = f"import subprocess, sys; subprocess.run([sys.executable, '-m', {pattern_process.__name__!r}])"
+    with subprocess.Popen([sys.executable, "-c", start], stdin=kept_open) as parent:
+        started = psutil.Process(parent.pid)
+        wait_until(lambda: any(child.nice() > started.nice() for child in started.children()))
+        (child,) = started.children()
+        parent.kill()
+    psutil.wait_procs([child], timeout=60)
+    os.close(kept_open)
+    os.close(never_written)
+
+    assert not child.is_running()
 
 
 def test_machine_without_the_engine_is_told(tmp_path, monkeypatch, caplog):
