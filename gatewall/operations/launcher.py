@@ -2,6 +2,7 @@
 
 import errno
 import http.client
+import json
 import os
 import random
 import shlex
@@ -20,6 +21,9 @@ from honcho.manager import Manager
 from honcho.process import Popen
 
 READY_SECONDS = 60.0
+_MOST_READ = 65536
+_CURES = {"policy": "`python manage.py publish_policy` publishes it, or says why it cannot be published"}
+"""By the name of a check: what to type when it fails."""
 STOPPED_BY_SIGNAL = {128 + signal.SIGINT, 128 + signal.SIGTERM}
 
 
@@ -146,13 +150,28 @@ def free_port() -> int:
 
 def answers(url: str) -> bool:
     """True if `url` answers like a service that works: with content, or with the gate's own verdict."""
+    return _get(url)[0] in {200, 302, 401, 403}
+
+
+def complaint(url: str) -> str:
+    """What a health page says is wrong, and what helps; empty if it does not answer or says nothing."""
+    with suppress(ValueError, KeyError, TypeError, AttributeError):
+        failing = {name: said for name, said in json.loads(_get(url)[1])["checks"].items() if said != "ok"}
+        cures = [_CURES[name] for name in failing if name in _CURES]
+        return "; ".join([f"{name}: {said}" for name, said in failing.items()] + cures)
+    return ""
+
+
+def _get(url: str) -> tuple[int, bytes]:
+    """The status and body of a page; 0 and nothing if there is none."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
     try:
         connection.request("GET", parts.path, headers={"Accept": "text/html, */*;q=0.8"})
-        return connection.getresponse().status in {200, 302, 401, 403}
+        response = connection.getresponse()
+        return response.status, response.read(_MOST_READ)
     except (OSError, http.client.HTTPException):
-        return False
+        return 0, b""
     finally:
         connection.close()
 
@@ -198,7 +217,8 @@ class Supervisor(Manager):  # type: ignore[misc]  # honcho has no types
                 if self._terminating:
                     return
                 if time.monotonic() > deadline:
-                    self.trouble = f"{url} did not answer within {READY_SECONDS:.0f} s"
+                    said = complaint(url)
+                    self.trouble = f"{url} did not answer within {READY_SECONDS:.0f} s{f' ({said})' if said else ''}"
                     os.kill(os.getpid(), signal.SIGTERM)
                     return
                 time.sleep(0.1)

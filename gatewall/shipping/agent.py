@@ -29,6 +29,7 @@ from policies import confirmation
 logger = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.5
+_VERIFY_SECONDS = 60.0
 _REPORT_EVERY = timedelta(seconds=1)
 _NICENESS = 5
 
@@ -54,6 +55,8 @@ class Agent:
         self._published: Version | None = None
         self._stamp: Stamp | None = None
         self._problem = ""
+        self._verified_at = float("-inf")
+        self._refused: list[str] = []
         self._reported_at = timezone.now() - _REPORT_EVERY
         self._tidied_at = timezone.now() - housekeeping.EVERY
 
@@ -94,12 +97,15 @@ class Agent:
     def _publish(self) -> None:
         published, asked_at = (self._published, self._stamp), elapsed()
         is_published = published == (revisions.current(), self._files.stamp()) and not self._problem
+        verify = not 0 <= asked_at - self._verified_at < _VERIFY_SECONDS
         try:
-            if is_published:
+            if is_published and not verify:
                 self._files.confirmations.confirm(asked_at)
                 return
-            self._published = publish(self._files).version
+            self._published = publish(self._files, verify=verify).version
             self._stamp = self._files.stamp()
+            if verify:
+                self._verified_at = asked_at
             self._say("")
         except (ValueError, OSError) as error:
             self._say(f"policy.rejected: {error}")
@@ -111,8 +117,11 @@ class Agent:
         self._backtests.keep_going()
         problem = self._problem or self._shipper.problem
         report_node(self._node, self._files, self._run, problem, self._shipper.state())
-        rejected = [state.rejected for state in living_workers(self._run / "workers")]
-        self._events.look(timezone.now(), filter(None, [self._problem, *rejected]))
+        refused = [state.rejected for state in living_workers(self._run / "workers") if state.rejected]
+        if refused and refused != self._refused:
+            self._verified_at = float("-inf")  # what is published may be damaged
+        self._refused = refused
+        self._events.look(timezone.now(), filter(None, [self._problem, *refused]))
 
     def _tidy(self) -> None:
         """Delete a part of what is old; where there was something, the next turn goes on, for it publishes first."""

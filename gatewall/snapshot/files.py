@@ -80,17 +80,27 @@ class PolicyFiles:
         return data
 
     def has(self, ref: SegmentRef) -> bool:
-        """True if there is a file for the segment, of its size. What is in it, ``segment()`` checks."""
+        """True if there is a file for the segment, of its size. What is in it, ``is_intact()`` checks."""
         try:
             return (self._segments / ref.sha256).stat().st_size == ref.size
         except OSError:
             return False
 
+    def is_intact(self, ref: SegmentRef) -> bool:
+        """True if the bytes of the segment are there and have its digest. Reads all of them."""
+        try:
+            self.segment(ref)
+        except (OSError, ManifestRefused):
+            return False
+        return True
+
     def write_segment(self, data: bytes, change: str) -> SegmentRef:
         """Store the bytes of a segment as this change left it, and return how a manifest names it."""
         ref = SegmentRef(change, hashlib.sha256(data).hexdigest(), len(data))
         path = self._segments / ref.sha256
-        if not self._holds(ref):
+        if self.is_intact(ref):
+            os.utime(path)  # it is in use again: the sweep must not take it
+        else:
             self._make_folders()
             _replace(path, data)
         return ref
@@ -113,14 +123,6 @@ class PolicyFiles:
             yield
         finally:
             os.close(descriptor)
-
-    def _holds(self, ref: SegmentRef) -> bool:
-        try:
-            self.segment(ref)
-        except (OSError, ManifestRefused):
-            return False
-        os.utime(self._segments / ref.sha256)  # it is in use again: the sweep must not take it
-        return True
 
     def _make_folders(self) -> None:
         for folder in (self._folder, self._segments):  # the mode does not hold for parents

@@ -1,7 +1,8 @@
 """Compiles what has changed and publishes it as files for the data plane of this host."""
 
+import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from django.utils import timezone
 
@@ -12,12 +13,19 @@ from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.lineage import refuse_going_back, refuse_newer_release, reusable
 from gatewall.snapshot.manifest import Manifest, SegmentRef
 
+logger = logging.getLogger(__name__)
 
-def publish(files: PolicyFiles, *, over_newer_release: bool = True) -> Manifest:
+_NAMED = 5
+_MANIFEST = "the manifest, unless its key was changed"
+
+
+def publish(files: PolicyFiles, *, over_newer_release: bool = True, verify: bool = False) -> Manifest:
     """Publish the committed policy, if it is not published already; return the manifest in force.
 
     It is confirmed then, as of when the database was asked. An agent that was put back to an older release publishes
     over the newer one's policy; who stands in for the agent, and may only be about to end, does not.
+
+    Published files that are missing or of another size are written again, with ``verify`` those of another digest too.
 
     Raises NewerRelease, DatabaseWentBack until ``confirm_new_epoch()``, ValueError if a row cannot be compiled,
     django.db.Error, OSError. Whatever is raised, the policy in force stays.
@@ -29,15 +37,19 @@ def publish(files: PolicyFiles, *, over_newer_release: bool = True) -> Manifest:
         with one_moment() as moment:
             version = revisions.version_of(moment.head)
             refuse_going_back(before, moment.head)
-            if before is not None and version == before.version and _is_whole(files, before):
+            damaged = _damaged(files, before, verify=verify)
+            if before is not None and version == before.version and before.is_of_this_release and not damaged:
                 files.confirmations.confirm(asked_at)
                 return before
             lineage = revisions.lineage_of(version)
-            segments = _segments(files, moment, reusable(before, version))
+            known = {name: ref for name, ref in reusable(before, version).items() if name not in damaged}
+            segments = _segments(files, moment, known)
         parent = moment.head.parent_epoch
         manifest = Manifest(version, str(parent) if parent else "", lineage, timezone.now().timestamp(), segments)
         files.publish(manifest)
         files.confirmations.confirm(asked_at)
+        if damaged:
+            _tell(damaged)
         return manifest
 
 
@@ -47,15 +59,29 @@ def confirm_new_epoch(files: PolicyFiles) -> None:
     revisions.begin_epoch(after=uuid.UUID(before.version.epoch) if before else revisions.head().epoch)
 
 
-def _is_whole(files: PolicyFiles, manifest: Manifest) -> bool:
-    return manifest.is_of_this_release and all(map(files.has, manifest.segments.values()))
+def _damaged(files: PolicyFiles, before: Manifest | None, *, verify: bool) -> Collection[str]:
+    """Return the names of what is published and cannot be used."""
+    if before is None:
+        return [_MANIFEST] if files.stamp() is not None else []
+    is_usable = files.is_intact if verify else files.has
+    return [name for name, ref in before.segments.items() if not is_usable(ref)]
+
+
+def _tell(damaged: Collection[str]) -> None:
+    more = len(damaged) - _NAMED
+    logger.warning(
+        "the published policy was damaged and is written again from the database: %d of its files (%s%s)",
+        len(damaged),
+        ", ".join(sorted(damaged)[:_NAMED]),
+        f" and {more} more" if more > 0 else "",
+    )
 
 
 def _segments(files: PolicyFiles, moment: Moment, reusable: Mapping[str, SegmentRef]) -> dict[str, SegmentRef]:
     segments = {}
     for name, change in moment.segments.items():
         ref = reusable.get(name)
-        if ref is None or ref.change != change or not files.has(ref):
+        if ref is None or ref.change != change:
             ref = files.write_segment(segment_bytes(moment, name), change)
         segments[name] = ref
     return segments

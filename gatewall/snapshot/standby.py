@@ -86,7 +86,8 @@ class Standby:
             if self._published is not None and self._published == (revisions.current(), self._files.stamp()):
                 self._files.confirmations.confirm(asked_at)
             else:
-                version = publish(self._files, over_newer_release=False).version
+                first = self._published is None
+                version = publish(self._files, over_newer_release=False, verify=first).version
                 self._published = version, self._files.stamp()
             self._say("")
         except (Error, OSError, ValueError) as error:

@@ -112,7 +112,7 @@ def test_an_agent_without_a_database_confirms_nothing(host, outage):
 def test_a_policy_that_cannot_be_compiled_is_not_confirmed(host, monkeypatch):
     host.turns()
 
-    def refuse(*_):
+    def refuse(*_, **__):
         raise ValueError("a row that cannot be compiled")
 
     host.agent._published = None

@@ -1,5 +1,6 @@
-"""Ports that `up` and the tests pick by themselves."""
+"""Ports that `up` and the tests pick by themselves, and what `up` says when something does not get ready."""
 
+import json
 import os
 import random
 import socket
@@ -9,7 +10,8 @@ import sys
 import pytest
 
 from gatewall.operations import launcher
-from gatewall.operations.launcher import free_port, ports_not_given_out
+from gatewall.operations.launcher import complaint, free_port, ports_not_given_out
+from tests.publisher import publishing
 
 PICK = """
 import random, sys
@@ -72,3 +74,27 @@ def test_free_port_is_given_to_one_process_only_while_it_lives(pick_here):
 
 def test_free_port_of_a_process_that_ended_is_given_again(pick_here):
     assert pick_elsewhere() == pick_here()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        (503, json.dumps({"checks": {"policy": "none published yet", "spool": "ok"}}), "policy: none published yet; "),
+        (503, json.dumps({"checks": {"spool": "cannot be written"}}), "spool: cannot be written"),
+        (200, json.dumps({"checks": {"policy": "ok"}}), ""),
+        (503, json.dumps({"checks": []}), ""),
+        (503, "[]", ""),
+        (502, "<html>", ""),
+    ],
+)
+def test_what_a_health_page_says_is_wrong_comes_with_the_cure(status, body, said):
+    with publishing({"/health/ready": (status, {}, body.encode())}) as page:
+        found = complaint(f"{page.url}/health/ready")
+
+    assert found.startswith(said)
+    assert ("manage.py publish_policy" in found) is ("policy" in said)
+    assert bool(found) is bool(said)
+
+
+def test_what_does_not_answer_says_nothing():
+    assert complaint(f"http://127.0.0.1:{free_port()}/health/ready") == ""

@@ -15,6 +15,7 @@ from tests.processes import (
     PASSWORD,
     PATIENCE,
     environment,
+    manage,
     no_agent_leads,
     prepare,
     request,
@@ -115,6 +116,20 @@ def test_agent_and_data_plane_run_and_nginx_asks_the_data_plane(home, ports, tmp
         assert not no_agent_leads(home)
         assert (health.status, page.status) == (200, 302)
         assert ports["GATEWALL_AUTH_PORT"] in (home / "demo" / "site.conf").read_text()
+
+
+def test_up_starts_though_every_published_file_is_damaged_and_says_so_in_one_line(home, ports, tmp_path):
+    log, env = tmp_path / "up.log", environment(home, **ports, GATEWALL_DEMO="0")
+    manage(home, "publish_policy")
+    for path in (home / "policy" / "segments").iterdir():
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+
+    with running(UP, log=log, env=env) as process:
+        wait_until(lambda: is_ready(process, log), what="the line with ready")
+
+    assert len([line for line in log.read_text().splitlines() if "is written again from the database" in line]) == 1
 
 
 def test_data_plane_answers_on_a_unix_socket_when_one_is_named(home, ports, tmp_path):

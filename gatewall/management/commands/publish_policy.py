@@ -11,7 +11,7 @@ from gatewall.snapshot.publisher import confirm_new_epoch, publish
 
 
 class Command(BaseCommand):
-    help = "Publishes the committed policy on this host, as the agent does."
+    help = "Publishes the committed policy on this host, as the agent does, and writes damaged files again."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -25,7 +25,7 @@ class Command(BaseCommand):
         try:
             if options["confirm_restored_database"]:
                 confirm_new_epoch(files)
-            manifest = publish(files)
+            manifest = publish(files, verify=True)
         except NotForward as error:
             raise CommandError(str(error)) from None
         except (ValueError, OSError) as error:
