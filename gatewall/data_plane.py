@@ -12,7 +12,7 @@ from gatewall.forwardauth.build import build_gate
 from gatewall.forwardauth.countries import Countries
 from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.published import PublishedPolicies
-from gatewall.snapshot.worker_report import WorkerReport
+from gatewall.snapshot.worker_report import WorkerReport, workers_folder
 
 
 class _Observer:
@@ -41,7 +41,7 @@ def application() -> AuthApplication:
     os.umask(0o077)  # what workers write is for the owner alone
     logging.config.dictConfig(log_lines.configuration(config.log_level, config.log_format))
     countries = Countries(config.geo_database)
-    report = WorkerReport(run_folder(config.home) / "workers")
+    report = WorkerReport(workers_folder(run_folder(config.home)))
     policies = PublishedPolicies(policy_files(config), _Observer(report, countries))
     policies.watch()
     return AuthApplication(build_gate(config, policies, countries), policies, config.root_path)

@@ -27,7 +27,10 @@ from gatewall.api.serializers import StrictInput, TextField
 Schema = dict[str, Any]
 _VERBS = {"list": "List", "create": "Create", "retrieve": "Show", "update": "Change", "destroy": "Delete"}
 _PENDING = {
-    "policy_pending": {"type": "boolean", "description": "true: not published on this host within two seconds"},
+    "policy_pending": {
+        "type": "boolean",
+        "description": "true: not in force in every worker of this host within two seconds",
+    },
     "confirm_by": {
         "type": "string",
         "format": "date-time",

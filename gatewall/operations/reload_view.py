@@ -12,7 +12,7 @@ from gatewall.api.operations import operation
 from gatewall.api.serializers import ShapedField
 from gatewall.api.views import ApiView
 from gatewall.models import Node
-from gatewall.snapshot.nodes import report_node, wait_for_workers
+from gatewall.snapshot.nodes import report_node
 from gatewall.snapshot.places import node_name, policy_files, run_folder
 
 
@@ -42,8 +42,6 @@ class Reload(ApiView):
     def post(self, request: Request) -> Response:
         revisions.demand_reload()
         head, run = revisions.head(), run_folder(settings.CONFIG.home)
-        if not revisions.publication_is_pending():  # else there is nothing yet that they could read
-            wait_for_workers(run, head.reloads)
         report_node(node_name(), policy_files(settings.CONFIG), run)  # this host's row, without waiting for its agent
         nodes = NodeOutput(Node.objects.all(), many=True).data
         here = next(node for node in nodes if node["name"] == node_name()[:100])

@@ -23,7 +23,7 @@ from gatewall.snapshot.files import PolicyFiles, Stamp
 from gatewall.snapshot.nodes import report_node
 from gatewall.snapshot.publisher import publish
 from gatewall.snapshot.wake import AgentLock, Bell, Ear
-from gatewall.snapshot.worker_report import living_workers
+from gatewall.snapshot.worker_report import living_workers, workers_folder
 from policies import confirmation
 
 logger = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ class Agent:
         self._backtests.keep_going()
         problem = self._problem or self._shipper.problem
         report_node(self._node, self._files, self._run, problem, self._shipper.state())
-        refused = [state.rejected for state in living_workers(self._run / "workers") if state.rejected]
+        refused = [state.rejected for state in living_workers(workers_folder(self._run)) if state.rejected]
         if refused and refused != self._refused:
             self._verified_at = float("-inf")  # what is published may be damaged
         self._refused = refused

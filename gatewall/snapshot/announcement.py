@@ -1,7 +1,8 @@
-"""After a commit: have the change published on this host before the writer is answered."""
+"""After a commit: have the change in force on this host before the writer is answered."""
 
 import logging
 import time
+from pathlib import Path
 
 from django.conf import settings
 from django.db import Error
@@ -9,35 +10,73 @@ from django.db import Error
 from gatewall import revisions
 from gatewall.engine.snapshot import Version
 from gatewall.snapshot.files import PolicyFiles
+from gatewall.snapshot.folder_watch import FolderWatch, watching
+from gatewall.snapshot.manifest import Manifest
 from gatewall.snapshot.places import policy_files, run_folder
+from gatewall.snapshot.published import ManifestInForce
 from gatewall.snapshot.publisher import publish
 from gatewall.snapshot.wake import AgentLock, Bell
+from gatewall.snapshot.worker_report import living_workers, workers_folder
 
 logger = logging.getLogger(__name__)
 
 _WAIT_SECONDS = 2.0
-_LOOK_SECONDS = 0.005
+_LOOK_SECONDS = 0.02
+"""How often is looked at what no new file tells: whether the agent or a worker is gone."""
 
 
 def announce(version: Version) -> bool:
-    """Return True once this version or a later one is published on this host, False after two seconds.
+    """Return True once every worker of this host's data plane decides with this version, False after two seconds.
 
-    The agent publishes; while there is none, the writer does it himself, so that a revocation never
-    waits for somebody to start it.
+    The agent publishes; while there is none, the writer does, so that a revocation never waits for somebody to
+    start it.
     """
     files, run = policy_files(settings.CONFIG), run_folder(settings.CONFIG.home)
-    Bell(run).ring()
-    deadline = time.monotonic() + _WAIT_SECONDS
+    with watching(files.folder, workers_folder(run)) as news:
+        patience = _Patience(news, time.monotonic() + _WAIT_SECONDS)
+        Bell(run).ring()
+        return _is_published_in_time(files, run, version, patience) and _is_taken_in_time(run, version, patience)
+
+
+class _Patience:
+    """How long a writer waits, and what wakes it."""
+
+    def __init__(self, news: FolderWatch, deadline: float) -> None:
+        self._news = news
+        self._deadline = deadline
+
+    def is_left(self) -> bool:
+        """Wait for news; False when the time is over."""
+        seconds = self._deadline - time.monotonic()
+        if seconds <= 0:
+            return False
+        self._news.wait(min(seconds, _LOOK_SECONDS))
+        return True
+
+
+def _is_published_in_time(files: PolicyFiles, run: Path, version: Version, patience: _Patience) -> bool:
+    in_force = ManifestInForce(files)
     while True:
         with AgentLock(run).held() as nobody_leads:
             if nobody_leads:
                 return _publish_here(files)
-        if _is_published(files, version):
+        if _is_published(in_force, version):
             return True
-        if time.monotonic() >= deadline:
+        if not patience.is_left():
             logger.warning("revision %d is committed and not published yet", version.revision)
             return False
-        time.sleep(_LOOK_SECONDS)
+
+
+def _is_taken_in_time(run: Path, version: Version, patience: _Patience) -> bool:
+    """Return True once no living worker is behind. One that refuses what is published is not waited for."""
+    while True:
+        behind = [state for state in living_workers(workers_folder(run)) if not state.has(version)]
+        if not behind:
+            return True
+        if all(state.rejected for state in behind) or not patience.is_left():
+            pids = ", ".join(str(state.pid) for state in behind)
+            logger.warning("revision %d is published and not taken by worker %s yet", version.revision, pids)
+            return False
 
 
 def _publish_here(files: PolicyFiles) -> bool:
@@ -49,9 +88,9 @@ def _publish_here(files: PolicyFiles) -> bool:
     return True
 
 
-def _is_published(files: PolicyFiles, version: Version) -> bool:
+def _is_published(in_force: ManifestInForce, version: Version) -> bool:
     try:
-        manifest = files.in_force()  # of whichever release: agent and workers are replaced one after another
+        manifest: Manifest | None = in_force.manifest()  # of whichever release: agent and workers are replaced in turn
     except OSError:
         return False
     if manifest is None or manifest.version.epoch != version.epoch or version.supersedes(manifest.version):

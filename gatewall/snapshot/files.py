@@ -30,7 +30,7 @@ class PolicyFiles:
     """The folder ``GATEWALL_HOME/policy`` of one host."""
 
     def __init__(self, folder: Path, key: bytes) -> None:
-        self._folder = folder
+        self.folder = folder
         self._segments = folder / "segments"
         self._current = folder / "current"
         self._key = key
@@ -117,7 +117,7 @@ class PolicyFiles:
     def publishing(self) -> Iterator[None]:
         """Keep every other publisher of this host out."""
         self._make_folders()
-        descriptor = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
@@ -125,7 +125,7 @@ class PolicyFiles:
             os.close(descriptor)
 
     def _make_folders(self) -> None:
-        for folder in (self._folder, self._segments):  # the mode does not hold for parents
+        for folder in (self.folder, self._segments):  # the mode does not hold for parents
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def _sweep(self, manifest: Manifest) -> None:

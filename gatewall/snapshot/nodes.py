@@ -1,9 +1,9 @@
 """Reports what this host has published and its workers have loaded."""
 
-import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -14,21 +14,10 @@ from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.manifest import ManifestRefused
 from gatewall.snapshot.places import node_name, policy_files
-from gatewall.snapshot.worker_report import living_workers
+from gatewall.snapshot.worker_report import WorkerState, living_workers, workers_folder
 
 SILENT_FOR = timedelta(days=7)
 """Then a host is gone: nobody wants to be told any more that it is behind."""
-_WAIT_SECONDS = 1.0
-_LOOK_SECONDS = 0.01
-
-
-def wait_for_workers(run: Path, reloads: int) -> None:
-    """Return when every worker of this host has read everything again, or after a second."""
-    deadline = time.monotonic() + _WAIT_SECONDS
-    while any(state.reloads < reloads and not state.rejected for state in living_workers(run / "workers")):
-        if time.monotonic() >= deadline:
-            return
-        time.sleep(_LOOK_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +54,22 @@ def report_node(name: str, files: PolicyFiles, run: Path, problem: str = "", log
             "seen_at": database_now(),
             "revision": manifest.version.revision if manifest else 0,
             "published_at": datetime.fromtimestamp(manifest.published_at, tz=UTC) if manifest else None,
-            "workers": [asdict(state) for state in living_workers(run / "workers")],
+            "workers": [_shown(state) for state in living_workers(workers_folder(run))],
             "problem": problem[:500],
             # Where nothing was confirmed since the machine was started, it is at least as long as that.
             "unconfirmed_seconds": max(0.0, elapsed() - (confirmed_at or 0.0)),
             **({"log_lag_seconds": log.lag_seconds, "log_spooled_bytes": log.spooled_bytes} if log else {}),
         },
     )
+
+
+def _shown(state: WorkerState) -> dict[str, Any]:
+    return {
+        "pid": state.pid,
+        "revision": state.revision,
+        "rejected": state.rejected,
+        "reloads": state.reloads,
+    }
 
 
 def unconfirmed_seconds(node: Node, at: datetime) -> float:

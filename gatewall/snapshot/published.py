@@ -12,6 +12,7 @@ from gatewall.engine.snapshot import PolicySnapshot, Version
 from gatewall.snapshot.assembly import Assembly, SegmentData, SegmentRefused
 from gatewall.snapshot.confirmed import PolicyAge
 from gatewall.snapshot.files import PolicyFiles, Stamp
+from gatewall.snapshot.folder_watch import watching
 from gatewall.snapshot.manifest import Manifest, ManifestRefused
 
 logger = logging.getLogger(__name__)
@@ -94,14 +95,19 @@ class PublishedPolicies:
             self._observer.loaded(policy, reloaded=reloaded)
 
     def watch(self) -> None:
-        """Refresh every 50 ms from a thread of its own, off the path of the requests."""
+        """Refresh at each publication, and every 50 ms, from a thread of its own, off the path of the requests."""
+        self.refresh()
+        # Writers wait for the workers that have reported. What was published before the first report is taken now; who
+        # publishes later finds the report.
         self.refresh()
         Thread(target=self._watch, name="policy", daemon=True).start()
 
     def _watch(self) -> None:
-        while not self._stop.wait(_POLL_SECONDS):
-            self.refresh()
-            self._say_if_cut_off()
+        with watching(self._files.folder) as publications:
+            while not self._stop.is_set():
+                publications.wait(_POLL_SECONDS)
+                self.refresh()
+                self._say_if_cut_off()
 
     def _say_if_cut_off(self) -> None:
         alarm = self.age.alarm()

@@ -13,19 +13,35 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.engine.snapshot import PolicySnapshot, Version
 
 _WRITTEN_WITHIN_SECONDS = 60.0
 
 
+def workers_folder(run: Path) -> Path:
+    """Return the folder of the reports."""
+    return run / "workers"
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerState:
-    """A worker process, the policy it decides with, and why it refused a newer one (empty: it did not)."""
+    """A worker process, the policy it decides with, and why it refused a newer one (empty: it did not).
+
+    ``epoch`` is empty while it has none, and where a worker of the release before has written the report.
+    """
 
     pid: int
     revision: int
     rejected: str = ""
     reloads: int = 0
+    revocations: int = 0
+    epoch: str = ""
+
+    def has(self, version: Version) -> bool:
+        """True if it decides with this version or a later one of the same epoch."""
+        if not self.epoch:
+            return self.revision >= version.revision and self.reloads >= version.reloads
+        return not version.supersedes(Version(self.revision, self.revocations, self.reloads, self.epoch))
 
 
 class WorkerReport:
@@ -35,12 +51,12 @@ class WorkerReport:
         self._folder = folder
         # Workers of two containers may have the same process id.
         self._path = folder / f"{os.getpid()}-{secrets.token_hex(4)}"
-        self._revision = self._reloads = 0
+        self._version = Version(0)
         self._held: int | None = None
 
     def loaded(self, policy: PolicySnapshot, *, reloaded: bool) -> None:
-        """Report the revision that is in memory now."""
-        self._revision, self._reloads = policy.version.revision, policy.version.reloads
+        """Report the version that is in memory now."""
+        self._version = policy.version
         self._write("")
 
     def rejected(self, why: str) -> None:
@@ -49,7 +65,10 @@ class WorkerReport:
 
     def _write(self, rejected: str) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        state = WorkerState(os.getpid(), self._revision, rejected[:200], self._reloads)
+        version = self._version
+        state = WorkerState(
+            os.getpid(), version.revision, rejected[:200], version.reloads, version.revocations, version.epoch
+        )
         temporary = self._path.with_suffix(".new")
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         try:
@@ -84,11 +103,12 @@ def _is_held(path: Path) -> bool:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        # The worker may have put a new report in its place since, which has a lock of its own.
+        return path.stat().st_ino != os.fstat(descriptor).st_ino
     except BlockingIOError:
         return True
     finally:
         os.close(descriptor)
-    return False
 
 
 def _remove_if_forgotten(path: Path) -> None:

@@ -11,6 +11,7 @@ from gatewall.snapshot.worker_report import WorkerReport
 from tests.cast import a_policy
 
 pytestmark = pytest.mark.django_db(transaction=True)
+LATER = 10**15
 
 
 def test_reload_publishes_everything_again_and_names_this_host(admin, settings):
@@ -26,11 +27,20 @@ def test_reload_publishes_everything_again_and_names_this_host(admin, settings):
 
 def test_reload_names_the_workers_of_this_host(admin, settings):
     report = WorkerReport(run_folder(settings.CONFIG.home) / "workers")
-    report.loaded(a_policy(version=Version(7, reloads=99)), reloaded=False)
+    report.loaded(a_policy(version=Version(7, reloads=LATER)), reloaded=False)
 
-    (node,) = admin.post("/system/reload").json()["nodes"]
+    body = admin.post("/system/reload").json()
 
-    assert node["workers"] == [{"pid": os.getpid(), "revision": 7, "rejected": "", "reloads": 99}]
+    assert body["nodes"][0]["workers"] == [{"pid": os.getpid(), "revision": 7, "rejected": "", "reloads": LATER}]
+    assert "policy_pending" not in body
+
+
+def test_reload_is_pending_while_a_worker_has_not_read_again(admin, settings, monkeypatch):
+    monkeypatch.setattr("gatewall.snapshot.announcement._WAIT_SECONDS", 0)
+    report = WorkerReport(run_folder(settings.CONFIG.home) / "workers")
+    report.loaded(a_policy(version=Version(7)), reloaded=False)
+
+    assert admin.post("/system/reload").json()["policy_pending"] is True
 
 
 def test_who_is_no_admin_may_not_reload(user):

@@ -8,6 +8,7 @@ import pytest
 from gatewall.engine.segments import shard_of_user
 from gatewall.snapshot.published import LastPublished, PublishedPolicies
 from tests.cast import BOB, OFFICE
+from tests.processes import wait_until
 from tests.unit.publications import EPOCH, OTHER_EPOCH, Observer, a_version, publish, put, revision
 
 
@@ -180,6 +181,34 @@ def test_watching_begins_with_what_is_published(policies, files):
 
     assert policies.current().version.revision == 1
     policies.close()
+
+
+def test_a_publication_wakes_who_watches(policies, files, monkeypatch):
+    monkeypatch.setattr("gatewall.snapshot.published._POLL_SECONDS", 3600.0)
+    publish(files, 1)
+    policies.watch()
+
+    publish(files, 2)
+
+    wait_until(lambda: policies.current().version.revision == 2, what="the watch")
+    policies.close()
+    publish(files, 3)  # ends the wait of its thread
+
+
+def test_what_is_published_before_the_first_report_is_taken_before_anybody_is_answered(files, monkeypatch):
+    class Slow(Observer):
+        def loaded(self, policy, *, reloaded):
+            if not self.loads:
+                publish(files, 2)  # its writer finds no report yet
+            super().loaded(policy, reloaded=reloaded)
+
+    monkeypatch.setattr("gatewall.snapshot.published.Thread.start", lambda _: None)
+    policies = PublishedPolicies(files, Slow())
+    publish(files, 1)
+
+    policies.watch()
+
+    assert policies.current().version.revision == 2
 
 
 def test_what_was_published_later_is_found(files):

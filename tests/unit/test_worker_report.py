@@ -1,6 +1,7 @@
 """What the workers of a host tell the agent."""
 
 import errno
+import fcntl
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from gatewall.engine.snapshot import Version
 from gatewall.snapshot.worker_report import WorkerReport, WorkerState, living_workers
 from tests.cast import a_policy
 
@@ -174,6 +176,52 @@ def test_a_report_that_cannot_be_written_leaves_no_file_open(folder, monkeypatch
     assert living_workers(folder) == [WorkerState(ME, 7)]
     report.loaded(a_policy(version=8), reloaded=False)
     assert living_workers(folder) == [WorkerState(ME, 8)]
+
+
+def test_a_report_that_is_replaced_while_somebody_looks_is_kept_and_read(folder, monkeypatch):
+    report = WorkerReport(folder)
+    report.loaded(a_policy(version=7), reloaded=False)
+    before, looks = fcntl.flock, []
+
+    def replaced(descriptor, how):
+        if how & fcntl.LOCK_SH and not looks:
+            looks.append(1)
+            report.loaded(a_policy(version=8), reloaded=False)
+        before(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", replaced)
+
+    assert living_workers(folder) == [WorkerState(ME, 8)]
+    assert living_workers(folder) == [WorkerState(ME, 8)]
+
+
+EPOCH = "0d6e3c8e-2f4b-4f6e-9d3c-1a2b3c4d5e6f"
+WANTED = Version(7, 3, 2, EPOCH)
+
+
+@pytest.mark.parametrize(
+    ("version", "has"),
+    [
+        (WANTED, True),
+        (Version(8, 0, 0, EPOCH), True),
+        (Version(7, 4, 0, EPOCH), True),
+        (Version(6, 9, 9, EPOCH), False),
+        (Version(7, 2, 9, EPOCH), False),
+        (Version(7, 3, 1, EPOCH), False),
+        (Version(9, 9, 9, "7c1f0f6a-55b0-4f1c-8a60-9b1f4f6d2c11"), False),
+    ],
+)
+def test_a_worker_has_a_version_if_it_decides_with_it_or_a_later_one_of_its_epoch(folder, version, has):
+    WorkerReport(folder).loaded(a_policy(version=version), reloaded=False)
+
+    (state,) = living_workers(folder)
+
+    assert state.has(WANTED) is has
+
+
+@pytest.mark.parametrize(("revision", "reloads", "has"), [(7, 2, True), (8, 3, True), (6, 2, False), (7, 1, False)])
+def test_a_worker_of_the_release_before_tells_no_more_than_revision_and_reloads(revision, reloads, has):
+    assert WorkerState(ME, revision, reloads=reloads).has(WANTED) is has
 
 
 def disk_full(*_):

@@ -83,7 +83,7 @@ class Command(BaseCommand):
 
     @staticmethod
     def in_force() -> str:
-        pending = " and not published on this host yet" if revisions.publication_is_pending() else ""
+        pending = " and not in force on this host yet" if revisions.publication_is_pending() else ""
         return f"revision {revisions.current().revision} is committed{pending}"
 
 

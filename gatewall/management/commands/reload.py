@@ -12,5 +12,5 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         revisions.demand_reload()
-        pending = "; not published on this host yet" if revisions.publication_is_pending() else ""
+        pending = "; not in force on this host yet" if revisions.publication_is_pending() else ""
         self.stdout.write(f"revision {revisions.current().revision} is being read again by every worker{pending}")

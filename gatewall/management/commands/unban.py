@@ -33,7 +33,7 @@ class Command(BaseCommand):
         if not unbanned.lifted:
             self.stdout.write("there is no automatic entry to remove")
         elif not dry_run:
-            pending = " and not published on this host yet" if revisions.publication_is_pending() else ""
+            pending = " and not in force on this host yet" if revisions.publication_is_pending() else ""
             self.stdout.write(f"revision {revisions.current().revision} is committed{pending}")
         if unbanned.still_blocked:
             blocked = (
