@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 
 _FOLDER_BYTES = 1024 * 1024 * 1024
 _SYNC_SECONDS = 0.2
+_CLOSE_SECONDS = 5.0
+"""A disk that hangs keeps nobody from ending."""
 _RETRY_SECONDS = 0.1  # a disk that is full is not asked for each answer
 
 
@@ -57,6 +59,7 @@ class SpoolWriter:
         self._full: list[int] = []
         self._retry_at = 0.0
         self._stop = Event()
+        self._thread: Thread | None = None
         self._losses = LossCounter(folder, node)
 
     @property
@@ -89,11 +92,14 @@ class SpoolWriter:
 
     def sync_regularly(self) -> None:
         """Have a thread bring what was written to disk every 200 ms."""
-        Thread(target=self._sync_until_closed, name="spool", daemon=True).start()
+        self._thread = Thread(target=self._sync_until_closed, name="spool", daemon=True)
+        self._thread.start()
 
     def close(self) -> None:
         """Bring everything to disk and let go of the files."""
         self._stop.set()
+        if self._thread is not None:
+            self._thread.join(_CLOSE_SECONDS)  # it may be making a segment that nobody needs any more
         with self._lock:
             self._is_synced()
             self._give_up_segment()

@@ -45,6 +45,10 @@ class AuthApplication:
         subrequest = Subrequest(peer, scheme, fields, method, route.target, shown)
         return self._gate.check(route.dialect, subrequest)
 
+    def close(self) -> None:
+        """Bring the records of this worker to disk. Called once, when nothing is asked any more."""
+        self._gate.close()
+
     def _health(self, path: str) -> Answer:
         """A database outage must not drain the data plane: ready is a policy, and a spool if records must be kept."""
         if path.removeprefix(self._root_path) not in _HEALTH or not path.startswith(self._root_path):

@@ -57,7 +57,7 @@ class Records(Protocol):
         """True if records can be kept."""
 
     def close(self) -> None:
-        """Bring everything to disk; nothing is written after this."""
+        """Bring everything to disk and let go of the files."""
 
 
 class Peers(Protocol):
@@ -138,7 +138,7 @@ class Gate:
         return self._age.is_over(policy.settings.stale_policy_seconds)
 
     def close(self) -> None:
-        """Let go of the record file, with everything in it on disk."""
+        """Bring all records to disk and let go of the record file; an answer after this begins another one."""
         self._records.close()
 
     def _record(

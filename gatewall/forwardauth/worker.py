@@ -34,6 +34,7 @@ class AuthWorker(AnsweringWorker):
         beats = loop.create_task(self._beat())
         await ends.wait()
         await server.stop(_STOP_SECONDS)
+        self.wsgi.close()
         beats.cancel()
 
     async def _beat(self) -> None:

@@ -48,6 +48,10 @@ class AuthShim:
         start_response(f"{answer.status} {HTTPStatus(answer.status).phrase}", [*answer.headers, length])
         return (answer.body,) if answer.body and method != "HEAD" else ()
 
+    def close(self) -> None:
+        """Bring the records of this worker to disk; an answer that is under way still keeps its record, too."""
+        self._gate.close()
+
 
 def _raw_target(environ: Environ) -> str:
     """Return the request target as it stands in the request line, which gunicorn calls RAW_URI.

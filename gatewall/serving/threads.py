@@ -15,4 +15,7 @@ class ThreadsWorker(AnsweringWorker, ThreadWorker):  # type: ignore[misc] # guni
         for each in ENDING:
             signal.signal(each, self.handle_exit if each is signal.SIGTERM else self.handle_quit)
         self.say_it_answers()
-        super().run()
+        try:
+            super().run()
+        finally:
+            self.wsgi.close()
