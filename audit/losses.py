@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from audit import unnamed
+
 SUFFIX = ".losses"
 _HEAD_BYTES = 512
 _COUNTS = struct.Struct("<Qd")  # how many, and when the last one was
@@ -81,10 +83,9 @@ class LossCounter:
 
     def _create(self) -> None:
         path = self._folder / f"{uuid.uuid4()}{SUFFIX}"
-        unseen = path.with_suffix(".new")
-        descriptor = os.open(unseen, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        unseen = path.with_suffix(unnamed.SUFFIX)
+        descriptor = unnamed.create(unseen, os.O_RDWR)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
             head = json.dumps({"losses": 1, "id": path.stem, "node": self._node}).encode().ljust(_HEAD_BYTES - 1)
             _write_whole(descriptor, head + b"\n" + _COUNTS.pack(0, 0.0))
             os.fdatasync(descriptor)

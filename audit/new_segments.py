@@ -1,6 +1,5 @@
 """New segments of the spool, as who writes them makes them. Pure."""
 
-import fcntl
 import json
 import os
 import uuid
@@ -8,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from audit import unnamed
 from audit.segments import SUFFIX
 
 
@@ -47,10 +47,9 @@ def write_whole(descriptor: int, data: bytes) -> None:
 
 def _create(path: Path, head: bytes) -> int:
     """Return the descriptor of a new segment, which nobody sees before it is locked and has its head."""
-    unseen = path.with_suffix(".new")
-    descriptor = os.open(unseen, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    unseen = path.with_suffix(unnamed.SUFFIX)
+    descriptor = unnamed.create(unseen, os.O_WRONLY | os.O_APPEND)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
         write_whole(descriptor, head)
         os.fdatasync(descriptor)  # a name without its head would count as a damaged record after a power failure
         unseen.rename(path)

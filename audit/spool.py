@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock, Thread
 
+from audit import unnamed
 from audit.frames import MAX_RECORD_BYTES, framed
 from audit.losses import LossCounter
 from audit.new_segments import NewSegment, new_segment, write_whole
@@ -183,6 +184,8 @@ class SpoolWriter:
 
     def _sync_until_closed(self) -> None:
         self._keep_losses()
+        with suppress(OSError):
+            unnamed.remove_abandoned(self._folder)
         while not self._stop.wait(_SYNC_SECONDS):
             self._let_go_of_full()
             self._sync_outside_lock()

@@ -11,6 +11,7 @@ from pathlib import Path
 from gatewall.clientip import TrustedProxies
 from gatewall.forwardauth.headers import Headers
 from gatewall.forwardauth.subrequest import Subrequest
+from gatewall.snapshot.worker_report import remove_if_forgotten
 
 FOLDER = "untrusted"
 _EVERY_SECONDS = 60.0
@@ -56,6 +57,8 @@ def taken_notes(folder: Path) -> Iterator[UntrustedPeer]:
     """Yield the notes that were left since somebody last took them."""
     for path in sorted(folder.glob("*")) if folder.is_dir() else []:
         if path.suffix == ".new":
+            with suppress(OSError):
+                remove_if_forgotten(path)
             continue
         with suppress(OSError, ValueError, TypeError):
             text = path.read_bytes()

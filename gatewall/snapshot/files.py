@@ -129,7 +129,9 @@ class PolicyFiles:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def _sweep(self, manifest: Manifest) -> None:
-        """Remove segments that nobody can be about to read any more."""
+        """Remove segments that nobody can be about to read any more, and what a killed publisher left of `current`."""
+        for left in self._folder.glob(f".{self._current.name}.*"):
+            left.unlink(missing_ok=True)  # we hold the publishers' lock, and ours has its name by now
         used = {ref.sha256 for ref in manifest.segments.values()}
         oldest = time.time() - _KEPT_SECONDS
         for entry in os.scandir(self._segments):

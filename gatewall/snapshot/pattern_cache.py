@@ -117,6 +117,8 @@ class PatternCache:
             return None
 
     def _keep(self, name: str, data: bytes) -> None:
+        for left in self._folder.glob(f".{name}.*"):
+            left.unlink(missing_ok=True)  # of a process that was killed: we hold the lock of this name
         temporary = self._folder / f".{name}.{os.getpid()}"
         temporary.write_bytes(self._signature(name, data) + data)
         temporary.chmod(0o600)

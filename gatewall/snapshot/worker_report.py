@@ -91,7 +91,7 @@ def living_workers(folder: Path) -> list[WorkerState]:
     for path in sorted(folder.glob("*")) if folder.is_dir() else []:
         with suppress(OSError, ValueError, TypeError):
             if path.suffix == ".new":
-                _remove_if_forgotten(path)
+                remove_if_forgotten(path)
             elif _is_held(path):
                 states.append(WorkerState(**json.loads(path.read_bytes())))
             else:
@@ -111,6 +111,10 @@ def _is_held(path: Path) -> bool:
         os.close(descriptor)
 
 
-def _remove_if_forgotten(path: Path) -> None:
+def remove_if_forgotten(path: Path) -> None:
+    """Remove an unfinished file of a process that was killed, after a minute. Raises OSError.
+
+    A process that was stopped for so long fails to give it its name, and writes another one.
+    """
     if abs(time.time() - path.stat().st_mtime) > _WRITTEN_WITHIN_SECONDS:
         path.unlink()

@@ -75,6 +75,7 @@ MODULES = sorted(
         "audit.rows",
         "audit.segments",
         "audit.new_segments",
+        "audit.unnamed",
         "audit.spool",
         "audit.merging",
         "audit.summaries",

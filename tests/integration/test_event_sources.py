@@ -1,6 +1,7 @@
 """What the agent writes down as security events: refused requests, gaps, policies not taken, proxies, clocks."""
 
 import logging
+import os
 import time
 from datetime import timedelta
 
@@ -221,6 +222,17 @@ def test_a_process_writes_no_more_than_one_note_a_minute(run, monkeypatch):
         peers.look_at(a_subrequest(peer=f"192.0.2.{number}", x_forwarded_for="1.2.3.4"))
 
     assert len(written) == 1
+
+
+def test_what_a_killed_worker_left_unfinished_is_removed_after_a_minute(run):
+    (run / FOLDER).mkdir()
+    for name, age in (("1.new", 61), ("2.new", 1)):
+        (run / FOLDER / name).write_text("{")
+        os.utime(run / FOLDER / name, (time.time() - age,) * 2)
+
+    looked(HostEvents("here", run))
+
+    assert [path.name for path in (run / FOLDER).iterdir()] == ["2.new"]
 
 
 def test_notes_that_are_none_and_a_folder_that_cannot_be_written_harm_nobody(run):

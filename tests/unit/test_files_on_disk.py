@@ -156,3 +156,13 @@ def test_the_key_is_in_no_file(files, folder):
     publish(files)
 
     assert not any(KEY in path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def test_what_a_killed_publisher_left_beside_current_is_removed(files, folder):
+    folder.mkdir()
+    (folder / ".current.1").write_bytes(b"half")
+
+    with files.publishing():
+        publish(files)
+
+    assert list(folder.glob(".current*")) == []

@@ -66,6 +66,14 @@ def test_what_is_on_disk_is_not_compiled_again(cache, compiled):
     assert len(compiled) == 1
 
 
+def test_what_a_killed_process_left_is_removed_before_the_same_is_compiled(cache, compiled):
+    cache._folder.mkdir()
+    (cache._folder / f".{NAME}.1").write_bytes(b"half")
+    wanted(cache)
+
+    assert list(cache._folder.glob(f".{NAME}.*")) == []
+
+
 def test_what_is_in_memory_is_given_at_once(cache, compiled):
     scanner = wanted(cache)
     given = []

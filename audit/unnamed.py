@@ -1,0 +1,41 @@
+"""Files of the spool that have not got their names yet: their writers hold a lock on them. Pure."""
+
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+
+SUFFIX = ".new"
+
+
+def create(path: Path, flags: int) -> int:
+    """Create a file and lock it; return its descriptor. Raises OSError."""
+    while True:
+        descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:
+            os.close(descriptor)
+            path.unlink(missing_ok=True)
+            raise
+        if os.fstat(descriptor).st_nlink:
+            return descriptor
+        os.close(descriptor)  # taken for abandoned before it was locked
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove the files whose writers were killed: nobody holds their locks. Raises OSError."""
+    for path in folder.glob(f"*{SUFFIX}"):
+        with suppress(FileNotFoundError):  # it has just got its name
+            _remove_if_abandoned(path)
+
+
+def _remove_if_abandoned(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink()
+    except BlockingIOError:
+        return
+    finally:
+        os.close(descriptor)

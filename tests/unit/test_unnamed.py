@@ -1,0 +1,80 @@
+"""Files of the spool without a name: removed when their writer was killed, and not before."""
+
+import fcntl
+import os
+
+import pytest
+
+from audit import unnamed
+from audit.spool import SpoolWriter
+from tests.processes import wait_until
+from tests.spools import in_a_process
+
+WRITE = """
+from audit import unnamed
+unnamed.create(Path(sys.argv[1]) / "one.new", os.O_WRONLY)
+print(flush=True); import time; time.sleep(600)
+"""
+
+
+@pytest.fixture
+def spool(tmp_path):
+    folder = tmp_path / "spool"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def writer(spool):
+    writer = SpoolWriter(spool, "node-1")
+    yield writer
+    writer.close()
+
+
+def test_a_file_stays_while_its_writer_lives_and_goes_when_it_was_killed(spool):
+    with in_a_process(WRITE, spool) as process:
+        try:
+            process.stdout.readline()
+            unnamed.remove_abandoned(spool)
+            stayed = list(spool.iterdir())
+        finally:
+            process.kill()
+    unnamed.remove_abandoned(spool)
+
+    assert (stayed, list(spool.iterdir())) == ([spool / "one.new"], [])
+
+
+def test_a_process_that_starts_removes_what_others_left(spool, writer):
+    (spool / "one.new").write_bytes(b"half")
+
+    writer.sync_regularly()
+
+    wait_until(lambda: not (spool / "one.new").exists(), what="a clean spool")
+
+
+def test_a_writer_whose_file_was_taken_for_abandoned_makes_it_again(spool, monkeypatch):
+    calls, flock = [], fcntl.flock
+
+    def lock(descriptor, how):
+        if not calls:
+            (spool / "one.new").unlink()  # somebody else had the lock until now
+        calls.append(how)
+        return flock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", lock)
+    descriptor = unnamed.create(spool / "one.new", os.O_WRONLY)
+
+    os.write(descriptor, b"x")
+    os.close(descriptor)
+    assert (spool / "one.new").read_bytes() == b"x"
+
+
+def test_a_file_that_cannot_be_locked_is_not_left(spool, monkeypatch):
+    def refuse(*_):
+        raise OSError("no locks")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+
+    with pytest.raises(OSError, match="no locks"):
+        unnamed.create(spool / "one.new", os.O_WRONLY)
+    assert list(spool.iterdir()) == []
