@@ -81,7 +81,7 @@ def _sqlite(rest: str) -> Mapping[str, object]:
         raise ConfigError("DATABASE_URL takes no parameters for SQLite; a ? or # in the path is %3F or %23")
     if host or not slash or unquote(path) in {"", ":memory:"}:  # memory is each process's own
         raise ConfigError("DATABASE_URL must name a file: sqlite:///relative or sqlite:////absolute")
-    return {"ENGINE": "django.db.backends.sqlite3", "NAME": unquote(path)}
+    return {"ENGINE": "gatewall.sqlite", "NAME": unquote(path)}
 
 
 def _postgresql(rest: str) -> Mapping[str, object]:

@@ -86,7 +86,7 @@ WSGI_APPLICATION = "gatewall.wsgi.application"
 APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # contract section 1: a larger body is 413
 
-_SQLITE = CONFIG.database["ENGINE"] == "django.db.backends.sqlite3"
+_SQLITE = CONFIG.database["ENGINE"] == "gatewall.sqlite"
 _SQLITE_OPTIONS = {
     "OPTIONS": {
         # IMMEDIATE: a transaction that will write takes the lock when it begins, so that two

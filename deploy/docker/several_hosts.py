@@ -17,7 +17,7 @@ def main() -> int:
     except env.ConfigError as error:
         print(f"gatewall: {error}", file=sys.stderr)  # noqa: T201 - a command
         return 2
-    if str(config.database["ENGINE"]).endswith("sqlite3"):
+    if config.database["ENGINE"] == "gatewall.sqlite":
         words = "DATABASE_URL must be postgresql://...: each pod would have an SQLite file of its own"
         print(f"gatewall: {words}", file=sys.stderr)  # noqa: T201 - a command
         return 2

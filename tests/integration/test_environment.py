@@ -44,7 +44,7 @@ def test_everything_but_the_keys_has_a_default(tmp_path):
     assert (config.admin_password, config.admin_recovery_key, config.metrics_token) == (None,) * 3
     assert config.home == tmp_path / "var"
     assert config.database == {
-        "ENGINE": "django.db.backends.sqlite3",
+        "ENGINE": "gatewall.sqlite",
         "NAME": str(tmp_path / "var" / "gatewall.sqlite3"),
     }
 

@@ -24,8 +24,8 @@ PARAMETERS = [
 @pytest.mark.parametrize(
     ("url", "described"),
     [
-        ("sqlite:///a/b.sqlite3", {"ENGINE": "django.db.backends.sqlite3", "NAME": "a/b.sqlite3"}),
-        ("sqlite:////a%20b.sqlite3", {"ENGINE": "django.db.backends.sqlite3", "NAME": "/a b.sqlite3"}),
+        ("sqlite:///a/b.sqlite3", {"ENGINE": "gatewall.sqlite", "NAME": "a/b.sqlite3"}),
+        ("sqlite:////a%20b.sqlite3", {"ENGINE": "gatewall.sqlite", "NAME": "/a b.sqlite3"}),
         (
             "postgres://us%40er:p%2Fw@db.example:6432/gate",
             {

@@ -1,0 +1,108 @@
+"""A first-come, first-served lock with a timeout, across threads and processes (``flock`` and ``fcntl``). Pure.
+
+The lock is ``flock`` on a file. Who waits for it also holds one byte of that file, the byte after the last one that
+is held, and may try for the lock only while no lower byte is held. All locks belong to an open file description, so
+the kernel releases those of a process that dies.
+"""
+
+import fcntl
+import os
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+_FLOCK = struct.Struct("hhqqi4x")
+"""``struct flock`` of 64-bit Linux: type, whence, start, length, pid."""
+_TO_THE_END = 0
+_LOOK_SECONDS = 0.001
+_LONGEST_LOOK_SECONDS = 0.01
+
+
+class WriteQueue:
+    """One writer's access to the lock; each connection has its own, used by one thread at a time."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        """Use the lock of this file, which is made when it is first needed. OSError where it cannot be."""
+        self._path = path
+        self._clock = clock
+        self._descriptor = -1
+        self._process = 0
+        self._held = False
+
+    def __del__(self) -> None:
+        self.close()
+
+    def enter(self, seconds: float) -> bool:
+        """Take the lock when it is this writer's turn; return False if that does not come within the time."""
+        self._open()
+        self._held = self._held or (self._first_waiting() is None and self._locked()) or self._entered_in_turn(seconds)
+        return self._held
+
+    def leave(self) -> None:
+        """Release the lock, if it is held."""
+        if self._held:
+            self._held = False
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Release the lock and the file."""
+        if self._descriptor >= 0:
+            if self._process == os.getpid():
+                self.leave()  # a child may have the description as well
+            os.close(self._descriptor)
+        self._descriptor, self._held = -1, False
+
+    def _open(self) -> None:
+        if self._process != os.getpid():
+            self.close()  # what a child inherits is its parent's
+        if self._descriptor < 0:
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._process = os.getpid()
+
+    def _entered_in_turn(self, seconds: float) -> bool:
+        deadline = self._clock() + seconds
+        place = self._take_place()
+        try:
+            while True:
+                first = self._first_waiting(before=place)
+                if first is None and self._locked():
+                    return True
+                ahead = 0 if first is None else place - first
+                left = deadline - self._clock()
+                if left <= 0:
+                    return False
+                time.sleep(min(left, _LOOK_SECONDS * max(1, ahead), _LONGEST_LOOK_SECONDS))
+        finally:
+            self._byte(fcntl.F_OFD_SETLK, fcntl.F_UNLCK, place, 1)
+
+    def _take_place(self) -> int:
+        """Lock the byte after all that are locked, and return its number."""
+        place = 0
+        while True:
+            while (taken := self._first_waiting(since=place)) is not None:
+                place = taken + 1
+            try:
+                self._byte(fcntl.F_OFD_SETLK, fcntl.F_WRLCK, place, 1)
+            except (BlockingIOError, PermissionError):
+                continue  # another writer was faster
+            return place
+
+    def _first_waiting(self, *, since: int = 0, before: int | None = None) -> int | None:
+        """Return the byte of a writer that waits there, None if there is no such writer."""
+        if before == 0:
+            return None
+        length = _TO_THE_END if before is None else before - since
+        kind, _, start, _, _ = self._byte(fcntl.F_OFD_GETLK, fcntl.F_WRLCK, since, length)
+        return None if kind == fcntl.F_UNLCK else start
+
+    def _locked(self) -> bool:
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _byte(self, command: int, kind: int, start: int, length: int) -> tuple[int, ...]:
+        asked = _FLOCK.pack(kind, os.SEEK_SET, start, length, 0)
+        return _FLOCK.unpack(fcntl.fcntl(self._descriptor, command, asked))

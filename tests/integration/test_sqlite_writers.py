@@ -1,0 +1,171 @@
+"""On SQLite, writers take turns in the order in which they came, and readers wait for nobody."""
+
+import threading
+
+import pytest
+from django.db import DatabaseError, OperationalError, connection, transaction
+
+from audit.models import UseCount
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL locks rows"),
+]
+
+
+def count_once(kind):
+    """Write in a transaction."""
+    with transaction.atomic():
+        write(kind)
+
+
+def write(kind):
+    """Write in a statement of its own, unless there is a transaction."""
+    row, _ = UseCount.objects.filter(kind=kind).values_list("pk", "count").first() or (None, 0)
+    if row is None:
+        UseCount(kind=kind, row_id=1, count=1, last_at="2026-01-01 00:00:00+00:00").save(force_insert=True)
+    else:
+        UseCount.objects.filter(pk=row).update(kind=kind)
+
+
+@pytest.fixture
+def beside():
+    """Return a function that runs work in a thread with a connection of its own; all have ended after the test."""
+    threads = []
+
+    def run(work):
+        def whole():
+            try:
+                work()
+            finally:
+                connection.close()
+
+        threads.append(threading.Thread(target=whole))
+        threads[-1].start()
+        return threads[-1]
+
+    yield run
+    for thread in threads:
+        thread.join()
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Have this thread wait for the lock for a moment only."""
+    connection.ensure_connection()
+    monkeypatch.setattr(connection.connection, "patience", 0.05)
+
+
+@pytest.mark.parametrize("work", [count_once, write], ids=["transaction", "statement"])
+def test_a_writer_that_comes_back_at_once_does_not_keep_another_out(beside, work):
+    """Without a queue, the other one looks now and then, and nearly always finds the lock taken again."""
+    holding, asking, done = threading.Event(), threading.Event(), threading.Event()
+    overtook = []
+
+    def greedy():
+        while not done.is_set():
+            with transaction.atomic():
+                write("greedy")
+                overtook.append(asking.is_set())
+                holding.set()
+                done.wait(0.02)
+
+    def patient():
+        holding.wait()
+        for number in range(10):
+            asking.set()
+            work(f"patient {number}")
+            asking.clear()
+        done.set()
+
+    beside(greedy)
+    beside(patient).join()
+
+    assert sum(overtook) <= 3 * 10  # each time: the one that held the lock, and one that came before the first look
+
+
+@pytest.fixture
+def held(beside):
+    """Somebody else has written and not committed yet, until the end of the test."""
+    holding, done = threading.Event(), threading.Event()
+
+    def hold():
+        with transaction.atomic():
+            write("held")
+            holding.set()
+            done.wait()
+
+    thread = beside(hold)
+    holding.wait()
+    yield
+    done.set()
+    thread.join()
+
+
+@pytest.mark.parametrize("work", [count_once, write], ids=["transaction", "statement"])
+def test_a_writer_that_waits_for_too_long_is_told_as_sqlite_tells_it(held, impatient, work):
+    with pytest.raises(OperationalError, match="database is locked"):
+        work("late")
+
+
+def test_readers_wait_for_nobody(held, impatient):
+    assert not UseCount.objects.filter(kind="held").exists()
+
+
+def rolled_back():
+    with transaction.atomic():
+        write("gone")
+        transaction.set_rollback(True)
+
+
+def refused():
+    with pytest.raises(DatabaseError), connection.cursor() as cursor:
+        cursor.execute("INSERT INTO nowhere VALUES (1)")
+
+
+def refused_in_a_transaction():
+    with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("INSERT INTO nowhere VALUES (1)")
+
+
+def closed_within():
+    transaction.set_autocommit(False)
+    write("gone")
+    connection.close()
+
+
+def by_hand():
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN IMMEDIATE")
+        cursor.execute("COMMIT")
+
+
+@pytest.mark.parametrize(
+    "work", [rolled_back, refused, refused_in_a_transaction, closed_within, by_hand, lambda: count_once("one")]
+)
+def test_who_is_done_leaves_the_lock_however_it_ended(beside, work):
+    errors = []
+
+    def other():
+        connection.ensure_connection()
+        connection.connection.patience = 0.0
+        try:
+            count_once("other")
+        except OperationalError as error:
+            errors.append(error)
+
+    work()
+    beside(other).join()
+
+    assert errors == []
+
+
+def test_a_thread_that_ends_within_a_transaction_leaves_the_lock(beside):
+    def forgetful():
+        with connection.cursor() as cursor:
+            cursor.execute("BEGIN IMMEDIATE")
+
+    beside(forgetful).join()
+
+    count_once("next")
+    assert UseCount.objects.filter(kind="next").exists()
