@@ -83,3 +83,18 @@ def valkey() -> Iterator[Valkey]:
     with tempfile.TemporaryDirectory(prefix="gatewall-valkey-") as folder, Valkey(Path(folder)) as server:
         server.start()
         yield server
+
+
+def caches_on(port: int) -> dict[str, dict[str, object]]:
+    """Django's CACHES on a server at this loopback port, as an installation has them."""
+    return {
+        "default": {
+            "BACKEND": "gatewall.caches.SharedCache",
+            "LOCATION": f"redis://127.0.0.1:{port}/0",
+            "OPTIONS": {
+                "serializer": "gatewall.caches.PlainSerializer",
+                "pool_class": "gatewall.caches.BoundedPool",
+                "socket_timeout": 0.25,
+            },
+        }
+    }

@@ -11,7 +11,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -47,11 +47,14 @@ class Port(NamedTuple):
     variable: str
 
 
-def become_plane(base: Path, configuration: str, application: str) -> NoReturn:
-    """Become gunicorn with our master (``gatewall/serving/master.py``); this process is the master then."""
+def become_plane(base: Path, configuration: str, application: str, defaults: Mapping[str, str]) -> NoReturn:
+    """Become gunicorn with our master (``gatewall/serving/master.py``); this process is the master then.
+
+    ``defaults`` are variables of the environment for it, unless they are set already.
+    """
     os.chdir(base)
     command = [sys.executable, "-m", "gatewall.serving.master", "-c", f"deploy/{configuration}", application]
-    os.execv(command[0], command)  # noqa: S606 - our own interpreter
+    os.execve(command[0], command, {**defaults, **os.environ})  # noqa: S606 - our own interpreter
 
 
 def require_free(port: Port) -> None:

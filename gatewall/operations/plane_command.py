@@ -2,6 +2,7 @@
 
 import sys
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -16,6 +17,8 @@ class PlaneCommand(BaseCommand):
     requires_system_checks = ()
     configuration: ClassVar[str]
     application: ClassVar[str]
+    environment: ClassVar[Mapping[str, str]] = {}
+    """Variables for the plane, unless the operator sets them."""
 
     @staticmethod
     @abstractmethod
@@ -28,4 +31,4 @@ class PlaneCommand(BaseCommand):
         except launcher.PortTakenError as taken:
             self.stderr.write(str(taken))
             sys.exit(2)
-        launcher.become_plane(settings.BASE_DIR, self.configuration, self.application)
+        launcher.become_plane(settings.BASE_DIR, self.configuration, self.application, self.environment)

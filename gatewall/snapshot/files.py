@@ -10,7 +10,7 @@ import mmap
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gatewall.snapshot import manifest as manifests
@@ -18,7 +18,8 @@ from gatewall.snapshot.confirmed import Confirmations
 from gatewall.snapshot.manifest import Manifest, ManifestRefused, OtherSchema, SegmentRef
 from gatewall.snapshot.pattern_cache import PatternCache
 
-_KEPT_SECONDS = 600
+_KEPT_SECONDS = 10
+"""How long a segment stays after the policy that named it. A reader who comes later finds a new manifest, too."""
 Stamp = tuple[int, int, int]
 
 
@@ -107,11 +108,12 @@ class PolicyFiles:
 
     def publish(self, manifest: Manifest) -> None:
         """Put a manifest in force. The caller holds ``publishing()``. Raises NotForward."""
-        if not manifest.may_follow(self.in_force()):
+        before = self.in_force()
+        if not manifest.may_follow(before):
             raise NotForward(f"revision {manifest.version.revision} does not follow the one in force")
         self._make_folders()
         _replace(self._current, manifests.encode(manifest, self._key))
-        self._sweep(manifest)
+        self._sweep(manifest, before)
 
     @contextmanager
     def publishing(self) -> Iterator[None]:
@@ -128,15 +130,24 @@ class PolicyFiles:
         for folder in (self.folder, self._segments):  # the mode does not hold for parents
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def _sweep(self, manifest: Manifest) -> None:
-        """Remove segments that nobody can be about to read any more, and what a killed publisher left of `current`."""
-        for left in self._folder.glob(f".{self._current.name}.*"):
-            left.unlink(missing_ok=True)  # we hold the publishers' lock, and ours has its name by now
-        used = {ref.sha256 for ref in manifest.segments.values()}
-        oldest = time.time() - _KEPT_SECONDS
+    def _sweep(self, manifest: Manifest, before: Manifest | None) -> None:
+        """Remove the segments that no reader of a recent manifest can be about to open, and unfinished manifests.
+
+        The modification time of a segment that is not in use says when it was last.
+        """
+        for left in self.folder.glob(f".{self._current.name}.*"):
+            left.unlink(missing_ok=True)  # a killed publisher's: we hold the lock, and ours has its name by now
+        used, now = _digests(manifest), time.time()
+        for digest in _digests(before) - used:
+            with suppress(FileNotFoundError):
+                os.utime(self._segments / digest)
         for entry in os.scandir(self._segments):
-            if entry.name not in used and entry.stat().st_mtime < oldest:
+            if entry.name not in used and abs(now - entry.stat().st_mtime) > _KEPT_SECONDS:
                 Path(entry.path).unlink(missing_ok=True)
+
+
+def _digests(manifest: Manifest | None) -> set[str]:
+    return {ref.sha256 for ref in manifest.segments.values()} if manifest else set()
 
 
 def _mapped(descriptor: int, size: int) -> mmap.mmap:

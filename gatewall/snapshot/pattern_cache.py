@@ -60,9 +60,7 @@ class PatternCache:
             logger.warning("WAF: %s", NO_ENGINE)
             return
         name = name_of(patterns)
-        with self._lock:
-            scanner = self._known.get(name)
-        if scanner is not None:
+        if (scanner := self._in_memory(name)) is not None:
             ready(scanner)
         else:
             Thread(target=self._bring, args=(name, tuple(patterns), ready), name="patterns", daemon=True).start()
@@ -86,16 +84,28 @@ class PatternCache:
         Raises DatabaseRefused, OSError, subprocess.SubprocessError.
         """
         with self._only_one(name):
+            if (found := self._in_memory(name)) is not None:
+                return found  # another thread had the same wish
             found = self._loaded(name, patterns)
             if found is None:
                 data = _compiled(patterns)
                 found = _checked(data, patterns)
                 self._keep(name, data)
+            self._remember(name, found)
+        return found
+
+    def _in_memory(self, name: str) -> Scanner | None:
         with self._lock:
-            self._known[name] = found
+            if name in self._known:
+                self._known.move_to_end(name)
+            return self._known.get(name)
+
+    def _remember(self, name: str, scanner: Scanner) -> None:
+        """Keep a scanner in memory; the one that was not asked for longest gives way."""
+        with self._lock:
+            self._known[name] = scanner
             while len(self._known) > _KEPT_IN_MEMORY:
                 self._known.popitem(last=False)
-        return found
 
     def _loaded(self, name: str, patterns: tuple[bytes, ...]) -> Scanner | None:
         """Return the scanner that is on disk, None if there is none that can be used."""

@@ -1,5 +1,6 @@
 """Compiled segments in the shared cache, so that one host compiles what all of them publish.
 
+Without a cache server nothing is kept: in the memory of one process, segments of the past would be of use to nobody.
 The cache is not trusted: what comes out of it counts only with our signature, over the name as well. It only saves
 work: where it knows nothing, or does not answer, the rows are read.
 """
@@ -8,8 +9,9 @@ import hashlib
 import hmac
 
 from django.conf import settings
-from django.core.cache import cache
+from django.core.cache import DEFAULT_CACHE_ALIAS, cache, caches
 
+from gatewall.caches import SharedCache
 from gatewall.engine.snapshot import Version
 from gatewall.snapshot.codec import LAYOUT
 
@@ -21,6 +23,8 @@ _SIGNATURE_BYTES = 32
 
 def fetch(version: Version, name: str, change: str) -> bytes | None:
     """Return the bytes of this segment as this change left it, compiled since the last reload; None if not cached."""
+    if not _is_shared():
+        return None
     key = _key(version, name, change)
     signed = cache.get(key)
     if not isinstance(signed, bytes):
@@ -31,9 +35,13 @@ def fetch(version: Version, name: str, change: str) -> bytes | None:
 
 def keep(version: Version, name: str, change: str, data: bytes) -> None:
     """Offer the bytes to the other hosts; a very large segment is compiled by each of them."""
-    if len(data) <= _MAX_BYTES:
+    if len(data) <= _MAX_BYTES and _is_shared():
         key = _key(version, name, change)
         cache.set(key, _signature(key, data) + data, _KEPT_SECONDS)
+
+
+def _is_shared() -> bool:
+    return isinstance(caches[DEFAULT_CACHE_ALIAS], SharedCache)
 
 
 def _key(version: Version, name: str, change: str) -> str:

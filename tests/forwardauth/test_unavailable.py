@@ -4,8 +4,10 @@ import pytest
 from django.core.cache import cache
 from django.db import InterfaceError, OperationalError, connection
 
+from gatewall.caches import SharedCache
 from policies import services
 from policies.models import WafRule
+from tests.valkey import caches_on, valkey
 from tests.wall import a_token
 
 pytestmark = pytest.mark.django_db
@@ -59,7 +61,22 @@ def test_no_statement_but_the_version_is_run_while_nothing_changes(auth, bob, dj
         auth(service_authorization=token)
 
 
-def test_a_second_process_takes_the_policy_from_the_cache(new_gate, bob, django_assert_num_queries):
+@pytest.fixture(scope="module")
+def server():
+    with valkey() as running:
+        yield running
+
+
+@pytest.fixture
+def shared_cache(settings, server):
+    """A cache server that knows nothing yet."""
+    settings.CACHES = caches_on(server.port)
+    SharedCache._asked_again_at.clear()
+    cache.clear()
+    return cache
+
+
+def test_a_second_process_takes_the_policy_from_the_cache(shared_cache, new_gate, bob, django_assert_num_queries):
     new_gate()()
     second = new_gate()
 
@@ -68,15 +85,26 @@ def test_a_second_process_takes_the_policy_from_the_cache(new_gate, bob, django_
         second()
 
 
-def test_a_broken_cache_entry_is_ignored(new_gate, bob):
+def test_a_broken_cache_entry_is_ignored(shared_cache, new_gate, bob):
     token = a_token(bob)
     new_gate()()
-    keys = [key.partition(":1:")[2] for key in list(cache._cache)]
-    assert any("segment:" in key for key in keys)
+    client = shared_cache._cache.get_client()
+    keys = list(client.scan_iter("*:segment:*"))
+    assert keys
     for key in keys:
-        cache.set(key, cache.get(key)[:-1] + b"x")
+        client.set(key, client.get(key)[:-1] + b"x")
 
     assert new_gate()(service_authorization=token).status == 200
+
+
+def test_without_a_cache_server_no_process_keeps_the_segments_of_the_past(auth, bob):
+    cache.clear()
+
+    for number in range(5):
+        services.block_network(actor="alice", network=f"203.0.113.{number}")
+        auth()
+
+    assert [key for key in cache._cache if "segment:" in key] == []
 
 
 def test_a_policy_that_the_engine_refuses_leaves_the_last_good_one(auth, bob):
@@ -110,13 +138,7 @@ def test_a_new_process_does_not_start_with_a_policy_that_the_engine_refuses(new_
 @pytest.fixture
 def no_cache(settings):
     """The shared cache of the settings cannot be reached: nothing listens on this port."""
-    settings.CACHES = {
-        "default": {
-            "BACKEND": "gatewall.caches.SharedCache",
-            "LOCATION": "redis://127.0.0.1:1/0",
-            "OPTIONS": {"serializer": "gatewall.caches.PlainSerializer"},
-        }
-    }
+    settings.CACHES = caches_on(1)
 
 
 def test_without_the_shared_cache_a_new_process_reads_the_rows(new_gate, bob, no_cache):

@@ -11,7 +11,7 @@ from redis import RedisError
 
 from gatewall.caches import SharedCache
 from tests.odd_cache import answering
-from tests.valkey import valkey
+from tests.valkey import caches_on, valkey
 
 LARGE = 12_000_000
 SLOW_ENOUGH = 500_000  # bytes a second, for a machine that has other things to do
@@ -23,22 +23,10 @@ def server():
         yield running
 
 
-def on_port(port):
-    options = {"serializer": "gatewall.caches.PlainSerializer", "socket_timeout": 0.25}
-    options |= {"pool_class": "gatewall.caches.BoundedPool"}
-    return {
-        "default": {
-            "BACKEND": "gatewall.caches.SharedCache",
-            "LOCATION": f"redis://127.0.0.1:{port}/0",
-            "OPTIONS": options,
-        }
-    }
-
-
 @pytest.fixture
 def shared(settings, server):
     """Django's cache of this thread, on the server."""
-    settings.CACHES = on_port(server.port)
+    settings.CACHES = caches_on(server.port)
     SharedCache._asked_again_at.clear()
     yield cache
     SharedCache._asked_again_at.clear()
@@ -115,7 +103,7 @@ def odd(settings):
     with ExitStack() as stack:
 
         def start(*how):
-            settings.CACHES = on_port(stack.enter_context(answering(*how)))
+            settings.CACHES = caches_on(stack.enter_context(answering(*how)))
             SharedCache._asked_again_at.clear()
             return cache
 

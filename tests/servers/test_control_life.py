@@ -4,6 +4,9 @@ import os
 import signal
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
+
+import psutil
 
 from tests.children import workers
 from tests.processes import (
@@ -14,6 +17,7 @@ from tests.processes import (
     manager,
     request,
     running,
+    token_of,
     wait_until,
 )
 from tests.wire import Wire, a_request
@@ -76,3 +80,15 @@ def test_a_taken_port_is_one_line(home, port):
     ):
         assert second.wait(60) == 2
     assert [str(port) in line for line in (home / "second.log").read_text().splitlines()] == [True]
+
+
+def test_the_memory_of_sign_ins_is_given_back(home, port):
+    at_once, hash_bytes = 8, 19 * 2**20  # as many as there are threads, each of which may have a heap of its own
+    with control_plane(home, port, GATEWALL_WORKERS="1") as process, ThreadPoolExecutor(at_once) as people:
+        (worker,) = map(psutil.Process, workers(process))
+        token_of(port)
+        before = worker.memory_info().rss
+        for _ in range(5):
+            list(people.map(token_of, [port] * at_once))
+
+        assert worker.memory_info().rss - before < 2 * hash_bytes

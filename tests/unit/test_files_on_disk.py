@@ -4,8 +4,10 @@ import fcntl
 import hashlib
 import os
 import stat
+import time
 
 import pytest
+import time_machine
 
 from tests.unit.publications import KEY, a_manifest, publish
 
@@ -121,6 +123,47 @@ def test_an_old_segment_that_is_asked_for_again_is_young(files, folder):
 
     files.publish(a_manifest(1, segments={}))
     assert path_of(folder, ref).exists()
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Stop the clock at now, also for the times of files; return what moves it."""
+    touched = os.utime
+    with time_machine.travel(int(time.time()), tick=False) as travelled:
+        monkeypatch.setattr(os, "utime", lambda path, times=None: touched(path, times or (time.time(), time.time())))
+        yield travelled
+
+
+def test_files_level_off_however_often_the_policy_changes(files, folder, clock):
+    counts = []
+    for revision in range(1, 200):
+        publish(files, revision, blocked=[f"203.0.113.{revision}"])
+        counts.append(len(list((folder / "segments").iterdir())))
+        clock.shift(1)
+
+    # One segment a change: those in use, and those that went out of use in the last ten seconds.
+    assert max(counts[100:]) == counts[20] <= len(files.manifest().segments) + 11
+
+
+def test_a_segment_that_was_in_use_for_long_is_kept_for_those_who_are_about_to_read_it(files, folder, clock):
+    ref = aged(folder, files.write_segment(b"old", "a"))
+    files.publish(a_manifest(1, segments={"settings": ref}))
+
+    files.publish(a_manifest(2, segments={}))
+
+    assert files.segment(ref) == b"old"
+    clock.shift(11)
+    files.publish(a_manifest(3, segments={}))
+    assert not path_of(folder, ref).exists()
+
+
+def test_a_clock_that_was_put_back_keeps_nothing_for_long(files, folder, clock):
+    ref = files.write_segment(b"young", "a")
+    clock.shift(-3600)
+
+    files.publish(a_manifest(1, segments={}))
+
+    assert not path_of(folder, ref).exists()
 
 
 # Two publishers.

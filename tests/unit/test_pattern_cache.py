@@ -82,6 +82,18 @@ def test_what_is_in_memory_is_given_at_once(cache, compiled):
     assert given == [scanner]
 
 
+def test_what_is_in_use_stays_in_memory_while_other_patterns_come_and_go(cache, compiled):
+    scanner = wanted(cache)
+
+    for number in range(6):
+        wanted(cache, (b"pattern %d" % number,))
+        assert wanted(cache) is scanner
+
+
+def test_two_who_wait_for_the_same_patterns_share_a_scanner(cache, compiled):
+    assert cache.scanner(NAME, PATTERNS) is cache.scanner(NAME, PATTERNS)
+
+
 @pytest.mark.parametrize("key", [b"key", b"another"])
 @pytest.mark.parametrize(
     "spoil",

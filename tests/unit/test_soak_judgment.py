@@ -24,7 +24,7 @@ def test_what_levels_off_does_not_grow():
 
 @pytest.mark.parametrize(
     ("name", "a_sample"),
-    [(MEMORY, 0.1), ("files", 0.5), ("policy segments", 0.5), ("WAL, MiB", 0.2), ("spool, MiB", 0.1)],
+    [(MEMORY, 0.1), ("files", 0.5), ("policy segments", 0.5), ("WAL, MiB", 0.2), ("spool, MiB", 0.2)],
 )
 def test_a_slope_is_found(name, a_sample):
     (words,) = growing_in(name, [100 + a_sample * number for number in range(240)])
