@@ -13,6 +13,7 @@ from gatewall.forwardauth.countries import Countries
 from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.published import PublishedPolicies
 from gatewall.snapshot.worker_report import WorkerReport, workers_folder
+from gatewall.trusted_callers import TrustedCallers
 
 
 class _Observer:
@@ -44,4 +45,5 @@ def application() -> AuthApplication:
     report = WorkerReport(workers_folder(run_folder(config.home)))
     policies = PublishedPolicies(policy_files(config), _Observer(report, countries))
     policies.watch()
-    return AuthApplication(build_gate(config, policies, countries), policies, config.root_path)
+    trusted = TrustedCallers(config.trusted_proxies, config.metrics_token)
+    return AuthApplication(build_gate(config, policies, countries), policies, config.root_path, trusted)

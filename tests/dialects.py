@@ -22,6 +22,7 @@ from gatewall.serving.http1 import RequestReader
 from gatewall.snapshot.places import policy_files
 from gatewall.snapshot.published import PublishedPolicies
 from gatewall.snapshot.publisher import publish
+from gatewall.trusted_callers import TrustedCallers
 from tests.cast import CLIENT, OFFICE
 from tests.wall import ROOT, AuthEndpoint
 
@@ -119,7 +120,8 @@ class DataPlane:
         self._files = policy_files(config)
         self._policies = PublishedPolicies(self._files)
         self._gate = build_gate(config, self._policies, Countries(None))
-        self._application = AuthApplication(self._gate, self._policies, config.root_path)
+        trusted = TrustedCallers(config.trusted_proxies, config.metrics_token)
+        self._application = AuthApplication(self._gate, self._policies, config.root_path, trusted)
 
     def __call__(self, question: Question) -> Given:
         publish(self._files)

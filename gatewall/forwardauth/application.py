@@ -14,6 +14,7 @@ from gatewall.forwardauth.subrequest import Subrequest
 from gatewall.forwardauth.waf_state import waf_checks
 from gatewall.serving.answer_bytes import Answer
 from gatewall.serving.http1 import Body, Line
+from gatewall.trusted_callers import TrustedCallers
 
 _HEALTH = frozenset({"/health", "/health/live", "/health/ready"})
 _NO_BODY = Body(b"", ended=True)
@@ -22,10 +23,11 @@ _NO_BODY = Body(b"", ended=True)
 class AuthApplication:
     """Answers subrequests from memory."""
 
-    def __init__(self, gate: Gate, policies: Policies, root_path: str) -> None:
+    def __init__(self, gate: Gate, policies: Policies, root_path: str, trusted: TrustedCallers) -> None:
         self._gate = gate
         self._policies = policies
         self._root_path = root_path
+        self._trusted = trusted
 
     def __call__(
         self, method: str, target: bytes, lines: Iterable[Line], peer: str, scheme: str, body: Body | None
@@ -34,7 +36,7 @@ class AuthApplication:
         raw_target = routes.origin_form(target.decode("latin-1"))
         route = routes.find(self._root_path, raw_target)
         if route is None:
-            return self._health(raw_target.partition("?")[0])
+            return self._health(raw_target.partition("?")[0], peer, lines)
         if not route.allows(method):
             return not_allowed(str(uuid.uuid4()))
         fields = headers.from_lines(lines)
@@ -49,7 +51,7 @@ class AuthApplication:
         """Bring the records of this worker to disk. Called once, when nothing is asked any more."""
         self._gate.close()
 
-    def _health(self, path: str) -> Answer:
+    def _health(self, path: str, peer: str, lines: Iterable[Line]) -> Answer:
         """A database outage must not drain the data plane: ready is a policy, and a spool if records must be kept."""
         if path.removeprefix(self._root_path) not in _HEALTH or not path.startswith(self._root_path):
             return plain(404, str(uuid.uuid4()))
@@ -58,7 +60,10 @@ class AuthApplication:
         ready = all(found == "ok" for found in needed.values())
         # A policy that was not confirmed is said and drains nothing.
         also = {} if alive else self._gate.alarms() | waf_checks(self._policies.current())
-        body = {"status": "ok" if ready else "unavailable", "checks": needed | also}
+        body: dict[str, object] = {"status": "ok" if ready else "unavailable"}
+        fields = headers.from_lines(lines)
+        if self._trusted.includes(peer, fields.get("x-forwarded-for"), fields.get("authorization", "")):
+            body["checks"] = needed | also
         kind = ("Content-Type", "application/json")
         return plain(200 if ready else 503, str(uuid.uuid4()), kind, body=json.dumps(body).encode())
 

@@ -1,27 +1,32 @@
-"""Is this process fit to serve? Says what is wrong in words, and nothing that helps an attacker."""
+"""Health: whether this process can serve, for everybody; each check in words, for trusted callers and admins."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
 from django.db import Error
+from rest_framework.exceptions import APIException
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import AllowAny
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from gatewall import revisions
 from gatewall.api.operations import operation
+from gatewall.api.permissions import IsAdmin
 from gatewall.api.views import ApiView
 from gatewall.forwardauth.waf_state import waf_checks
 from gatewall.models import Node
 from gatewall.operations.control_plane import sources_of
+from gatewall.refusals import Refusal
 from gatewall.snapshot import nodes
 from gatewall.snapshot.confirmed import ALARM_SECONDS
 from gatewall.snapshot.manifest import ManifestRefused
 from gatewall.snapshot.places import policy_files
+from gatewall.trusted_callers import TrustedCallers
 from policies import geo
 
 _NEEDED = ("database", "policy", "spool")
@@ -99,18 +104,40 @@ _HEALTH = {
         "status": {"enum": ["ok", "unavailable"]},
         "checks": {"type": "object", "additionalProperties": _TEXT},
     },
-    "required": ["status", "checks"],
+    "required": ["status"],
 }
 
 
+def is_trusted(environ: Mapping[str, Any]) -> bool:
+    """Return True for a client of a trusted network, or one with the metrics token."""
+    callers = TrustedCallers(settings.GATEWALL_TRUSTED_PROXIES, settings.GATEWALL_METRICS_TOKEN)
+    forwarded_for = environ.get("HTTP_X_FORWARDED_FOR")
+    return callers.includes(environ.get("REMOTE_ADDR", ""), forwarded_for, environ.get("HTTP_AUTHORIZATION", ""))
+
+
 class _Open(ApiView):
-    """Anybody may ask, as often as he likes; nobody is told more than the words above."""
+    """Anybody may ask for the status, without a limit; the checks are for trusted callers and admins."""
 
     is_rate_limited = False
-    authentication_classes: list[Any] = []
     permission_classes = [AllowAny]
     renderer_classes = [JSONRenderer]
     content_negotiation_class = JsonToAll
+
+    def perform_authentication(self, request: Request) -> None:
+        """Do nothing: a bad credential must not make a process ill, and the database may be away."""
+
+    def _answer(self, request: Request, found: dict[str, str], *, ready: bool) -> Response:
+        said: dict[str, Any] = {"status": "ok" if ready else "unavailable"}
+        if is_trusted(request.META) or _is_admin(request):
+            said["checks"] = found
+        return Response(said, status=200 if ready else 503)
+
+
+def _is_admin(request: Request) -> bool:
+    try:
+        return IsAdmin().has_permission(request, APIView())
+    except (APIException, Refusal, Error):
+        return False
 
 
 class Live(_Open):
@@ -118,7 +145,7 @@ class Live(_Open):
 
     @operation(answer=_HEALTH)
     def get(self, request: Request) -> Response:
-        return Response({"status": "ok", "checks": {}})
+        return self._answer(request, {}, ready=True)
 
 
 class Ready(_Open):
@@ -127,5 +154,4 @@ class Ready(_Open):
     @operation(answer=_HEALTH, also={503: _HEALTH})
     def get(self, request: Request) -> Response:
         found = checks()
-        ready = all(found[name] == "ok" for name in _NEEDED)
-        return Response({"status": "ok" if ready else "unavailable", "checks": found}, status=200 if ready else 503)
+        return self._answer(request, found, ready=all(found[name] == "ok" for name in _NEEDED))

@@ -1,6 +1,5 @@
 """Metrics over HTTP: for trusted networks, and for whoever has the token."""
 
-import hmac
 from contextlib import suppress
 
 from django.conf import settings
@@ -17,10 +16,9 @@ from rest_framework.request import Request
 
 from gatewall.api.operations import operation
 from gatewall.api.views import ApiView
-from gatewall.clientip import client_of_environ
 from gatewall.operations import metrics
 from gatewall.operations.control_plane import sources_of
-from gatewall.operations.health import JsonToAll
+from gatewall.operations.health import JsonToAll, is_trusted
 from gatewall.snapshot.places import node_name
 
 _SCHEME = "Bearer"
@@ -31,23 +29,15 @@ class _TrustedNetworkOrToken(BaseAuthentication):
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, None]:
         """Return nobody in particular. Raises NotAuthenticated, AuthenticationFailed."""
-        trusted = settings.GATEWALL_TRUSTED_PROXIES
-        if trusted.trusts(client_of_environ(request.META, trusted)):
+        if is_trusted(request.META):
             return AnonymousUser(), None
-        scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+        scheme = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")[0]
         if scheme.lower() != _SCHEME.lower():
             raise NotAuthenticated("metrics are for trusted networks, or with the token as Authorization: Bearer")
-        expected = settings.GATEWALL_METRICS_TOKEN
-        if expected is None or not hmac.compare_digest(_digestible(token), expected.encode()):
-            raise AuthenticationFailed("this is not the token")
-        return AnonymousUser(), None
+        raise AuthenticationFailed("this is not the token")
 
     def authenticate_header(self, request: Request) -> str:
         return f'{_SCHEME} realm="Gatewall metrics"'
-
-
-def _digestible(token: str) -> bytes:
-    return token.strip().encode("utf-8", "surrogateescape")
 
 
 class Metrics(ApiView):

@@ -9,6 +9,8 @@ from policies.builtin_rules import seed_waf_rules
 from tests.mmdb import write_mmdb
 
 pytestmark = pytest.mark.django_db
+OUTSIDE = {"X-Forwarded-For": "203.0.113.9"}
+TOKEN = "Mt4bN8qZ1xV6rC3kP9wJ2hF7dS5gL0yT"
 
 
 def failing(error):
@@ -42,6 +44,53 @@ def test_without_a_database_it_is_not_ready(anonymous, path, error):
 def test_without_a_database_it_is_alive(anonymous):
     with failing(OperationalError("gone")):
         assert anonymous.get("/health/live").json() == {"status": "ok", "checks": {}}
+
+
+@pytest.mark.parametrize("path", ["/health", "/health/live", "/health/ready"])
+def test_a_stranger_is_told_the_status_alone(path):
+    response = Client(headers=OUTSIDE).get(f"/wall{path}")
+
+    assert (response.status_code, response.json()) == (200, {"status": "ok"})
+
+
+def test_a_stranger_is_told_that_it_is_not_ready(settings):
+    (settings.CONFIG.home / "spool").write_text("a file where the folder should be")
+
+    response = Client(headers=OUTSIDE).get("/wall/health/ready")
+
+    assert (response.status_code, response.json()) == (503, {"status": "unavailable"})
+
+
+@pytest.mark.parametrize(
+    ("authorization", "is_told"), [(f"Bearer {TOKEN}", True), (f"Bearer {TOKEN}x", False), (TOKEN, False)]
+)
+def test_the_metrics_token_shows_the_checks(settings, authorization, is_told):
+    settings.GATEWALL_METRICS_TOKEN = TOKEN
+
+    response = Client(headers=OUTSIDE | {"Authorization": authorization}).get("/wall/health")
+
+    assert (response.status_code, "checks" in response.json()) == (200, is_told)
+
+
+def test_a_chain_of_addresses_that_cannot_be_read_shows_nothing():
+    response = Client(headers={"X-Forwarded-For": ",".join(["127.0.0.1"] * 33)}).get("/wall/health")
+
+    assert response.json() == {"status": "ok"}
+
+
+def test_an_admin_is_told_the_checks_and_nobody_else_who_signed_in(wall, alice, bob):
+    tokens = {"admin": wall.a_token(alice), "user": wall.a_token(bob), "bad": "no.good.token"}
+    told = {name: set(wall.Api(each).get("/health", headers=OUTSIDE).json()) for name, each in tokens.items()}
+
+    assert told == {"admin": {"status", "checks"}, "user": {"status"}, "bad": {"status"}}
+
+
+def test_without_a_database_nobody_is_known_to_be_an_admin(wall, alice):
+    client = Client(headers=OUTSIDE | {"Service-Authorization": wall.a_token(alice)})
+    with failing(OperationalError("gone")):
+        response = client.get("/wall/health")
+
+    assert (response.status_code, response.json()) == (503, {"status": "unavailable"})
 
 
 def test_a_geo_database_is_said_to_be_there(anonymous, settings, tmp_path):

@@ -223,3 +223,9 @@ def test_an_admin_is_no_trusted_network(admin, settings):
 @pytest.mark.parametrize("accept", ["text/plain", "application/openmetrics-text;version=1.0.0", "text/html", "*/*"])
 def test_whatever_is_accepted_the_answer_is_text(accept):
     assert scraped({"Accept": accept})["Content-Type"].startswith("text/plain")
+
+
+def test_a_chain_of_addresses_that_cannot_be_read_opens_nothing(anonymous):
+    response = anonymous.get("/metrics", headers={"X-Forwarded-For": ",".join(["127.0.0.1"] * 33)})
+
+    assert response.status_code == 401

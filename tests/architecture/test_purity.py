@@ -40,6 +40,7 @@ MODULES = sorted(
         "gatewall.postgresql.pulse",
         "gatewall.sqlite.write_queue",
         "gatewall.clientip",
+        "gatewall.trusted_callers",
         "gatewall.changes",
         "gatewall.detectors",
         "audit.event_kinds",

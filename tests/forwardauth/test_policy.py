@@ -215,6 +215,9 @@ def test_a_country_is_found_for_an_address_of_version_six(new_gate, settings, tm
     assert answer.verdict == (403, "country-blocked")
 
 
+HEALTH = ("/health", "/health/live", "/health/ready")
+
+
 def test_the_data_plane_says_what_its_waf_runs_on_and_is_ready(new_plane, monkeypatch):
     monkeypatch.setattr(pattern_cache, "AVAILABLE", False)
     seed_waf_rules(actor="seed")
@@ -222,3 +225,12 @@ def test_the_data_plane_says_what_its_waf_runs_on_and_is_ready(new_plane, monkey
 
     checks = {"policy": "ok", "spool": "ok", "waf": pattern_cache.NO_ENGINE, "waf_engine": "re2"}
     assert (answer.status, json.loads(answer.body)) == (200, {"status": "ok", "checks": checks})
+
+
+def test_the_data_plane_tells_a_stranger_its_status_alone(new_plane):
+    ask = new_plane("data")
+    stranger, bearer = ("X-Forwarded-For", "203.0.113.9"), ("Authorization", "Bearer x")
+
+    assert [json.loads(ask(Question(f"/wall{path}", (stranger, bearer))).body) for path in HEALTH] == [
+        {"status": "ok"}
+    ] * len(HEALTH)

@@ -22,6 +22,7 @@ from gatewall.forwardauth.responses import GuardPage
 from gatewall.request_rate import SharedRequestRate
 from gatewall.snapshot import codec
 from gatewall.snapshot.assembly import Assembly, SegmentData
+from gatewall.trusted_callers import TrustedCallers
 from tests.cast import NOW, TRUSTED, Countries, a_credential_check, a_ports, a_rule, a_session_token, a_source
 from tests.unit.recorded import Policies
 
@@ -87,7 +88,7 @@ class DataPlane:
         )
         self.spool = SpoolWriter(folder / "spool", "node")
         gate = Gate(policies, ports, trusted=TRUSTED, guard=GuardPage("/wall"), clock=lambda: NOW, records=self.spool)
-        self._application = AuthApplication(gate, policies, "/wall")
+        self._application = AuthApplication(gate, policies, "/wall", TrustedCallers(TRUSTED, None))
         last = people - 1
         self.credentials = {
             "session": ("cookie", f"theme=dark; service.token={a_session_token(PEOPLE[last])}"),

@@ -66,10 +66,10 @@ class Front:
         return Told(method, headers["Host"], rest.rpartition(" ")[0])
 
 
-def raw(port: int, head: bytes, lines: Sequence[bytes] = (), body: bytes = b"") -> Answer:
-    """Send a request line and header lines as they are; a proxy that hangs up has answered 0."""
+def raw(port: int, head: bytes, lines: Sequence[bytes] = (), body: bytes = b"", source: str = "127.0.0.1") -> Answer:
+    """Send a request line and header lines as they are, from this address; a proxy that hangs up has answered 0."""
     data = b"\r\n".join([head, *lines, b"Connection: close", b"", b""]) + body
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+    with socket.create_connection(("127.0.0.1", port), PATIENCE, (source, 0)) as connection:
         with suppress(ConnectionError):
             connection.sendall(data)
         response = http.client.HTTPResponse(connection, method=head.partition(b" ")[0].decode("latin-1"))

@@ -1,6 +1,7 @@
 """What a visitor gets through every proxy from the real gate, and what the site gets of him."""
 
 import base64
+import json
 import re
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -186,6 +187,15 @@ def test_what_is_not_for_the_public_is_never_reached_in_disguise(front, cookie, 
 
     assert answer.status in {400, 403, 404} or answer.body == SITE or answer.status // 100 == 3
     assert not answer.header("X-Gatewall-Reason")
+
+
+@pytest.mark.parametrize("path", ["/wall/health", "/wall/health/live", "/wall/health/ready"])
+def test_stranger_sees_no_details_of_health(front, path):
+    lines = [b"Host: public.example", b"X-Forwarded-For: 127.0.0.1", b"Forwarded: for=127.0.0.1"]
+
+    answer = raw(front.port, f"GET {path} HTTP/1.1".encode(), lines, source="127.0.0.2")
+
+    assert (answer.status, json.loads(answer.body)) == (200, {"status": "ok"})
 
 
 def test_head_has_no_body_and_is_judged_like_get(front, cookie):
