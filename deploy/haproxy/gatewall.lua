@@ -20,7 +20,8 @@ local FOR_THE_VISITOR = {
     "location", "www-authenticate", "retry-after", "cache-control", "content-type", "content-security-policy",
     "x-content-type-options", "x-gatewall-decision-id",
 }
-local PASSED_ON = { [302] = true, [303] = true, [401] = true, [403] = true }
+local PASSED_ON = { [302] = true, [303] = true, [401] = true, [403] = true, [503] = true }
+local TRY_AGAIN = "This site cannot check your access right now. Try again in a moment.\n"
 
 -- The first value of a header of the gate, nil if it has none.
 local function said(answer, name)
@@ -47,6 +48,10 @@ local function refuse(txn, status, answer)
             end
         end
         reply:set_body(answer.body or "")
+    else
+        reply:add_header("Retry-After", "1")
+        reply:add_header("Content-Type", "text/plain")
+        reply:set_body(TRY_AGAIN)
     end
     txn:done(reply)
 end

@@ -116,14 +116,20 @@ class Gate:
                 given = replace(given, headers=(*given.headers, *leftovers(subrequest.headers)))
             kept = self._record(request, decision, policy, decision_id, given.status)
             if not kept and _must_be_kept(policy):
-                given = answer(CANNOT_DECIDE, request, policy, self._guard, decision_id)
+                given = self._undecided(dialect, subrequest, request, decision_id)
         except Exception:
             # The proxy acts on our status: a bug may refuse a request, never admit one.
             logger.exception("access evaluation failed", extra={"decision_id": decision_id})
             unread = AccessRequest(at=at, client=peer_or_unknown(subrequest.peer))
-            given = answer(CANNOT_DECIDE, None, None, self._guard, decision_id)
+            given = self._undecided(dialect, subrequest, unread, decision_id)
             self._record(unread, CANNOT_DECIDE, None, decision_id, given.status)
         return given
+
+    def _undecided(self, dialect: Dialect, subrequest: Subrequest, request: AccessRequest, decision_id: str) -> Answer:
+        given = answer(CANNOT_DECIDE, None, None, self._guard, decision_id)
+        if not dialect.answers_browsers:
+            return given
+        return for_browser(given, replace(request, headers=tuple(subrequest.headers.items())), decision_id)
 
     def can_record(self) -> bool:
         """True unless records must be kept and cannot be."""

@@ -12,13 +12,22 @@ _GIT_ENDPOINTS = ("/git-upload-pack", "/git-receive-pack")
 _ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
 _MAX_WAY_BACK = 2_000
 """A proxy reads an answer's headers into a buffer: nginx into 4 KiB or 8 KiB unless told otherwise."""
-_DENIED_PAGE = """<!doctype html>
+_PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark"><title>Access denied</title></head>
-<body><main><h1>Access denied</h1><p>This site does not let your request in. If you think that is a mistake,
-give the site's operator this number:</p><p><code>%s</code></p></main></body></html>
+<meta name="color-scheme" content="light dark"><title>%(title)s</title></head>
+<body><main><h1>%(title)s</h1><p>%(words)s</p><p><code>%(decision_id)s</code></p></main></body></html>
 """
-_DENIED_PAGE_CSP = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_DENIED = {
+    "title": "Access denied",
+    "words": "This site does not let your request in. If you think that is a mistake,\n"
+    "give the site's operator this number:",
+}
+_UNDECIDED = {
+    "title": "Try again",
+    "words": "This site cannot check your access right now. Wait a moment and load the page again.\n"
+    "If that does not help, give the site's operator this number:",
+}
+_PAGE_CSP = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 
 def not_allowed(request_id: str) -> Answer:
@@ -92,7 +101,7 @@ def answer(
 def for_browser(given: Answer, request: AccessRequest, decision_id: str) -> Answer:
     """Return the answer that proxies pass on to a browser as it is (Traefik, Caddy, HAProxy, Envoy).
 
-    A challenge becomes a redirect to the guard page, a refusal gets a page. Anything that cannot
+    A challenge becomes a redirect to the guard page; a refusal and "cannot decide" get a page. Anything that cannot
     follow or show these (scripts, API clients, WebSockets) gets the plain status.
     """
     if not is_navigation(request):
@@ -100,11 +109,12 @@ def for_browser(given: Answer, request: AccessRequest, decision_id: str) -> Answ
     if given.status == Effect.CHALLENGE.status:
         # RFC 9110 section 15.4: 303 turns any method into GET, 302 leaves it to the browser.
         return replace(given, status=302 if request.method in {"GET", "HEAD"} else 303)
-    if given.status == Effect.DENY.status:
-        page = (_DENIED_PAGE % decision_id).encode()
-        kind = ("Content-Type", "text/html; charset=utf-8")
-        return replace(given, headers=(*given.headers, kind, ("Content-Security-Policy", _DENIED_PAGE_CSP)), body=page)
-    return given
+    words = {Effect.DENY.status: _DENIED, Effect.ERROR.status: _UNDECIDED}.get(given.status)
+    if words is None:
+        return given
+    page = (_PAGE % {**words, "decision_id": decision_id}).encode()
+    kind = ("Content-Type", "text/html; charset=utf-8")
+    return replace(given, headers=(*given.headers, kind, ("Content-Security-Policy", _PAGE_CSP)), body=page)
 
 
 def is_navigation(request: AccessRequest) -> bool:

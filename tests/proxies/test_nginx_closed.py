@@ -31,7 +31,9 @@ def test_gate_that_is_down_lets_nobody_in(site, tmp_path):
 
         answer = request(port, "/", BROWSER)
 
-    assert (answer.status, len(site.requests)) == (500, before)
+    assert (answer.status, len(site.requests)) == (503, before)
+    assert b"Try again" in answer.body
+    assert b"<code>" not in answer.body
 
 
 @pytest.mark.parametrize("status", [302, 404, 500, 503])
@@ -43,7 +45,27 @@ def test_strange_answer_of_the_gate_lets_nobody_in(site, tmp_path, status):
 
             answer = request(port, "/", BROWSER)
 
-    assert (answer.status, len(site.requests)) == (500, before)
+    assert (answer.status, len(site.requests)) == (503, before)
+    assert b"Try again" in answer.body
+    assert b"<code>" not in answer.body
+
+
+def test_error_of_the_site_stays_an_error_of_the_site(tmp_path):
+    with Upstream() as gate, Upstream() as broken:
+        broken.status = 500
+        with nginx(tmp_path, gate=gate.port, site=broken.port) as port:
+            answer = request(port, "/", BROWSER)
+
+    assert (answer.status, answer.body) == (500, b"site")
+
+
+def test_error_of_the_site_that_nginx_intercepts_is_no_503(tmp_path):
+    with Upstream() as gate, Upstream() as broken:
+        broken.status = 500
+        with nginx(tmp_path, gate=gate.port, site=broken.port, extra="proxy_intercept_errors on;") as port:
+            answer = request(port, "/", BROWSER)
+
+    assert (answer.status, b"Try again" in answer.body) == (500, False)
 
 
 @pytest.mark.parametrize("status", [400, 414, 431])

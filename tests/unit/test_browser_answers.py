@@ -92,12 +92,22 @@ def test_what_shows_no_page_gets_none(headers):
     assert not {"Content-Type", "Content-Security-Policy"} & set(dict(answered.headers))
 
 
-@pytest.mark.parametrize("decision", [a_decision(subject=BOB_SUBJECT), CANNOT_DECIDE])
-def test_other_answers_are_the_same_for_a_browser(decision):
+def test_a_yes_is_the_same_for_a_browser():
+    decision = a_decision(subject=BOB_SUBJECT)
+
     assert given(decision, BROWSER) == given(decision, {})
 
 
-@pytest.mark.parametrize("decision", [DENIED, CHALLENGED])
+def test_a_browser_is_asked_to_try_again_where_the_gate_cannot_decide():
+    answered = given(CANNOT_DECIDE, BROWSER)
+
+    assert (answered.status, dict(answered.headers)["Retry-After"]) == (503, "1")
+    assert "load the page again" in Page(answered.body).text
+    assert "the-id" in Page(answered.body).text
+    assert given(CANNOT_DECIDE, {}).body == b""
+
+
+@pytest.mark.parametrize("decision", [DENIED, CHALLENGED, CANNOT_DECIDE])
 def test_a_browsers_answer_has_the_headers_of_any_other(decision):
     browser, other = given(decision, BROWSER), given(decision, {})
 
@@ -141,8 +151,9 @@ def test_the_page_is_the_same_whatever_was_refused():
     assert not any(word in page for word in (b"secret-rule-name", b"script", b"other.example"))
 
 
-def test_the_page_loads_and_runs_nothing():
-    page = Page(given(DENIED, BROWSER).body)
+@pytest.mark.parametrize("decision", [DENIED, CANNOT_DECIDE])
+def test_the_page_loads_and_runs_nothing(decision):
+    page = Page(given(decision, BROWSER).body)
 
     assert not {"script", "style", "link", "img", "form", "iframe", "a", "base"} & set(page.tags)
     assert not {"src", "href", "style", "action", "onload"} & set(page.attributes)

@@ -92,6 +92,17 @@ def test_without_a_policy_nobody_is_let_in():
     assert (answer.status, reason(answer)) == (503, "cannot-decide")
 
 
+@pytest.mark.parametrize("policies", [Policies(None), Policies(error=RuntimeError("a fault of our own"))])
+def test_browser_of_a_gate_that_cannot_decide_gets_a_page(policies):
+    asked = a_subrequest(peer=PROXY, accept="text/html", **ASKED)
+    gate = a_gate(policies)
+
+    page, bare = (gate.check(Dialect(auth, answers_browsers=shown), asked) for shown in (True, False))
+
+    assert (page.status, bare.status, bare.body) == (503, 503, b"")
+    assert dict(page.headers)["X-Gatewall-Decision-Id"].encode() in page.body
+
+
 def test_missing_policy_is_no_fault_of_our_own(caplog):
     check(a_gate(Policies(None)))
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager, suppress
 import pytest
 
 from gatewall.operations.launcher import free_port
-from tests.processes import BROWSER, request
+from tests.processes import BROWSER, data_plane, make_keys, request
 from tests.proxies.every.asking import SITE
 from tests.proxies.every.conftest import IDENTITY, Fronts
 from tests.proxies.every.kinds import KINDS, Behind
@@ -120,6 +120,41 @@ def test_gate_that_is_slow_lets_nobody_in(kind, late):
     given, arrived = late
 
     assert (given[kind].status // 100, arrived) == (5, 0)
+
+
+@pytest.fixture(scope="module")
+def undecided(tmp_path_factory, stubs):
+    """Return proxies before a real data plane that has no policy."""
+    home, port = tmp_path_factory.mktemp("blank"), free_port()
+    make_keys(home)
+    with data_plane(home, port, path="/health/live"), ExitStack() as stack:
+        yield Fronts(stack, tmp_path_factory, Behind(port, stubs.gate.port, stubs.site.port), stubs.site)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_browser_is_asked_to_try_again_if_the_gate_cannot_decide(kind, undecided):
+    front = undecided[kind]
+    before = len(front.site.requests)
+
+    answer = request(front.port, "/", BROWSER)
+
+    assert (answer.status, answer.header("Retry-After"), len(front.site.requests)) == (503, "1", before)
+    assert b"again" in answer.body
+    if kind == "Envoy":
+        assert answer.header("Content-Type") == "text/plain"
+    else:
+        number = answer.header("X-Gatewall-Decision-Id")
+        assert number
+        assert f"<code>{number}</code>" in answer.body.decode()
+        assert answer.header("Content-Type") == "text/html; charset=utf-8"
+        assert "default-src 'none'" in answer.header("Content-Security-Policy")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_program_gets_503_and_no_page_if_the_gate_cannot_decide(kind, undecided):
+    answer = request(undecided[kind].port, "/")
+
+    assert (answer.status, answer.header("Retry-After"), b"<" in answer.body) == (503, "1", False)
 
 
 @pytest.mark.parametrize("name", ["Remote-User", "Remote-Email", "Remote-Groups", "X-Gatewall-Subject-Kind"])
