@@ -9,12 +9,13 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from accounts import admin_session, browser, reauthentication, recovery, services
+from accounts import admin_session, browser, code_entry, reauthentication, recovery, selectors, services
 from accounts.models import Session, User
 from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor
 from gatewall.refusals import Refusal
 
 _ASKED = ("current_password", "current_code")
+_FORGIVEN = ("forget_second_factor", "unlock_code_entry")
 _LONGEST_CODE = 64
 
 
@@ -31,6 +32,12 @@ class UserForm(ServiceForm):
     forget_second_factor = forms.BooleanField(
         required=False,
         help_text="For a user who has lost it: secret and recovery codes are forgotten, every session ends.",
+    )
+
+    unlock_code_entry = forms.BooleanField(
+        required=False,
+        help_text="Too many wrong codes were entered. Accept codes again; give the user a new password as well, as "
+        "whoever entered them knew it.",
     )
 
     current_password = forms.CharField(
@@ -99,8 +106,9 @@ class UserAdmin(ServiceAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         lost = ("forget_second_factor",) if obj is not None and self.second_factor(obj) else ()
+        locked = ("unlock_code_entry",) if obj is not None and selectors.is_code_entry_locked(obj) else ()
         asked = _ASKED[: 1 + len(lost)] if obj is not None and obj.pk == request.user.pk else ()
-        return (*self.fields, *lost, *asked)
+        return (*self.fields, *lost, *locked, *asked)
 
     def changeform_view(
         self,
@@ -129,19 +137,22 @@ class UserAdmin(ServiceAdmin):
 
     def create_row(self, request: HttpRequest, **values: Any) -> User:
         password = values.pop("new_password")
-        for name in ("forget_second_factor", *_ASKED):  # declared by the form, and not on the page of a new user
+        for name in (*_FORGIVEN, *_ASKED):  # declared by the form, and not on the page of a new user
             values.pop(name, None)
         return services.create_user(actor=actor(request), password=password, **values)
 
     def change_row(self, request: HttpRequest, row: User, **values: Any) -> None:
         for name in _ASKED:
             values.pop(name, None)
-        password, forget = values.pop("new_password", None), values.pop("forget_second_factor", False)
+        password = values.pop("new_password", None)
+        forget, unlock = (values.pop(name, False) for name in _FORGIVEN)
         is_own = row.pk == request.user.pk
-        if is_own and (password is not None or forget) and not getattr(request, "is_reauthenticated", False):
+        if is_own and (password is not None or forget or unlock) and not getattr(request, "is_reauthenticated", False):
             raise reauthentication.ReauthenticationRequired("send your password along")
         if forget:
             recovery.reset(row, actor=actor(request), client_ip=browser.visitor(request).client_ip)
+        if unlock:
+            code_entry.unlock(row, actor=actor(request), client_ip=browser.visitor(request).client_ip)
         if password is None and not values:
             return
         user = services.change_user(row, actor=actor(request), password=password, **values)
@@ -157,8 +168,8 @@ def _reauthenticate(request: HttpRequest, user: User) -> None:
 
     Raises ReauthenticationRequired, ReauthenticationFailed, TooManyAttempts.
     """
-    new_password, forget = request.POST.get("new_password"), request.POST.get("forget_second_factor")
-    if not (new_password or forget):
+    new_password = request.POST.get("new_password")
+    if not (new_password or any(request.POST.get(name) for name in _FORGIVEN)):
         return
     now, visitor = timezone.now(), browser.visitor(request)
     session = admin_session.row_of(request, user)

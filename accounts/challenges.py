@@ -22,6 +22,7 @@ from gatewall.refusals import Gone, Refusal
 LIFETIME = timedelta(minutes=5)
 MAX_TRIES = 5
 TYPE = "challenge"
+OVER = "this sign-in is over: begin again"
 _PRUNED_AT_ONCE = 1000
 
 
@@ -68,20 +69,25 @@ def find(token: str, flow: str, *, at: datetime) -> Challenge:
     jti = _id(payload) if payload is not None else None
     row = _open(jti, at).select_related("user").filter(flow=flow).first() if jti else None
     if row is None or not row.user.is_active or row.user.session_version != row.session_version:
-        raise InvalidChallenge("this sign-in is over: begin again")
+        raise InvalidChallenge(OVER)
     return row
 
 
 def take_a_try(challenge: Challenge, *, at: datetime) -> None:
     """Use up one of the five tries before its code is looked at. Raises InvalidChallenge when none is left."""
     if not _open(challenge.pk, at).update(tries=F("tries") + 1):
-        raise InvalidChallenge("this sign-in is over: begin again")
+        raise InvalidChallenge(OVER)
 
 
 def spend(challenge: Challenge, *, at: datetime) -> None:
     """End the challenge with its one success. Raises InvalidChallenge if it had one already."""
     if not Challenge.objects.filter(pk=challenge.pk, spent_at__isnull=True).update(spent_at=at):
-        raise InvalidChallenge("this sign-in is over: begin again")
+        raise InvalidChallenge(OVER)
+
+
+def end_all(user: User, *, at: datetime) -> None:
+    """End every open challenge of a user."""
+    Challenge.objects.filter(user=user, spent_at__isnull=True).update(spent_at=at)
 
 
 def prune(at: datetime) -> int:

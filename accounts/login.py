@@ -8,7 +8,7 @@ from django.contrib.auth.hashers import check_password, make_password
 from django.db import transaction
 from django.utils.functional import SimpleLazyObject
 
-from accounts import challenges, second_factor, selectors, services, sign_in_events, tokens
+from accounts import challenges, code_entry, second_factor, selectors, services, sign_in_events, tokens
 from accounts.challenges import Challenged, InvalidChallenge
 from accounts.models import User
 from accounts.tokens import API, GATE, IssuedToken
@@ -93,13 +93,13 @@ def sign_in(username: str, password: str, *, flow: Flow, visitor: Visitor, at: d
 def finish_sign_in(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datetime) -> SignedIn:
     """Open a session for the user who answers his challenge with a code of his second factor.
 
-    Raises InvalidChallenge, InvalidCode, AdminRequired, TooManyAttempts.
+    Raises InvalidChallenge, InvalidCode, AdminRequired, TooManyAttempts, CodeEntryLocked.
     """
     proof = prove_code(token, code, flow=flow, visitor=visitor, at=at)
     try:
         return open_session(proof, flow=flow, visitor=visitor, at=at)
     except InvalidCredentials:
-        raise InvalidChallenge("this sign-in is over: begin again") from None
+        raise InvalidChallenge(challenges.OVER) from None
 
 
 def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor, at: datetime) -> Proven | Challenged:
@@ -134,18 +134,21 @@ def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datet
     challenge = challenges.find(token, flow.name, at=at)
     user = challenge.user
     where, at_home = visitor.client_ip, visitor.is_at_this_machine
-    attempt = sign_in_events.attempt(user.username, where, at, flow=flow.name, is_at_home=at_home)
+    try:
+        entry = code_entry.begin(user, code, where, at, flow=flow.name, is_at_home=at_home)
+    except Gone:
+        raise InvalidChallenge(challenges.OVER) from None
     challenges.take_a_try(challenge, at=at)
     method = second_factor.use_code(user, code, at=at)
     if method is None:
-        sign_in_events.wrong_code(user, where, at, flow=flow.name)
+        entry.was_wrong()
         raise InvalidCode("the code is wrong, or was used already")
     challenges.spend(challenge, at=at)
     if flow.admins_only and not user.is_admin:
-        attempt.was_no_failure()
+        entry.was_no_failure()
         sign_in_events.failed(user.username, where, at, flow=flow.name, why=AdminRequired.code)
         raise AdminRequired("only admins may sign in here")
-    attempt.succeeded()
+    entry.succeeded()
     return Proven(user, (PASSWORD_METHOD, method))
 
 

@@ -127,6 +127,14 @@ class Challenge(models.Model):
     spent_at = models.DateTimeField(null=True)
 
 
+class WrongCodes(models.Model):
+    """How many wrong codes of the second factor in a row an account has had, from anywhere. No row: none yet."""
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, primary_key=True, related_name="wrong_codes")
+    number = models.PositiveIntegerField(default=0)
+    blocked_until = models.DateTimeField(null=True)
+
+
 class FailureCount(models.Model):
     """How often sign-in failed for a key: an account, a network, or both. The key is a digest."""
 

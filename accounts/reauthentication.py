@@ -4,9 +4,11 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.hashers import check_password
 
-from accounts import second_factor, sign_in_events
+from accounts import code_entry, second_factor, sign_in_events
+from accounts.code_entry import Entry
 from accounts.login import Visitor
 from accounts.models import User
+from accounts.second_factor import WrongSetupCode
 from accounts.throttling import Attempt
 from accounts.validators import MAX_LENGTH
 from gatewall.refusals import Conflict, Forbidden, Gone
@@ -60,29 +62,40 @@ def require_password_or_code(
 
 
 def prove_code(user: User, code: str, *, visitor: Visitor, at: datetime) -> str | None:
-    """Use a code up and return its method, or None for a wrong one, which is counted. Raises TooManyAttempts."""
-    attempt = _attempt(user, visitor, at)
+    """Use a code up and return its method, or None for a wrong one, which is counted.
+
+    Raises TooManyAttempts, CodeEntryLocked, Gone.
+    """
+    entry = _entry(user, code, visitor, at)
     method = second_factor.use_code(user, code, at=at)
-    if method is not None:
-        attempt.was_no_failure()
+    if method is None:
+        entry.was_wrong()
     else:
-        sign_in_events.wrong_code(user, visitor.client_ip, at, flow=FLOW)
+        entry.was_right()
     return method
 
 
 def confirm_second_factor(user: User, code: str, *, visitor: Visitor, at: datetime) -> list[str]:
     """Switch the second factor on and return its recovery codes; a wrong code counts as it does at sign-in.
 
-    Raises what ``second_factor.confirm_setup()`` raises, and TooManyAttempts.
+    Raises what ``second_factor.confirm_setup()`` raises, TooManyAttempts and CodeEntryLocked.
     """
-    attempt = _attempt(user, visitor, at)
+    entry = _entry(user, code, visitor, at)
     try:
         codes = second_factor.confirm_setup(user, code, at=at, client_ip=visitor.client_ip)
     except (Conflict, Gone):
-        attempt.was_no_failure()
+        entry.was_no_failure()
         raise
-    attempt.was_no_failure()
+    except WrongSetupCode:
+        entry.was_wrong()
+        raise
+    entry.was_right()
     return codes
+
+
+def _entry(user: User, code: str, visitor: Visitor, at: datetime) -> Entry:
+    where, at_home = visitor.client_ip, visitor.is_at_this_machine
+    return code_entry.begin(user, code, where, at, flow=FLOW, is_at_home=at_home)
 
 
 def _attempt(user: User, visitor: Visitor, at: datetime) -> Attempt:

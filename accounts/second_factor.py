@@ -9,7 +9,7 @@ from datetime import datetime
 from django.conf import settings
 from django.db import transaction
 
-from accounts import selectors, totp
+from accounts import selectors, totp, wrong_codes
 from accounts.models import RecoveryCode, TotpDevice, User
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
@@ -96,6 +96,7 @@ def switch_off(user: User, *, actor: str, client_ip: str | None = None) -> None:
         RecoveryCode.objects.filter(user=user).delete()
         if not TotpDevice.objects.filter(user=user, confirmed_at__isnull=False).delete()[0]:
             raise Gone("the second factor is not on")
+        wrong_codes.forget(user)
         told = Event(EventKind.TWO_FACTOR_DISABLED, client_ip=client_ip, user=user, detail={"actor": actor})
         record_event(told)
 
@@ -104,6 +105,12 @@ def forget(user: User) -> None:
     """Forget whatever the user has of a second factor, also one that was never confirmed."""
     RecoveryCode.objects.filter(user=user).delete()
     TotpDevice.objects.filter(user=user).delete()
+    wrong_codes.forget(user)
+
+
+def is_app_code(code: str) -> bool:
+    """True for what looks like a code of an authenticator app, however it is spaced; all else is a recovery code."""
+    return totp.is_code(_plain(code))
 
 
 def use_code(user: User, code: str, *, at: datetime) -> str | None:

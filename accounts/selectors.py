@@ -7,8 +7,10 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Exists, F, IntegerField, Max, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from accounts.models import USERNAME_PATTERN, Session, TotpDevice, User
+from accounts.models import USERNAME_PATTERN, Session, TotpDevice, User, WrongCodes
 
+CODES_LOCK = 100
+"""This many wrong codes in a row, and codes of the account's authenticator app are no longer accepted."""
 AT_HOME = timedelta(days=30)
 _WITHOUT_A_SIGN_IN = timedelta(days=7)
 _DAY = timedelta(days=1)
@@ -17,7 +19,7 @@ _SESSIONS_LOOKED_AT = 1000
 
 
 def users(at: datetime) -> QuerySet[User]:
-    """Return the users with their domains, ``session_count`` (live sessions) and ``totp_enabled``."""
+    """Return the users with domains, ``session_count`` (live sessions), ``totp_enabled`` and ``code_entry_locked``."""
     live = Session.objects.filter(
         user=OuterRef("pk"),
         revoked_at__isnull=True,
@@ -28,7 +30,9 @@ def users(at: datetime) -> QuerySet[User]:
     number = live.order_by().values("user").annotate(number=Count("pk")).values("number")
     confirmed = TotpDevice.objects.filter(user=OuterRef("pk"), confirmed_at__isnull=False)
     counted = User.objects.annotate(
-        session_count=Coalesce(Subquery(number, output_field=IntegerField()), 0), totp_enabled=Exists(confirmed)
+        session_count=Coalesce(Subquery(number, output_field=IntegerField()), 0),
+        totp_enabled=Exists(confirmed),
+        code_entry_locked=Exists(WrongCodes.objects.filter(user=OuterRef("pk"), number__gte=CODES_LOCK)),
     )
     return counted.prefetch_related("authorized_domains").order_by("id")
 
@@ -93,6 +97,11 @@ def recent_addresses(username: str, at: datetime) -> set[str]:
     user = user_by_name(username)
     lately = Session.objects.filter(user=user, issued_at__gte=at - AT_HOME).order_by("-issued_at")
     return set(lately.values_list("client_ip", flat=True)[:_SESSIONS_LOOKED_AT]) if user is not None else set()
+
+
+def is_code_entry_locked(user: User) -> bool:
+    """True if no code of the user's authenticator app is accepted any more."""
+    return WrongCodes.objects.filter(user=user, number__gte=CODES_LOCK).exists()
 
 
 def needed_since(at: datetime) -> datetime:

@@ -37,6 +37,7 @@ class UserOutput(serializers.ModelSerializer[User]):
 
     authorized_domains = serializers.SlugRelatedField[Any](slug_field="name", many=True, read_only=True)
     totp_enabled = serializers.BooleanField()
+    code_entry_locked = serializers.BooleanField()
     session_count = serializers.IntegerField()
 
     class Meta:
@@ -53,6 +54,7 @@ class UserOutput(serializers.ModelSerializer[User]):
             "authorized_domains",
             "remark",
             "totp_enabled",
+            "code_entry_locked",
             "last_login_at",
             "session_count",
         )

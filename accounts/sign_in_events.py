@@ -1,5 +1,6 @@
 """What signing in leaves among the security events. What was typed into a name field is not kept."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from accounts import selectors, throttling
@@ -23,9 +24,14 @@ def attempt(username: str, client_ip: str, at: datetime, *, flow: str, is_at_hom
     try:
         return throttling.attempt(username, client_ip, at, is_at_home=is_at_home)
     except TooManyAttempts as refusal:
-        detail = {"flow": flow, "scopes": list(refusal.scopes)}
-        _count(EventKind.LOGIN_LOCKED, username, client_ip, at, detail, key="".join(refusal.scopes))
+        locked(username, client_ip, at, flow=flow, scopes=refusal.scopes)
         raise
+
+
+def locked(username: str, client_ip: str, at: datetime, *, flow: str, scopes: Sequence[str]) -> None:
+    """Record an attempt that may not be made yet; ``scopes`` says whose count was too high."""
+    detail = {"flow": flow, "scopes": list(scopes)}
+    _count(EventKind.LOGIN_LOCKED, username, client_ip, at, detail, key="".join(scopes))
 
 
 def failed(username: str, client_ip: str, at: datetime, *, flow: str, why: str = WRONG) -> None:
@@ -36,6 +42,12 @@ def failed(username: str, client_ip: str, at: datetime, *, flow: str, why: str =
 def wrong_code(user: User, client_ip: str, at: datetime, *, flow: str) -> None:
     """Tell of a wrong code of the second factor."""
     _count(EventKind.TWO_FACTOR_FAILED, user.username, client_ip, at, {"flow": flow})
+
+
+def many_wrong_codes(user: User, client_ip: str, at: datetime, *, flow: str, number: int, locks: bool) -> None:
+    """Record that somebody who knows the password may be guessing codes, or is their owner: nobody is banned."""
+    told = {"detector": "wrong-codes", "why": "right-password", "flow": flow, "wrong_codes": number, "locked": locks}
+    record_event(Event(EventKind.CLIENT_SUSPECTED, at, client_ip, user, detail=told))
 
 
 def recovery_refused(username: str, client_ip: str, at: datetime, *, why: str) -> None:

@@ -1,7 +1,7 @@
 """Slows down whoever guesses passwords and codes (RFC 4226 section 7.3, NIST SP 800-63B section 5.2.2).
 
 Failures are counted in the database, which all processes and hosts share and no reload forgets, for
-three keys: the account from one network, the network, and the account from anywhere. An attempt is
+these keys: the account from one network, the network and those around it, and the account from anywhere. An attempt is
 counted before it is looked at and given back if it was none, so that a thousand at once get no more
 tries than one after the other.
 """
@@ -27,6 +27,13 @@ from gatewall.refusals import TooMany
 LONGEST_DELAY = timedelta(hours=1)
 ACCOUNT = "account"
 _PAIR, _NETWORK = "pair", "network"
+_WIDER: dict[int, dict[str, tuple[int, int]]] = {
+    4: {"network-24": (8, 4)},  # strangers share it
+    6: {"network-56": (72, 1), "network-48": (80, 1)},  # one subscriber or one site (RFC 6177)
+}
+"""Networks around the one that is counted first, by IP version: bits left out, and how many times its failures."""
+FOREIGN = frozenset({ACCOUNT, "code", *_WIDER[4], *_WIDER[6]})
+"""Scopes of which others may have used up the attempts."""
 _PRUNED_AT_ONCE = 1000
 
 
@@ -56,13 +63,13 @@ class Count:
 
     def seconds_to_wait(self, at: datetime) -> int:
         """Return the whole seconds, rounded up, until the next attempt; 0 if it may be made now."""
-        return max(0, math.ceil((self.blocked_until - at).total_seconds())) if self.blocked_until else 0
+        return seconds_until(self.blocked_until, at)
 
     def with_one_more(self, limit: Limit, at: datetime) -> "Count":
         """Return the count after an attempt at this moment, which begins a new window where the old one is over."""
         over = (self.blocked_until or self.began_at) + limit.window <= at
         failures, began_at = (1, at) if over else (self.failures + 1, self.began_at)
-        return Count(failures, began_at, _blocked_until(failures, limit, at))
+        return Count(failures, began_at, blocked_until(failures, limit, at))
 
     def without(self, attempt: "Counted", limit: Limit) -> "Count":
         """Return the count without an attempt that was no failure, and without the delay that it began."""
@@ -80,7 +87,13 @@ class Counted:
     blocked_until: datetime | None
 
 
-def _blocked_until(failures: int, limit: Limit, at: datetime) -> datetime | None:
+def seconds_until(moment: datetime | None, at: datetime) -> int:
+    """Return the whole seconds, rounded up, until a delay ends; 0 if there is none."""
+    return max(0, math.ceil((moment - at).total_seconds())) if moment else 0
+
+
+def blocked_until(failures: int, limit: Limit, at: datetime) -> datetime | None:
+    """Return until when the next attempt must wait after so many failures, the last of them now; None for no delay."""
     if failures < limit.failures:
         return None
     doublings = min(failures - limit.failures, 32)
@@ -114,18 +127,18 @@ class Attempt:
 def attempt(username: str, client_ip: str, at: datetime, *, is_at_home: bool = False) -> Attempt:
     """Count an attempt to sign in before it is looked at. Raises TooManyAttempts, and counts nothing then.
 
-    Too many failures from all over the world do not keep an account's owner out of a network where
-    he has signed in within the last 30 days, nor out of where he ``is_at_home`` anyway.
+    Too many failures from all over the world, or from networks around, do not keep an account's owner out of a
+    network where they have signed in within the last 30 days, nor out of where they are ``is_at_home`` anyway.
     """
     keys, limits = _keys(username, client_ip), _limits()
     counted: dict[str, Counted] = {}
 
     def count(rows: dict[str, FailureCount]) -> None:
         waits = {scope: _value(row).seconds_to_wait(at) for scope, row in rows.items()}
-        is_foreign_work = waits[ACCOUNT] and not (waits[_PAIR] or waits[_NETWORK])
+        is_foreign_work = any(waits.values()) and not (waits[_PAIR] or waits[_NETWORK])
         if is_foreign_work and (is_at_home or _is_at_home(username, client_ip, at)):
-            waits[ACCOUNT] = 0
-        if longest := max(waits.values()):
+            waits = {}
+        if longest := max(waits.values(), default=0):
             refusal = TooManyAttempts("too many failed attempts: wait before the next", retry_after_seconds=longest)
             refusal.scopes = tuple(sorted(scope for scope, wait in waits.items() if wait))
             raise refusal
@@ -202,7 +215,7 @@ def _which(keys: dict[str, str]) -> Q:
 def _keys(username: str, client_ip: str) -> dict[str, str]:
     """Return the digests to count under: what people type into a name field is not kept."""
     account, network = username.casefold(), _network(client_ip)
-    texts = {ACCOUNT: account, _PAIR: f"{network} {account}", _NETWORK: network}
+    texts = {ACCOUNT: account, _PAIR: f"{network} {account}", _NETWORK: network, **_wider(client_ip)}
     return {scope: hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for scope, text in texts.items()}
 
 
@@ -210,6 +223,13 @@ def _network(client_ip: str) -> str:
     """Return what one attacker holds: an IPv4 address, or the /64 of an IPv6 one."""
     address = parse_address(client_ip)
     return client_ip if address is None or address.version == 4 else f"{int(address) >> 64:x}"
+
+
+def _wider(client_ip: str) -> dict[str, str]:
+    """Return the networks around an address, each with a scope of its own."""
+    address = parse_address(client_ip)
+    wider = {} if address is None else _WIDER[address.version]
+    return {scope: f"{int(address or 0) >> bits:x}" for scope, (bits, _times) in wider.items()}
 
 
 def _limits() -> dict[str, Limit]:
@@ -221,6 +241,8 @@ def _limits() -> dict[str, Limit]:
         _PAIR: settings.login_failures_per_account_and_network,
         _NETWORK: settings.login_failures_per_network,
     }
+    for wider in _WIDER.values():
+        failures |= {scope: times * failures[_NETWORK] for scope, (_bits, times) in wider.items()}
     return {scope: Limit(number, window, delay) for scope, number in failures.items()}
 
 

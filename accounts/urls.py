@@ -22,6 +22,7 @@ urlpatterns = [
     re_path(rf"^{_USER}/totp/setup\Z", views.TotpSetup.as_view(), name="totp-setup"),
     re_path(rf"^{_USER}/totp/confirm\Z", views.TotpConfirm.as_view(), name="totp-confirm"),
     re_path(rf"^{_USER}/totp/disable\Z", views.TotpDisable.as_view(), name="totp-disable"),
+    re_path(rf"^{_USER}/totp/unlock\Z", views.TotpUnlock.as_view(), name="totp-unlock"),
     re_path(rf"^{_USER}/totp\Z", views.Totp.as_view(), name="totp"),
     re_path(rf"^{_USER}/password\Z", views.Password.as_view(), name="password"),
     *router.urls,

@@ -11,7 +11,17 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts import admin_session, browser, login, reauthentication, second_factor, selectors, services, totp
+from accounts import (
+    admin_session,
+    browser,
+    code_entry,
+    login,
+    reauthentication,
+    second_factor,
+    selectors,
+    services,
+    totp,
+)
 from accounts.filters import SessionFilters, UserFilters
 from accounts.models import Session, User
 from accounts.serializers import (
@@ -37,7 +47,7 @@ class Users(Resource):
     """People who sign in. Anybody may look at himself."""
 
     input, output = UserInput, UserOutput
-    volatile = ("last_login_at", "session_count")
+    volatile = ("last_login_at", "session_count", "code_entry_locked")
     filterset_class = UserFilters
     ordering_fields = ("id", "created_at", "username", "last_login_at")
     search_fields = ("username", "email", "remark")
@@ -141,6 +151,23 @@ class TotpDisable(Totp):
     @operation(body=SwitchOffInput)
     def post(self, request: Request, user_id: str) -> Response:
         return self.delete(request, user_id)
+
+
+class TotpUnlock(_OfOneUser):
+    """Accept codes again after too many wrong ones. The second factor stays as it is."""
+
+    permission_classes = [IsAdmin]
+
+    @operation(body=ReauthenticationInput)
+    def post(self, request: Request, user_id: str) -> Response:
+        form = ReauthenticationInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        user, visitor = self.user, browser.visitor(request)
+        if self.is_own and not self.is_fresh:
+            password = form.validated_data.get("password")
+            reauthentication.require_password(user, password, visitor=visitor, at=timezone.now())
+        code_entry.unlock(user, actor=str(request.user), client_ip=visitor.client_ip)
+        return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class Password(_OfOneUser):

@@ -27,6 +27,7 @@ REFUSAL_CODES = frozenset(
         "backtest-stale",
         "builtin-rule",
         "cannot-restore",
+        "code-entry-locked",
         "cross-site",
         "doctor-busy",
         "domain-removed",

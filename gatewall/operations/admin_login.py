@@ -19,6 +19,7 @@ _REFUSALS = Sentences(
         gettext_noop("the code is wrong, or was used already"),
         gettext_noop("this sign-in is over: begin again"),
         gettext_noop("only admins may sign in here"),
+        gettext_noop("too many wrong codes: use a recovery code, or ask an administrator to unlock code entry"),
         gettext_noop("too many failed attempts: wait before the next"),
         gettext_noop("many people are signing in: try again in a moment"),
     )

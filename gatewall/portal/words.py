@@ -8,6 +8,9 @@ from gatewall.refusals import Refusal, TooMany
 
 _KNOWN = {
     "admin-exists": gettext_lazy("There is an administrator already."),
+    "code-entry-locked": gettext_lazy(
+        "Too many wrong codes. Use one of your recovery codes, or ask an administrator to unlock code entry."
+    ),
     "cross-site": gettext_lazy("Another site sent this form. Please start here."),
     "duplicate": gettext_lazy("There is one of this name already."),
     "invalid-challenge": gettext_lazy("This took too long, or too many tries. Please sign in again."),

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 
-from accounts import challenges, services, throttling
+from accounts import challenges, services, throttling, wrong_codes
 from audit import rollups
 from gatewall.engine.model import SubjectKind
 from gatewall.snapshot import nodes
@@ -40,6 +40,7 @@ def _prune_uses(at: datetime) -> int:
 _PRUNES: tuple[Callable[[datetime], int], ...] = (
     challenges.prune,
     throttling.prune,
+    wrong_codes.follow_the_clock,
     services.prune_sessions,
     banning.prune,
     outbox.prune,

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.utils import timezone
 
+from accounts import throttling
 from audit import event_selectors
 from audit.event_kinds import EventKind
 from audit.events import Event, count_event
@@ -35,7 +36,6 @@ _OTHER_CLOCK = timedelta(hours=1)
 """What is later by more was written before the clock was set back."""
 _GOES_ON = timedelta(seconds=30)
 _TOLD_EVERY_SECONDS = 3600
-_FOREIGN_WORK = ["account"]
 _MOST_VERDICTS = 10_000
 _VERDICTS_AT_ONCE = 1_000
 """A ban holds the head of the policy while it asks who was banned before."""
@@ -142,7 +142,9 @@ def probe_of(record: AccessRecord) -> Probe | None:
 
 def _is_signal(row: SecurityEvent) -> bool:
     """False for a right password, and where the failures of others keep an account's owner out."""
-    return row.detail.get("why") != "admin-required" and row.detail.get("scopes") != _FOREIGN_WORK
+    scopes = row.detail.get("scopes", ())
+    is_foreign_work = bool(scopes) and throttling.FOREIGN.issuperset(scopes)
+    return row.detail.get("why") != "admin-required" and not is_foreign_work
 
 
 def _offence(verdict: Verdict) -> Offence | None:

@@ -1,7 +1,7 @@
 """Sign-in as somebody who guesses does it, from one network or another."""
 
-from accounts.models import FailureCount
-from tests.wall import Api
+from accounts.models import FailureCount, WrongCodes
+from tests.wall import PASSWORD, Api
 
 HERE, THERE = "203.0.113.7", "198.51.100.200"
 FIRST_DELAY = 30
@@ -31,3 +31,22 @@ def finish(challenge, code, *, at=HERE):
 
 def counts():
     return dict(FailureCount.objects.order_by("pk").values_list("scope", "failures"))
+
+
+def challenge(at=HERE, path="/login"):
+    """Sign in with the right password, and return the answer, which asks for a code."""
+    return sign_in(password=PASSWORD, at=at, path=path)
+
+
+def guess(app, times, at=THERE):
+    """Enter wrong codes of Alice, each by a challenge of its own and without the delays; return the last answer."""
+    for code in app.wrong_codes(times):
+        WrongCodes.objects.update(blocked_until=None)
+        FailureCount.objects.all().delete()
+        answer = finish(challenge(at), code, at=at)
+    return answer
+
+
+def number():
+    """Return how many wrong codes in a row Alice has had."""
+    return WrongCodes.objects.get(user__username="alice").number

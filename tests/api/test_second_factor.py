@@ -95,7 +95,8 @@ def test_half_a_character_is_refused_untried(app):
 
 def test_every_recovery_code_is_good_once(app):
     assert {finish(begin(), code).status_code for code in app.recovery_codes} == {200}
-    assert {code_of(finish(begin(), code)) for code in app.recovery_codes} == {(401, "invalid-code")}
+    assert {code_of(finish(begin(), code)) for code in app.recovery_codes[:5]} == {(401, "invalid-code")}
+    assert not RecoveryCode.objects.exists()
 
 
 def test_the_recovery_code_of_another_user_is_none(app, bob):

@@ -20,6 +20,7 @@ FIELDS = {
         "authorized_domains": [],
         "remark": "",
         "totp_enabled": False,
+        "code_entry_locked": False,
         "last_login_at": None,
         "session_count": 0,
     },

@@ -76,6 +76,7 @@ WHO = {
     **{("sessions-detail", verb): SELF for verb in ("GET", "DELETE")},
     **{(name, "POST"): SELF for name in TOTP},
     ("totp", "DELETE"): SELF,
+    ("totp-unlock", "POST"): ADMIN,
     ("password", "PUT"): SELF,
 }
 PAGES = {
@@ -120,7 +121,7 @@ def path_of(name, user_id):
         "git-tokens-detail": {**of_a_user, "pk": 999_999},
         "sessions-detail": {**of_a_user, "jti": "00000000-0000-4000-8000-000000000000"},
         "access-log": {"decision_id": "019cebab-8748-7000-8000-000000000000"},
-        **dict.fromkeys(("git-tokens-list", "sessions-list", "password", "totp", *TOTP), of_a_user),
+        **dict.fromkeys(("git-tokens-list", "sessions-list", "password", "totp", "totp-unlock", *TOTP), of_a_user),
     }
     if name.startswith("webhook-deliveries"):
         arguments[name] = {"webhook_id": 999_999} if name.endswith("-list") else {"webhook_id": 999_999, "pk": 999_999}

@@ -142,18 +142,55 @@ def test_owner_at_home_who_has_to_wait_is_told_the_longest_wait(limits, alice):
     ("one", "other", "same"),
     [
         ("2001:db8:0:7::1", "2001:db8:0:7:ffff::9", True),
-        ("2001:db8:0:7::1", "2001:db8:0:8::1", False),
+        ("2001:db8:0:7::1", "2001:db8:0:ff::1", True),
+        ("2001:db8:0:7::1", "2001:db8:0:100::1", True),
+        ("2001:db8:0:7::1", "2001:db8:1:7::1", False),
         ("203.0.113.1", "203.0.113.2", False),
         ("203.0.113.1", "::ffff:203.0.113.1", False),
         ("", "", True),
         ("", "unix", False),
     ],
 )
-def test_network_is_an_ipv4_address_or_a_64_of_ipv6(limits, one, other, same):
+def test_network_is_an_ipv4_address_or_a_48_of_ipv6(limits, one, other, same):
     limits(pair=100, network=1)
     fail(1, "alice", one)
 
     assert (wait("bob", other) > 0) is same
+
+
+@pytest.mark.parametrize(
+    ("others", "scopes"),
+    [
+        (["2001:db8:0:7::1"] * 4, ("network", "network-48", "network-56")),
+        ([f"2001:db8:0:{number:x}::1" for number in range(4)], ("network-48", "network-56")),
+        ([f"2001:db8:0:{number:x}00::1" for number in range(4)], ("network-48",)),
+        ([f"203.0.113.{number}" for number in range(16)], ("network-24",)),
+    ],
+)
+def test_networks_around_wait_as_well(limits, others, scopes):
+    limits(pair=100, network=4)
+    for number, where in enumerate(others):
+        fail(1, f"user-{number}", where)
+
+    with pytest.raises(TooManyAttempts, check=lambda refusal: refusal.scopes == scopes):
+        throttling.attempt("alice", "2001:db8:0:7::9" if ":" in others[0] else "203.0.113.200", MOMENT)
+
+
+@pytest.mark.parametrize(("times", "seconds"), [(15, 0), (16, 10)])
+def test_a_24_of_ipv4_may_fail_four_times_as_often_as_an_address(limits, times, seconds):
+    limits(pair=100, network=4)
+    for number in range(times):
+        fail(1, f"user-{number}", f"203.0.113.{number}")
+    assert wait("alice", "203.0.113.200") == seconds
+
+
+def test_owner_at_home_is_not_kept_out_by_failures_from_networks_around(limits, alice):
+    limits(pair=100, network=4)
+    a_token(alice, at=MOMENT)
+    for number in range(16):
+        fail(1, f"user-{number}", f"198.51.100.{number + 20}")
+
+    assert (wait(where=THERE), wait("bob", THERE)) == (0, 10)
 
 
 def test_attempt_that_was_no_failure_leaves_the_counts_as_they_were(limits):
@@ -170,7 +207,7 @@ def test_success_forgets_the_account_at_its_network_and_nothing_else(limits):
     throttling.attempt("alice", HERE, MOMENT).succeeded()
 
     left = dict(FailureCount.objects.values_list("scope", "failures"))
-    assert left == {"account": 2, "network": 2, "pair": 0}
+    assert left == {"account": 2, "network": 2, "network-24": 2, "pair": 0}
 
 
 def test_success_ends_the_delay_of_the_account_at_its_network(limits):
@@ -236,7 +273,7 @@ def test_what_was_typed_into_the_name_field_is_not_kept(limits):
     fail(1, "my password \ud800")
 
     rows = FailureCount.objects.values_list("scope", "key")
-    assert {scope for scope, _ in rows} == {"account", "network", "pair"}
+    assert {scope for scope, _ in rows} == {"account", "network", "network-24", "pair"}
     assert all(len(key) == 64 and set(key) <= set("0123456789abcdef") for _, key in rows)
 
 
@@ -249,14 +286,14 @@ def test_refusal_is_told_as_what_it_is(limits):
     assert caught.value.code == "too-many-attempts"
 
 
-@pytest.mark.parametrize(("seconds", "pruned"), [(899, 0), (900, 3), (901, 3)])
+@pytest.mark.parametrize(("seconds", "pruned"), [(899, 0), (900, 4), (901, 4)])
 def test_counts_that_mean_nothing_any_more_are_pruned(limits, seconds, pruned):
     fail(2)
 
     assert throttling.prune(later(seconds)) == pruned
 
 
-@pytest.mark.parametrize(("seconds", "pruned"), [(900, 2), (909, 2), (910, 3)])
+@pytest.mark.parametrize(("seconds", "pruned"), [(900, 3), (909, 3), (910, 4)])
 def test_count_with_a_delay_is_pruned_a_window_after_its_end(limits, seconds, pruned):
     fail(3)
 

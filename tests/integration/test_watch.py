@@ -3,7 +3,9 @@
 from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
+from accounts import sign_in_events
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
 from audit.models import SecurityEvent
@@ -48,6 +50,16 @@ def test_a_wrong_rule_that_refuses_every_image_bans_nobody(auth, watched):
     watched.look()
 
     assert (bans(), events(*TOLD), noticed()) == ([], [], [])
+
+
+@pytest.mark.parametrize(("scopes", "banned"), [(["code"], []), (["account", "network-24"], []), (["pair"], [VISITOR])])
+def test_an_owner_who_must_wait_for_what_others_did_is_not_banned(watched, alice, scopes, banned):
+    for _ in range(30):
+        sign_in_events.locked("alice", VISITOR, timezone.now(), flow="login", scopes=scopes)
+
+    watched.look()
+
+    assert bans() == banned
 
 
 def test_a_client_that_is_blocked_already_is_no_signal(auth, watched, waf):

@@ -8,8 +8,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from accounts import login, second_factor, throttling, totp
-from accounts.models import Challenge, FailureCount, RecoveryCode, Session, TotpDevice
+from accounts import login, second_factor, throttling, totp, wrong_codes
+from accounts.models import Challenge, FailureCount, RecoveryCode, Session, TotpDevice, WrongCodes
 from gatewall import system_settings
 from tests.crowds import at_once
 from tests.factors import App, an_app, secret_of
@@ -19,6 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 HERE, THERE = "203.0.113.7", "198.51.100.200"
 ONCE = 100
 OK, SPENT, WRONG, WAIT = (200, None), (401, "invalid-challenge"), (401, "invalid-code"), (429, "too-many-attempts")
+LOCKED = (403, "code-entry-locked")
 WRONG_PASSWORD = (401, "invalid-credentials")
 
 
@@ -39,8 +40,12 @@ def a_challenge(at=HERE):
     return Api(**{"X-Forwarded-For": at}).post("/login", body).json()["challenge_token"]
 
 
-def unlimited():
+@pytest.fixture
+def unlimited(monkeypatch):
     """Let only the rules about codes decide, not those about guessing."""
+    monkeypatch.setattr(wrong_codes, "FREE", 1000)
+    monkeypatch.setattr(wrong_codes, "ENDS_CHALLENGES", 1000)
+    monkeypatch.setattr(wrong_codes, "LOCKS", 1000)
     numbers = ("per_account_and_network", "per_network", "per_account")
     system_settings.change(actor="cast", **{f"login_failures_{name}": 1000 for name in numbers})
 
@@ -67,8 +72,8 @@ def checks(tmp_path, monkeypatch):
     return lambda: path.stat().st_size
 
 
+@pytest.mark.usefixtures("unlimited")
 def test_of_a_hundred_uses_of_one_code_one_succeeds(alice):
-    unlimited()
     app = an_app(alice)
     tokens = [a_challenge() for _ in range(ONCE)]
     code = app.code()
@@ -79,8 +84,8 @@ def test_of_a_hundred_uses_of_one_code_one_succeeds(alice):
     assert Session.objects.count() == 1
 
 
+@pytest.mark.usefixtures("unlimited")
 def test_of_a_hundred_uses_of_one_recovery_code_one_succeeds(alice):
-    unlimited()
     code, tokens = an_app(alice).recovery_codes[0], [a_challenge() for _ in range(ONCE)]
 
     got = outcomes(lambda number: call("/login/2fa", challenge_token=tokens[number], code=code), ONCE)
@@ -89,8 +94,8 @@ def test_of_a_hundred_uses_of_one_recovery_code_one_succeeds(alice):
     assert RecoveryCode.objects.count() == second_factor.CODES - 1
 
 
+@pytest.mark.usefixtures("unlimited")
 def test_a_challenge_with_many_right_codes_opens_one_session(alice):
-    unlimited()
     app, token = an_app(alice), a_challenge()
     codes = [app.code(), *app.recovery_codes[:4]]
 
@@ -101,8 +106,8 @@ def test_a_challenge_with_many_right_codes_opens_one_session(alice):
     assert Session.objects.count() == 1
 
 
+@pytest.mark.usefixtures("unlimited")
 def test_a_challenge_has_five_tries_however_many_come_at_once(alice):
-    unlimited()
     app, token = an_app(alice), a_challenge()
     codes = app.wrong_codes(ONCE)
 
@@ -148,26 +153,58 @@ def test_the_right_password_in_a_crowd_of_wrong_ones_is_tried_within_the_limit(a
     assert checks() <= 20  # a success in between clears the count once
 
 
+@pytest.mark.usefixtures("unlimited")
 def test_many_right_sign_ins_at_once_leave_no_failure_behind(alice):
-    unlimited()
-
     got = outcomes(lambda _: call("/login", username="alice", password=PASSWORD), ONCE)
 
     assert got == {OK: ONCE}
     assert set(FailureCount.objects.values_list("failures", flat=True)) <= {0}
 
 
-def test_wrong_codes_on_many_challenges_are_counted_together(alice):
+def test_of_wrong_codes_on_many_challenges_from_many_networks_six_are_checked(alice):
     app = an_app(alice)
     tokens, codes = [a_challenge() for _ in range(ONCE)], app.wrong_codes(ONCE)
 
-    got = outcomes(lambda number: call("/login/2fa", challenge_token=tokens[number], code=codes[number]), ONCE)
+    def guess(number):
+        return call("/login/2fa", challenge_token=tokens[number], code=codes[number], at=f"192.{number}.2.7")
 
-    assert got == {WRONG: 10, WAIT: ONCE - 10}
+    assert outcomes(guess, ONCE) == {WRONG: 6, WAIT: ONCE - 6}
+    assert WrongCodes.objects.get().number == 6
 
 
+def test_the_hundredth_wrong_code_locks_however_many_come_at_once(alice):
+    app = an_app(alice)
+    tokens, codes = [a_challenge() for _ in range(20)], app.wrong_codes(20)
+    WrongCodes.objects.create(user=alice, number=99)
+
+    def guess(number):
+        return call("/login/2fa", challenge_token=tokens[number], code=codes[number], at=f"192.{number}.2.7")
+
+    got = outcomes(guess, 20)
+
+    assert (got[WRONG], got[WRONG] + got[LOCKED] + got[SPENT]) == (1, 20)
+    assert WrongCodes.objects.get().number == 100
+
+
+def test_recovery_while_wrong_codes_are_entered_is_answered(alice, settings):
+    settings.GATEWALL_ADMIN_RECOVERY_KEY = "the key of this test"
+    app = an_app(alice)
+    token, wrong = a_challenge(), app.wrong
+    body = {"username": "alice", "password": PASSWORD, "recovery_key": settings.GATEWALL_ADMIN_RECOVERY_KEY}
+
+    def work(number):
+        if number % 10:
+            return call("/login/2fa", challenge_token=token, code=wrong, at=f"192.{number}.2.7")
+        return Api().post("/admin-recover-2fa", body, REMOTE_ADDR="127.0.0.1", HTTP_HOST="localhost").status_code
+
+    got = outcomes(work, 20)
+
+    assert got[204] == 2
+    assert set(got) <= {204, WRONG, SPENT, WAIT}
+
+
+@pytest.mark.usefixtures("unlimited")
 def test_a_setup_is_confirmed_once(alice):
-    unlimited()
     token = a_token(alice)
     app = App(secret_of(Api(token).post(f"/users/{alice.pk}/totp/setup", {}).json()["secret"]))
     code = app.code()
@@ -197,9 +234,8 @@ def test_setups_at_once_leave_one_secret_that_was_shown(alice):
     assert totp.base32(second_factor._secret(device)) in results
 
 
+@pytest.mark.usefixtures("unlimited")
 def test_sign_ins_while_the_failures_are_pruned_are_answered(alice):
-    unlimited()
-
     def work(number):
         if number % 2:
             throttling.prune(timezone.now() + timedelta(days=1))

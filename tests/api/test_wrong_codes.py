@@ -1,0 +1,222 @@
+"""Wrong codes of the second factor are limited for each account, from wherever and by whichever way they come."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from accounts import services, wrong_codes
+from accounts.models import Challenge, User, WrongCodes
+from accounts.throttling import TooManyAttempts
+from accounts.wrong_codes import CodeEntryLocked
+from audit.models import SecurityEvent
+from tests.api.guessing import FIRST_DELAY, THERE, challenge, fail, finish, guess, number, waits
+from tests.cast import MOMENT
+from tests.wall import PASSWORD, Api, a_token
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
+
+JUDGED_IN_A_DAY = 35
+"""docs/security.md"""
+
+
+def test_five_wrong_codes_are_free_and_then_each_doubles_the_delay_wherever_they_come_from(app, clock):
+    delays = []
+    for index, code in enumerate(app.wrong_codes(13)):
+        where = f"198.51.{index}.7"
+        assert finish(challenge(where), code, at=where).json()["code"] == "invalid-code"
+        if index >= 5:
+            refused = finish(challenge(THERE), app.code(), at=THERE)
+            delays.append(waits(refused))
+            clock.shift(delays[-1])
+
+    assert delays == [30, 60, 120, 240, 480, 960, 1920, 3600]
+
+
+def test_of_240_codes_from_one_56_six_are_checked(app):
+    answers, mine = [], challenge()
+    for index, code in enumerate(app.wrong_codes(240)):
+        where = f"2001:db8:0:{index // 10:x}::7"
+        mine = challenge(where) if index % 5 == 0 else mine
+        answers.append(finish(mine, code, at=where).json()["code"])
+
+    assert answers == ["invalid-code"] * 6 + ["too-many-attempts"] * 234
+
+
+def test_of_ten_thousand_codes_in_a_day_as_many_are_checked_as_is_documented(app, alice):
+    checked = 0
+    for index in range(10_000):
+        at = MOMENT + timedelta(days=1) * (index / 10_000)
+        try:
+            wrong_codes.take(alice, at)
+        except TooManyAttempts:
+            continue
+        checked += 1
+
+    assert 20 < checked <= JUDGED_IN_A_DAY
+
+
+def test_of_all_codes_of_a_month_a_hundred_are_checked(app, alice):
+    checked = 0
+    for hour in range(31 * 24):
+        try:
+            wrong_codes.take(alice, MOMENT + timedelta(hours=hour))
+        except CodeEntryLocked:
+            continue
+        checked += 1
+
+    assert checked == wrong_codes.LOCKS
+
+
+def test_a_right_code_in_a_completed_sign_in_begins_the_count_anew(app):
+    guess(app, 4)
+
+    assert finish(challenge(), app.code()).status_code == 200
+
+    assert number() == 0
+    assert guess(app, 4).json()["code"] == "invalid-code"
+
+
+def test_the_right_password_clears_no_wrong_codes(app):
+    guess(app, 4)
+
+    assert challenge().json()["two_factor_required"] is True
+
+    assert number() == 4
+
+
+def test_a_refused_code_is_not_counted_and_costs_no_try_of_its_challenge(app):
+    guess(app, 6)
+    WrongCodes.objects.update(blocked_until=timezone.now() + timedelta(seconds=FIRST_DELAY))
+    mine = challenge()
+
+    assert {waits(finish(mine, app.code())) for _ in range(9)} == {FIRST_DELAY}
+
+    assert (number(), Challenge.objects.get(pk=Challenge.objects.order_by("-expires_at").first().pk).tries) == (6, 0)
+
+
+def test_a_code_that_the_network_may_not_send_is_not_counted(app):
+    mine = challenge()
+    fail(10)
+
+    assert waits(finish(mine, app.code())) == FIRST_DELAY
+
+    assert (number(), WrongCodes.objects.get().blocked_until) == (0, None)
+
+
+def test_the_tenth_wrong_code_in_a_row_ends_every_challenge_and_is_told(app, alice):
+    guess(app, 9)
+    mine = challenge()
+    assert not SecurityEvent.objects.filter(kind="client.suspected").exists()
+
+    guess(app, 1)
+
+    WrongCodes.objects.update(blocked_until=None)
+    assert finish(mine, app.code()).json()["code"] == "invalid-challenge"
+    event = SecurityEvent.objects.get(kind="client.suspected")
+    assert (event.severity, event.user_id, event.client_ip) == ("high", alice.pk, THERE)
+    assert event.detail == {
+        "detector": "wrong-codes",
+        "why": "right-password",
+        "flow": "login",
+        "wrong_codes": 10,
+        "locked": False,
+    }
+
+
+@pytest.fixture
+def locked(app):
+    """Enter a hundred wrong codes; return the app."""
+    guess(app, 9)
+    WrongCodes.objects.update(number=99)
+    assert guess(app, 1).json()["code"] == "invalid-code"
+    WrongCodes.objects.update(blocked_until=None)
+    return app
+
+
+def test_after_a_hundred_wrong_codes_in_a_row_no_code_of_the_app_is_accepted(locked, clock):
+    clock.shift(timedelta(days=365))
+
+    refused = finish(challenge(), locked.code())
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "code-entry-locked")
+    assert [event.detail["locked"] for event in SecurityEvent.objects.filter(kind="client.suspected")] == [True]
+
+
+def test_password_and_recovery_code_end_the_lock(locked):
+    assert finish(challenge(), locked.recovery_codes[0]).status_code == 200
+
+    assert finish(challenge(), locked.code()).status_code == 200
+
+
+def test_wrong_recovery_codes_wait_as_well_while_codes_are_locked(locked):
+    assert finish(challenge(), "0000-0000-0000-0000").json()["code"] == "invalid-code"
+
+    assert waits(finish(challenge(), locked.recovery_codes[0])) == 3600
+
+
+def test_recovery_by_the_key_ends_the_lock(locked, settings):
+    settings.GATEWALL_ADMIN_RECOVERY_KEY = "a recovery key of this test"
+    body = {"username": "alice", "password": PASSWORD, "recovery_key": settings.GATEWALL_ADMIN_RECOVERY_KEY}
+
+    answer = Api().post("/admin-recover-2fa", body, REMOTE_ADDR="127.0.0.1", HTTP_HOST="localhost:9999")
+
+    assert answer.status_code == 204
+    assert number() == 0
+
+
+def test_the_command_ends_the_lock(locked):
+    call_command("recover_admin_2fa", "alice")
+
+    assert number() == 0
+
+
+def test_an_admin_unlocks_code_entry_and_the_factor_stays(locked, bob, alice):
+    services.change_user(bob, actor="cast", is_admin=True)
+    admin = Api(a_token(User.objects.get(pk=bob.pk)))
+    assert admin.get(f"/users/{alice.pk}").json()["code_entry_locked"] is True
+
+    assert admin.post(f"/users/{alice.pk}/totp/unlock", {}).status_code == 204
+
+    assert admin.get(f"/users/{alice.pk}").json()["code_entry_locked"] is False
+    assert finish(challenge(), locked.code()).status_code == 200
+    assert SecurityEvent.objects.filter(kind="user.changed").exists()
+
+
+def test_codes_of_a_setup_count_as_well(alice, clock):
+    client = Api(a_token(alice))
+    client.post(f"/users/{alice.pk}/totp/setup", {})
+
+    answers = [client.post(f"/users/{alice.pk}/totp/confirm", {"code": "recovery"}).status_code for _ in range(7)]
+
+    assert answers == [400] * 6 + [429]
+
+
+def test_a_new_second_factor_begins_with_no_wrong_codes(locked, alice):
+    token = a_token(alice)
+    assert Api(token).delete(f"/users/{alice.pk}/totp").status_code == 204
+
+    assert number() == 0
+
+
+def test_delays_of_a_clock_that_was_put_back_end_within_an_hour(app, alice):
+    WrongCodes.objects.create(user=alice, number=7, blocked_until=MOMENT + timedelta(days=900))
+
+    assert wrong_codes.follow_the_clock(MOMENT) == 0
+
+    with pytest.raises(TooManyAttempts) as caught:
+        wrong_codes.take(alice, MOMENT)
+    assert caught.value.retry_after_seconds == 3600
+
+
+def test_the_own_lock_is_ended_by_whoever_knows_the_password(locked, alice):
+    path = f"/users/{alice.pk}/totp/unlock"
+    client = Api(a_token(alice, at=timezone.now() - timedelta(hours=1)))
+    assert client.post(path, {}).json()["code"] == "reauthentication-required"
+    assert client.post(path, {"password": "wrong"}).json()["code"] == "reauthentication-failed"
+    assert number() == 100
+
+    assert client.post(path, {"password": PASSWORD}).status_code == 204
+
+    assert number() == 0
