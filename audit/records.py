@@ -49,6 +49,8 @@ class AccessRecord:
     subject: dict[str, Any] | None
     latency_us: int
     policy_revision: int
+    made_by_page: bool = False
+    """True for a refused request that a page made the visitor's browser send; only detectors read it."""
 
     def to_bytes(self) -> bytes:
         """Return the record as one line of JSON, in UTF-8."""

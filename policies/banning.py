@@ -44,6 +44,7 @@ class Spared(StrEnum):
     MONITOR = "monitor"
     TOO_MANY_BANS = "too-many-bans"
     TOO_LATE = "too-late"
+    MADE_BY_PAGE = "made-by-page"
 
 
 @dataclass(frozen=True, slots=True)

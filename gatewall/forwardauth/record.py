@@ -7,6 +7,7 @@ from audit.records import MAX_PATH, MAX_QUERY, MAX_TEXT, AccessRecord
 from gatewall.engine.addresses import text_of
 from gatewall.engine.model import AccessRequest, Action, DecidedBy, Decision, Effect, Reason, RuleMatch, Subject
 from gatewall.engine.snapshot import PolicySnapshot, QueryStrings
+from gatewall.forwardauth.initiator import was_made_by_a_page
 
 
 def record_of(
@@ -43,6 +44,7 @@ def record_of(
         subject=_subject(decision.subject),
         latency_us=max(0, round((answered_at - request.at) * 1_000_000)),
         policy_revision=policy.version.revision if policy else 0,
+        made_by_page=verdict.effect is Effect.DENY and was_made_by_a_page(request),
     )
 
 

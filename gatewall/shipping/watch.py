@@ -47,7 +47,9 @@ class Watch:
     def __init__(self, trusted: TrustedProxies) -> None:
         self._trusted = trusted
         self._detectors = Detectors(Limits())
-        self._verdicts: list[Verdict] = []
+        self._of_pages = Detectors(Limits())
+        """Counts apart what pages made browsers send: it is told, and nobody is banned for it."""
+        self._verdicts: list[tuple[Verdict, Spared | None]] = []
         self._counted: dict[int, int] = {}
         self._marked: dict[int, int] = {}
         self._settled = 0
@@ -56,7 +58,11 @@ class Watch:
     def saw(self, record: AccessRecord) -> None:
         """Take a record that was shipped for a signal, if it is one."""
         probe = probe_of(record)
-        if probe is not None:
+        if probe is None:
+            return
+        if record.made_by_page:
+            self._keep(self._of_pages.probe(probe), Spared.MADE_BY_PAGE)
+        else:
             self._keep(self._detectors.probe(probe))
 
     def turn(self, at: datetime) -> None:
@@ -64,7 +70,7 @@ class Watch:
         if self._looked_at is not None and abs(at - self._looked_at) < _EVERY:
             return
         settings = system_settings.current()
-        self._detectors.limits = _limits(settings)
+        self._detectors.limits = self._of_pages.limits = _limits(settings)
         self._look_at_sign_ins(at)
         self._looked_at = at
         if settings.auto_ban_mode == EnforcementMode.OFF:
@@ -101,16 +107,16 @@ class Watch:
             account = str(row.user_id or (marks[min(number, len(marks) - 1)] if marks else ""))
             self._keep(self._detectors.failed_sign_in(FailedSignIn(row.last_at.timestamp(), client, account)))
 
-    def _act(self, verdicts: Sequence[Verdict], at: datetime, settings: SystemSettings) -> None:
+    def _act(self, verdicts: Sequence[tuple[Verdict, Spared | None]], at: datetime, settings: SystemSettings) -> None:
         if not verdicts:
             return
         protection = banning.Protection(self._trusted, at)
         offences = []
-        for verdict in verdicts:
+        for verdict, spared in verdicts:
             offence = _offence(verdict)
             if offence is None:
                 _tell_attack(verdict)
-            elif (why := protection.of(offence) or _by_time(offence, at) or _by_mode(settings)) is not None:
+            elif (why := spared or protection.of(offence) or _by_time(offence, at) or _by_mode(settings)) is not None:
                 banning.suspect(offence, why)
             else:
                 offences.append(offence)
@@ -118,8 +124,9 @@ class Watch:
             banned = banning.ban(offences, until=at + timedelta(minutes=settings.auto_ban_minutes))
             logger.info("agent: %d networks are banned", len(banned))
 
-    def _keep(self, verdicts: list[Verdict]) -> None:
-        self._verdicts = [*self._verdicts, *verdicts][-_MOST_VERDICTS:] if verdicts else self._verdicts
+    def _keep(self, verdicts: list[Verdict], spared: Spared | None = None) -> None:
+        if verdicts:
+            self._verdicts = [*self._verdicts, *((verdict, spared) for verdict in verdicts)][-_MOST_VERDICTS:]
 
 
 def probe_of(record: AccessRecord) -> Probe | None:

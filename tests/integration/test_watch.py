@@ -16,7 +16,7 @@ from policies.models import BlocklistEntry
 from tests.cast import MOMENT, NOW
 from tests.records import a_record
 from tests.wall import PASSWORD, a_token, a_user
-from tests.watching import CGNAT, MONITOR, SCANNER, TOLD, VISITOR, bans, events, noticed, scan, sign_in
+from tests.watching import CGNAT, MONITOR, SCAN, SCANNER, TOLD, VISITOR, bans, events, noticed, scan, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -224,6 +224,34 @@ def test_an_event_of_another_network_does_not_protect(auth, watched, waf):
     record_event(Event(EventKind.CLIENT_BANNED, MOMENT, VISITOR))
     record_event(Event(EventKind.LOGIN_SUCCEEDED, MOMENT, VISITOR))
     scan(auth, SCANNER)
+    watched.look()
+
+    assert bans() == [SCANNER]
+
+
+IMAGE = {"sec_fetch_site": "cross-site", "sec_fetch_mode": "no-cors", "sec_fetch_dest": "image"}
+
+
+def test_images_of_another_site_ban_none_of_its_visitors_and_are_told(auth, watched, waf):
+    assert scan(auth, VISITOR, **IMAGE).count(403) > 20
+    watched.look()
+
+    assert bans() == []
+    told = [event.detail["why"] for event in SecurityEvent.objects.filter(kind__in=TOLD)]
+    assert told == ["made-by-page"] * len(told) != []
+
+
+def test_what_a_page_made_a_visitor_send_adds_nothing_to_what_they_send_themselves(auth, watched, waf):
+    for path in SCAN[:2]:  # at one place less than is enough
+        assert auth(x_forwarded_for=VISITOR, x_forwarded_uri=path).status == 403
+    scan(auth, VISITOR, **IMAGE)
+    watched.look()
+
+    assert bans() == []
+
+
+def test_scanner_is_banned_for_what_it_sends_without_those_headers(auth, watched, waf):
+    scan(auth, SCANNER, sec_fetch_site="none", sec_fetch_mode="navigate")
     watched.look()
 
     assert bans() == [SCANNER]

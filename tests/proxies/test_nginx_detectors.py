@@ -17,6 +17,7 @@ from tests.upstream import Upstream
 
 VISITOR, SCANNER, CGNAT, MONITOR = "198.51.100.20", "203.0.113.66", "100.64.7.7", "192.0.2.53"
 GUESSER, LAST = "203.0.113.99", "198.51.100.99"
+READER = "198.51.100.31"
 REALIP = "set_real_ip_from 127.0.0.1; real_ip_header X-Test-Visitor;"
 SCAN = (
     *("/.git/config", "/.env", "/?file=../../etc/passwd", "/?id=1%27%20UNION%20SELECT%20password%20FROM%20users--"),
@@ -90,6 +91,18 @@ def test_a_page_with_forty_images_and_no_session_bans_nobody_and_is_told_to_nobo
     has_been_looked_at(proxy, admin)
 
     assert (told(admin, VISITOR), bans(admin, VISITOR), paged(pager, VISITOR)) == ({}, [], [])
+
+
+def test_five_images_of_another_site_are_refused_and_ban_none_of_its_visitors(proxy, admin, pager):
+    image = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
+    assert {path: visit(proxy, READER, path, **image) for path in SCAN} == dict.fromkeys(SCAN, 403)
+    older = {"Referer": "https://forum.example/thread?id=7"}
+    assert {path: visit(proxy, READER, path, **older) for path in SCAN} == dict.fromkeys(SCAN, 403)
+    wait_until(lambda: ("client.suspected", "rule-probing") in told(admin, READER), what="the event")
+    has_been_looked_at(proxy, admin)
+
+    assert bans(admin, READER) == []
+    assert visit(proxy, READER) == 401
 
 
 def test_a_scanner_is_banned_and_let_in_again_by_hand(proxy, admin, pager):

@@ -77,8 +77,15 @@ def test_there_is_no_field_for_secrets():
     assert {field.name for field in fields(AccessRecord)} == {
         "decision_id", "at", "client_ip", "country_code", "method", "scheme", "host", "path", "query", "user_agent",
         "status", "outcome", "reason", "decided_by", "rules", "credential", "visible", "subject", "latency_us",
-        "policy_revision",
+        "policy_revision", "made_by_page",
     }  # fmt: skip
+
+
+def test_a_record_of_before_the_last_field_is_read():
+    fields_of = json.loads(a_record().to_bytes())
+    del fields_of["made_by_page"]
+
+    assert AccessRecord.from_bytes(json.dumps(fields_of).encode()) == a_record()
 
 
 def test_a_record_has_no_place_for_more():

@@ -1,0 +1,33 @@
+"""Who made a browser send a request: its user, or a page that the user only looks at. Pure."""
+
+from gatewall.engine.hosts import Authority, Host
+from gatewall.engine.model import AccessRequest
+
+_OTHER_SITES = frozenset({"cross-site", "same-site"})
+_ORIGINS = frozenset({"http", "https"})
+
+
+def was_made_by_a_page(request: AccessRequest) -> bool:
+    """True if the browser says that another site's page, or a tag of a page of this one, caused the request.
+
+    ``Sec-Fetch-Site`` counts alone where it was sent: ``cross-site`` and ``same-site`` whatever the mode, because a
+    page can also navigate without a click, and ``same-origin`` for what a tag loads (``no-cors``), because visitors
+    write pages too. Without it, as on plain http, ``Origin`` and then ``Referer`` of another host.
+    """
+    site = request.header("sec-fetch-site")
+    if site:
+        return site in _OTHER_SITES or (site == "same-origin" and request.header("sec-fetch-mode") == "no-cors")
+    origin = request.header("origin")
+    return origin == "null" or _is_of_another_host(origin or request.header("referer"), request.host)
+
+
+def _is_of_another_host(url: str, own: Host | None) -> bool:
+    """True for a URL of another host, whatever the port, which some proxies do not pass on.
+
+    Anything but a URL was sent by no browser.
+    """
+    scheme, separator, rest = url.partition("://")
+    if own is None or not separator or scheme not in _ORIGINS:
+        return False
+    theirs = Authority.parse(rest.partition("/")[0])
+    return theirs is not None and theirs.host != own
