@@ -95,7 +95,7 @@ _PARTS: Mapping[str, Mapping[str, tuple[Part, ...]]] = {
     "caddy": _of(
         (Part("Caddyfile.example", "# A site"), *_CADDY_QUESTION),
         _CADDY_TOLD,
-        (Part("gatewall.caddy", "@gatewall_no status", "respond 503"),),
+        (Part("gatewall.caddy", "@gatewall_no status", 'respond "This site'),),
         identity=(Part("gatewall.caddy", "@gatewall_yes status", "header >X-Gatewall"),),
         hidden=(Part("gatewall.caddy", "# Not for the public.", "respond @gatewall_hidden"),),
         **{"asked-every-time": _CADDY_QUESTION},
