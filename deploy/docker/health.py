@@ -52,9 +52,8 @@ def data_plane(config: env.Config) -> bool:
 
 
 def agent(config: env.Config) -> bool:
-    """True if an agent leads this host: it lives as long as it holds its lock."""
-    with AgentLock(run_folder(config.home)).held() as free:
-        return not free
+    """True if an agent leads this host, and does not stand still."""
+    return AgentLock(run_folder(config.home)).is_led()
 
 
 def _over_tcp(config: env.Config, port: int) -> http.client.HTTPConnection:

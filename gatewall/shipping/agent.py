@@ -2,6 +2,7 @@
 
 import logging
 import os
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -22,7 +23,7 @@ from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles, Stamp
 from gatewall.snapshot.nodes import report_node
 from gatewall.snapshot.publisher import publish
-from gatewall.snapshot.wake import AgentLock, Bell, Ear
+from gatewall.snapshot.wake import AgentLock, Bell, Ear, Lease
 from gatewall.snapshot.worker_report import living_workers, workers_folder
 from policies import confirmation
 
@@ -63,17 +64,23 @@ class Agent:
     def lead(self, should_stop: Callable[[], bool]) -> None:
         """Wait until no other agent leads this host, then take turns until told to stop."""
         os.nice(_NICENESS)  # answers come first
-        with Bell(self._run).listening() as ear:
-            while not should_stop():
-                with AgentLock(self._run).held() as leading:
-                    if leading:
-                        self._lead(should_stop, ear)
-                ear.wait(_POLL_SECONDS)
+        lock = AgentLock(self._run)
+        while not should_stop():
+            with lock.lead() as lease:
+                if lease is not None:
+                    with Bell(self._run).listening() as ear:
+                        self._lead(lease, should_stop, ear)
+            if not should_stop():
+                time.sleep(_POLL_SECONDS)
 
-    def _lead(self, should_stop: Callable[[], bool], ear: Ear) -> None:
+    def _lead(self, lease: Lease, should_stop: Callable[[], bool], ear: Ear) -> None:
+        """Take turns until told to stop, or until another agent has taken over: then this one was stopped for long."""
         shipping, fetching = self._shipper.shipping(), self._fetcher.fetching()
         with shipping, fetching, self._notifier.sending(), self._backtests.running():
             while not should_stop():
+                if not lease.renew():
+                    logger.warning("agent: another one has taken over, because this one stood still")
+                    return
                 self.turn()
                 ear.wait(_POLL_SECONDS)
 

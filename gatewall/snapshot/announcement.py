@@ -28,8 +28,8 @@ _LOOK_SECONDS = 0.02
 def announce(version: Version) -> bool:
     """Return True once every worker of this host's data plane decides with this version, False after two seconds.
 
-    The agent publishes; while there is none, the writer does, so that a revocation never waits for somebody to
-    start it.
+    The agent publishes; while there is none, or it stands still, the writer does it, so that a revocation never
+    waits for somebody to start it.
     """
     files, run = policy_files(settings.CONFIG), run_folder(settings.CONFIG.home)
     with watching(files.folder, workers_folder(run)) as news:
@@ -45,10 +45,13 @@ class _Patience:
         self._news = news
         self._deadline = deadline
 
+    def seconds_left(self) -> float:
+        return max(0.0, self._deadline - time.monotonic())
+
     def is_left(self) -> bool:
         """Wait for news; False when the time is over."""
-        seconds = self._deadline - time.monotonic()
-        if seconds <= 0:
+        seconds = self.seconds_left()
+        if not seconds:
             return False
         self._news.wait(min(seconds, _LOOK_SECONDS))
         return True
@@ -57,9 +60,9 @@ class _Patience:
 def _is_published_in_time(files: PolicyFiles, run: Path, version: Version, patience: _Patience) -> bool:
     in_force = ManifestInForce(files)
     while True:
-        with AgentLock(run).held() as nobody_leads:
-            if nobody_leads:
-                return _publish_here(files)
+        with AgentLock(run).held() as is_free:
+            if is_free or AgentLock(run).is_stale():
+                return _publish_here(files, patience.seconds_left())
         if _is_published(in_force, version):
             return True
         if not patience.is_left():
@@ -79,9 +82,9 @@ def _is_taken_in_time(run: Path, version: Version, patience: _Patience) -> bool:
             return False
 
 
-def _publish_here(files: PolicyFiles) -> bool:
+def _publish_here(files: PolicyFiles, patience: float) -> bool:
     try:
-        publish(files, over_newer_release=False)
+        publish(files, over_newer_release=False, patience=patience)
     except (OSError, Error, ValueError) as error:
         logger.error("policy not published: %s", error)  # noqa: TRY400 - the words say it all
         return False

@@ -20,6 +20,9 @@ from gatewall.snapshot.pattern_cache import PatternCache
 
 _KEPT_SECONDS = 10
 """How long a segment stays after the policy that named it. A reader who comes later finds a new manifest, too."""
+PATIENCE_SECONDS = 10.0
+"""A publisher compiles for less; one that was stopped keeps the lock for as long as it pleases."""
+_LOOK_SECONDS = 0.01
 Stamp = tuple[int, int, int]
 
 
@@ -116,12 +119,12 @@ class PolicyFiles:
         self._sweep(manifest, before)
 
     @contextmanager
-    def publishing(self) -> Iterator[None]:
-        """Keep every other publisher of this host out."""
+    def publishing(self, patience: float = PATIENCE_SECONDS) -> Iterator[None]:
+        """Keep every other publisher of this host out. Raises OSError if one is at it for longer than that."""
         self._make_folders()
         descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            _lock(descriptor, patience)
             yield
         finally:
             os.close(descriptor)
@@ -148,6 +151,17 @@ class PolicyFiles:
 
 def _digests(manifest: Manifest | None) -> set[str]:
     return {ref.sha256 for ref in manifest.segments.values()} if manifest else set()
+
+
+def _lock(descriptor: int, patience: float) -> None:
+    deadline = time.monotonic() + patience
+    while True:
+        with suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        if time.monotonic() >= deadline:
+            raise OSError(f"another process has been publishing for {patience:.0f} s: is it stopped?")
+        time.sleep(_LOOK_SECONDS)
 
 
 def _mapped(descriptor: int, size: int) -> mmap.mmap:

@@ -9,7 +9,7 @@ from django.utils import timezone
 from gatewall import revisions
 from gatewall.snapshot.compiler import Moment, one_moment, segment_bytes
 from gatewall.snapshot.confirmed import elapsed
-from gatewall.snapshot.files import PolicyFiles
+from gatewall.snapshot.files import PATIENCE_SECONDS, PolicyFiles
 from gatewall.snapshot.lineage import refuse_going_back, refuse_newer_release, reusable
 from gatewall.snapshot.manifest import Manifest, SegmentRef
 
@@ -19,18 +19,25 @@ _NAMED = 5
 _MANIFEST = "the manifest, unless its key was changed"
 
 
-def publish(files: PolicyFiles, *, over_newer_release: bool = True, verify: bool = False) -> Manifest:
+def publish(
+    files: PolicyFiles,
+    *,
+    over_newer_release: bool = True,
+    verify: bool = False,
+    patience: float = PATIENCE_SECONDS,
+) -> Manifest:
     """Publish the committed policy, if it is not published already; return the manifest in force.
 
     It is confirmed then, as of when the database was asked. An agent that was put back to an older release publishes
-    over the newer one's policy; who stands in for the agent, and may only be about to end, does not.
+    over the newer one's policy; who stands in for the agent, and may only be about to end, does not. Another
+    publisher is waited for with this ``patience``, in seconds.
 
     Published files that are missing or of another size are written again, with ``verify`` those of another digest too.
 
     Raises NewerRelease, DatabaseWentBack until ``confirm_new_epoch()``, ValueError if a row cannot be compiled,
     django.db.Error, OSError. Whatever is raised, the policy in force stays.
     """
-    with files.publishing():
+    with files.publishing(patience):
         before, asked_at = files.in_force(), elapsed()
         if not over_newer_release:
             refuse_newer_release(before)

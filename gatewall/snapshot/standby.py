@@ -1,4 +1,4 @@
-"""Publishes on a host that has no agent: a thread in each process of the control plane, of which one acts.
+"""Publishes on a host without an agent that works: a thread in each process of the control plane, of which one acts.
 
 A host hears from its agent what was changed elsewhere. One that was killed takes seconds to be there again, and what
 was revoked meanwhile must not wait for it.
@@ -77,8 +77,7 @@ class Standby:
             connection.close()
 
     def _nobody_leads(self) -> bool:
-        with AgentLock(self._run).held() as free:
-            return free  # let go of at once: an agent that starts finds it free
+        return not AgentLock(self._run).is_led()  # an agent that starts finds its lock free
 
     def _publish(self) -> None:
         asked_at = elapsed()

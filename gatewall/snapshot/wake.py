@@ -1,23 +1,48 @@
 """Between the control plane and the agent of one host: who leads, and a nudge. Pure.
 
-A lock says whether an agent lives (the kernel lets go of it with the process); a FIFO wakes it.
+A lock says whether an agent lives (the kernel lets go of it with the process), and the time of its file when the agent
+last said so: one that was stopped leads no more after ``LEASE_SECONDS`` (docs/adr/0054). A FIFO wakes the agent.
 """
 
 import fcntl
 import os
 import select
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from gatewall.snapshot.confirmed import elapsed
+
+LEASE_SECONDS = 5.0
+"""An agent renews its lease twice a second. Whoever stands in for one that is only slow does no harm."""
+
+
+class Lease:
+    """What the agent that leads has."""
+
+    def __init__(self, path: Path, descriptor: int, clock: Callable[[], float]) -> None:
+        self._path = path
+        self._descriptor = descriptor
+        self._clock = clock
+
+    def renew(self) -> bool:
+        """Say that this agent still leads and return True; False if another one has taken over."""
+        if not _is_the_file(self._path, self._descriptor):
+            return False
+        moment = int(self._clock() * 1e9)
+        with suppress(OSError):  # a file system that became read-only: others may stand in
+            os.utime(self._descriptor, ns=(moment, moment))
+        return True
 
 
 class AgentLock:
-    """Held by the one agent of a host for as long as it lives."""
+    """Held by the one agent that leads a host. Its file has the time, since boot, when that agent last said so."""
 
     name = "agent.lock"
 
-    def __init__(self, run: Path) -> None:
+    def __init__(self, run: Path, clock: Callable[[], float] = elapsed) -> None:
         self._path = run / self.name
+        self._clock = clock
 
     @contextmanager
     def held(self) -> Iterator[bool]:
@@ -27,6 +52,71 @@ class AgentLock:
             yield _try_lock(descriptor)
         finally:
             os.close(descriptor)
+
+    @contextmanager
+    def lead(self) -> Iterator[Lease | None]:
+        """Try to lead; give None while another agent does, and take over from one that stands still."""
+        descriptor = self._take()
+        try:
+            yield None if descriptor is None else Lease(self._path, descriptor, self._clock)
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+
+    def is_led(self) -> bool:
+        """True if an agent leads and does not stand still."""
+        with self.held() as free:
+            return not free and not self.is_stale()
+
+    def is_stale(self) -> bool:
+        """True if whoever holds the lock has not renewed the lease in time.
+
+        The time of day, which a new file has, is later than any time since boot: it is not stale.
+        """
+        try:
+            renewed_at = self._path.stat().st_mtime_ns / 1e9
+        except FileNotFoundError:
+            return False
+        return self._clock() - renewed_at > LEASE_SECONDS
+
+    def _take(self) -> int | None:
+        """Return a descriptor that holds the lock, None if another agent leads."""
+        descriptor = _locked(self._path)
+        if descriptor is None and self.is_stale():
+            descriptor = self._take_over()
+        if descriptor is not None and not Lease(self._path, descriptor, self._clock).renew():
+            os.close(descriptor)  # another one has taken over between our opening the file and locking it
+            return None
+        return descriptor
+
+    def _take_over(self) -> int | None:
+        """Put a file of our own, which is locked, in the place of the one that a stopped agent holds."""
+        beside = self._path.with_name(f"{self.name}.next")
+        descriptor = _locked(beside)  # one at a time
+        if descriptor is None:
+            return None
+        if not _is_the_file(beside, descriptor) or not self.is_stale():
+            os.close(descriptor)  # somebody else was faster
+            return None
+        beside.replace(self._path)
+        return descriptor
+
+
+def _locked(path: Path) -> int | None:
+    """Return a descriptor that holds the lock of a file, None if another process does."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    if _try_lock(descriptor):
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def _is_the_file(path: Path, descriptor: int) -> bool:
+    """True if the open file still has this name."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def _try_lock(descriptor: int) -> bool:
@@ -85,4 +175,5 @@ class Ear:
         """Return when somebody rang, or after this time."""
         ready, _, _ = select.select([self._descriptor], [], [], seconds)
         if ready:
-            os.read(self._descriptor, 65536)
+            with suppress(BlockingIOError):  # another agent of this host has just heard it
+                os.read(self._descriptor, 65536)

@@ -8,7 +8,9 @@ import pytest
 
 from gatewall.operations.launcher import free_port
 from tests.planes import furnish
-from tests.processes import control_plane, prepare
+from tests.processes import control_plane, manage, prepare
+
+BLOCK = "from policies.services import block_network as block; block(actor='elsewhere', network='{}')"
 
 
 class Installation(NamedTuple):
@@ -41,3 +43,17 @@ def copied(original, tmp_path_factory):
         return Installation(home, original.token)
 
     return copy
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    """Return a function that blocks an address from another host of a database, which has a state folder of its own."""
+
+    def block(installation, address):
+        other = tmp_path / "other"
+        other.mkdir(mode=0o700, exist_ok=True)
+        if not (other / "secrets").exists():
+            (other / "secrets").symlink_to(installation.home / "secrets")
+        manage(other, "shell", "-c", BLOCK.format(address), DATABASE_URL=f"sqlite:///{installation.database}")
+
+    return block

@@ -4,9 +4,7 @@ import pytest
 
 from gatewall.operations.launcher import free_port
 from tests.planes import CLIENT, Verdict, about, ask, tell
-from tests.processes import agent, control_plane, data_plane, manage, wait_until
-
-BLOCK = "from policies.services import block_network as block; block(actor='elsewhere', network='{}')"
+from tests.processes import agent, control_plane, data_plane, wait_until
 
 
 @pytest.fixture
@@ -20,23 +18,12 @@ def host(copied):
         yield installation, auth
 
 
-@pytest.fixture
-def elsewhere(host, tmp_path):
-    """Block an address from another host of the same database, which has a state folder of its own."""
-    installation, _ = host
-    other = tmp_path / "other"
-    other.mkdir(mode=0o700)
-    (other / "secrets").symlink_to(installation.home / "secrets")
-    database = f"sqlite:///{installation.database}"
-    return lambda address: manage(other, "shell", "-c", BLOCK.format(address), DATABASE_URL=database)
-
-
 def test_a_change_of_another_host_is_in_force_though_no_agent_lives(host, elsewhere, pytestconfig):
     installation, auth = host
     question = about(client=CLIENT, Service_Authorization=installation.token)
     before = ask(auth, question)
 
-    elsewhere(CLIENT)
+    elsewhere(installation, CLIENT)
 
     wait_until(lambda: {ask(auth, question) for _ in range(8)} == {Verdict(403, "client-blocked")}, 20, "the change")
     tell(pytestconfig, "what another host changed is in force on one whose agent is dead")

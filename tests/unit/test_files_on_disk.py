@@ -183,6 +183,11 @@ def test_a_publisher_keeps_others_out(files, folder):
         assert is_locked(folder)
 
 
+def test_a_publisher_that_is_stopped_is_not_waited_for_without_end(files):
+    with files.publishing(), pytest.raises(OSError, match="another process"), files.publishing(patience=0):
+        pass
+
+
 @pytest.mark.parametrize("error", [None, RuntimeError("a fault of our own")])
 def test_a_publisher_that_is_done_lets_the_next_one_in(files, folder, error):
     try:

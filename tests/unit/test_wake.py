@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gatewall.snapshot.wake import AgentLock, Bell
+from gatewall.snapshot.wake import LEASE_SECONDS, AgentLock, Bell
+from tests.unit.clocks import Clock
 
 ROOT = Path(__file__).parents[2]
 HOLD = """
@@ -79,6 +80,98 @@ def test_an_error_of_the_leader_is_not_swallowed_and_frees_the_lock(tmp_path, er
     assert is_free(tmp_path)
 
 
+# The lease.
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def stopped(tmp_path, clock):
+    """The lease of an agent that has not renewed it for too long."""
+    with AgentLock(tmp_path, clock).lead() as lease:
+        clock.now += LEASE_SECONDS + 0.1
+        yield lease
+
+
+def test_one_leads_and_no_other_does_while_it_renews_its_lease(tmp_path, clock):
+    with AgentLock(tmp_path, clock).lead() as first:
+        clock.now += LEASE_SECONDS
+        assert first.renew()
+        clock.now += LEASE_SECONDS
+        with AgentLock(tmp_path, clock).lead() as second:
+            assert second is None
+        assert first.renew()
+        assert AgentLock(tmp_path, clock).is_led()
+
+
+def test_nobody_is_said_to_lead_while_the_leader_stands_still(tmp_path, clock, stopped):
+    assert not AgentLock(tmp_path, clock).is_led()
+
+
+def test_a_leader_that_only_was_slow_goes_on(tmp_path, clock, stopped):
+    assert stopped.renew()
+    assert AgentLock(tmp_path, clock).is_led()
+
+
+def test_another_one_takes_over_and_the_one_that_stood_still_hears_of_it(tmp_path, clock, stopped):
+    with AgentLock(tmp_path, clock).lead() as second:
+        assert second.renew()
+        assert not stopped.renew()
+        with AgentLock(tmp_path, clock).lead() as third:
+            assert third is None
+
+    assert [path.name for path in tmp_path.iterdir()] == ["agent.lock"]
+
+
+def test_of_two_that_would_take_over_one_does(tmp_path, clock, stopped, monkeypatch):
+    first, second = AgentLock(tmp_path, clock), AgentLock(tmp_path, clock)
+    taken = []
+    replace = Path.replace
+
+    def meanwhile(path, to):
+        with second.lead() as lease:
+            taken.append(lease)
+        return replace(path, to)
+
+    monkeypatch.setattr(Path, "replace", meanwhile)
+    with first.lead() as lease:
+        assert (lease.renew(), taken) == (True, [None])
+
+
+def test_who_looked_before_another_one_took_over_does_not_take_over_again(tmp_path, clock, stopped, monkeypatch):
+    lock, before = AgentLock(tmp_path, clock), iter([True])
+    with AgentLock(tmp_path, clock).lead() as second:
+        monkeypatch.setattr(lock, "is_stale", lambda: next(before, False))
+        with lock.lead() as late:
+            assert late is None
+        assert second.renew()
+
+
+def test_a_lock_whose_file_was_removed_is_given_up(tmp_path, clock):
+    with AgentLock(tmp_path, clock).lead() as lease:
+        (tmp_path / "agent.lock").unlink()
+
+        assert not lease.renew()
+
+
+def test_a_holder_that_never_renews_is_not_taken_for_stopped(tmp_path):
+    with AgentLock(tmp_path).held():  # a writer, or an agent of the release before
+        assert AgentLock(tmp_path).is_led()
+
+
+def test_a_lease_that_cannot_be_written_is_no_reason_to_stop_leading(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError("read-only file system")
+
+    with AgentLock(tmp_path).lead() as lease:
+        monkeypatch.setattr("os.utime", refuse)
+
+        assert lease.renew()
+
+
 # The bell.
 
 
@@ -117,6 +210,17 @@ def test_a_ring_is_heard_once(tmp_path):
         ear.wait(60)
 
         assert not heard(ear)
+
+
+def test_of_two_that_hear_a_ring_neither_fails(tmp_path, monkeypatch):
+    with Bell(tmp_path).listening() as ear:
+        Bell(tmp_path).ring()
+        ready = select.select([ear._descriptor], [], [], 0)
+        with Bell(tmp_path).listening() as other:
+            other.wait(60)
+        monkeypatch.setattr(select, "select", lambda *_: ready)
+
+        ear.wait(60)
 
 
 def test_without_a_ring_the_wait_ends_by_itself(tmp_path):

@@ -1,0 +1,137 @@
+"""An agent that is stopped (SIGSTOP) leads no more; when it goes on, no policy is older and no row is there twice."""
+
+import signal
+import sqlite3
+import threading
+import time
+import uuid
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from gatewall.operations.launcher import free_port
+from gatewall.snapshot.places import policy_files, run_folder
+from gatewall.snapshot.wake import AgentLock
+from tests.locks import leads
+from tests.planes import CLIENT, Verdict, about, ask, tell
+from tests.processes import agent, configuration, control_plane, data_plane, request, wait_until
+
+BLOCKED = Verdict(403, "client-blocked")
+
+
+@pytest.fixture
+def host(copied):
+    """A host with both planes and an agent that leads: its state, the data plane's port, and the agent."""
+    installation, control, auth = copied(), free_port(), free_port()
+    home = installation.home
+    with control_plane(home, control), data_plane(home, auth), agent(home) as first:
+        yield installation, auth, first
+        with suppress(ProcessLookupError):
+            first.send_signal(signal.SIGCONT)
+
+
+def is_idle(installation):
+    """True if nobody is in the middle of a write or a publication, which no other process could go on without."""
+    try:
+        with closing(sqlite3.connect(installation.database, timeout=0)) as database:
+            database.execute("BEGIN IMMEDIATE")
+        with policy_files(configuration(installation.home)).publishing(patience=0):
+            return True
+    except (sqlite3.OperationalError, OSError):
+        return False
+
+
+def stop(installation, process):
+    """Stop the agent between two of its turns, until the host says that nobody leads."""
+
+    def caught():
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.05)
+        if is_idle(installation):
+            return True
+        process.send_signal(signal.SIGCONT)
+        return False
+
+    wait_until(caught, what="a moment between two turns")
+    lock = AgentLock(run_folder(installation.home))
+    wait_until(lambda: not lock.is_led(), what="a lease that is over")
+    assert leads(installation.home, process.pid)  # it has its lock still
+
+
+@contextmanager
+def watched(installation):
+    """Revisions as they are published, in their order."""
+    files, seen, stop = policy_files(configuration(installation.home)), [], threading.Event()
+
+    def watch():
+        while not stop.wait(0.005):
+            revision = files.manifest().version.revision
+            if seen[-1:] != [revision]:
+                seen.append(revision)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        stop.set()
+        thread.join()
+
+
+def answered(auth, question, times=20):
+    """Decision ids of so many answers."""
+    return {request(auth, "/wall/auth", question).header("X-Gatewall-Decision-Id") for _ in range(times)}
+
+
+def rows(installation):
+    with closing(sqlite3.connect(f"file:{installation.database}?mode=ro", uri=True)) as database:
+        return [str(uuid.UUID(id_)) for (id_,) in database.execute("SELECT decision_id FROM audit_accesslog")]
+
+
+def test_what_another_host_changes_is_in_force_while_the_agent_is_stopped(host, elsewhere, pytestconfig):
+    installation, auth, first = host
+    question = about(client=CLIENT, Service_Authorization=installation.token)
+    stop(installation, first)
+
+    elsewhere(installation, CLIENT)
+
+    wait_until(lambda: {ask(auth, question) for _ in range(8)} == {BLOCKED}, what="the change")
+    tell(pytestconfig, "what another host changed is in force on one whose agent is stopped")
+
+
+def test_a_second_agent_takes_over_and_the_first_one_does_no_harm_when_it_goes_on(host, elsewhere):
+    installation, auth, first = host
+    question = about(client=CLIENT, Service_Authorization=installation.token)
+    with watched(installation) as revisions, agent(installation.home, second=True) as second:
+        answers = answered(auth, question)
+        stop(installation, first)
+        wait_until(lambda: leads(installation.home, second.pid), what="the second agent")
+        answers |= answered(auth, question)
+        wait_until(lambda: answers <= set(rows(installation)), what="rows of what was answered meanwhile")
+        for last in range(3):
+            elsewhere(installation, f"203.0.113.{last}")
+            answers |= answered(auth, question)
+
+        first.send_signal(signal.SIGCONT)
+
+        wait_until(lambda: not leads_by_any_file(first.pid), what="the first one to give up its lock")
+        answers |= answered(auth, question)
+        elsewhere(installation, CLIENT)
+        wait_until(lambda: {ask(auth, question) for _ in range(8)} == {BLOCKED}, what="the last change")
+        wait_until(lambda: answers <= set(rows(installation)), what="rows of all answers")
+
+        assert leads(installation.home, second.pid)
+        assert (first.poll(), second.poll()) == (None, None)
+    assert revisions == sorted(revisions)
+    found = rows(installation)
+    assert len(found) == len(set(found))
+
+
+def leads_by_any_file(process):
+    """True while the process has an ``agent.lock`` open, be it one that was replaced."""
+    names = []
+    for descriptor in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(OSError):
+            names.append(descriptor.readlink().name)
+    return any(name.startswith("agent.lock") for name in names)
