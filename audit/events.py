@@ -22,7 +22,7 @@ from audit.event_kinds import SEVERITIES, EventKind
 from audit.models import SecurityEvent
 from audit.records import storable
 from audit.rows import client_key
-from audit.tallies import add_after_commit, of_events
+from audit.tallies import add_each, of_events
 
 MAX_ROWS_A_MINUTE = 1_000
 MAX_MARKS = 64
@@ -127,7 +127,7 @@ def _tell(tallies: Sequence[Tally]) -> None:
     numbers: Counter[str] = Counter()
     for tally in tallies:
         numbers[of_events(tally.event.kind)] += tally.count
-    add_after_commit(numbers)
+    add_each(numbers)
     for witness in _witness if tallies else ():
         witness(tallies)
 

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from audit import partitions, rollups, write_lock
+from audit import partitions, rollups
 from audit.models import AccessLog, AccessLogRule, LogGap, SecurityEvent
 
-_AT_ONCE = 10_000
+_AT_ONCE = 1_000
+"""Rows in one transaction, for which all other writers wait on SQLite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,5 @@ def _in_portions(model: type[AccessLog | AccessLogRule | SecurityEvent], before:
     while edge is not None and (at_most is None or deleted < at_most):
         old = model.objects.filter(at__lt=before)
         edge = old.order_by("at").values_list("at", flat=True)[_AT_ONCE - 1 : _AT_ONCE].first()
-        with write_lock.shared():
-            deleted += (old if edge is None else old.filter(at__lte=edge)).delete()[0]
+        deleted += (old if edge is None else old.filter(at__lte=edge)).delete()[0]
     return deleted

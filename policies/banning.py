@@ -122,7 +122,7 @@ def ban(offences: Iterable[Offence], *, until: datetime) -> list[BlocklistEntry]
     ]
     BlocklistEntry.objects.bulk_create(entries)
     record_events(_event(offence, entry) for offence, entry in zip(new, entries, strict=True))
-    tallies.add_after_commit(Counter(tallies.banned_by(offence.detector) for offence in new))
+    tallies.add_each(Counter(tallies.banned_by(offence.detector) for offence in new))
     made = [difference(None, rows.described(entry)) for entry in entries]
     revisions.advance(blocked_networks_of(AUTO_BAN), actor=AUTO_BAN, changes=[*gone, *made])
     return entries

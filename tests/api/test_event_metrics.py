@@ -3,7 +3,8 @@
 from datetime import timedelta
 
 import pytest
-from django.db import OperationalError, transaction
+from django.db import OperationalError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from audit import tallies
@@ -76,6 +77,19 @@ def test_an_event_that_cannot_be_counted_is_told_all_the_same(monkeypatch, caplo
 
     assert SecurityEvent.objects.get().kind == "user.changed"
     assert "not counted for /metrics (OperationalError)" in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has a lock for each row")
+def test_on_sqlite_an_event_waits_for_the_disk_once():
+    with CaptureQueriesContext(connection) as queries:
+        record_event(Event(EventKind.USER_CHANGED))
+
+    assert [query["sql"] for query in queries if query["sql"].startswith(("BEGIN", "COMMIT"))] == [
+        "BEGIN IMMEDIATE",
+        "COMMIT",
+    ]
+    assert any("tally event.user.changed" in query["sql"] for query in queries)
 
 
 def test_bans_are_counted_by_detector_when_they_are_made(scrape, django_capture_on_commit_callbacks):

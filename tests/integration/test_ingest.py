@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from audit import ingest
 from audit.models import AccessLog, AccessLogRule, SpanCount, SpoolSegment, UseCount
@@ -73,7 +75,7 @@ def test_dying_between_commit_and_unlink_doubles_nothing(folder, monkeypatch):
     assert segment_files(folder) == []
 
 
-@pytest.mark.parametrize("step", ["_insert", "add_counts", "_move"])
+@pytest.mark.parametrize("step", ["insert", "add_counts", "_move"])
 def test_dying_within_the_transaction_loses_nothing(folder, monkeypatch, step):
     spooled(folder, records(5))
     with monkeypatch.context() as patch:
@@ -88,7 +90,7 @@ def test_dying_within_the_transaction_loses_nothing(folder, monkeypatch, step):
 
 def test_who_is_overtaken_by_another_leaves_the_rest_to_the_next_pass(folder, monkeypatch):
     spooled(folder, records(5))
-    insert, overtaken = ingest._insert_batch, []
+    insert, overtaken = ingest._insert_batches, []
 
     def overtake(*batch):
         if not overtaken:
@@ -96,7 +98,7 @@ def test_who_is_overtaken_by_another_leaves_the_rest_to_the_next_pass(folder, mo
             ingest.ship(folder)
         return insert(*batch)
 
-    monkeypatch.setattr(ingest, "_insert_batch", overtake)
+    monkeypatch.setattr(ingest, "_insert_batches", overtake)
     ingest.ship(folder)
 
     assert AccessLog.objects.count() == 5
@@ -154,3 +156,65 @@ def test_rows_that_decide_are_counted_with_their_last_use(folder):
 
     assert use.count == 5
     assert use.last_at == datetime.fromtimestamp(NOW + 3, UTC)
+
+
+def begun(work):
+    """How many transactions this begins, savepoints not counted."""
+    with CaptureQueriesContext(connection) as queries:
+        work()
+    return sum(query["sql"].startswith("BEGIN") for query in queries.captured_queries)
+
+
+def test_what_several_processes_wrote_is_one_transaction(folder):
+    writers = [spooled(folder, records(10)[number : number + 2], close=False) for number in range(0, 8, 2)]
+
+    counts_of_events = 0 if connection.vendor == "sqlite" else 1  # right after the commit: see audit/tallies.py
+    assert begun(lambda: ingest.ship(folder)) == 1 + counts_of_events
+    assert AccessLog.objects.count() == 8
+    assert answers_counted() == 8
+    for writer in writers:
+        writer.close()
+
+
+def test_a_pass_ends_where_the_files_ended_when_it_looked(folder):
+    """Otherwise it goes on for as long as records come, a few in each transaction."""
+    writer, more = spooled(folder, records(3), close=False), iter(range(100, 150))
+
+    assert ingest.ship(folder, saw=lambda _: writer.write(a_record(next(more)))) == 3
+    assert ingest.ship(folder) == 3
+    writer.close()
+
+
+@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="only SQLite has one lock for everything")
+def test_on_sqlite_a_transaction_has_some_hundreds_of_rows(folder):
+    spooled(folder, records(1_000))
+    (path,) = segment_files(folder)
+    size = path.stat().st_size
+
+    assert begun(lambda: ingest.ship(folder)) >= size // ingest.SHORT_BATCH_BYTES
+    assert AccessLog.objects.count() == 1_000
+
+
+def test_of_two_files_one_that_another_process_has_read_holds_up_no_other(folder, monkeypatch):
+    for number in range(2):
+        spooled(folder, [a_record(number)])
+    insert, done = ingest._insert_batches, []
+
+    def overtake(taken):
+        if not done:
+            done.append(True)
+            insert(taken[:1])
+        return insert(taken)
+
+    monkeypatch.setattr(ingest, "_insert_batches", overtake)
+
+    assert ingest.ship(folder) == 1
+    assert ingest.ship(folder) == 0
+    assert (AccessLog.objects.count(), answers_counted(), segment_files(folder)) == (2, 2, [])
+
+
+def test_a_record_longer_than_a_batch_is_a_row(folder, monkeypatch):
+    monkeypatch.setattr(ingest, "BATCH_BYTES", 256)
+    spooled(folder, records(3))
+
+    assert ingest.ship(folder) == 3

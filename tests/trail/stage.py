@@ -45,7 +45,7 @@ def dying(owner, name, when, concerns):
 
 def inserts_a_batch(_connection):
     frame = sys._getframe()
-    while frame is not None and frame.f_code.co_name != "_insert_batch":
+    while frame is not None and frame.f_code.co_name != "_insert_batches":
         frame = frame.f_back
     return frame is not None
 
