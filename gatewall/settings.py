@@ -94,9 +94,9 @@ _SQLITE_OPTIONS = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 5,
         # FULL: what was committed outlives a power failure. No process checkpoints but the agent, for
-        # several that do can lose a commit (shipping/log_shipper.py).
+        # several that do can lose a commit (gatewall/sqlite/upkeep.py).
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; "
-        "PRAGMA wal_autocheckpoint=0;",
+        "PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=8388608;",
     }
 }
 DATABASES = {

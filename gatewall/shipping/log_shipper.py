@@ -18,13 +18,15 @@ from gatewall import system_settings
 from gatewall.shipping.watch import Watch
 from gatewall.snapshot.nodes import LogState
 from gatewall.snapshot.places import node_name
+from gatewall.sqlite.upkeep import Upkeep
 
 logger = logging.getLogger(__name__)
 
 _EVERY_SECONDS = 0.25
 _RETRY_SECONDS = 2.0
 _HOUSEKEEPING = timedelta(hours=1)
-_PRUNED_AT_ONCE = 20_000
+_PRUNED_AT_ONCE = 2_000
+"""In each turn, between which new records are shipped."""
 _POSITIONS = timedelta(days=30)
 """For so long after its last record it is known how far a file was read that is gone."""
 
@@ -40,6 +42,7 @@ class LogShipper:
         self._tidied_at: datetime | None = None
         self._complete_until: float | None = None
         self._looked: ingest.Looked = {}
+        self._upkeep = Upkeep()
         self._watch = Watch(settings.GATEWALL_TRUSTED_PROXIES)
         self.problem = ""
         """Why nothing is shipped at the moment, or nothing."""
@@ -91,7 +94,7 @@ class LogShipper:
             self._complete_until = began
             doing = "tidied up"
             self._tidy(timezone.now())
-            _checkpoint()
+            self._upkeep.turn()
             self._say("")
         except (Error, OSError) as error:
             self._say(f"the access log is not {doing} ({type(error).__name__})")
@@ -115,13 +118,3 @@ class LogShipper:
         if problem != self.problem:
             logger.log(logging.ERROR if problem else logging.INFO, "agent: %s", problem or "shipping again")
         self.problem = problem
-
-
-def _checkpoint() -> None:
-    """On SQLite, move what was committed into the database file: nobody else does.
-
-    With several processes that do, SQLite up to 3.51 can lose a commit (sqlite.org/wal.html#walresetbug).
-    """
-    if connection.vendor == "sqlite":
-        with connection.cursor() as cursor:
-            cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")

@@ -194,7 +194,7 @@ def test_the_agent_says_that_the_log_is_not_shipped(agent, shipper, writer, monk
 def test_a_bug_does_not_end_the_shipping(shipper, monkeypatch, caplog):
     passes = []
     monkeypatch.setattr(shipper, "_tidy", lambda _: None)
-    monkeypatch.setattr(log_shipper, "_checkpoint", lambda: None)
+    monkeypatch.setattr(shipper._upkeep, "turn", lambda: None)
     monkeypatch.setattr(ingest, "ship", lambda *_: 1 / 0)
 
     with shipper.shipping():

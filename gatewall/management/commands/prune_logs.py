@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from audit import retention
 from gatewall import system_settings
+from gatewall.sqlite.upkeep import compact
 
 _LONGEST = 3650
 
@@ -21,6 +22,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--days", type=int, help="keep so many days instead, 1 to 3650")
+        parser.add_argument(
+            "--compact",
+            action="store_true",
+            help="on SQLite, also rewrite the database file without its free pages; writers wait, and it needs as much "
+            "room again while it works",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         asked, settings, now = options["days"], system_settings.current(), timezone.now()
@@ -32,3 +39,12 @@ class Command(BaseCommand):
         self.stdout.write(f"deleted {pruned.rows} rows older than {days} days{partitions}")
         days = asked or settings.event_retention_days
         self.stdout.write(f"deleted {retention.prune_events(now, days=days).rows} events older than {days} days")
+        if options["compact"]:
+            self._compact()
+
+    def _compact(self) -> None:
+        sizes = compact()
+        if sizes is None:
+            raise CommandError("--compact is for SQLite; PostgreSQL does it by itself (autovacuum)")
+        before, after = (size / 1_000_000 for size in sizes)
+        self.stdout.write(f"rewrote the database: {before:.1f} MB to {after:.1f} MB")

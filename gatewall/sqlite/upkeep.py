@@ -1,0 +1,78 @@
+"""Keeps the files of an SQLite database small: checkpoints, and frees pages. Called by the agent alone.
+
+With several processes that checkpoint, SQLite up to 3.51 can lose a commit (sqlite.org/wal.html#walresetbug).
+"""
+
+import time
+
+from django.db import connection, transaction
+
+LONGEST_WAL_BYTES = 8 * 1024 * 1024
+"""Beyond that, writers wait for a moment, so that the log can begin anew: under load they never leave one."""
+_AGAIN_SECONDS = 5.0
+"""After a reader of an old state was in the way."""
+_READERS_MILLISECONDS = 50
+_FREED_AT_ONCE = 256
+_KEPT_FREE = 1_024
+"""Pages that stay free at least, for the rows of the next minutes; and at least a tenth of the database."""
+
+
+class Upkeep:
+    """What one agent does for its database after each turn. Raises django.db.Error."""
+
+    def __init__(self) -> None:
+        self._truncated_at = float("-inf")
+
+    def turn(self) -> None:
+        """Checkpoint, and free some pages; on another database than SQLite, nothing."""
+        if connection.vendor != "sqlite":
+            return
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            _, frames, _ = cursor.fetchone()
+        if frames * _number("page_size") > LONGEST_WAL_BYTES and time.monotonic() - self._truncated_at > _AGAIN_SECONDS:
+            _truncate_wal()
+            self._truncated_at = time.monotonic()
+        _free_pages()
+
+
+def compact() -> tuple[int, int] | None:
+    """Rewrite the database without its free pages, as one that can free them from now on; return the sizes in bytes.
+
+    None where the database is not SQLite. Other writers wait. Raises django.db.Error, also within a transaction.
+    """
+    if connection.vendor != "sqlite":
+        return None
+    before = _number("page_count")
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
+        cursor.execute("VACUUM")
+    return before * _number("page_size"), _number("page_count") * _number("page_size")
+
+
+def _truncate_wal() -> None:
+    """Empty the write-ahead log, with no writer beside; give up soon where a reader still needs it."""
+    with connection.cursor() as cursor:
+        patience = _number("busy_timeout")
+        cursor.execute(f"PRAGMA busy_timeout={_READERS_MILLISECONDS}")
+        try:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout={patience}")
+
+
+def _free_pages() -> None:
+    """Give some of the free pages back, where the database was made (or rewritten) to be able to."""
+    if _number("freelist_count") <= max(_KEPT_FREE, _number("page_count") // 10):
+        return
+    if _number("auto_vacuum"):
+        with transaction.atomic(), connection.cursor() as cursor:
+            for _ in range(_FREED_AT_ONCE):
+                cursor.execute("PRAGMA incremental_vacuum(1)")  # Python's sqlite3 steps once, whatever the number
+
+
+def _number(pragma: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(f"PRAGMA {pragma}")
+        number: int = cursor.fetchone()[0]
+    return number
