@@ -41,6 +41,7 @@ class EventKind(StrEnum):
     CLOCK_JUMPED = "clock.jumped"
     WEBHOOK_DISABLED = "webhook.disabled"
     POLICY_UNCONFIRMED = "policy.unconfirmed"
+    LOG_SHORTENED = "log.shortened"
 
 
 SEVERITIES: Mapping[EventKind, EventSeverity] = {
@@ -68,5 +69,6 @@ SEVERITIES: Mapping[EventKind, EventSeverity] = {
     EventKind.CLOCK_JUMPED: EventSeverity.MEDIUM,
     EventKind.WEBHOOK_DISABLED: EventSeverity.HIGH,
     EventKind.POLICY_UNCONFIRMED: EventSeverity.HIGH,
+    EventKind.LOG_SHORTENED: EventSeverity.MEDIUM,
 }
 """The severity of each kind: one, so that a reader knows what he gets when he chooses kinds."""

@@ -28,6 +28,21 @@ def drop_before(day: date) -> list[str]:
     return old
 
 
+def drop_oldest(today: date) -> int | None:
+    """Drop the oldest partition and return how many rows it had, by the server's statistics.
+
+    None if there is none before today. Raises django.db.Error if it is read.
+    """
+    days = sorted(_names()) if connection.vendor == "postgresql" else []
+    if not days or days[0] >= _name(today):
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_get_live_tuples(%s::regclass)", [days[0]])
+        (rows,) = cursor.fetchone()
+    _execute_unless_it_waits(f"DROP TABLE {days[0]}")
+    return int(rows)
+
+
 def day_of(moment: datetime) -> date:
     """Return the day in UTC whose partition a moment belongs to."""
     return moment.astimezone(UTC).date()

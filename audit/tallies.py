@@ -2,8 +2,10 @@
 
 import logging
 from collections.abc import Mapping
+from datetime import datetime
 
 from django.db import Error, connection, transaction
+from django.db.models import Max
 from django.utils import timezone
 
 from audit.event_kinds import EventKind
@@ -34,7 +36,11 @@ def banned_by(detector: Detector) -> str:
     return f"banned.{detector.value}"
 
 
-ALL = (*map(lost, GapKind), *map(of_events, EventKind), *map(banned_by, Detector))
+LOG_FOLDED, LOG_DELETED = "log.folded", "log.deleted"
+"""Rows of the access log that were folded and deleted because it was too large (``audit/shortening.py``)."""
+LOG_BYTES = "log.bytes"
+"""What the access log took when it was last measured: no counter, and never added to."""
+ALL = (LOG_FOLDED, LOG_DELETED, *map(lost, GapKind), *map(of_events, EventKind), *map(banned_by, Detector))
 """What is counted. A closed list: each is a row, and a line of ``/metrics``."""
 
 
@@ -55,6 +61,23 @@ def add_each(numbers: Mapping[str, int]) -> None:
         _add_if_possible(numbers)
     else:
         transaction.on_commit(lambda: _add_if_possible(numbers))
+
+
+def note(name: str, number: int, at: datetime) -> None:
+    """Write down what was measured at this moment, in place of what was before."""
+    UseCount.objects.update_or_create(kind=f"{_PREFIX}{name}", row_id=0, defaults={"count": number, "last_at": at})
+
+
+def noted(name: str) -> int | None:
+    """Return what was measured last, None if nothing was yet."""
+    return UseCount.objects.filter(kind=f"{_PREFIX}{name}", row_id=0).values_list("count", flat=True).first()
+
+
+def last_at(*names: str) -> datetime | None:
+    """Return when one of these was last counted, None if none ever was."""
+    kinds = [f"{_PREFIX}{name}" for name in names]
+    found: datetime | None = UseCount.objects.filter(kind__in=kinds, row_id=0).aggregate(at=Max("last_at"))["at"]
+    return found
 
 
 def totals() -> dict[str, int]:

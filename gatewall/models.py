@@ -14,6 +14,11 @@ def choices(enum: type) -> list[tuple[str, str]]:
     return [(member.value, member.value.replace("_", " ").replace("-", " ")) for member in enum]
 
 
+def in_range(field: str, low: int, high: int, name: str) -> models.CheckConstraint:
+    """Return the constraint of this name by which the database keeps a number between two others."""
+    return models.CheckConstraint(condition=models.Q(**{f"{field}__gte": low, f"{field}__lte": high}), name=name)
+
+
 class Record(models.Model):
     """What every row that people make has. ``created_by`` is a name, so that it outlives the user."""
 
@@ -165,6 +170,12 @@ class SystemSettings(models.Model):
     access_log_retention_days = models.PositiveSmallIntegerField(
         default=30, validators=[MinValueValidator(1), MaxValueValidator(3650)]
     )
+    access_log_max_bytes = models.BigIntegerField(
+        default=5 * 2**30,
+        db_default=5 * 2**30,
+        validators=[MinValueValidator(2**26), MaxValueValidator(2**50)],
+        help_text="of its rows; above it refused ones are folded, then the oldest are deleted",
+    )
     event_retention_days = models.PositiveSmallIntegerField(
         default=90, validators=[MinValueValidator(1), MaxValueValidator(3650)]
     )
@@ -263,32 +274,17 @@ class SystemSettings(models.Model):
             models.CheckConstraint(
                 condition=models.Q(stale_policy__in=[mode.value for mode in StalePolicy]), name="stale_policy_is_known"
             ),
-            models.CheckConstraint(
-                condition=models.Q(stale_policy_seconds__gte=15, stale_policy_seconds__lte=86_400),
-                name="stale_policy_seconds_in_range",
-            ),
-            models.CheckConstraint(
-                condition=models.Q(access_log_retention_days__gte=1, access_log_retention_days__lte=3650),
-                name="access_log_retention_in_range",
-            ),
-            models.CheckConstraint(
-                condition=models.Q(event_retention_days__gte=1, event_retention_days__lte=3650),
-                name="event_retention_in_range",
-            ),
+            in_range("stale_policy_seconds", 15, 86_400, "stale_policy_seconds_in_range"),
+            in_range("access_log_retention_days", 1, 3650, "access_log_retention_in_range"),
+            in_range("access_log_max_bytes", 2**26, 2**50, "access_log_max_bytes_in_range"),
+            in_range("event_retention_days", 1, 3650, "event_retention_in_range"),
             models.CheckConstraint(
                 condition=models.Q(auto_ban_mode__in=[mode.value for mode in EnforcementMode]),
                 name="auto_ban_mode_is_known",
             ),
-            models.CheckConstraint(
-                condition=models.Q(auto_ban_minutes__gte=1, auto_ban_minutes__lte=43_200),
-                name="auto_ban_minutes_in_range",
-            ),
-            models.CheckConstraint(
-                condition=models.Q(waf_threshold__gte=1, waf_threshold__lte=100), name="waf_threshold_in_range"
-            ),
-            models.CheckConstraint(
-                condition=models.Q(session_hours__gte=1, session_hours__lte=8760), name="session_hours_in_range"
-            ),
+            in_range("auto_ban_minutes", 1, 43_200, "auto_ban_minutes_in_range"),
+            in_range("waf_threshold", 1, 100, "waf_threshold_in_range"),
+            in_range("session_hours", 1, 8760, "session_hours_in_range"),
         ]
 
     def __str__(self) -> str:

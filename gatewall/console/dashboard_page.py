@@ -52,6 +52,7 @@ class Dashboard(OperatorPage):
             "clients": _clients(board),
             "signs": signs(at, board.window),
             "untrusted_link": links.events(board.window, [EventKind.PROXY_UNTRUSTED]),
+            "shortened_link": links.events(board.window, [EventKind.LOG_SHORTENED]),
             "gap_link": links.events(board.window, [EventKind.LOG_GAP]),
         }
         return refreshed(self.shown(request, **context), seconds)

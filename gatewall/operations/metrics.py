@@ -112,6 +112,16 @@ def _happened() -> Iterator[Metric]:
     for gap in GapKind:
         lost.add_metric([gap.value], totals[tallies.lost(gap)])
     yield lost
+    gone = CounterMetricFamily(
+        "gatewall_log_shortened_rows", "Rows that went because the access log was too large.", labels=["kind"]
+    )
+    gone.add_metric(["folded"], totals[tallies.LOG_FOLDED])
+    gone.add_metric(["deleted"], totals[tallies.LOG_DELETED])
+    yield gone
+    size = GaugeMetricFamily("gatewall_log_bytes", "What the access log takes in the database.")
+    if (used := tallies.noted(tallies.LOG_BYTES)) is not None:
+        size.add_metric([], used)
+    yield size
     events = CounterMetricFamily("gatewall_security_events", "Security events.", labels=["kind", "severity"])
     for kind, severity in SEVERITIES.items():
         events.add_metric([kind.value, severity.value], totals[tallies.of_events(kind)])

@@ -36,6 +36,7 @@ class SettingsInput(StrictInput):
     login_delay_seconds = WholeNumberField(min_value=1, max_value=3600, required=False)
     api_requests_per_minute = WholeNumberField(min_value=60, max_value=1_000_000, required=False)
     access_log_retention_days = WholeNumberField(min_value=1, max_value=3650, required=False)
+    access_log_max_bytes = WholeNumberField(min_value=2**26, max_value=2**50, required=False)
     event_retention_days = WholeNumberField(min_value=1, max_value=3650, required=False)
     auto_ban_mode = _one_of(EnforcementMode)
     auto_ban_minutes = WholeNumberField(min_value=1, max_value=43_200, required=False)

@@ -7,9 +7,10 @@ from enum import StrEnum
 
 from django.db.models import Sum
 
+from audit import tallies
 from audit.models import GapKind, LogGap
 from audit.statistics import Window
-from gatewall import revisions
+from gatewall import revisions, system_settings
 from gatewall.models import Node
 from gatewall.operations.dashboard import log_backlog
 from gatewall.snapshot import nodes
@@ -68,6 +69,17 @@ class NodeSign:
 
 
 @dataclass(frozen=True, slots=True)
+class LogSign:
+    """How large the access log is, None while nobody measured it, and the rows that went for it, ever and when last."""
+
+    used_bytes: int | None
+    max_bytes: int
+    folded: int
+    deleted: int
+    last_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Signs:
     """All signs; ``gaps`` by why records are missing, ``failed`` notices to webhooks, both of the window."""
 
@@ -76,6 +88,8 @@ class Signs:
     lag_seconds: float | None
     spooled_bytes: int
     gaps: Mapping[str, int]
+    log: LogSign
+    since: datetime
     geo: GeoDatabase | None
     geo_days: int
     failed: int
@@ -102,6 +116,11 @@ class Signs:
         return Level.BAD if any(self.gaps.values()) else Level.GOOD
 
     @property
+    def size_level(self) -> Level:
+        """Of the access log: whether rows went in the window because it was too large."""
+        return Level.LOOK if self.log.last_at is not None and self.log.last_at >= self.since else Level.GOOD
+
+    @property
     def geo_level(self) -> Level:
         """Of the geo database: whether there is one, and a young one."""
         return Level.GOOD if self.geo and self.geo_days <= _OLD_DATABASE.days else Level.LOOK
@@ -124,6 +143,8 @@ def signs(at: datetime, window: Window) -> Signs:
         lag_seconds=backlog["lag_seconds"],
         spooled_bytes=int(backlog["spooled"] or 0),
         gaps=_gaps(window),
+        log=_log(),
+        since=window.start,
         geo=database,
         geo_days=max(0, (at - database.built_at).days) if database else 0,
         failed=webhooks.number_of_failed(window.start, window.end),
@@ -142,6 +163,17 @@ def _node(node: Node, revision: int, at: datetime) -> NodeSign:
         is_behind=node.revision != revision,
         is_unconfirmed=nodes.unconfirmed_seconds(node, at) > ALARM_SECONDS,
         workers=workers,
+    )
+
+
+def _log() -> LogSign:
+    totals = tallies.totals()
+    return LogSign(
+        used_bytes=tallies.noted(tallies.LOG_BYTES),
+        max_bytes=system_settings.current().access_log_max_bytes,
+        folded=totals[tallies.LOG_FOLDED],
+        deleted=totals[tallies.LOG_DELETED],
+        last_at=tallies.last_at(tallies.LOG_FOLDED, tallies.LOG_DELETED),
     )
 
 

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import Error, close_old_connections, connection
 from django.utils import timezone
 
-from audit import ingest, partitions, retention
+from audit import ingest, partitions, retention, shortening
 from audit.segments import waiting_bytes
 from gatewall import system_settings
 from gatewall.shipping.watch import Watch
@@ -43,6 +43,7 @@ class LogShipper:
         self._complete_until: float | None = None
         self._looked: ingest.Looked = {}
         self._upkeep = Upkeep()
+        self._budget = shortening.Budget()
         self._watch = Watch(settings.GATEWALL_TRUSTED_PROXIES)
         self.problem = ""
         """Why nothing is shipped at the moment, or nothing."""
@@ -95,6 +96,7 @@ class LogShipper:
             doing = "tidied up"
             self._tidy(timezone.now())
             self._upkeep.turn()
+            self._shorten(timezone.now())
             self._say("")
         except (Error, OSError) as error:
             self._say(f"the access log is not {doing} ({type(error).__name__})")
@@ -112,6 +114,11 @@ class LogShipper:
         events = retention.prune_events(at, days=kept.event_retention_days, at_most=_PRUNED_AT_ONCE)
         if logs.is_all and events.is_all:
             self._tidied_at = at
+
+    def _shorten(self, at: datetime) -> None:
+        done = self._budget.turn(at, system_settings.current().access_log_max_bytes)
+        if done.days:
+            logger.warning("agent: the access log is too large: its oldest day was dropped")
 
     def _say(self, problem: str) -> None:
         """Log a problem once, and its end."""

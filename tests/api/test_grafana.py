@@ -10,6 +10,7 @@ import yaml
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
+from audit import tallies
 from gatewall.models import Node
 from gatewall.operations import metrics
 from policies import geo, subscriptions
@@ -44,6 +45,7 @@ def samples(settings, tmp_path):
     """Every sample that there can be: its name, and by label the values that it was seen with."""
     workers = [{"pid": 1, "revision": 1, "rejected": ""}]
     Node.objects.create(name="gate-1", seen_at=timezone.now(), revision=1, workers=workers, log_lag_seconds=0.1)
+    tallies.note(tallies.LOG_BYTES, 1, timezone.now())
     subscriptions.subscribe(actor="a", name="drop", url="https://lists.example/a")
     path = geo.geo_file.installed(settings.GATEWALL_HOME)
     path.parent.mkdir()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from audit import ingest
+from audit import ingest, tallies
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
 from audit.ingest import ship
@@ -88,6 +88,18 @@ def test_lost_records_are_counted_by_why(scrape):
     )
 
 
+def test_the_size_of_the_log_and_the_rows_that_went_for_it_are_told(scrape):
+    assert "gatewall_log_bytes" not in {name for name, *_ in scrape()}
+    tallies.note(tallies.LOG_BYTES, 4096, timezone.now())
+    tallies.add(tallies.LOG_FOLDED, 3)
+
+    found = scrape()
+
+    assert found["gatewall_log_bytes",] == 4096
+    assert found["gatewall_log_shortened_rows_total", "folded"] == 3
+    assert found["gatewall_log_shortened_rows_total", "deleted"] == 0
+
+
 def test_hosts_and_their_workers_are_told_by_slot(scrape):
     workers = [{"pid": 4711, "revision": 3, "rejected": "damaged", "reloads": 0}, {"pid": 99, "revision": 4}]
     Node.objects.create(
@@ -157,14 +169,14 @@ def test_no_label_says_who_asked_or_for_what(anonymous, admin, bob, tmp_path):
 
 
 def test_a_scrape_costs_the_same_however_much_there_is(anonymous, django_assert_num_queries, tmp_path):
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         anonymous.get("/metrics")
     shipped(tmp_path, *(a_record(n) for n in range(30)))
     for number in range(5):
         Node.objects.create(name=f"gate-{number}", seen_at=timezone.now(), revision=1, workers=[{"pid": 1}])
         services.block_network(actor="a", network=f"203.0.113.{number}", source="auto-ban")
 
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         anonymous.get("/metrics")
 
 

@@ -86,6 +86,7 @@ SETTINGS = {
     "session_hours": 24,
     "api_requests_per_minute": 1200,
     "access_log_retention_days": 30,
+    "access_log_max_bytes": 5 * 1024**3,
     "event_retention_days": 90,
     "audit_mode": "best-effort",
     "log_query_strings": "masked",

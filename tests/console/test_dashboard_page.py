@@ -9,6 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from audit import tallies
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
 from audit.models import GapKind, LogGap, SecurityEvent
@@ -163,6 +164,25 @@ def test_events_and_bans_are_counted_and_linked(pages, noon):
     ]
     assert SecurityEvent.objects.count() >= 2
     assert pages.client.get(tiles["Active bans"]["url"]).status_code == 200
+
+
+def test_the_size_of_the_log_and_what_went_for_it_are_shown(pages, noon):
+    before = pages.get(PAGE)
+    tallies.note(tallies.LOG_BYTES, 3 * 2**30, noon)
+    tallies.add(tallies.LOG_FOLDED, 1200)
+    tallies.add(tallies.LOG_DELETED, 34)
+    record_event(Event(EventKind.LOG_SHORTENED, noon, detail={"max_bytes": 5 * 2**30}))
+    after = pages.get(PAGE)
+
+    assert "Not measured yet" in before.content.decode()
+    assert before.context["signs"].size_level == "good"
+    text = after.content.decode().replace("\xa0", " ")
+    assert "3.0 GB of 5.0 GB" in text
+    assert "1200 refused rows folded and 34 rows deleted to make room" in text
+    assert after.context["signs"].size_level == "look"
+    assert [event.kind for event in pages.client.get(after.context["shortened_link"]).context["cl"].queryset] == [
+        "log.shortened"
+    ]
 
 
 def test_signs_of_health(pages, noon):

@@ -1,0 +1,84 @@
+"""How many bytes the access log takes in the database, indexes included."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import OperationalError, connection
+
+TABLES = ("audit_accesslog", "audit_accesslogrule")
+_INDEX_BYTES = 350
+"""On PostgreSQL, of one row: header, and its entries in six indexes."""
+_SAMPLE = 500
+_OTHERS = "SELECT name FROM sqlite_master WHERE rootpage > 0 AND tbl_name NOT IN (%s, %s)"
+_RELATIONS = (
+    "SELECT coalesce(sum(pg_total_relation_size(relation.oid)), 0)::bigint, "
+    "coalesce(sum(pg_stat_get_live_tuples(relation.oid)) FILTER (WHERE relation.oid <> %s::regclass), 0)::bigint "
+    "FROM pg_class relation WHERE relation.oid = %s::regclass "
+    "OR relation.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = %s::regclass)"
+)
+_ROW = (
+    "SELECT coalesce(avg(pg_column_size(part.*)), 0)::bigint FROM "
+    "(SELECT * FROM audit_accesslog ORDER BY at DESC LIMIT %s) part"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LogSize:
+    """``used`` by rows, ``on_disk`` with the room of deleted rows that the database keeps for new ones."""
+
+    used: int
+    on_disk: int
+
+
+class Meter:
+    """Measures the access log; what takes longest is remembered until ``forget()``."""
+
+    def __init__(self) -> None:
+        self._others: int | None = None
+
+    def forget(self) -> None:
+        """Measure everything anew next time."""
+        self._others = None
+
+    def measure(self) -> LogSize:
+        """Return the size of the log at this moment. Raises django.db.Error.
+
+        SQLite: exact, in pages; all pages that are in use without those of the other tables, which are few. Where
+        SQLite was built without dbstat, the whole database counts. PostgreSQL: rows that are alive, as its statistics
+        have them, by the average of the newest; the disk is exact.
+        """
+        return self._sqlite() if connection.vendor == "sqlite" else _postgresql()
+
+    def _sqlite(self) -> LogSize:
+        with connection.cursor() as cursor:
+            page, pages, free = (
+                cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_size", "page_count", "freelist_count")
+            )
+        if self._others is None:
+            self._others = _other_tables()
+        return LogSize(max(0, page * (pages - free) - self._others), max(0, page * pages - self._others))
+
+
+def _other_tables() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(_OTHERS, TABLES)
+        names = [name for (name,) in cursor.fetchall()]
+        try:
+            return sum(_bytes_of(cursor, name) for name in names)
+        except OperationalError:
+            return 0  # there is no dbstat
+
+
+def _bytes_of(cursor: Any, name: str) -> int:
+    cursor.execute("SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE name = %s AND aggregate = 1", [name])
+    return int(cursor.fetchone()[0])
+
+
+def _postgresql() -> LogSize:
+    log, rules = TABLES
+    with connection.cursor() as cursor:
+        cursor.execute(_RELATIONS, [rules, rules, log])
+        on_disk, rows = cursor.fetchone()
+        cursor.execute(_ROW, [_SAMPLE])
+        (row,) = cursor.fetchone()
+    return LogSize(min(on_disk, rows * (row + _INDEX_BYTES)), on_disk)

@@ -1,0 +1,211 @@
+"""The access log stays under its limit: refused rows are folded first, then the oldest are deleted."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import time_machine
+from django.db import connection
+
+from audit import ingest, shortening, tallies
+from audit.log_size import LogSize, Meter
+from audit.models import AccessLog, AccessLogRule, SecurityEvent, SpanCount
+from audit.shortening import EPISODE, Budget
+from audit.spool import SpoolWriter
+from gatewall import system_settings
+from gatewall.shipping.log_shipper import LogShipper
+from tests.records import a_record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+NOW = datetime.now(UTC).replace(hour=12)  # whatever is minutes old is of the same day
+TINY = 1  # a limit that any row exceeds
+ALLOWED = {"outcome": "allow", "reason": "session-valid", "status": 200, "rules": []}
+RULE = {"id": 7, "name": "union", "action": "block"}
+
+
+@pytest.fixture(autouse=True)
+def _noon():
+    with time_machine.travel(NOW):
+        yield
+
+
+@pytest.fixture
+def keep(tmp_path):
+    """Return a function that brings records to the database, so many minutes old each: let in, or refused."""
+    count = iter(range(10_000))
+
+    def keep(*ages, refused=False, path="/"):
+        writer = SpoolWriter(tmp_path / "spool", "node-1")
+        parts = {"outcome": "deny", "reason": "waf-rule", "status": 403, "rules": [RULE]} if refused else ALLOWED
+        for age in ages:
+            at = (NOW - timedelta(minutes=age)).timestamp()
+            writer.write(a_record(next(count), at=at, path=path, **parts))
+        writer.close()
+        ingest.ship(tmp_path / "spool")
+        tell_statistics()
+
+    return keep
+
+
+def tell_statistics():
+    """Have PostgreSQL count at once what was committed."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_stat_force_next_flush()")
+
+
+def left():
+    """The outcome and age in minutes of each row, oldest first."""
+    rows = AccessLog.objects.order_by("at").values_list("outcome", "at")
+    return [(outcome, round((NOW - at).total_seconds() / 60)) for outcome, at in rows]
+
+
+def test_a_log_under_its_limit_is_left_alone(keep):
+    keep(100, 50)
+    keep(70, refused=True)
+
+    done = Budget().turn(NOW, 2**40)
+
+    assert (done.folded, done.deleted, len(left())) == (0, 0, 3)
+    assert tallies.noted(tallies.LOG_BYTES) > 0
+    assert not SecurityEvent.objects.filter(kind="log.shortened").exists()
+
+
+def test_refused_rows_are_folded_before_any_other_is_deleted(keep, monkeypatch):
+    keep(100, 50)
+    keep(70, 60, refused=True)
+    monkeypatch.setattr(shortening, "_PORTIONS", 1)
+
+    done = Budget().turn(NOW, TINY)
+
+    assert (done.folded, done.deleted) == (2, 0)
+    assert left() == [("allow", 100), ("allow", 50)]
+    assert not AccessLogRule.objects.exists()
+
+
+def test_the_oldest_refused_rows_go_first(keep, monkeypatch):
+    keep(70, 60, 50, refused=True)
+    monkeypatch.setattr(shortening, "_AT_ONCE", 1)
+
+    Budget().turn(NOW, TINY)
+
+    assert left() == [("deny", 50)]
+    assert AccessLogRule.objects.count() == 1
+
+
+def test_then_the_oldest_rows_go_whatever_they_are(keep, monkeypatch):
+    keep(100, 50)
+    keep(1, refused=True)  # too young to be folded
+    monkeypatch.setattr(shortening, "_AT_ONCE", 1)
+    monkeypatch.setattr(shortening, "_PORTIONS", 1)
+
+    done = Budget().turn(NOW, TINY)
+
+    assert (done.folded, done.deleted) == (0, 1)
+    assert left() == [("allow", 50), ("deny", 1)]
+
+
+def test_statistics_are_the_same_before_and_after(keep):
+    keep(100, 50)
+    keep(70, 60, refused=True)
+    before = list(SpanCount.objects.order_by("pk").values())
+
+    Budget().turn(NOW, TINY)
+
+    assert left() == []
+    assert list(SpanCount.objects.order_by("pk").values()) == before
+
+
+def test_a_turn_does_no_more_than_a_portion(keep, monkeypatch):
+    keep(*range(20, 60))
+    monkeypatch.setattr(shortening, "_AT_ONCE", 10)
+
+    assert Budget().turn(NOW, TINY).deleted == 20
+
+
+def test_once_over_the_limit_it_goes_on_until_there_is_room(keep, monkeypatch):
+    keep(*range(20, 60))
+    monkeypatch.setattr(shortening, "_AT_ONCE", 1)
+    sizes = iter([101, 101, 100, 99, 98, 95, 94, 94])  # before a turn, and after each portion
+    monkeypatch.setattr(Meter, "measure", lambda _meter: LogSize(size := next(sizes), size))
+    budget = Budget()
+
+    assert [budget.turn(NOW, 100).deleted for _ in range(3)] == [2, 2, 0]
+    assert list(sizes) == [94]
+
+
+def test_one_event_tells_of_everything_that_goes_in_a_row(keep):
+    budget = Budget()
+    keep(100)
+    budget.turn(NOW, TINY)
+    keep(90)
+    budget.turn(NOW + timedelta(minutes=1), TINY)
+
+    (event,) = SecurityEvent.objects.filter(kind="log.shortened")
+    assert event.detail["max_bytes"] == TINY
+    assert event.detail["used_bytes"] > TINY
+    assert tallies.totals()[tallies.LOG_DELETED] == 2
+
+    keep(80)
+    budget.turn(NOW + EPISODE + timedelta(minutes=10), TINY)
+
+    assert SecurityEvent.objects.filter(kind="log.shortened").count() == 2
+
+
+def test_who_is_under_the_limit_is_measured_once_a_minute(keep, monkeypatch):
+    times, looked = iter([0.0, 0.0, 59.0, 61.0, 61.0]), []
+    measure = Meter.measure
+    monkeypatch.setattr(Meter, "measure", lambda meter: looked.append(1) or measure(meter))
+    budget = Budget(lambda: next(times))
+
+    for _ in range(3):
+        budget.turn(NOW, 2**40)
+
+    assert len(looked) == 2
+
+
+def test_the_size_grows_with_rows_and_shrinks_with_them(keep):
+    keep(5)
+    before = Meter().measure().used
+    keep(*range(6, 400), path="/" + "x" * 1500)
+    full = Meter().measure().used
+    while Budget().turn(NOW, TINY).deleted:
+        tell_statistics()
+
+    assert full - before > 394 * 1000  # PostgreSQL may compress
+    assert Meter().measure().used < full / 4
+
+
+def test_other_tables_are_not_the_log(keep, alice):
+    keep(5)
+    before = Meter().measure().used
+    SecurityEvent.objects.bulk_create(
+        SecurityEvent(kind="log.gap", severity="high", at=NOW, last_at=NOW, minute=0, detail={"x": "y" * 1000})
+        for _ in range(500)
+    )
+
+    assert Meter().measure().used == before
+
+
+def test_the_agent_holds_the_setting(keep, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(Budget, "turn", lambda *asked: seen.append(asked[2]) or shortening.Shortened())
+    system_settings.change(actor="alice", access_log_max_bytes=2**30)
+
+    LogShipper(tmp_path / "spool").turn()
+
+    assert seen == [2**30]
+
+
+def test_the_oldest_day_goes_whole_where_deleted_rows_leave_the_disk_full(keep):
+    keep(0, 24 * 60, 2 * 24 * 60)
+    budget = Budget()
+    budget.turn(NOW, TINY)
+    first = left()
+    budget.turn(NOW, TINY)
+
+    # SQLite has no days, and deletes row by row.
+    has_days = connection.vendor == "postgresql"
+    assert first == ([("allow", 24 * 60), ("allow", 0)] if has_days else [])
+    assert left() == ([("allow", 0)] if has_days else [])
+    assert SecurityEvent.objects.filter(kind="log.shortened").count() == 1
+    assert tallies.totals()[tallies.LOG_DELETED] == (2 if has_days else 3)
