@@ -45,6 +45,7 @@ BENCHES = {
     for each in (
         Bench("auth", 4, ("/proc", "nginx", "hyperscan")),
         Bench("latency", 4, ("/proc", "nginx", "hyperscan")),
+        Bench("slow_clients", 5, ()),
         Bench("scale", 12, ("/proc", "hyperscan"), gibibytes=5),
         Bench("lists", 10, (), gibibytes=3),
         Bench("shipping", 5, ("/proc", "nginx", "hyperscan", "PostgreSQL"), gibibytes=2),

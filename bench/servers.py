@@ -71,6 +71,15 @@ def data_plane(
         yield port, pid
 
 
+@contextmanager
+def control_plane(env: dict[str, str]) -> Iterator[int]:
+    """The control plane as it is shipped; yield its port."""
+    port = free_port()
+    command = [sys.executable, "manage.py", "control_plane"]
+    with _running(command, {**env, "GATEWALL_PORT": str(port)}, port, "/wall/health/ready"):
+        yield port
+
+
 def until_compiled(port: int) -> None:
     """Wait until the data plane on this port matches its rules by hyperscan: until then, RE2 does it for more."""
     deadline = time.monotonic() + _COMPILE_SECONDS

@@ -1,23 +1,20 @@
 """Both planes in this process, asked in every dialect with the very bytes of a request.
 
-The control plane is the WSGI shim behind gunicorn's own parser, the data plane is the
-application behind its own reader, over the files that the publisher writes.
+Both are behind the reader of their server: the control plane is the WSGI shim, the data plane is the
+application over the files that the publisher writes.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from django.conf import settings
-from gunicorn.config import Config as GunicornConfig
-from gunicorn.http import wsgi as gunicorn_wsgi
-from gunicorn.http.parser import RequestParser
 
 from gatewall.forwardauth import bodies
 from gatewall.forwardauth.application import AuthApplication
 from gatewall.forwardauth.build import build_gate
 from gatewall.forwardauth.countries import Countries
-from gatewall.forwardauth.gunicorn import join_repeated_headers
 from gatewall.serving.answer_bytes import answer_bytes
+from gatewall.serving.environ import environ_of
 from gatewall.serving.http1 import RequestReader
 from gatewall.snapshot.places import policy_files
 from gatewall.snapshot.published import PublishedPolicies
@@ -88,21 +85,15 @@ def _bytes(question: Question) -> bytes:
 
 
 class ControlPlane:
-    """The shim, behind what gunicorn makes of the bytes."""
+    """The shim, behind what its server makes of the bytes."""
 
     def __init__(self) -> None:
         self._endpoint = AuthEndpoint()
-        self._config = GunicornConfig()
-        self._config.set("header_map", "drop")
-        self._config.set("forwarded_allow_ips", "")
-        self._config.set("secure_scheme_headers", {})
-        self._config.set("forwarder_headers", "")
 
     def __call__(self, question: Question) -> Given:
-        data = _bytes(question)
-        request = next(RequestParser(self._config, [data], (question.peer, 1)))
-        request.headers = join_repeated_headers(request.headers)
-        _, environ = gunicorn_wsgi.create(request, None, (question.peer, 1), ("127.0.0.1", 9999), self._config)
+        reader = RequestReader(self._endpoint.shim.bounds)
+        reader.feed(_bytes(question))
+        environ = environ_of(reader.next(), peer=question.peer, is_new=True, server=("127.0.0.1", "9999"))
         started = []
         body = b"".join(self._endpoint.shim(environ, lambda status, fields: started.append((status, fields))))
         ((status, fields),) = started

@@ -13,6 +13,7 @@ from gatewall.forwardauth.responses import not_allowed, plain
 from gatewall.forwardauth.subrequest import Subrequest
 from gatewall.forwardauth.waf_state import waf_checks
 from gatewall.serving.answer_bytes import Answer
+from gatewall.serving.environ import origin_form
 from gatewall.serving.http1 import Body, Line
 from gatewall.trusted_callers import TrustedCallers
 
@@ -33,7 +34,7 @@ class AuthApplication:
         self, method: str, target: bytes, lines: Iterable[Line], peer: str, scheme: str, body: Body | None
     ) -> Answer:
         """Return the answer to a request: target, lines and body as they came; peer "" for a unix socket."""
-        raw_target = routes.origin_form(target.decode("latin-1"))
+        raw_target = origin_form(target.decode("latin-1"))
         route = routes.find(self._root_path, raw_target)
         if route is None:
             return self._health(raw_target.partition("?")[0], peer, lines)

@@ -42,11 +42,3 @@ def find(root_path: str, raw_target: str) -> Route | None:
         # A query that is empty is dropped: to the site it is none.
         return Route(_ENVOY_DIALECT, (path or "/") + (f"?{query}" if query else ""), methods=None)
     return _EXACT.get(below.partition("?")[0])
-
-
-def origin_form(target: str) -> str:
-    """Return a request target without scheme and host (absolute form, RFC 9112 section 3.2.2)."""
-    if target.startswith("/"):
-        return target
-    _, separator, rest = target.partition("://")
-    return f"/{rest.partition('/')[2]}" if separator else target

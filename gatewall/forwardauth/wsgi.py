@@ -5,10 +5,7 @@ Django's middleware would answer 400 to hosts that must get 403, decode the path
 
 import uuid
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from http import HTTPStatus
-from socket import SHUT_RD, socket
-from threading import Timer
 from typing import Any
 
 from gatewall.forwardauth import bodies, headers, routes
@@ -16,6 +13,9 @@ from gatewall.forwardauth.gate import Gate
 from gatewall.forwardauth.responses import not_allowed
 from gatewall.forwardauth.routes import Route
 from gatewall.forwardauth.subrequest import Subrequest
+from gatewall.serving import threaded
+from gatewall.serving.environ import BODY_ENDED, origin_form
+from gatewall.serving.http1 import BodyBounds
 
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
@@ -33,6 +33,11 @@ class AuthShim:
         self._gate = gate
         self._root_path = root_path
         self._before_decision = before_decision
+
+    def bounds(self, target: bytes, length: int | None) -> BodyBounds:
+        """Return how the body of a request is read: those to the gate as on the data plane."""
+        is_ours = routes.find(self._root_path, origin_form(target.decode("latin-1")))
+        return bodies.bounds(target, length) if is_ours else threaded.bounds(target, length)
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         route = routes.find(self._root_path, _raw_target(environ))
@@ -54,11 +59,11 @@ class AuthShim:
 
 
 def _raw_target(environ: Environ) -> str:
-    """Return the request target as it stands in the request line, which gunicorn calls RAW_URI.
+    """Return the request target as it stands in the request line, which servers call RAW_URI.
 
     Servers that do not keep it serve the fixed paths, which nothing needs to be decoded for.
     """
-    return routes.origin_form(environ.get("RAW_URI") or environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", ""))
+    return origin_form(environ.get("RAW_URI") or environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", ""))
 
 
 def _subrequest(environ: Environ, route: Route) -> Subrequest:
@@ -75,27 +80,7 @@ def _subrequest(environ: Environ, route: Route) -> Subrequest:
 
 
 def _body(environ: Environ, fields: headers.Headers) -> bodies.Body | None:
-    """Return what comes of the body in time, up to what is looked at.
-
-    A read waits as long as the proxy pleases, and gunicorn's may be many; so the connection, which
-    gunicorn shows us, takes nothing more when the time is over. It is closed after the answer then.
-    """
-    connection = environ.get("gunicorn.socket")
-    alarm = Timer(bodies.SECONDS, _take_no_more, (connection,)) if connection is not None else None
-    data, ended = b"", False
-    try:
-        if alarm is not None:
-            alarm.start()
-        data = environ["wsgi.input"].read(bodies.READ_AT_MOST)
-        ended = len(data) < bodies.READ_AT_MOST
-    except OSError:  # it ended within a chunk
-        pass
-    finally:
-        if alarm is not None:
-            alarm.cancel()
+    """Return what was read of the body, up to what is looked at."""
+    data = environ["wsgi.input"].read(bodies.READ_AT_MOST)
+    ended = environ.get(BODY_ENDED, True) and len(data) < bodies.READ_AT_MOST
     return bodies.of_read(data, fields, ended=ended)
-
-
-def _take_no_more(connection: socket) -> None:
-    with suppress(OSError):  # it is closed already
-        connection.shutdown(SHUT_RD)

@@ -1,5 +1,6 @@
 """Answers as they stand on the wire. Pure."""
 
+from collections.abc import Iterable
 from http import HTTPStatus
 
 from gatewall.engine.values import value
@@ -24,16 +25,21 @@ class Unsendable(Exception):
 
 def answer_bytes(answer: Answer, date: str, *, shows_body: bool, keep_alive: bool) -> bytes:
     """Return the whole answer; ``date`` is a line of its own. Raises Unsendable."""
-    lines = [f"{name}: {value}\n" for name, value in answer.headers]
+    own = f"{date}content-length: {len(answer.body)}\n{'' if keep_alive else _CLOSE}"
+    head = head_bytes(_STARTS[answer.status], answer.headers, own)
+    return head + answer.body if shows_body and answer.body else head
+
+
+def head_bytes(start: str, headers: Iterable[tuple[str, str]], own: str) -> bytes:
+    """Return a head: the status line, the headers of the answer, lines of the server. Raises Unsendable."""
+    lines = [f"{name}: {value}\n" for name, value in headers]
     text = "".join(lines)
     if text.count("\n") != len(lines) or "\r" in text or "\0" in text:
         raise Unsendable
-    text = f"{_STARTS[answer.status]}{text}{date}content-length: {len(answer.body)}\n{'' if keep_alive else _CLOSE}\n"
     try:
-        head = text.replace("\n", "\r\n").encode("latin-1")
+        return f"{start}{text}{own}\n".replace("\n", "\r\n").encode("latin-1")
     except UnicodeEncodeError as error:
         raise Unsendable from error
-    return head + answer.body if shows_body and answer.body else head
 
 
 def _refusal(status: int) -> bytes:
@@ -42,5 +48,5 @@ def _refusal(status: int) -> bytes:
     return text.replace("\n", "\r\n").encode()
 
 
-REFUSALS = {status: _refusal(status) for status in (400, 408, 414, 417, 431, 503)}
-"""Answers that end the connection: to what is no request, and 503 to a request that got no other answer."""
+REFUSALS = {status: _refusal(status) for status in (400, 408, 414, 417, 431, 500, 503)}
+"""Answers that end the connection: to what is no request, and 500 or 503 to one that got no other answer."""

@@ -148,6 +148,10 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self.leave()
 
+    def give_up(self) -> None:
+        """Close now; what was not sent is lost."""
+        self._transport.abort()
+
     def expire(self) -> None:
         """Do what is due at the deadline, if it is over."""
         if self._loop.time() < self.deadline:

@@ -1,21 +1,24 @@
-"""gunicorn's worker of the control plane: a thread for each request, because requests wait for the database."""
+"""gunicorn's worker of the control plane: a loop reads and writes, threads answer."""
 
-import signal
+import asyncio
 
-from gunicorn.workers.gthread import ThreadWorker
+from gatewall.serving import threaded
+from gatewall.serving.answering import AnsweringWorker
+from gatewall.serving.server import Server
+from gatewall.serving.threaded import ThreadedServer
 
-from gatewall.serving.answering import ENDING, AnsweringWorker
 
+class ThreadsWorker(AnsweringWorker):
+    """Runs the control plane's server."""
 
-class ThreadsWorker(AnsweringWorker, ThreadWorker):  # type: ignore[misc] # gunicorn has no types
-    """gunicorn's own, which tells our master from when it answers."""
+    def make_server(self) -> Server:
+        """Return the server; an application may say by ``bounds`` how bodies are read."""
+        self.stop_seconds = max(1.0, self.cfg.graceful_timeout - 1.0)  # the master kills after the timeout
+        bounds_of = getattr(self.wsgi, "bounds", threaded.bounds)
+        listening = [each.sock for each in self.sockets]
+        return ThreadedServer(self.wsgi, listening, bounds_of, threads=self.cfg.threads)
 
-    def run(self) -> None:
-        """Serve until told to end, and end when what is under way is answered."""
-        for each in ENDING:
-            signal.signal(each, self.handle_exit if each is signal.SIGTERM else self.handle_quit)
-        self.say_it_answers()
-        try:
-            super().run()
-        finally:
-            self.wsgi.close()
+    def end_at_once(self, ends: asyncio.Event) -> None:
+        """End as soon as the threads have answered."""
+        self.lingering_seconds = 0.0
+        ends.set()

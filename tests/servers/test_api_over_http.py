@@ -1,4 +1,4 @@
-"""The API through a real gunicorn: what Django's test client does for a server, the server has to do."""
+"""The API through a real server: what Django's test client does for a server, the server has to do."""
 
 import http.client
 import json
@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from gatewall.api.parsers import MAX_BODY_BYTES
 from gatewall.operations.launcher import free_port
 from tests.processes import PASSWORD, PATIENCE, control_plane, prepare
 
@@ -66,6 +67,14 @@ def test_everything_arrives_streamed_and_whole(port, token):
     everything = json.loads(body)
     assert (status, headers["Transfer-Encoding"]) == (200, "chunked")
     assert everything["count"] == len(everything["results"]) > 0
+
+
+def test_a_body_of_1_mib_is_read_and_one_byte_more_is_refused(port, token):
+    body = '{"contact": "somebody"}'.ljust(MAX_BODY_BYTES)
+
+    assert call(port, "PUT", "/system/settings", token=token, body=body)[0] == 200
+    status, headers, answer = call(port, "PUT", "/system/settings", token=token, body=f"{body} ")
+    assert (status, json.loads(answer)["code"], headers["Connection"]) == (413, "body-too-large", "close")
 
 
 def test_two_lines_of_a_condition_are_one_list(port, token):

@@ -1,4 +1,4 @@
-"""A body in chunks, through a real gunicorn: it is refused, and never taken for an empty one."""
+"""A body in chunks, through a real server: it is refused, and never taken for an empty one."""
 
 import http.client
 import json

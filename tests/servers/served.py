@@ -1,0 +1,77 @@
+"""The control plane's server in this process, over real sockets, with an application of a test."""
+
+import asyncio
+import socket
+import threading
+from contextlib import contextmanager
+
+from gatewall.serving import threaded
+from gatewall.serving.threaded import ThreadedServer
+from tests.processes import PATIENCE
+
+THREADS = 8
+
+
+class Served:
+    """A server in a thread of its own; ``ask`` looks at it from within its loop."""
+
+    def __init__(self, application, **options):
+        self._application, self._options = application, {"threads": THREADS, **options}
+        self._listening = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self._listening.setblocking(False)
+        self.port = self._listening.getsockname()[1]
+        self._ready, self._ends = threading.Event(), None
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
+        self.seconds = 5.0
+
+    async def _run(self):
+        self._loop, self._ends = asyncio.get_running_loop(), asyncio.Event()
+        self.server = ThreadedServer(self._application, [self._listening], threaded.bounds, **self._options)
+        self.server.start()
+        self._ready.set()
+        await self._ends.wait()
+        await self.server.stop(self.seconds)
+
+    def ask(self, question):
+        """What the question, a function of the server, returns in the loop."""
+
+        async def asked():
+            return question(self.server)
+
+        return asyncio.run_coroutine_threadsafe(asked(), self._loop).result(PATIENCE)
+
+    def connections(self):
+        return self.ask(lambda server: len(server._all()))
+
+    def waiting(self):
+        """How many threads wait for a reader."""
+        return self.ask(lambda server: len(server._waiting))
+
+    def held(self):
+        """Bytes that connections hold."""
+        return self.ask(lambda server: sum(each.size for each in server._all()))
+
+    def begin_to_stop(self, seconds):
+        self.seconds = seconds
+        self._loop.call_soon_threadsafe(self._ends.set)
+
+    def start(self):
+        self._thread.start()
+        assert self._ready.wait(PATIENCE)
+
+    def stop(self):
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._ends.set)
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive()
+
+
+@contextmanager
+def served(application, **options):
+    """A server with this application, stopped afterwards."""
+    running = Served(application, **options)
+    running.start()
+    try:
+        yield running
+    finally:
+        running.stop()
