@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 from gatewall import geo_file, log_lines
 from gatewall.clientip import TrustedProxies, TrustRefused
 from gatewall.credentials.keyring import KeyRing
+from gatewall.credentials.manifest_key import from_text, manifest_key
 from gatewall.engine.hosts import Authority
 from gatewall.env_database import database
 from gatewall.env_reader import ConfigError, Reader, refuse_shared
@@ -25,7 +26,15 @@ _SECRET_FILES = {
     "GATEWALL_DATA_KEYS": "data-keys",
     "GATEWALL_ADMIN_RECOVERY_KEY": "admin-recovery-key",
 }
-_SECRETS = (*_SECRET_FILES, "GATEWALL_ADMIN_PASSWORD", "GATEWALL_METRICS_TOKEN", "DATABASE_URL", "CACHE_URL")
+_MANIFEST_KEY = "GATEWALL_MANIFEST_KEY"
+_SECRETS = (
+    *_SECRET_FILES,
+    _MANIFEST_KEY,
+    "GATEWALL_ADMIN_PASSWORD",
+    "GATEWALL_METRICS_TOKEN",
+    "DATABASE_URL",
+    "CACHE_URL",
+)
 _NAMES = frozenset(
     {
         "GATEWALL_HOME",
@@ -79,11 +88,17 @@ class Config:
     cache_url: str | None = field(repr=False)
     geoip_database: Path | None
     secret_key: str = field(repr=False)
+    manifest_key: bytes = field(repr=False)
     jwt_keys: KeyRing
     data_keys: KeyRing
     admin_password: str | None = field(repr=False)
     admin_recovery_key: str | None = field(repr=False)
     metrics_token: str | None = field(repr=False)
+
+    @property
+    def is_of_data_plane(self) -> bool:
+        """True if this environment has the secrets of a data plane alone: no ``secret_key``, no ``data_keys``."""
+        return not self.secret_key
 
     @property
     def geo_database(self) -> Path:
@@ -94,11 +109,13 @@ class Config:
 def read(environ: Mapping[str, str], base: Path) -> Config:
     """Return the configuration; relative paths are below ``base``.
 
+    With ``GATEWALL_MANIFEST_KEY`` it is that of a data plane: it has neither ``secret_key`` nor ``data_keys``.
     Raises ConfigError for the first variable that is unknown or has a bad value.
     """
     _refuse_unknown(environ)
     home = base / (environ.get("GATEWALL_HOME") or "var")
     reader = _reader(environ, home)
+    secret_key, manifest_key = _policy_keys(reader, environ)
     config = Config(
         root_path=_root_path(environ.get("ROOT_PATH", "/wall")),
         home=home,
@@ -122,9 +139,10 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
         ),
         cache_url=_cache_url(reader.secret("CACHE_URL")),
         geoip_database=_geo_database(environ.get("GEOIP_DATABASE", ""), base, home),
-        secret_key=reader.key("GATEWALL_SECRET_KEY"),
+        secret_key=secret_key,
+        manifest_key=manifest_key,
         jwt_keys=reader.key_ring("GATEWALL_JWT_KEYS"),
-        data_keys=reader.key_ring("GATEWALL_DATA_KEYS"),
+        data_keys=reader.key_ring("GATEWALL_DATA_KEYS") if secret_key else KeyRing(()),
         admin_password=reader.secret("GATEWALL_ADMIN_PASSWORD"),
         admin_recovery_key=reader.token("GATEWALL_ADMIN_RECOVERY_KEY"),
         metrics_token=reader.token("GATEWALL_METRICS_TOKEN"),
@@ -132,6 +150,21 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
     _refuse_shared_ports(config)
     _refuse_shared_secrets(config)
     return config
+
+
+def _policy_keys(reader: Reader, environ: Mapping[str, str]) -> tuple[str, bytes]:
+    """Return the secret key and the manifest key; the first is empty in the environment of a data plane."""
+    text = reader.secret(_MANIFEST_KEY)
+    if text is None:
+        secret_key = reader.key("GATEWALL_SECRET_KEY")
+        return secret_key, manifest_key(secret_key)
+    for name in ("GATEWALL_SECRET_KEY", "GATEWALL_DATA_KEYS"):
+        if environ.get(name) or environ.get(f"{name}_FILE"):
+            raise ConfigError(f"{_MANIFEST_KEY} is for a data plane, which gets no {name}: set one of the two")
+    key = from_text(text)
+    if key is None:
+        raise ConfigError(f"{_MANIFEST_KEY} must be what `python -m gatewall.credentials.keyfiles` makes")
+    return "", key
 
 
 def _refuse_shared_secrets(config: Config) -> None:

@@ -7,6 +7,10 @@ from gatewall import env, log_lines
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 CONFIG = env.read(os.environ, BASE_DIR)
+if CONFIG.is_of_data_plane:
+    raise env.ConfigError(
+        "GATEWALL_MANIFEST_KEY is for the data plane alone: everything else needs GATEWALL_SECRET_KEY"
+    )
 os.umask(0o077)  # database, policy and spool are for the owner alone; children (up, data_plane) inherit it
 CONFIG.home.mkdir(mode=0o700, parents=True, exist_ok=True)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from gatewall.credentials.manifest_key import as_text, manifest_key
 from gatewall.credentials.rotation import new_ring
 
 
@@ -29,6 +30,8 @@ KEY_FILES: dict[str, Callable[[], str]] = {
     "admin-recovery-key": _random_text,
 }
 """File name under ``GATEWALL_HOME/secrets``, and how its content is made."""
+MANIFEST_KEY = "manifest-key"
+"""The file with what a data plane of its own gets in place of ``secret-key``, from which it is derived."""
 
 
 def make_missing(folder: Path) -> list[str]:
@@ -36,7 +39,14 @@ def make_missing(folder: Path) -> list[str]:
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # the state folder: mkdir gives parents no mode
     folder.mkdir(exist_ok=True, mode=0o700)
     folder.chmod(0o700)
-    return [name for name, make in KEY_FILES.items() if _write_once(folder / name, make)]
+    made = [name for name, make in KEY_FILES.items() if _write_once(folder / name, make)]
+    if _write_once(folder / MANIFEST_KEY, lambda: _derived(folder / "secret-key")):
+        made.append(MANIFEST_KEY)
+    return made
+
+
+def _derived(secret_key: Path) -> str:
+    return as_text(manifest_key(secret_key.read_text(encoding="utf-8").strip()))
 
 
 def _write_once(path: Path, make: Callable[[], str]) -> bool:

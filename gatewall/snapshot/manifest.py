@@ -16,7 +16,6 @@ from gatewall.snapshot.codec import MAX_SEGMENT_BYTES, SCHEMA
 
 MAX_MANIFEST_BYTES = 1024 * 1024
 _MAX_SEGMENTS = 10_000
-_PURPOSE = b"gatewall policy manifest 1"
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -74,11 +73,6 @@ class OtherSchema(ManifestRefused):
     def __init__(self, manifest: Manifest) -> None:
         super().__init__(f"schema {manifest.schema}, not {SCHEMA}")
         self.manifest = manifest
-
-
-def manifest_key(secret: str) -> bytes:
-    """Return the key that manifests are signed with."""
-    return hmac.digest(secret.encode(), _PURPOSE, hashlib.sha256)
 
 
 def encode(manifest: Manifest, key: bytes) -> bytes:

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from gatewall.env import Config
 from gatewall.snapshot.files import PolicyFiles
-from gatewall.snapshot.manifest import manifest_key
 
 
 def policy_files(config: Config) -> PolicyFiles:
     """Return the published policy of this host."""
-    return PolicyFiles(config.home / "policy", manifest_key(config.secret_key))
+    return PolicyFiles(config.home / "policy", config.manifest_key)
 
 
 def run_folder(home: Path) -> Path:

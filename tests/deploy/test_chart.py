@@ -159,6 +159,19 @@ def test_every_secret_is_a_key_of_the_secret_that_is_mounted_where_it_is_read(ca
             assert {value for key, value in variables(container).items() if key.endswith("_FILE")} <= files
 
 
+def test_the_data_plane_gets_the_keys_of_sessions_and_of_the_published_policy_alone():
+    pod = pods(EVERYTHING)["gatewall-auth"]
+    (plane,) = pod["containers"]
+    volumes = {each["name"]: each.get("secret") for each in pod["volumes"]}
+    secrets = [volumes[each["name"]] for each in plane["volumeMounts"] if volumes[each["name"]]]
+
+    assert [{item["path"] for item in secret["items"]} for secret in secrets] == [{"jwt-keys", "manifest-key"}]
+    assert {name for name in variables(plane) if name.endswith("_FILE")} == {
+        "GATEWALL_JWT_KEYS_FILE",
+        "GATEWALL_MANIFEST_KEY_FILE",
+    }
+
+
 def test_the_data_plane_gets_no_password_of_the_database():
     (plane,) = pods(EVERYTHING)["gatewall-auth"]["containers"]
 

@@ -89,6 +89,17 @@ def test_every_secret_is_a_file_that_is_declared_and_used_where_it_is_given(name
     assert not {key for key in environment if re.search("PASSWORD|KEY|TOKEN|DATABASE_URL", key) and "_FILE" not in key}
 
 
+def test_the_data_plane_gets_the_keys_of_sessions_and_of_the_published_policy_alone():
+    plane = SERVICES["data-plane"]
+
+    assert set(plane["secrets"]) == {"jwt-keys", "manifest-key"}
+    assert {name for name in plane["environment"] if "KEY" in name or "URL" in name} == {
+        "GATEWALL_PUBLIC_URL",
+        "GATEWALL_JWT_KEYS_FILE",
+        "GATEWALL_MANIFEST_KEY_FILE",
+    }
+
+
 def test_the_data_plane_gets_no_password_of_the_database_and_no_way_to_it():
     assert "database-url" not in SERVICES["data-plane"]["secrets"]
     assert not set(SERVICES["data-plane"]["networks"]) & set(SERVICES["postgres"]["networks"])

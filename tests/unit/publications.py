@@ -3,10 +3,11 @@
 import uuid
 from dataclasses import replace
 
+from gatewall.credentials.manifest_key import manifest_key
 from gatewall.engine.snapshot import Version
 from gatewall.snapshot import codec
 from gatewall.snapshot.files import PolicyFiles
-from gatewall.snapshot.manifest import Manifest, SegmentRef, manifest_key
+from gatewall.snapshot.manifest import Manifest, SegmentRef
 from tests.cast import NOW, a_source
 
 KEY = manifest_key("the secret key of the tests")

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from gatewall.credentials.manifest_key import manifest_key
 from gatewall.snapshot import manifest as manifests
 from gatewall.snapshot.files import NotForward
-from gatewall.snapshot.manifest import ManifestRefused, SegmentRef, manifest_key
+from gatewall.snapshot.manifest import ManifestRefused, SegmentRef
 from tests.unit.publications import DIGEST, EPOCH, OTHER_EPOCH, a_manifest, publish, some_files
 
 

@@ -6,9 +6,12 @@ import runpy
 import pytest
 
 from gatewall.credentials import keyfiles
-from gatewall.credentials.keyfiles import KEY_FILES, main, make_missing
+from gatewall.credentials.keyfiles import KEY_FILES, MANIFEST_KEY, main, make_missing
 from gatewall.credentials.keyring import KeyRing
+from gatewall.credentials.manifest_key import from_text, manifest_key
 from gatewall.credentials.rotation import next_key
+
+ALL = {*KEY_FILES, MANIFEST_KEY}
 
 
 def contents(folder):
@@ -18,7 +21,7 @@ def contents(folder):
 def test_missing_files_are_made(tmp_path):
     made = make_missing(tmp_path / "home" / "secrets")
 
-    assert set(made) == set(KEY_FILES) == set(contents(tmp_path / "home" / "secrets"))
+    assert set(made) == ALL == set(contents(tmp_path / "home" / "secrets"))
 
 
 def test_files_and_folder_are_for_the_owner_alone(tmp_path):
@@ -38,6 +41,13 @@ def test_existing_file_is_left_alone(tmp_path):
 
     assert "secret-key" not in made
     assert (tmp_path / "secret-key").read_text() == "mine"
+
+
+def test_manifest_key_is_derived_from_the_secret_key(tmp_path):
+    make_missing(tmp_path)
+    found = contents(tmp_path)
+
+    assert from_text(found["manifest-key"].strip()) == manifest_key(found["secret-key"].strip())
 
 
 def test_second_run_makes_nothing(tmp_path):
@@ -72,7 +82,7 @@ def test_what_a_killed_run_left_behind_does_not_stop_the_next(tmp_path, monkeypa
         make_missing(tmp_path)
     monkeypatch.undo()
 
-    assert set(make_missing(tmp_path)) == set(KEY_FILES)
+    assert set(make_missing(tmp_path)) == ALL
 
 
 class Killed(BaseException):
@@ -88,7 +98,7 @@ def test_command_makes_the_files_of_the_installation(tmp_path, monkeypatch, caps
 
     main()
 
-    assert set(contents(tmp_path / "secrets")) == set(KEY_FILES)
+    assert set(contents(tmp_path / "secrets")) == ALL
     assert all(text.strip() not in capsys.readouterr().out for text in contents(tmp_path / "secrets").values())
 
 
@@ -97,7 +107,7 @@ def test_module_is_the_command(tmp_path, monkeypatch):
 
     runpy.run_path(keyfiles.__file__, run_name="__main__")
 
-    assert set(contents(tmp_path / "secrets")) == set(KEY_FILES)
+    assert set(contents(tmp_path / "secrets")) == ALL
 
 
 def test_state_folder_and_database_of_an_older_mode_are_closed(tmp_path, monkeypatch):
@@ -157,5 +167,5 @@ def test_file_that_another_run_has_just_made_is_left_alone(tmp_path, monkeypatch
 
     monkeypatch.setattr("gatewall.credentials.keyfiles.KEY_FILES", {"secret-key": make})
 
-    assert make_missing(tmp_path) == []
-    assert contents(tmp_path) == {"secret-key": "theirs"}
+    assert make_missing(tmp_path) == [MANIFEST_KEY]
+    assert contents(tmp_path)["secret-key"] == "theirs"

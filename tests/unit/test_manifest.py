@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from gatewall.credentials.manifest_key import manifest_key
 from gatewall.snapshot import manifest as manifests
 from gatewall.snapshot.codec import MAX_SEGMENT_BYTES, SCHEMA
-from gatewall.snapshot.manifest import ManifestRefused, OtherSchema, SegmentRef, decode, encode, manifest_key
+from gatewall.snapshot.manifest import ManifestRefused, OtherSchema, SegmentRef, decode, encode
 from tests.unit.publications import DIGEST, EPOCH, KEY, OTHER_EPOCH, a_manifest
 
 FULL = a_manifest(7, revocations=3, reloads=2, parent_epoch=OTHER_EPOCH)

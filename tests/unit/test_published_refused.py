@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from gatewall.credentials.manifest_key import manifest_key
 from gatewall.engine.segments import Segment, shard_of_user
 from gatewall.snapshot import manifest as manifests
-from gatewall.snapshot.manifest import manifest_key
 from gatewall.snapshot.published import PublishedPolicies
 from tests.cast import BOB, OFFICE
 from tests.unit.publications import (

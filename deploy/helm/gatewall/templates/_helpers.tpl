@@ -29,7 +29,16 @@ securityContext:
   capabilities: {drop: [ALL]}
 volumeMounts:
   - {name: state, mountPath: /var/lib/gatewall}
-  - {name: keys, mountPath: /run/secrets/gatewall, readOnly: true}
+{{- end -}}
+
+{{- /* For whatever is no data plane: that gets `gatewall.dataPlaneKeys`. */ -}}
+{{- define "gatewall.keys" -}}
+- {name: keys, mountPath: /run/secrets/gatewall, readOnly: true}
+{{- end -}}
+
+{{- /* The keys of sessions, and what verifies the policy files; none that seals second factors or signs admin sessions. */ -}}
+{{- define "gatewall.dataPlaneKeys" -}}
+- {name: data-plane-keys, mountPath: /run/secrets/gatewall, readOnly: true}
 {{- end -}}
 
 {{- /* For who uses the database: the data plane does not, and gets no password of one. */ -}}
@@ -47,12 +56,12 @@ volumeMounts:
 {{- with .Values.cookieDomain }}
 - {name: GATEWALL_COOKIE_DOMAIN, value: {{ . | quote }}}
 {{- end }}
-- {name: GATEWALL_SECRET_KEY_FILE, value: /run/secrets/gatewall/secret-key}
 - {name: GATEWALL_JWT_KEYS_FILE, value: /run/secrets/gatewall/jwt-keys}
-- {name: GATEWALL_DATA_KEYS_FILE, value: /run/secrets/gatewall/data-keys}
 {{- end -}}
 
 {{- define "gatewall.envOfAccess" -}}
+- {name: GATEWALL_SECRET_KEY_FILE, value: /run/secrets/gatewall/secret-key}
+- {name: GATEWALL_DATA_KEYS_FILE, value: /run/secrets/gatewall/data-keys}
 - {name: DATABASE_URL_FILE, value: /run/secrets/gatewall-access/database-url}
 {{- if .Values.secret.keys.cacheUrl }}
 - {name: CACHE_URL_FILE, value: /run/secrets/gatewall-access/cache-url}
@@ -64,6 +73,7 @@ volumeMounts:
   restartPolicy: Always # a sidecar: it ends after the plane, so that it can ship the last records
   args: [agent, --forget-host] # the name of a pod never comes back
   {{- include "gatewall.container" . | nindent 2 }}
+    {{- include "gatewall.keys" . | nindent 4 }}
     {{- include "gatewall.access" . | nindent 4 }}
   env:
     {{- include "gatewall.env" . | nindent 4 }}
