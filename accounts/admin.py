@@ -9,12 +9,13 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from accounts import admin_session, browser, code_entry, reauthentication, recovery, selectors, services
+from accounts import admin_session, browser, code_entry, fresh_sign_in, reauthentication, recovery, selectors, services
 from accounts.models import Session, User
 from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor
 from gatewall.refusals import Refusal
 
 _ASKED = ("current_password", "current_code")
+_NOT_OF_A_NEW_USER = ("revoke_git_tokens", "forget_second_factor", "unlock_code_entry", *_ASKED)
 _FORGIVEN = ("forget_second_factor", "unlock_code_entry")
 _LONGEST_CODE = 64
 
@@ -27,6 +28,11 @@ class UserForm(ServiceForm):
         max_length=1024,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
         help_text="Setting one ends every session of this user.",
+    )
+
+    revoke_git_tokens = forms.BooleanField(
+        required=False,
+        help_text="With a new password: delete the git tokens of this user, which otherwise stay.",
     )
 
     forget_second_factor = forms.BooleanField(
@@ -108,7 +114,8 @@ class UserAdmin(ServiceAdmin):
         lost = ("forget_second_factor",) if obj is not None and self.second_factor(obj) else ()
         locked = ("unlock_code_entry",) if obj is not None and selectors.is_code_entry_locked(obj) else ()
         asked = _ASKED[: 1 + len(lost)] if obj is not None and obj.pk == request.user.pk else ()
-        return (*self.fields, *lost, *locked, *asked)
+        revoke = ("revoke_git_tokens",) if obj is not None else ()
+        return (*self.fields, *revoke, *lost, *locked, *asked)
 
     def changeform_view(
         self,
@@ -137,14 +144,14 @@ class UserAdmin(ServiceAdmin):
 
     def create_row(self, request: HttpRequest, **values: Any) -> User:
         password = values.pop("new_password")
-        for name in (*_FORGIVEN, *_ASKED):  # declared by the form, and not on the page of a new user
+        for name in _NOT_OF_A_NEW_USER:  # declared by the form, and not on the page of a new user
             values.pop(name, None)
         return services.create_user(actor=actor(request), password=password, **values)
 
     def change_row(self, request: HttpRequest, row: User, **values: Any) -> None:
         for name in _ASKED:
             values.pop(name, None)
-        password = values.pop("new_password", None)
+        password, revoke = values.pop("new_password", None), values.pop("revoke_git_tokens", False)
         forget, unlock = (values.pop(name, False) for name in _FORGIVEN)
         is_own = row.pk == request.user.pk
         if is_own and (password is not None or forget or unlock) and not getattr(request, "is_reauthenticated", False):
@@ -155,7 +162,9 @@ class UserAdmin(ServiceAdmin):
             code_entry.unlock(row, actor=actor(request), client_ip=browser.visitor(request).client_ip)
         if password is None and not values:
             return
-        user = services.change_user(row, actor=actor(request), password=password, **values)
+        user = services.change_user(
+            row, actor=actor(request), password=password, revoke_git_tokens=revoke and password is not None, **values
+        )
         if is_own and password is not None:  # whoever changes his own password stays here
             admin_session.go_on(request, user, visitor=browser.visitor(request), at=timezone.now())
 
@@ -172,8 +181,7 @@ def _reauthenticate(request: HttpRequest, user: User) -> None:
     if not (new_password or any(request.POST.get(name) for name in _FORGIVEN)):
         return
     now, visitor = timezone.now(), browser.visitor(request)
-    session = admin_session.row_of(request, user)
-    if not reauthentication.is_fresh(session.issued_at if session is not None else None, now):
+    if not fresh_sign_in.is_fresh(request):
         password, code = (request.POST.get(name) or None for name in _ASKED)
         if new_password or code is None:
             reauthentication.require_password(user, password, visitor=visitor, at=now)

@@ -35,6 +35,14 @@ def is_fresh(signed_in_at: datetime | None, at: datetime) -> bool:
     return signed_in_at is not None and at - signed_in_at < FRESH
 
 
+def require_fresh(
+    user: User, signed_in_at: datetime | None, *, password: str | None, code: str | None, visitor: Visitor, at: datetime
+) -> None:
+    """Raise as ``require_password_or_code()`` does, unless the session began so lately that nobody need be asked."""
+    if not is_fresh(signed_in_at, at):
+        require_password_or_code(user, password=password, code=code, visitor=visitor, at=at)
+
+
 def require_password(user: User, password: str | None, *, visitor: Visitor, at: datetime) -> None:
     """Raise unless this is the user's password: ReauthenticationRequired, ReauthenticationFailed, TooManyAttempts."""
     if password is None:

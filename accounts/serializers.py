@@ -115,10 +115,11 @@ class SwitchOffInput(ReauthenticationInput):
 
 
 class PasswordInput(StrictInput):
-    """A new password and, from its owner, the old one."""
+    """A new password and, from its owner, the old one. Git tokens stay unless they are to be revoked."""
 
     current_password = _password(required=False)
     new_password = _password()
+    revoke_git_tokens = FlagField(default=False)
 
 
 class WhoOutput(serializers.Serializer[Any]):

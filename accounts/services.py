@@ -82,15 +82,25 @@ def change_user(
     *,
     actor: str,
     password: str | None = None,
+    revoke_git_tokens: bool = False,
     authorized_domains: Iterable[AuthorizedDomain] | None = None,
     **values: Any,
 ) -> User:
     """Change a user. A new password, a demotion and a disabling end the user's sessions for good.
 
+    Git tokens stay, unless they are to be revoked as well.
+
     Raises ValidationError, UsernameTaken, LastAdmin, DomainRemoved, Gone.
     """
     encoded = _hashed(password) if password is not None else None
-    return _change(user, values, actor=actor, password=encoded, authorized_domains=authorized_domains)
+    return _change(
+        user,
+        values,
+        actor=actor,
+        password=encoded,
+        revoke_git_tokens=revoke_git_tokens,
+        authorized_domains=authorized_domains,
+    )
 
 
 @revisions.one_at_a_time
@@ -100,6 +110,7 @@ def _change(
     *,
     actor: str,
     password: str | None,
+    revoke_git_tokens: bool,
     authorized_domains: Iterable[AuthorizedDomain] | None,
 ) -> User:
     user = revisions.as_it_is_now(user)
@@ -119,7 +130,10 @@ def _change(
     user = User.objects.get(pk=user.pk)
     noted = {} if password is None else {"password": "changed"}
     changed = difference(before, describe(Resource.USERS, user), noted=noted)
-    revisions.advance(shard_of_user(user.pk), actor=actor, changes=[changed])
+    shards, gone = _git_tokens_of(user) if revoke_git_tokens else (set(), [])
+    if revoke_git_tokens:
+        user.git_tokens.all().delete()
+    revisions.advance(shard_of_user(user.pk), *shards, actor=actor, changes=[changed, *gone])
     return user
 
 
@@ -129,11 +143,11 @@ def delete_user(user: User, *, actor: str) -> None:
     user = revisions.as_it_is_now(user)
     if user.is_staff:
         _refuse_last_admin(user)
-    tokens = [describe(Resource.GIT_TOKENS, token) for token in user.git_tokens.all()]
-    gone = [difference(found, None) for found in (*tokens, describe(Resource.USERS, user))]
-    shards = {shard_of_user(user.pk), *(shard_of_git_token(token.digest) for token in user.git_tokens.all())}
+    shards, gone = _git_tokens_of(user)
+    gone.append(difference(describe(Resource.USERS, user), None))
+    shard = shard_of_user(user.pk)
     user.delete()
-    revisions.advance(*shards, actor=actor, changes=gone)
+    revisions.advance(shard, *shards, actor=actor, changes=gone)
 
 
 @transaction.atomic
@@ -208,6 +222,13 @@ def end_all_sessions(user: User, *, actor: str) -> None:
     revisions.advance(shard_of_user(user.pk), actor=actor, changes=[ended])
     told = {"sessions": "all", "actor": actor}
     record_event(Event(EventKind.SESSION_REVOKED, user=user, detail=told))
+
+
+def _git_tokens_of(user: User) -> tuple[set[str], list[Any]]:
+    """Return the shards that the git tokens of a user are in, and the changes that their end is."""
+    tokens = list(user.git_tokens.all())
+    gone = [difference(describe(Resource.GIT_TOKENS, token), None) for token in tokens]
+    return {shard_of_git_token(token.digest) for token in tokens}, gone
 
 
 def _refuse_last_admin(user: User) -> None:

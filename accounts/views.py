@@ -1,7 +1,7 @@
 """Users and their own accounts over HTTP: parse, one call, answer."""
 
 import uuid
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Model, QuerySet
@@ -15,6 +15,7 @@ from accounts import (
     admin_session,
     browser,
     code_entry,
+    fresh_sign_in,
     login,
     reauthentication,
     second_factor,
@@ -88,9 +89,8 @@ class _OfOneUser(ApiView):
 
     @property
     def is_fresh(self) -> bool:
-        """True if the caller need not say again who he is; under the Django admin's session he always must."""
-        began = datetime.fromtimestamp(self.request.auth["iat"], tz=UTC) if self.request.auth else None
-        return reauthentication.is_fresh(began, timezone.now())
+        """True if the caller signed in so lately that nobody need ask again."""
+        return fresh_sign_in.is_fresh(self.request)
 
 
 class TotpSetup(_OfOneUser):
@@ -171,7 +171,10 @@ class TotpUnlock(_OfOneUser):
 
 
 class Password(_OfOneUser):
-    """Change a password: every other session of the user ends, and the owner goes on with a fresh one."""
+    """Change a password: every other session of the user ends, and the owner goes on with a fresh one.
+
+    Git tokens stay unless ``revoke_git_tokens`` is true.
+    """
 
     @operation(body=PasswordInput, answer=(SignedInOutput, UserOutput))
     def put(self, request: Request, user_id: str) -> Response:
@@ -181,7 +184,8 @@ class Password(_OfOneUser):
         if self.is_own:
             current = form.validated_data.get("current_password")
             reauthentication.require_password(user, current, visitor=visitor, at=now)
-        user = services.change_user(user, actor=str(request.user), password=form.validated_data["new_password"])
+        new, revoke = form.validated_data["new_password"], form.validated_data["revoke_git_tokens"]
+        user = services.change_user(user, actor=str(request.user), password=new, revoke_git_tokens=revoke)
         if not self.is_own:
             return Response(UserOutput(selectors.users(now).get(pk=user.pk)).data)
         return self._go_on(request, user, visitor, now)

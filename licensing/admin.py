@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
-from gatewall.api.service_admin import ServiceAdmin, actor
+from gatewall.api.service_admin import FreshForm, ServiceAdmin, actor
 from gatewall.credentials.machine import MachineToken
 from licensing import services
 from licensing.models import GitToken, License
@@ -16,6 +17,8 @@ _RECORD = ("prefix", "created_at", "created_by")
 
 class MachineCredentialAdmin(ServiceAdmin):
     """What both kinds have in common: the token goes out with the answer to the form that asked for it."""
+
+    form = FreshForm
 
     def issue(self, request: HttpRequest, **values: Any) -> tuple[Any, MachineToken]:
         """Create the row and its token."""
@@ -37,6 +40,12 @@ class MachineCredentialAdmin(ServiceAdmin):
             "title": f"{obj} was created",
         }
         return TemplateResponse(request, "admin/shown_once.html", context)
+
+
+class GitTokenForm(FreshForm):
+    """A git token, which expires unless somebody asks that it never does."""
+
+    never_expires = forms.BooleanField(required=False, help_text="Otherwise, and without a moment, it does in 90 days.")
 
 
 @admin.register(License)
@@ -63,15 +72,17 @@ class GitTokenAdmin(MachineCredentialAdmin):
     list_display = ("name", "user", "prefix", "expires_at", "created_at", "created_by")
     list_select_related = ("user",)
     search_fields = ("name", "prefix", "user__username")
+    form = GitTokenForm
     readonly_fields = _RECORD
-    fields = ("user", "name", "expires_at", *readonly_fields)
+    fields = ("user", "name", "expires_at", "never_expires", *readonly_fields)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # as in the API: a git token is made and revoked
 
     def issue(self, request: HttpRequest, **values: Any) -> tuple[GitToken, MachineToken]:
-        user = values.pop("user")
-        return services.issue_git_token(actor=actor(request), user_id=user.pk, **values)
+        user, never, chosen = (values.pop(name) for name in ("user", "never_expires", "expires_at"))
+        end = None if never else chosen or services.usual_end_of_git_token()
+        return services.issue_git_token(actor=actor(request), user_id=user.pk, expires_at=end, **values)
 
     def delete_row(self, request: HttpRequest, row: GitToken) -> None:
         services.revoke_git_token(row, actor=actor(request))

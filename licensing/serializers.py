@@ -5,14 +5,16 @@ from typing import Any
 from rest_framework import serializers
 
 from audit.used_resources import LastUsedOutput, UsesOutput
-from gatewall.api.serializers import FlagField, MomentField, StrictInput, TextField
+from gatewall.api.fresh_sign_in import FreshInput
+from gatewall.api.serializers import FlagField, MomentField, TextField
+from licensing import services
 from licensing.models import GitToken, License
 from policies.serializers import RegisteredDomainsField
 
 _SHOWN = ("id", "created_at", "created_by", "name", "prefix", "expires_at")
 
 
-class LicenseInput(StrictInput):
+class LicenseInput(FreshInput):
     """A license as sent."""
 
     name = TextField(max_length=100)
@@ -33,11 +35,11 @@ class LicenseOutput(UsesOutput, serializers.ModelSerializer[License]):
         fields = (*_SHOWN, "is_active", "all_domains", "authorized_domains", "remark", "last_used_at", "uses")
 
 
-class GitTokenInput(StrictInput):
-    """A git token as asked for."""
+class GitTokenInput(FreshInput):
+    """A git token as asked for. It expires after 90 days, unless another moment or null is asked for."""
 
     name = TextField(max_length=100)
-    expires_at = MomentField(allow_null=True, required=False)
+    expires_at = MomentField(allow_null=True, default=services.usual_end_of_git_token)
 
 
 class GitTokenOutput(LastUsedOutput, serializers.ModelSerializer[GitToken]):

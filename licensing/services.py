@@ -1,10 +1,11 @@
 """Issues and takes back machine credentials. The token itself leaves here once."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from gatewall import revisions
 from gatewall.changes import Resource, describe, difference
@@ -18,6 +19,9 @@ from policies.rows import still_registered
 
 MAX_GIT_TOKENS = 50
 """How many git tokens a user has, expired ones included: each is in the policy that every worker holds."""
+
+
+_USUAL_LIFE = timedelta(days=90)
 
 
 class NameTaken(Conflict):
@@ -63,11 +67,16 @@ def change_license(
     return license_
 
 
+def usual_end_of_git_token() -> datetime:
+    """Return when a git token expires that is made now, unless somebody asks for another moment."""
+    return timezone.now() + _USUAL_LIFE
+
+
 @revisions.one_at_a_time
 def issue_git_token(
-    *, actor: str, user_id: int, name: str, expires_at: datetime | None = None
+    *, actor: str, user_id: int, name: str, expires_at: datetime | None
 ) -> tuple[GitToken, MachineToken]:
-    """Create a git token of a user; its text is returned this once.
+    """Create a git token of a user; its text is returned this once. None: it never expires.
 
     Raises ValidationError, NameTaken, TooManyGitTokens, Gone.
     """

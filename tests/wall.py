@@ -51,6 +51,7 @@ def enter_admin_site(client: Client, user: User, *, amr: tuple[str, ...] = ("pwd
 
 def a_git_token(user: User, name: str = "laptop", **values: Any) -> str:
     """Issue a git token of the user and return its text."""
+    values = {"expires_at": None, **values}
     return licensing.issue_git_token(actor="cast", user_id=user.pk, name=name, **values)[1].text
 
 

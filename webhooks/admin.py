@@ -9,7 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
 from audit.event_kinds import EventKind
-from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor
+from gatewall.api.fresh_sign_in import is_fresh
+from gatewall.api.service_admin import FreshForm, ServiceAdmin, actor
 from gatewall.refusals import Refusal
 from webhooks import services
 from webhooks.models import Delivery, Webhook
@@ -17,7 +18,7 @@ from webhooks.models import Delivery, Webhook
 _BECAME = ("created_at", "created_by", "previous_until", "failing_since", "succeeded_at", "failure", "left_out")
 
 
-class WebhookForm(ServiceForm):
+class WebhookForm(FreshForm):
     kinds = forms.MultipleChoiceField(
         choices=[(kind.value, kind.value) for kind in EventKind],
         required=False,
@@ -74,6 +75,9 @@ class WebhookAdmin(ServiceAdmin):
         chosen = list(queryset[:2])
         if len(chosen) != 1:
             self.message_user(request, "Choose one webhook: its secret is shown once.", messages.ERROR)
+            return None
+        if not is_fresh(request):
+            self.message_user(request, "You signed in more than ten minutes ago: sign in again.", messages.ERROR)
             return None
         webhook, secret = services.rotate_secret(chosen[0], actor=actor(request))
         return self._shown_once(request, webhook, secret, f"{webhook} has a new secret")

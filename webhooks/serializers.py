@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from audit.event_kinds import EventKind, EventSeverity
+from gatewall.api.fresh_sign_in import FreshInput
 from gatewall.api.serializers import FlagField, ShapedField, StrictInput, TextField
 from webhooks import notices
 from webhooks.models import Delivery, DeliveryStatus, Webhook
@@ -13,7 +14,7 @@ BECAME = ("previous_until", "failing_since", "succeeded_at", "failure", "left_ou
 """What rotating and sending change of a webhook."""
 
 
-class WebhookInput(StrictInput):
+class WebhookInput(FreshInput):
     """A webhook as sent."""
 
     name = TextField(max_length=100)
@@ -36,7 +37,7 @@ class WebhookOutput(serializers.ModelSerializer[Webhook]):
 
     class Meta:
         model = Webhook
-        fields = ("id", "created_at", "created_by", *WebhookInput().fields, *BECAME)
+        fields = ("id", "created_at", "created_by", *WebhookInput(partial=True).fields, *BECAME)
 
 
 class SecretShownOnce(serializers.Serializer[Any]):
@@ -52,6 +53,10 @@ class SecretRotated(WebhookOutput):
 
     class Meta(WebhookOutput.Meta):
         fields = (*WebhookOutput.Meta.fields, "secret")
+
+
+class RotateInput(FreshInput):
+    """Who asks for a new secret."""
 
 
 class NothingInput(StrictInput):

@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gatewall.api import etags
+from gatewall.api.fresh_sign_in import proven
 from gatewall.api.operations import operation
 from gatewall.api.resources import Resource
 from webhooks import selectors, services
@@ -19,6 +20,7 @@ from webhooks.serializers import (
     DeliveryOutput,
     DeliveryWithDataOutput,
     NothingInput,
+    RotateInput,
     SecretRotated,
     SecretShownOnce,
     WebhookInput,
@@ -52,11 +54,13 @@ class Webhooks(Resource):
     def delete_row(self, row: Webhook) -> None:
         services.delete_webhook(row, actor=self.actor)
 
-    @operation(body=NothingInput, answer=SecretRotated, refuses={404})
+    @operation(body=RotateInput, answer=SecretRotated, refuses={404})
     def rotate(self, request: Request, **path: Any) -> Response:
         """Give a webhook a new secret, which is shown this once; the old one signs, too, for a day."""
-        _refuse_fields(request)
-        webhook, secret = services.rotate_secret(self.get_object(), actor=self.actor)
+        form, webhook = RotateInput(data=request.data), self.get_object()
+        form.is_valid(raise_exception=True)
+        proven(request, form)
+        webhook, secret = services.rotate_secret(webhook, actor=self.actor)
         return Response({**self.show(webhook), "secret": secret})
 
     @operation(body=NothingInput, answer=DeliveryOutput, status=202, refuses={404, 409})

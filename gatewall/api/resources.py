@@ -14,6 +14,7 @@ from gatewall import revisions
 from gatewall.api import etags
 from gatewall.api.caller import caller_of
 from gatewall.api.filters import Filters, ListFilters
+from gatewall.api.fresh_sign_in import proven
 from gatewall.api.pagination import everything, wants_everything
 from gatewall.api.queries import refuse_unknown_parameters, search_text
 from gatewall.api.serializers import StrictInput
@@ -69,7 +70,7 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
     def create(self, request: Request, **path: Any) -> Response:
         form = self.input(data=request.data, context=self.get_serializer_context())
         form.is_valid(raise_exception=True)
-        row = self.create_row(**form.validated_data)
+        row = self.create_row(**proven(request, form))
         shown = self.created(row)
         headers = {"Location": self._location(row), "ETag": self._tag(shown)}
         return Response(self._with_pending(shown), status=status.HTTP_201_CREATED, headers=headers)

@@ -146,7 +146,7 @@ class OperationSchema(AutoSchema):
         name = f"{self.get_serializer_name(body(), 'request').removesuffix('Input')}Change"
         component = ResolvedComponent(name=name, type=ResolvedComponent.SCHEMA, object=(body, "change"))
         if component not in self.registry:
-            schema = self._map_serializer(body(), "request")
+            schema = self._map_serializer(body(partial=True), "request")
             schema.pop("required", None)
             if self._is_of_resource:
                 shown = self._map_serializer(self.view.output(), "response")["properties"]

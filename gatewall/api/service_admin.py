@@ -15,10 +15,13 @@ from django.db import models, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
+from gatewall.api.fresh_sign_in import is_fresh, require_fresh_sign_in
 from gatewall.api.serializers import FIRST_YEAR
 from gatewall.refusals import Refusal
 
 _NEVER_SHOWN = frozenset({"password", "digest"})
+_ASKED = ("current_password", "current_code")
+_LONGEST_CODE = 64
 MAX_CHOSEN = 500
 """How many rows may be chosen at once: each is deleted by its service, in one transaction."""
 
@@ -43,6 +46,24 @@ class ServiceForm(forms.ModelForm):
     def _post_clean(self) -> None:
         self.instance.validate_constraints = _nothing  # for the same reason; Django asks them for the form's fields
         super()._post_clean()
+
+
+class FreshForm(ServiceForm):
+    """A form that makes what outlives a session: whoever has not signed in lately is asked for password or code."""
+
+    current_password = forms.CharField(
+        required=False,
+        strip=False,
+        max_length=1024,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+        help_text="Your own: you signed in more than ten minutes ago.",
+    )
+    current_code = forms.CharField(
+        required=False,
+        max_length=_LONGEST_CODE,
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code"}),
+        help_text="Or a code of your second factor.",
+    )
 
 
 class RowsField(forms.ModelMultipleChoiceField):
@@ -96,7 +117,9 @@ class ServiceAdmin(admin.ModelAdmin):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
         """Call the service. The form has altered its own instance already, so the row is fetched afresh."""
         if not change:
-            obj.pk = self.create_row(request, **form.cleaned_data).pk
+            asked = _ASKED if isinstance(form, FreshForm) else ()
+            values = {name: value for name, value in form.cleaned_data.items() if name not in asked}
+            obj.pk = self.create_row(request, **values).pk
         elif form.changed_data:
             row = self.get_object(request, str(obj.pk))
             if row is None:
@@ -126,6 +149,10 @@ class ServiceAdmin(admin.ModelAdmin):
             raise ValidationError(f"at most {MAX_CHOSEN} rows at once")
         return super().response_action(request, queryset)
 
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        asked = _ASKED if obj is None and issubclass(self.form, FreshForm) and not is_fresh(request) else ()
+        return (*super().get_fields(request, obj), *asked)
+
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002 - signature of Django
         form = super().get_form(request, obj, change, **options)
         return type(form.__name__, (form,), {"refusal": getattr(request, "refusal", None)})
@@ -137,6 +164,8 @@ class ServiceAdmin(admin.ModelAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> Any:
+        if request.method == "POST" and object_id is None and issubclass(self.form, FreshForm):
+            _ask_again(request)
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
         except (Refusal, ValidationError, self.model.DoesNotExist) as error:
@@ -177,6 +206,15 @@ def actor(request: HttpRequest) -> str:
 def forced(request: HttpRequest) -> bool:
     """True if the box ``force`` of a confirmation page was ticked."""
     return request.POST.get("force") == "on"
+
+
+def _ask_again(request: HttpRequest) -> None:
+    """Note a refusal for the form, before the transaction of the page, which would undo the count of a failure."""
+    password, code = (request.POST.get(name) or None for name in _ASKED)
+    try:
+        require_fresh_sign_in(request, password=password, code=code[:_LONGEST_CODE] if code else None)
+    except Refusal as refusal:
+        request.refusal = refusal  # type: ignore[attr-defined]
 
 
 def _is_id(text: str) -> bool:

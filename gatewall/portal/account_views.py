@@ -17,6 +17,7 @@ from licensing import selectors as licensing_selectors
 from licensing import services as licensing
 
 _TOKEN_DAYS = (30, 90, 365)
+_NEVER = "never"
 _ROWS = 8  # on one page, so that it stays small
 _DONE = {
     "password": _("Your password is changed. Your other devices are signed out."),
@@ -54,7 +55,8 @@ class ChangePassword(AccountForm):
     def send(self, request: HttpRequest) -> HttpResponse:
         user, visitor, at = self.caller.user, browser.visitor(request), pages.now()
         reauthentication.require_password(user, pages.text_of(request, "current"), visitor=visitor, at=at)
-        user = services.change_user(user, actor=user.username, password=request.POST.get("new", ""))
+        new, revoke = request.POST.get("new", ""), request.POST.get("revoke_git_tokens") == "on"
+        user = services.change_user(user, actor=user.username, password=new, revoke_git_tokens=revoke)
         caller = Caller(user, self.caller.token)
         token = pages.replace_session(request, caller, amr=tuple(caller.token["amr"]))
         response = see_other(pages.account_url(done="password"))
@@ -101,8 +103,12 @@ class IssueGitToken(AccountForm):
         name, days = request.POST.get("name", "").strip(), request.POST.get("days", "")
         if not name.isprintable():
             raise ValidationError(str(_("A name has no control characters.")))
-        expires_at = pages.now() + timedelta(days=int(days)) if days in map(str, _TOKEN_DAYS) else None
-        user = self.caller.user
+        user, at = self.caller.user, pages.now()
+        proof = {each: pages.text_of(request, each) for each in ("password", "code")}
+        began, visitor = self.caller.signed_in_at, browser.visitor(request)
+        reauthentication.require_fresh(user, began, **proof, visitor=visitor, at=at)
+        life = timedelta(days=int(days)) if days in map(str, _TOKEN_DAYS) else None
+        expires_at = None if days == _NEVER else at + life if life else licensing.usual_end_of_git_token()
         _row, token = licensing.issue_git_token(actor=user.username, user_id=user.pk, name=name, expires_at=expires_at)
         return overview(request, self.caller, 201, new_token=token.text)
 

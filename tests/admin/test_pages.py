@@ -30,7 +30,7 @@ def rows(alice, bob):
     session = login.sign_in("bob", PASSWORD, flow=login.GUARD, visitor=visitor, at=bob.created_at)
     domain = policies.register_domain(actor="test", name="office.example", access="authenticated")
     license_, license_token = licensing.issue_license(actor="test", name="robot", authorized_domains=[domain])
-    git_token, git_text = licensing.issue_git_token(actor="test", user_id=bob.pk, name="laptop")
+    git_token, git_text = licensing.issue_git_token(actor="test", user_id=bob.pk, name="laptop", expires_at=None)
     seed_waf_rules(actor="seed")
     webhook, webhook_secret = webhooks.create_webhook(actor="test", name="pager", url="https://receiver.example")
     kinds = [

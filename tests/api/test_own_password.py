@@ -3,10 +3,11 @@
 import pytest
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 
 from accounts import login, services
 from accounts.models import Session, User
-from tests.api.own import AUDIENCES, NEW, of
+from tests.api.own import AUDIENCES, NEW, OLD, of
 from tests.factors import an_app
 from tests.wall import PASSWORD, Api, a_token, code_of, enter_admin_site
 
@@ -82,7 +83,7 @@ def test_an_admin_sets_the_password_of_another_and_gets_no_token_of_his(admin, b
 
 def test_the_session_of_the_admin_site_is_asked_and_goes_on(alice):
     client = Client()
-    enter_admin_site(client, alice)
+    enter_admin_site(client, alice, at=timezone.now() - OLD)
     path = f"/wall{of(alice, 'password')}"
     send = {"content_type": "application/json"}
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from licensing.models import GitToken
 from tests.visitor import FORM, Visitor, words
-from tests.wall import a_git_token
+from tests.wall import PASSWORD, a_git_token, a_token
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +35,7 @@ def test_a_git_token_is_shown_on_its_answer_and_nowhere_else(visitor, auth):
 
 
 @pytest.mark.parametrize(
-    ("days", "lives"), [("30", 30), ("90", 90), ("365", 365), ("", None), ("99999", None), ("x", None)]
+    ("days", "lives"), [("30", 30), ("90", 90), ("365", 365), ("never", None), ("", 90), ("99999", 90), ("x", 90)]
 )
 def test_a_git_token_lives_as_long_as_was_chosen(visitor, days, lives):
     visitor.send("/account/git-tokens", name="laptop", days=days)
@@ -85,3 +85,25 @@ def test_no_other_git_token_can_be_deleted(visitor, alice, text):
 def test_the_form_is_the_one_that_browsers_send(visitor):
     assert FORM == "application/x-www-form-urlencoded"
     assert "enctype" not in visitor.get("/account").text
+
+
+def test_a_page_that_was_opened_long_ago_asks_for_the_password(bob):
+    visitor = Visitor()
+    visitor.token = a_token(bob, audiences=["gate"], at=timezone.now() - timedelta(minutes=10))
+    assert 'id="token-password"' in visitor.get("/account").text
+
+    refused = visitor.send("/account/git-tokens", name="laptop", days="30")
+    assert (refused.status_code, "Please enter your password." in words(refused)) == (403, True)
+    wrong = visitor.send("/account/git-tokens", name="laptop", days="30", password="wrong")
+    assert (wrong.status_code, GitToken.objects.count()) == (403, 0)
+
+    assert visitor.send("/account/git-tokens", name="laptop", days="30", password=PASSWORD).status_code == 201
+
+
+@pytest.mark.parametrize(("fields", "left"), [({}, 1), ({"revoke_git_tokens": "on"}, 0)])
+def test_a_new_password_deletes_git_tokens_where_the_box_is_ticked(visitor, bob, fields, left):
+    a_git_token(bob)
+
+    visitor.send("/account/password", current=PASSWORD, new="another battery staple", **fields)
+
+    assert GitToken.objects.count() == left

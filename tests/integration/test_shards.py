@@ -84,7 +84,7 @@ def test_the_first_user_of_a_shard_makes_it_and_the_last_takes_it_along(files, p
 
 def test_a_deleted_user_takes_his_git_tokens_out_of_their_shards(files, people):
     for name in ("laptop", "ci", "desk"):
-        licensing.issue_git_token(actor="far", user_id=FAR, name=name)
+        licensing.issue_git_token(actor="far", user_id=FAR, name=name, expires_at=None)
     shards = {shard_of_git_token(token.digest) for token in GitToken.objects.all()}
 
     changed = changed_by(files, lambda: accounts.delete_user(people.far, actor="alice"))

@@ -25,7 +25,9 @@ def a_license():
 
 
 def a_git_token():
-    return licensing.issue_git_token(actor="alice", user_id=User.objects.get(username="Bob").pk, name="laptop")[0]
+    return licensing.issue_git_token(
+        actor="alice", user_id=User.objects.get(username="Bob").pk, name="laptop", expires_at=None
+    )[0]
 
 
 ROWS = {
@@ -150,7 +152,7 @@ def test_git_token_of_a_user_who_was_deleted_meanwhile_is_not_made(bob):
     accounts.delete_user(copy_of(bob), actor="alice")
 
     with pytest.raises(Gone):
-        licensing.issue_git_token(actor="alice", user_id=bob.pk, name="laptop")
+        licensing.issue_git_token(actor="alice", user_id=bob.pk, name="laptop", expires_at=None)
 
     assert not GitToken.objects.exists()
 

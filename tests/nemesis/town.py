@@ -225,7 +225,7 @@ class Town:
         """Have a token issued; what a cut-off attempt issued nobody knows and nobody asks with."""
         kind, name = key[0], str(key[1])
         with self._history.edit({key: values}) as edit:
-            named = (lambda: fields) if fields else lambda: {"name": self._fresh(name)}
+            named = (lambda: fields) if fields else lambda: {"name": self._fresh(name), "password": PASSWORD}
             answer = self._tell(edit, "POST", path, named)
         self._world[key] = values
         self._ids[key] = answer.get("id", 0)

@@ -1,0 +1,32 @@
+"""When callers signed in, by token or in the Django admin, and how they are asked again (``gatewall.api``)."""
+
+from datetime import UTC, datetime
+
+from django.http import HttpRequest
+from django.utils import timezone
+from rest_framework.request import Request
+
+from accounts import admin_session, browser, reauthentication
+
+
+def is_fresh(request: HttpRequest | Request) -> bool:
+    """True if the caller signed in so lately that nobody need ask again."""
+    return reauthentication.is_fresh(_signed_in_at(request), timezone.now())
+
+
+def require(request: HttpRequest | Request, *, password: str | None, code: str | None) -> None:
+    """Raise unless the caller signed in lately, or one of these is theirs.
+
+    Raises ReauthenticationRequired, ReauthenticationFailed, TooManyAttempts, CodeEntryLocked.
+    """
+    visitor, at = browser.visitor(request), timezone.now()
+    began = _signed_in_at(request)
+    reauthentication.require_fresh(request.user, began, password=password, code=code, visitor=visitor, at=at)
+
+
+def _signed_in_at(request: HttpRequest | Request) -> datetime | None:
+    token = getattr(request, "auth", None)
+    if token:
+        return datetime.fromtimestamp(token["iat"], tz=UTC)
+    session = admin_session.row_of(getattr(request, "_request", request), request.user)
+    return session.issued_at if session is not None else None

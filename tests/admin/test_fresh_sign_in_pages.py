@@ -1,0 +1,90 @@
+"""Pages of the Django admin on which tokens and secrets are made: whoever signed in long ago is asked again."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts import services
+from accounts.models import Session
+from licensing.models import GitToken, License
+from tests.admin.test_webhooks import act
+from tests.wall import PASSWORD, a_git_token
+from webhooks.models import Webhook
+
+PAGES = pytest.mark.parametrize(
+    ("path", "model", "values"),
+    [
+        ("/licensing/license/add/", License, {"name": "build farm"}),
+        ("/licensing/gittoken/add/", GitToken, {"name": "laptop"}),
+        ("/webhooks/webhook/add/", Webhook, {"name": "pager", "url": "https://hooks.example/in"}),
+    ],
+)
+
+
+def get_older(minutes=10):
+    for row in Session.objects.all():
+        Session.objects.filter(pk=row.pk).update(issued_at=row.issued_at - timedelta(minutes=minutes))
+
+
+@PAGES
+def test_page_asks_for_the_password_when_the_session_is_ten_minutes_old(pages, bob, path, model, values):
+    values = {**values, "user": str(bob.pk)} if model is GitToken else values
+    assert "current_password" not in pages.get(path).content.decode()
+    get_older()
+    assert "current_password" in pages.get(path).content.decode()
+
+    answers = [pages.submit(path, **values), pages.submit(path, current_password="wrong", **values)]
+
+    assert ["send your password or a code along" in answers[0].content.decode(), model.objects.count()] == [True, 0]
+    assert "the password is wrong" in answers[1].content.decode()
+    assert pages.submit(path, current_password=PASSWORD, **values).status_code == 200
+    assert model.objects.count() == 1
+
+
+def test_wrong_passwords_on_such_a_page_are_counted(pages):
+    get_older()
+    for _ in range(10):
+        pages.submit("/licensing/license/add/", name="x", current_password="wrong")
+
+    answer = pages.submit("/licensing/license/add/", name="x", current_password=PASSWORD)
+
+    assert "too many failed attempts" in answer.content.decode()
+    assert not License.objects.exists()
+
+
+def test_a_secret_is_rotated_in_a_fresh_session_alone(pages):
+    pages.submit("/webhooks/webhook/add/", name="pager", url="https://hooks.example/in")
+    row = Webhook.objects.get()
+    get_older()
+
+    answer = act(pages, "/webhooks/webhook/", "rotate_secret", row)
+
+    assert "sign in again" in answer.content.decode()
+    assert Webhook.objects.get().sealed_secret == row.sealed_secret
+
+
+@pytest.mark.parametrize(("never", "days"), [({}, 90), ({"never_expires": "on"}, None)])
+def test_git_token_expires_unless_somebody_asks_that_it_never_does(pages, bob, never, days):
+    pages.submit("/licensing/gittoken/add/", name="laptop", user=str(bob.pk), **never)
+
+    end = GitToken.objects.get().expires_at
+    assert (None if end is None else round((end - timezone.now()) / timedelta(days=1))) == days
+
+
+@pytest.mark.parametrize(("fields", "left"), [({}, 1), ({"revoke_git_tokens": "on"}, 0)])
+def test_new_password_revokes_git_tokens_where_the_box_is_ticked(pages, bob, fields, left):
+    a_git_token(bob)
+
+    pages.submit(f"/accounts/user/{bob.pk}/change/", new_password="another battery staple", **fields)
+
+    assert GitToken.objects.count() == left
+    assert services.User.objects.get(pk=bob.pk).session_version == 2
+
+
+def test_box_alone_revokes_nothing(pages, bob):
+    a_git_token(bob)
+
+    pages.submit(f"/accounts/user/{bob.pk}/change/", remark="tall", revoke_git_tokens="on")
+
+    assert GitToken.objects.count() == 1
