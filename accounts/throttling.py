@@ -6,7 +6,6 @@ counted before it is looked at and given back if it was none, so that a thousand
 tries than one after the other.
 """
 
-import hashlib
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import Q
+from django.utils.crypto import salted_hmac
 
 from accounts import selectors
 from accounts.hashers import TooBusy
@@ -35,6 +35,7 @@ _WIDER: dict[int, dict[str, tuple[int, int]]] = {
 FOREIGN = frozenset({ACCOUNT, "code", *_WIDER[4], *_WIDER[6]})
 """Scopes of which others may have used up the attempts."""
 _PRUNED_AT_ONCE = 1000
+_SALT = "accounts.throttling"
 
 
 class TooManyAttempts(TooMany):
@@ -213,16 +214,23 @@ def _which(keys: dict[str, str]) -> Q:
 
 
 def _keys(username: str, client_ip: str) -> dict[str, str]:
-    """Return the digests to count under: what people type into a name field is not kept."""
+    """Return what to count under: keyed digests, because people type passwords into a name field.
+
+    The key is derived from ``GATEWALL_SECRET_KEY``, so that all processes and hosts count together.
+    """
     account, network = username.casefold(), _network(client_ip)
     texts = {ACCOUNT: account, _PAIR: f"{network} {account}", _NETWORK: network, **_wider(client_ip)}
-    return {scope: hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for scope, text in texts.items()}
+    return {scope: _digest(text) for scope, text in texts.items()}
 
 
 def _network(client_ip: str) -> str:
     """Return what one attacker holds: an IPv4 address, or the /64 of an IPv6 one."""
     address = parse_address(client_ip)
     return client_ip if address is None or address.version == 4 else f"{int(address) >> 64:x}"
+
+
+def _digest(text: str) -> str:
+    return salted_hmac(_SALT, text.encode("utf-8", "replace"), algorithm="sha256").hexdigest()
 
 
 def _wider(client_ip: str) -> dict[str, str]:

@@ -196,6 +196,7 @@ WHITENOISE_USE_FINDERS = True  # no collectstatic: the files are read where they
 WHITENOISE_AUTOREFRESH = False
 
 # The Django admin has a cookie of its own, for its own host and path.
+SESSION_ENGINE = "accounts.session_store"
 SESSION_COOKIE_NAME = "gatewall.admin"
 SESSION_COOKIE_PATH = f"{ROOT_PATH}/"
 SESSION_COOKIE_HTTPONLY = True
