@@ -21,6 +21,7 @@ from gatewall.clientip import TrustedProxies
 from gatewall.credentials.rotation import next_key
 from gatewall.engine.snapshot import EnforcementMode, UnknownCountry
 from gatewall.models import Node
+from policies import selectors
 from policies.models import GeoBlockRule
 
 _BROAD = 8
@@ -117,9 +118,18 @@ def _rows() -> Iterator[CheckMessage]:
     if hosts > 1 and connection.vendor == "sqlite":
         hint = "Set DATABASE_URL to a PostgreSQL database."
         yield Advice(f"{hosts} hosts share one SQLite database.", hint=hint, id="gatewall.W008")
+    if warning := selectors.domains_warning():
+        yield _about_domains(warning)
     if settings.GATEWALL_GEOIP_DATABASE is None and _needs_countries():
         hint = "Set GEOIP_DATABASE to an MMDB file with countries."
         yield Advice("Rules about countries, and no geo database.", hint=hint, id="gatewall.W009")
+
+
+def _about_domains(warning: str) -> CheckMessage:
+    words = f"{warning[0].upper()}{warning[1:]}."
+    if warning == selectors.NONE_REGISTERED:
+        return Advice(words, hint="Register the hosts that visitors ask for.", id="gatewall.W011")
+    return Advice(words, hint="Set authorized_domains_mode to registered.", id="gatewall.W012")
 
 
 def _needs_countries() -> bool:

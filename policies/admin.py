@@ -6,14 +6,14 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from gatewall.api.caller import caller_of
 from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor, forced
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Target
 from gatewall.models import choices
-from policies import scanned_apart, services, subscriptions
+from policies import scanned_apart, selectors, services, subscriptions
 from policies.countries import COUNTRY_NAMES
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
 from policies.validators import canonical_country, canonical_domain, canonical_network
@@ -167,6 +167,12 @@ class AuthorizedDomainAdmin(ServiceAdmin):
 
     def delete_row(self, request: HttpRequest, row: AuthorizedDomain) -> None:
         services.remove_domain(row, actor=actor(request), caller=caller_of(request), force=forced(request))
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Show the domains, and a warning if ``authorized_domains_mode`` contradicts them."""
+        if request.method == "GET" and (warning := selectors.domains_warning()):
+            messages.warning(request, warning)
+        return super().changelist_view(request, extra_context)
 
 
 @admin.register(GeoBlockRule)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from ipaddress import IPv4Network, IPv6Network
 
 from django.conf import settings
 from django.db import transaction
@@ -10,6 +11,7 @@ from django.utils import timezone
 
 from gatewall import revisions
 from gatewall.clientip import Caller
+from gatewall.engine.addresses import parse_network
 from gatewall.engine.hosts import DomainTable
 from gatewall.engine.lists import Standing
 from gatewall.models import PendingConfirmation, PolicyRevision
@@ -17,6 +19,7 @@ from gatewall.refusals import Conflict
 from policies import policy_source
 
 _AT_ONCE = 100
+_LOOPBACK = (IPv4Network("127.0.0.0/8"), IPv6Network("::1/128"))
 TakeBack = Callable[..., None]
 _take_back: list[TakeBack] = []
 
@@ -72,6 +75,18 @@ def _await_confirmation(caller: Caller, before: int) -> None:
         deadline=deadline,
     )
     revisions.expect_confirmation(deadline)
+
+
+def ask_before_all_of_loopback(caller: Caller | None, network: str, *, force: bool) -> None:
+    """Refuse to block all of loopback for a caller whom the lists do not reach, but who is behind it.
+
+    Raises WouldLockYouOut.
+    """
+    if caller is not None or force:
+        return
+    parsed = parse_network(network)
+    if any(each.version == parsed.version and each.subnet_of(parsed) for each in _LOOPBACK):  # type: ignore[arg-type]
+        raise WouldLockYouOut("every visitor on this machine would be refused; send force: true if you mean it")
 
 
 def stays_refused(caller: Caller) -> bool:

@@ -5,6 +5,8 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
+from gatewall import system_settings
+from gatewall.engine.snapshot import DomainsMode
 from policies.models import (
     AUTO_BAN,
     AllowlistEntry,
@@ -44,6 +46,22 @@ def allowed_networks() -> QuerySet[AllowlistEntry]:
 def authorized_domains() -> QuerySet[AuthorizedDomain]:
     """Return the registered domains."""
     return AuthorizedDomain.objects.all()
+
+
+NONE_REGISTERED = "no domain of yours is registered, and authorized_domains_mode registered refuses every other host"
+OTHERS_PASS = "domains are registered, but authorized_domains_mode any refuses no other host"
+
+
+def domains_warning() -> str:
+    """Return why mode and registered domains contradict each other, empty if they do not.
+
+    The domains that come with the installation do not count.
+    """
+    has_own = AuthorizedDomain.objects.exclude(created_by="").exists()
+    is_registered = system_settings.current().authorized_domains_mode == DomainsMode.REGISTERED
+    if has_own == is_registered:
+        return ""
+    return OTHERS_PASS if has_own else NONE_REGISTERED
 
 
 def blocked_countries() -> QuerySet[GeoBlockRule]:

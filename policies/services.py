@@ -18,7 +18,7 @@ from gatewall.engine.snapshot import DomainsMode
 from gatewall.refusals import Conflict
 from policies import rows
 from policies.broad_patterns import refuse_matching_everything
-from policies.lockout import kept_in
+from policies.lockout import ask_before_all_of_loopback, kept_in
 from policies.models import MANUAL, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
 from policies.scanned_apart import log_once
 from policies.scopes import Scopes
@@ -74,6 +74,7 @@ def block_network(
     Raises ValidationError, NetworkTooLarge, WouldLockYouOut, Duplicate.
     """
     _refuse_too_large(network, force=force)
+    ask_before_all_of_loopback(caller, network, force=force)
     entry = BlocklistEntry(created_by=actor)
     values = {"network": network, "remark": remark, "expires_at": expires_at, "source": source}
     with kept_in(caller, force=force):
@@ -94,6 +95,8 @@ def change_blocked_network(
     network = values.get("network", entry.network)
     if "network" in values:
         _refuse_too_large(network, force=force)
+    if {"network", "expires_at"} & values.keys():
+        ask_before_all_of_loopback(caller, network, force=force)
     others = BlocklistEntry.objects.filter(network=network, source=entry.source).exclude(pk=entry.pk)
     with kept_in(caller, force=force):
         replaced = rows.replace_expired(others)

@@ -131,6 +131,9 @@ class AuthorizedDomains(Resource):
     def delete_row(self, row: AuthorizedDomain) -> None:
         services.remove_domain(row, actor=self.actor, caller=self.caller, force=self.force)
 
+    def warning_after_delete(self) -> str:
+        return selectors.domains_warning()
+
 
 class GeoBlockRules(UsedResource):
     """Countries that are refused."""

@@ -97,6 +97,8 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
         response = Response(status=status.HTTP_204_NO_CONTENT)
         for text in _confirm_by().values():
             response.headers["X-Gatewall-Confirm-By"] = text
+        if warning := self.warning_after_delete():
+            response.headers["X-Gatewall-Warning"] = warning
         return response
 
     def create_row(self, **values: Any) -> models.Model:
@@ -110,6 +112,10 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
     def delete_row(self, row: Any) -> None:
         """Delete the row."""
         raise NotImplementedError
+
+    def warning_after_delete(self) -> str:
+        """Return what is odd now that a row is gone; empty by default. The answer has no body to say it in."""
+        return ""
 
     def created(self, row: models.Model) -> dict[str, Any]:
         """Return what the creator is shown, which may be more than is shown ever after."""

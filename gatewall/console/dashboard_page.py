@@ -20,6 +20,7 @@ from gatewall.console.refreshing import CHOICES, refreshed
 from gatewall.operations import board as figures
 from gatewall.operations.board import SPANS, Board, Client
 from gatewall.operations.signs import signs
+from policies.selectors import domains_warning
 
 _DAY = timedelta(days=1)
 _OUTCOMES = ("allow", "challenge", "deny", "error")
@@ -51,6 +52,7 @@ class Dashboard(OperatorPage):
             "lists": _lists(board),
             "clients": _clients(board),
             "signs": signs(at, board.window),
+            "domains_warning": domains_warning(),
             "untrusted_link": links.events(board.window, [EventKind.PROXY_UNTRUSTED]),
             "shortened_link": links.events(board.window, [EventKind.LOG_SHORTENED]),
             "gap_link": links.events(board.window, [EventKind.LOG_GAP]),

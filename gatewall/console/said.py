@@ -8,6 +8,9 @@ _KNOWN = Sentences(
     (
         # Lists, rules and domains
         _("your own address %(address)s would be refused; send force: true if you mean it"),
+        _("every visitor on this machine would be refused; send force: true if you mean it"),
+        _("no domain of yours is registered, and authorized_domains_mode registered refuses every other host"),
+        _("domains are registered, but authorized_domains_mode any refuses no other host"),
         _("%(network)s has %(number)s addresses; send force: true if you mean it"),
         _("%(rule)s: %(why)s; send force: true if you mean it"),
         _("the pattern matches an empty text, and with it perhaps any"),

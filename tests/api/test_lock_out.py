@@ -175,3 +175,27 @@ def test_the_guard_reads_few_rows_of_a_long_list(me, django_assert_max_num_queri
 
     with django_assert_max_num_queries(40):
         assert me.post("/ip-black-list", {"ip": "203.0.113.7"}).status_code == 201
+
+
+@pytest.mark.parametrize("network", ["127.0.0.0/8", "::1", "::/32"])
+def test_all_of_loopback_is_asked_about_even_from_this_machine(alice, network):
+    here = past_the_proxy(alice)
+
+    refused = here.post("/ip-black-list", {"ip": network})
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "would-lock-you-out")
+    assert here.post("/ip-black-list", {"ip": network, "force": True}).status_code == 201
+
+
+@pytest.mark.parametrize("network", ["127.0.0.1", "127.0.0.0/9", "::2"])
+def test_a_part_of_loopback_is_not_asked_about_from_this_machine(alice, network):
+    assert past_the_proxy(alice).post("/ip-black-list", {"ip": network}).status_code == 201
+
+
+def test_an_entry_that_is_changed_to_all_of_loopback_is_asked_about(alice):
+    entry = services.block_network(actor="x", network="127.0.0.1")
+    here = past_the_proxy(alice)
+
+    assert here.put(f"/ip-black-list/{entry.pk}", {"ip": "127.0.0.0/8"}).status_code == 409
+    assert here.put(f"/ip-black-list/{entry.pk}", {"ip": "127.0.0.0/8", "force": True}).status_code == 200
+    assert here.put(f"/ip-black-list/{entry.pk}", {"remark": "mine"}).status_code == 200

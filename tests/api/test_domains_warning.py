@@ -1,0 +1,73 @@
+"""Mode and registered domains that contradict each other: said by the API, the admin site and ``check --deploy``."""
+
+import pytest
+from django.test import Client
+
+from gatewall import system_settings
+from gatewall.checks import check_rows
+from policies import selectors, services
+from tests.wall import enter_admin_site
+
+pytestmark = pytest.mark.django_db
+
+HEADER = "X-Gatewall-Warning"
+
+
+@pytest.fixture
+def own(alice):
+    return services.register_domain(actor="alice", name="own.example", access="public")
+
+
+@pytest.fixture
+def site(alice):
+    """The admin site as Alice sees it."""
+    client = Client()
+    enter_admin_site(client, alice)
+    return client
+
+
+def checked():
+    return {each.id for each in check_rows()} & {"gatewall.W011", "gatewall.W012"}
+
+
+def test_the_answer_to_the_last_deletion_says_that_every_other_host_is_refused(admin, own, office):
+    response = admin.delete(f"/authorized-domains/{own.pk}")
+
+    assert (response.status_code, response.content) == (204, b"")
+    assert response.headers[HEADER] == selectors.NONE_REGISTERED
+    assert checked() == {"gatewall.W011"}
+
+
+def test_another_deletion_says_nothing(admin, own):
+    other = services.register_domain(actor="alice", name="other.example", access="public")
+
+    assert HEADER not in admin.delete(f"/authorized-domains/{other.pk}").headers
+    assert checked() == set()
+
+
+def test_domains_of_the_installation_contradict_nothing(office):
+    assert (selectors.domains_warning(), checked()) == ("", set())
+
+
+def test_mode_any_with_domains_of_ones_own_is_a_warning(own):
+    system_settings.change(actor="alice", authorized_domains_mode="any")
+
+    assert selectors.domains_warning() == selectors.OTHERS_PASS
+    assert checked() == {"gatewall.W012"}
+
+
+def test_the_page_of_the_domains_says_it(site, own):
+    words = selectors.NONE_REGISTERED.removeprefix("n")  # Django writes a message with a capital
+    assert words not in site.get("/wall/admin/policies/authorizeddomain/").content.decode()
+    services.remove_domain(own, actor="alice")
+
+    assert words in site.get("/wall/admin/policies/authorizeddomain/").content.decode()
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "no domain of yours"), ("zh-hans", "您没有登记任何域名")])
+def test_the_dashboard_says_it(site, own, language, words):
+    url = "/wall/admin/dashboard/"
+    assert words not in site.get(url, headers={"Accept-Language": language}).content.decode()
+    services.remove_domain(own, actor="alice")
+
+    assert words in site.get(url, headers={"Accept-Language": language}).content.decode()
