@@ -9,12 +9,12 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, IPv6Network
 from threading import Timer
 from typing import Any, BinaryIO
 from urllib.parse import SplitResult, urlsplit
 
 from gatewall.clientip import TrustedProxies
+from gatewall.engine import special_addresses
 from gatewall.engine.addresses import parse_address
 
 _CONNECT_SECONDS = 30
@@ -22,8 +22,6 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _PIECE = 64 * 1024
 _MOST_DIGITS = 20
 _LOOPBACK = TrustedProxies.parse(["127.0.0.0/8", "::1"])
-_IPV6 = IPv6Network("2000::/3")  # RFC 4291 section 2.4: no other addresses are given out for the internet
-_NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052
 
 
 class DownloadRefused(Exception):
@@ -219,19 +217,9 @@ def addresses_of(host: str, port: int, *, private: bool) -> list[str]:
 
 
 def is_public(text: str) -> bool:
-    """True for an address that everybody on the internet can reach, and that leads to no other kind."""
+    """True for the text of a public address; a zone makes it none."""
     address = parse_address(text)
-    if address is None or not address.is_global or address.is_multicast:
-        return False
-    if not isinstance(address, IPv6Address):
-        return True
-    inside = inside_of(address)
-    return address in _IPV6 if inside is None else inside.is_global
-
-
-def inside_of(address: IPv6Address) -> IPv4Address | None:
-    """Return the IPv4 address that an IPv6 address is translated to (6to4, NAT64)."""
-    return address.sixtofour or (IPv4Address(int(address) & 0xFFFF_FFFF) if address in _NAT64 else None)
+    return address is not None and special_addresses.is_public(address)
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):

@@ -7,20 +7,19 @@ import http.client
 import socket
 import ssl
 from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv6Address
 
 from gatewall.doctor.evidence import SHOWN_HEADERS, Reply
 from gatewall.doctor.probes import Probe
 from gatewall.doctor.target import Target
-from gatewall.downloads import Deadline, DownloadRefused, addresses_of, inside_of
+from gatewall.downloads import Deadline, DownloadRefused, addresses_of
 from gatewall.engine.addresses import parse_address
+from gatewall.engine.special_addresses import CLOUD_METADATA, inside_of
 
 SECONDS = 5.0
 _MAX_SHOWN = 500
 _MAX_WHY = 200
 _LAST_ASCII = "\x7f"
-_OF_CLOUDS = frozenset(map(ip_address, ("fd00:ec2::254", "100.100.100.200", "192.0.0.192")))
-"""Where instances of AWS, Alibaba Cloud and Oracle Cloud read secrets; of the others that place is link-local."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,7 @@ def _require_a_host(text: str) -> None:
     address = parse_address(text.partition("%")[0])
     if isinstance(address, IPv6Address):
         address = address.ipv4_mapped or inside_of(address) or address
-    if address is None or address in _OF_CLOUDS:
+    if address is None or address in CLOUD_METADATA:
         raise DownloadRefused(f"{text} is no address of a proxy")
     if address.is_link_local or address.is_multicast or address.is_unspecified:
         raise DownloadRefused(f"{text} is no address of a proxy")

@@ -41,6 +41,7 @@ from gatewall.engine.model import (
 )
 from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import DomainsMode, EnforcementMode, PolicySnapshot, UnknownCountry
+from gatewall.engine.special_addresses import is_public
 
 CANNOT_DECIDE = Decision(Verdict(Effect.ERROR, Reason.CANNOT_DECIDE))
 """The answer when there is no policy, no answer of a step, or a fault in our own code."""
@@ -84,7 +85,7 @@ def country_is_blocked(facts: Facts) -> Verdict | None:
     code = facts.country_code
     if code is None:
         refused = facts.policy.settings.unknown_country is UnknownCountry.BLOCK
-        if refused and not facts.request.client.is_private:
+        if refused and is_public(facts.request.client):
             return Verdict(Effect.DENY, Reason.COUNTRY_BLOCKED)
         return None
     if rule := facts.policy.blocked_countries.get(code):

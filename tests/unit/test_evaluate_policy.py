@@ -94,7 +94,7 @@ def test_unknown_country_of_a_public_address_can_be_refused(client):
     assert decision.reason is Reason.COUNTRY_BLOCKED
 
 
-@pytest.mark.parametrize("client", ["10.1.2.3", "192.168.0.9", "127.0.0.1", "::1", "fd00::1"])
+@pytest.mark.parametrize("client", ["10.1.2.3", "192.168.0.9", "100.64.0.9", "127.0.0.1", "::1", "fd00::1"])
 def test_unknown_country_of_a_private_address_passes(client):
     assert decide(a_policy(unknown_country="block"), country=None, client=client).effect is Effect.ALLOW
 
