@@ -1,0 +1,170 @@
+"""Which names of arguments, headers, cookies and fields say that their value is a secret. Pure; in linear time.
+
+A name is read as words, parted at separators and at changes of case: ``sessionKey``, ``X-Plex-Token``. A word is a
+secret by itself (``password``) unless a word behind it says that the value only describes one (``password_length``), or
+in its company: ``key``, ``code`` and ``pass`` are, behind some words and not behind others.
+"""
+
+from functools import lru_cache
+
+_LONGEST = 200
+_SHORT = 64
+
+
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_EXACT = _words_of(
+    """
+    accesskey appsecretproof artapi authcode cardnumber cfturnstileresponse code codeverifier connectionstring
+    connstr cookie creditcard creditcardnumber csc cvc cvv dsn grecaptcharesponse hcaptcharesponse key
+    keycloakidentity license mnemonic motdepasse nonce oauthverifier passkey pat pgt pin privatekeypem psk
+    samlart samlresponse securityanswer servicelicense session setcookie sid sign ssn wpnonce wresult xaccesskey
+    xjfrogartapi
+    """
+)
+"""Whole names, in small letters and without what parts words."""
+_ALWAYS = _words_of(
+    """
+    2fa apikey assertion authorization bearer clave contrasena credential credentials csrf hmac hotp jwt
+    kennwort lozinka mdp mfa otp passcode passphrase passwd password passwort privatekey psw pswd pw pwd secret
+    secretkey senha sessionid sesskey tfa totp wachtwoord xsrf
+    """
+)
+"""Words that are secrets wherever they stand."""
+_AT_THE_END = _words_of(
+    """
+    auth cookie cvc cvv mnemonic nonce pass pin psk sas sessid session sid sig signature ticket token verifier
+    """
+)
+"""Words that are secrets at the end of a name, or before one of ``_OF_SECRETS``."""
+_OF_SECRETS = _words_of(
+    """
+    auth code data hash hint key new old raw string text value
+    """
+)
+_OF_SESSIONS = _OF_SECRETS | {"id", "state"}
+_DESCRIBED = _words_of(
+    """
+    age alg algorithm at count enabled endpoint expiration expire expired expires expiry format label len length
+    lifetime limit max method min mode name names path placeholder policy position required scope scopes size
+    status strength title ttl type types uri url usage version visible
+    """
+)
+"""Behind a secret, they say that the value only describes it."""
+_DESCRIBED_ENDS = ("length", "policy", "type", "strength", "expires", "enabled", "required", "status")
+_NO_TOKEN = _words_of(
+    """
+    continuation cursor marker page pagination skip sync
+    """
+)
+"""Before ``token``, they say that it only finds the next page."""
+_NO_KEY = _words_of(
+    """
+    alt answer arrow cache candidate category column composite config control enter event field filter foreign
+    group hash hot i18n index issue item lookup map menu message meta natural object order page partition
+    primary project public range return row search setting shift site sort tab translation unique
+    """
+)
+"""Before ``key``, they say that it only finds something."""
+_CODES = _words_of(
+    """
+    access activation approval auth authentication authenticator authorization backup challenge confirm
+    confirmation device email exchange factor invitation invite join link login magic onetime pairing phone pin
+    recovery register registration reset secret security signin sms step temp temporary time unlock user
+    verification verify
+    """
+)
+"""Before ``code``, they say that it opens something."""
+_PASSES = _words_of(
+    """
+    band boarding bus by day high low render season ski train
+    """
+)
+"""Before ``pass``, they say that it is none that opens something here."""
+_PHRASES = frozenset({"seed", "recovery", "secret", "pass", "backup", "wallet"})
+_HASHES = frozenset({"reset", "login", "auth", "security", "confirm", "confirmation", "verification", "pw"})
+_ENDS = (
+    *_words_of(
+        """
+    token password passwd passphrase passcode secret apikey accesskey secretkey sessionkey privatekey licensekey
+    recoverykey activationkey encryptionkey signingkey authkey masterkey subscriptionkey sharedkey streamkey
+    consumerkey clientkey accountkey signature credential credentials sessionid sessid authorization otpcode
+    userpass dbpass newpass oldpass confirmpass loginpass pwd assertion
+    """
+    ),
+    *(f"{word}code" for word in sorted(_CODES - {"time", "step", "phone", "pin", "link", "user", "access"})),
+)
+"""What names that are written as one word end with."""
+_WITHIN = ("password", "passwd", "passphrase", "sessid", "sessionid", "csrf", "xsrf")
+_NO_ENDS = tuple(f"{word}token" for word in sorted(_NO_TOKEN))
+_DIGITS = "0123456789"
+
+
+def is_secret_name(name: str) -> bool:
+    """Return whether a decoded name says so. Of longer names than any program has, the last part is read."""
+    return _of_short(name) if len(name) <= _SHORT else _judged(name[-_LONGEST:])
+
+
+def _judged(name: str) -> bool:
+    words = _words(name)
+    if not words:
+        return False
+    whole = "".join(words)
+    if whole in _EXACT or whole in _ALWAYS or (whole.endswith(_ENDS) and not whole.endswith(_NO_ENDS)):
+        return True  # however its letters are cased
+    for at in range(len(words)):
+        if _is_secret_word(words, at):
+            return True
+    return len(words) == 1 and _is_secret_alone(whole)
+
+
+_of_short = lru_cache(4096)(_judged)  # a site has few
+
+
+def _words(name: str) -> list[str]:
+    """Return the words in small letters, without digits at the end, and without numbers behind the first word."""
+    parted: list[str] = []
+    before = ""
+    for at, character in enumerate(name):
+        if not character.isalnum():
+            parted.append(" ")
+        elif character.isupper() and (before.islower() or (before.isupper() and name[at + 1 : at + 2].islower())):
+            parted.append(" " + character)
+        else:
+            parted.append(character)
+        before = character
+    words = [word.rstrip(_DIGITS) for word in "".join(parted).lower().split()]
+    return [word for word in words if word]
+
+
+def _is_secret_word(words: list[str], at: int) -> bool:
+    word, last = words[at], at == len(words) - 1
+    before, after = words[at - 1] if at else "", words[at + 1 :]
+    if word in _ALWAYS:
+        return _DESCRIBED.isdisjoint(after) and not (after and after[-1] == "id" and word != "secret")
+    if word == "session" and not last:
+        return after[0] in _OF_SESSIONS and _DESCRIBED.isdisjoint(after)
+    if word == "pass" and before in _PASSES:
+        return False
+    if word == "token" and before in _NO_TOKEN:
+        return False
+    if word in _AT_THE_END:
+        return last or (after[0] in _OF_SECRETS and _DESCRIBED.isdisjoint(after))
+    if not last:
+        return False
+    return (
+        (word == "key" and bool(before) and before not in _NO_KEY)
+        or (word == "code" and before in _CODES)
+        or (word == "phrase" and before in _PHRASES)
+        or (word == "hash" and before in _HASHES)
+        or (len(words) > 1 and _is_secret_alone(word))
+    )
+
+
+def _is_secret_alone(word: str) -> bool:
+    """Return whether a name that is one word of several says so: ``accesstoken``."""
+    if word.endswith(_NO_ENDS):
+        return False
+    return word.endswith(_ENDS) or (any(part in word for part in _WITHIN) and not word.endswith(_DESCRIBED_ENDS))

@@ -1,0 +1,133 @@
+"""Usual names of secrets and tokens of well-known services do not stay in clear, and harmless names do."""
+
+import pytest
+
+from audit import masking, secret_names
+from audit.masking import masked_path, masked_query, masked_text, masked_value
+from tests.unit.masking_names import HARMLESS, SECRET
+from tests.unit.test_masking import encoded
+
+
+def test_none_of_the_usual_secret_names_stays_in_clear():
+    assert len(set(SECRET)) >= 200
+    assert [name for name in SECRET if masked_query(f"a=1&{name}=canary") != f"a=1&{name}=***"] == []
+    assert [name for name in SECRET if "canary" in masked_query(f"{encoded(name)}=canary")] == []
+    assert [name for name in SECRET if "canary" in masked_query(f"{name.lower()}=canary")] == []
+    assert [name for name in SECRET if "canary" in masked_path(f"/a;{name}=canary/b")] == []
+    assert [name for name in SECRET if masked_value(name, "canary") != "***"] == []
+
+
+def test_hardly_any_of_the_usual_harmless_names_is_masked():
+    assert len(set(HARMLESS)) >= 200
+    assert len([name for name in HARMLESS if masked_query(f"{name}=value") != f"{name}=value"]) <= 5
+    assert len([name for name in HARMLESS if masked_query(f"{name.upper()}=value") != f"{name.upper()}=value"]) <= 10
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "sessionKey2",
+            "APIKey",
+            "userAPIToken",
+            "XSRFToken",
+            "user[reset_password_token]",
+            "ACCESS_TOKEN_2",
+            "key 1",
+        ),
+        *("session_state", "token_value", "token.hash", "seed_phrase", "reset_hash", "MyPassword", "securityAnswer"),
+    ],
+)
+def test_name_is_read_in_words(name):
+    assert masked_query(f"{name}=canary") == f"{name}=***"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("token_type", "tokenCount", "password.length", "csrf_enabled", "session_timeout", "credential_id", "phrase"),
+        *(
+            "boarding_pass",
+            "commit_hash",
+            "country_code",
+            "i18nKey",
+            "seed",
+            "1",
+            "",
+            "---",
+            "passwordlength",
+            "cookie_law",
+        ),
+    ],
+)
+def test_name_that_describes_a_secret_is_none(name):
+    assert not secret_names.is_secret_name(name)
+
+
+def test_of_a_name_that_no_program_has_the_end_is_read():
+    assert secret_names.is_secret_name("a_" * 5000 + "password")
+    assert not secret_names.is_secret_name("a_" * 5000)
+
+
+VENDORS = {
+    "GitHub": "ghp_" + "x9Y" * 12,
+    "GitHub fine-grained": "github_pat_" + "11ABCDEFG0" * 4,
+    "GitLab": "glpat-" + "Ab3_-x7Qz9" * 2,
+    "Slack": "xoxb-" + "123456789012-1234567890123-AbCdEfGhIjKl",
+    "Stripe": "sk_live_" + "4eC39HqLyjWDarjtT1zd",
+    "AWS": "AKIA" + "IOSFODNN7EXAMPLE",
+    "Google": "AIza" + "SyDaGmWKa4JsXZ-HjGw7ISLn_3namBGewQe",
+    "SendGrid": "SG." + "ngeVfQFYQlKU0ufo8x5d1A.TwL2iGABf9DHoTf-09kqeF8tAmbihYzrnopKc-1s5cr",
+    "npm": "npm_" + "aB3" * 12,
+    "Shopify": "shpat_" + "0123456789abcdef" * 2,
+    "Vault": "hvs." + "CAESIJlQ0v5Xa9-1234567890",
+    "Anthropic": "sk-ant-" + "api03-abcdefghijklmnop",
+    "ours, agent": "gwa_" + "abcdefgh12345678",
+    "ours, proxy": "gwp_" + "abcdefgh12345678",
+}
+
+
+@pytest.mark.parametrize("token", VENDORS.values(), ids=VENDORS)
+@pytest.mark.parametrize("spelling", [str, encoded])
+@pytest.mark.parametrize(
+    ("mask", "text"),
+    [
+        *((masked_query, text) for text in ("q={}", "{}", "{}=1", "a=1&ref=x+{}&c=2")),
+        *((masked_path, text) for text in ("/{}", "/hooks/{}/run", "/a;v={}/b")),
+        (masked_text, "client/1.0 ({})"),
+    ],
+)
+def test_tokens_of_well_known_services_are_masked_wherever_they_stand(token, spelling, mask, text):
+    shown = mask(text.format(spelling(token)))
+
+    assert "***" in shown
+    assert token[8:20] not in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "weighp_" + "x" * 40,
+            "ghp_short",
+            "/task-management-system-for-small-teams-and-others",
+            "npm_config_registry_url",
+        ),
+        *("AKIA", "/SG.html/some-long-file-name-here", "sk-SK", "/docs/xapp-", "AKIAthisislowercaseandnotatoken"),
+        *("xkeyAKIA0123456789ABCDEF", "/gwen_stefani/albums-of-the-nineties"),
+    ],
+)
+def test_text_that_only_begins_like_a_token_stays(text):
+    assert masked_path(f"/{text}") == f"/{text}"
+
+
+def test_memory_of_harmless_texts_is_bounded_and_holds_no_secret():
+    masking._harmless.clear()
+    for number in range(masking._KEPT + 5):
+        masked_path(f"/{number}")
+    masked_path("/" + "x" * 300)
+    masked_path(f"/{VENDORS['GitHub']}")
+    masked_path("/a@b:c@d")
+
+    assert 0 < len(masking._harmless) <= masking._KEPT
+    assert all(path.strip("/").isdigit() for path in masking._harmless)
