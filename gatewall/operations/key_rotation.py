@@ -23,7 +23,11 @@ SESSIONS, DATA = "GATEWALL_JWT_KEYS", "GATEWALL_DATA_KEYS"
 
 
 class RotationRefused(Exception):
-    """Nothing was rotated; the message is the one line to show."""
+    """Nothing was rotated, because it cannot be; the message is the one line to show."""
+
+
+class RotationTooEarly(RotationRefused):
+    """It could be, but running processes may not know the next keys yet."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +56,14 @@ SEALED_COLUMNS = {
 def rotate(files: Mapping[str, Path | None], at: datetime, *, restarted: bool = False) -> list[str]:
     """Put the next keys in use, re-seal, drop what is no longer needed; return what was done, in lines.
 
-    ``restarted`` says that all processes were restarted since the last rotation. Raises RotationRefused.
+    ``restarted`` says that all processes were restarted since the last rotation.
+
+    Raises RotationTooEarly, RotationRefused.
     """
     with _Rings(files) as rings:
         due = [name for name, ring in rings.items() if restarted or is_announced(ring, at)]
         if not due:
-            raise RotationRefused(
+            raise RotationTooEarly(
                 "the next keys are less than a day old: a process that runs for longer would not know them. "
                 "Restart every process and say --restarted; --finish ends a rotation that was interrupted"
             )

@@ -32,7 +32,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         asked, settings, now = options["days"], system_settings.current(), timezone.now()
         if asked is not None and not 1 <= asked <= _LONGEST:
-            raise CommandError(f"--days is 1 to {_LONGEST}, not {asked}")
+            raise CommandError(f"--days is 1 to {_LONGEST}, not {asked}", returncode=2)
         days = asked or settings.access_log_retention_days
         pruned = retention.prune(now, days=days)
         partitions = f", and {pruned.partitions} whole days" if pruned.partitions else ""

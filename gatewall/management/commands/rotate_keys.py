@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from gatewall import env
 from gatewall.operations import key_rotation
-from gatewall.operations.key_rotation import DATA, SESSIONS, RotationRefused
+from gatewall.operations.key_rotation import DATA, SESSIONS, RotationRefused, RotationTooEarly
 
 _PROCESSES = "bin/up, or the control plane, manage.py data_plane and manage.py agent"
 _ROTATED = f"nothing has ended. Restart every process within a day ({_PROCESSES}), on every host with these files"
@@ -32,6 +32,8 @@ class Command(BaseCommand):
         files = {name: env.secret_file(name, os.environ, settings.CONFIG.home) for name in (SESSIONS, DATA)}
         try:
             lines = self._rotate(files, options)
+        except RotationTooEarly as error:
+            raise CommandError(str(error)) from None
         except RotationRefused as error:
             raise CommandError(str(error), returncode=2) from None
         for line in lines:

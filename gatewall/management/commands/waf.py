@@ -25,4 +25,4 @@ class Command(BaseCommand):
                 self.stdout.write(waf_rates.table(rates))
                 self.stdout.flush()
         except (waf_rates.CorpusRefused, OSError) as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(str(error), returncode=2) from error
