@@ -11,6 +11,7 @@ from django.utils.functional import SimpleLazyObject
 from accounts import challenges, code_entry, second_factor, selectors, services, sign_in_events, tokens
 from accounts.challenges import Challenged, InvalidChallenge
 from accounts.models import User
+from accounts.sign_ins_at_once import few_at_once
 from accounts.tokens import API, GATE, IssuedToken
 from accounts.validators import MAX_LENGTH
 from gatewall import revisions, system_settings
@@ -102,6 +103,7 @@ def finish_sign_in(token: str, code: str, *, flow: Flow, visitor: Visitor, at: d
         raise InvalidChallenge(challenges.OVER) from None
 
 
+@few_at_once()
 def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor, at: datetime) -> Proven | Challenged:
     """Check the first factor, as ``sign_in()`` does, and open nothing."""
     where, at_home = visitor.client_ip, visitor.is_at_this_machine
@@ -129,6 +131,7 @@ def _challenge(user: User, flow: Flow, at: datetime) -> Challenged:
         raise InvalidCredentials(_WRONG) from None
 
 
+@few_at_once()
 def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datetime) -> Proven:
     """Check the second factor, as ``finish_sign_in()`` does, and open nothing."""
     challenge = challenges.find(token, flow.name, at=at)

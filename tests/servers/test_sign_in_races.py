@@ -18,6 +18,7 @@ from tests.wall import PASSWORD, Api, a_token
 pytestmark = pytest.mark.django_db(transaction=True)
 HERE, THERE = "203.0.113.7", "198.51.100.200"
 ONCE = 100
+ON_SQLITE = connection.vendor == "sqlite"
 OK, SPENT, WRONG, WAIT = (200, None), (401, "invalid-challenge"), (401, "invalid-code"), (429, "too-many-attempts")
 LOCKED = (403, "code-entry-locked")
 WRONG_PASSWORD = (401, "invalid-credentials")
@@ -159,6 +160,23 @@ def test_many_right_sign_ins_at_once_leave_no_failure_behind(alice):
 
     assert got == {OK: ONCE}
     assert set(FailureCount.objects.values_list("failures", flat=True)) <= {0}
+
+
+@pytest.mark.usefixtures("unlimited")
+def test_in_a_flood_of_wrong_sign_ins_the_right_ones_get_in_and_each_wrong_one_is_counted(alice, monkeypatch):
+    """SQLite gives up after as long as in an installation, not after the minute of the other tests."""
+    monkeypatch.setitem(connection.settings_dict["OPTIONS"], "timeout" if ON_SQLITE else "connect_timeout", 5)
+
+    def work(number):
+        right = number % 10 == 0
+        who = {"username": "alice", "password": PASSWORD if right else f"wrong {number}"}
+        return [right, *call("/login", **who, at=f"192.0.2.{number}")]
+
+    got = outcomes(work, 200)
+
+    assert got == {(True, *OK): 20, (False, *WRONG_PASSWORD): 180}
+    assert sum(FailureCount.objects.filter(scope="network").values_list("failures", flat=True)) == 180
+    assert FailureCount.objects.get(scope="account").failures == 180
 
 
 def test_of_wrong_codes_on_many_challenges_from_many_networks_six_are_checked(alice):
