@@ -16,6 +16,7 @@ from urllib.parse import SplitResult, urlsplit
 from gatewall.clientip import TrustedProxies
 from gatewall.engine import special_addresses
 from gatewall.engine.addresses import parse_address
+from gatewall.engine.hosts import Authority
 
 _CONNECT_SECONDS = 30
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -259,11 +260,12 @@ def _acceptable(url: str, reach: Reach, *, encrypted: bool = False) -> SplitResu
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
-        parts.port  # noqa: B018 - raises for what is no port
     except ValueError:
         raise DownloadRefused("that is no URL") from None
     if parts.username is not None or parts.password is not None:
         raise DownloadRefused("a URL with a user in it is not fetched")
+    if parts.scheme in {"http", "https"} and host and Authority.of_url(url) is None:
+        raise DownloadRefused("the URL has no host name that every reader takes for the same")
     if parts.scheme == "https" and host:
         return parts
     address = parse_address(host)

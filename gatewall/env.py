@@ -247,7 +247,7 @@ def _public_url(text: str) -> str | None:
     if not text:
         return None
     parts = _split_url(text)
-    authority = Authority.parse(parts.netloc) if parts else None
+    authority = Authority.of_url(text) if text.isprintable() and " " not in text else None
     if parts is None or parts.scheme not in {"http", "https"} or authority is None or _has_more_than_host(parts):
         raise ConfigError(f"GATEWALL_PUBLIC_URL must be like https://wall.example.com, not {text!r}")
     if authority.port == _DEFAULT_PORTS[parts.scheme]:

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 
 from gatewall.engine.addresses import canonical_text, parse_network
-from gatewall.engine.hosts import parse_domain_name
+from gatewall.engine.hosts import Authority, parse_domain_name
 from gatewall.engine.waf.patterns import PatternRefused, compile_pattern
 from gatewall.engine.waf.rules import Operator, Target, Transform
 from policies.block_lists import ListRefused, source_named
@@ -176,5 +176,5 @@ def validate_list_name(text: str) -> None:
 
 def validate_list_url(text: str) -> None:
     """Refuse a URL with a query or a user: what may be a key would be shown, and stand in every revision."""
-    if not _LIST_URL.fullmatch(text):
+    if not _LIST_URL.fullmatch(text) or Authority.of_url(text) is None:
         raise ValidationError("write a URL like https://lists.example/drop.txt, without query and user", code="invalid")

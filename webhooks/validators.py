@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ValidationError
 
 from audit.event_kinds import EventKind
+from gatewall.engine.hosts import Authority
 
 _KINDS = frozenset(kind.value for kind in EventKind)
 
@@ -14,20 +15,12 @@ def validate_url(value: str) -> None:
     """Refuse what is no URL, and one with a place for secrets: admins see it, and revisions keep it."""
     try:
         parts = urlsplit(value)
-        parts.port  # noqa: B018 - raises for what is no port
-        host = parts.hostname
     except ValueError:
         raise ValidationError("that is no URL") from None
-    if (
-        parts.scheme not in {"http", "https"}
-        or not host
-        or not value.isascii()
-        or not value.isprintable()
-        or " " in value
-    ):
-        raise ValidationError("an https URL in ASCII")
     if parts.username is not None or parts.password is not None or "?" in value or "#" in value:
         raise ValidationError("no user, query or fragment: every admin sees the URL, and revisions keep it")
+    if not (value.isascii() and value.isprintable()) or " " in value or "\\" in value or not Authority.of_url(value):
+        raise ValidationError("an https URL in ASCII, of one host")
 
 
 def validate_kinds(value: Any) -> None:

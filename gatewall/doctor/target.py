@@ -38,7 +38,7 @@ class Target:
             raise TargetRefused("that is no URL") from None
         if parts.scheme not in _PORTS:
             raise TargetRefused("a URL of a site begins with http:// or https://")
-        authority = Authority.parse(parts.netloc) if "@" not in parts.netloc else None
+        authority = Authority.of_url(text)
         if authority is None:
             raise TargetRefused("the URL names no host, or more than a host and a port")
         if not _NOT_IN_A_PATH.isdisjoint(text.partition("://")[2]):

@@ -14,6 +14,7 @@ _LABEL = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 _MAX_NAME = 253  # RFC 1035 section 2.3.4, without the root dot
 _MAX_HEADER = 1024  # longer than any name in UTF-8 with a port; bounds the IDNA work
 _WILDCARD = "*."
+_SCHEMES = frozenset({"http", "https"})
 
 
 @value
@@ -60,8 +61,10 @@ class Authority:
 
     @classmethod
     def parse(cls, text: str) -> "Authority | None":
-        """Return the authority of a ``Host`` header or URL, or None if it is not exactly one."""
-        text = text.strip(" \t")
+        """Return the authority of a ``Host`` header or URL, or None if it is not exactly one.
+
+        White space around a header is no part of its value, and taken off before; in a URL there is none.
+        """
         if len(text) > _MAX_HEADER:
             return None
         name, colon, port = text.rpartition(":")
@@ -71,6 +74,18 @@ class Authority:
             return None
         host = Host.parse(name)
         return cls(host, int(port) if colon else None) if host else None
+
+    @classmethod
+    def of_url(cls, url: str) -> "Authority | None":
+        """Return the authority of an http or https URL, or None if readers of URLs may disagree about it.
+
+        That is so with a user, white space, a control character, a backslash, an escape or an empty port in it.
+        """
+        scheme, separator, rest = url.partition("://")
+        if not separator or scheme.lower() not in _SCHEMES:
+            return None
+        end = min([rest.index(mark) for mark in "/?#" if mark in rest], default=len(rest))
+        return cls.parse(rest[:end])
 
     def __str__(self) -> str:
         return self.host.name if self.port is None else f"{self.host.name}:{self.port}"

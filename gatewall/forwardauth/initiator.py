@@ -4,7 +4,6 @@ from gatewall.engine.hosts import Authority, Host
 from gatewall.engine.model import AccessRequest
 
 _OTHER_SITES = frozenset({"cross-site", "same-site"})
-_ORIGINS = frozenset({"http", "https"})
 
 
 def was_made_by_a_page(request: AccessRequest) -> bool:
@@ -26,8 +25,5 @@ def _is_of_another_host(url: str, own: Host | None) -> bool:
 
     Anything but a URL was sent by no browser.
     """
-    scheme, separator, rest = url.partition("://")
-    if own is None or not separator or scheme not in _ORIGINS:
-        return False
-    theirs = Authority.parse(rest.partition("/")[0])
-    return theirs is not None and theirs.host != own
+    theirs = Authority.of_url(url)
+    return own is not None and theirs is not None and theirs.host != own

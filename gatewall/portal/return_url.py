@@ -19,7 +19,7 @@ def parse_return_url(text: str, *, own_authority: str, domains: DomainTable) -> 
         return None
     end = min((rest.index(mark) for mark in "/?#" if mark in rest), default=len(rest))
     authority, tail = rest[:end], rest[end:]
-    parsed = Authority.parse(authority) if "@" not in authority else None
+    parsed = Authority.parse(authority)
     if parsed is None:
         return None
     if str(parsed) != own_authority and domains.match(parsed.host) is None:

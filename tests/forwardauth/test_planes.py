@@ -202,6 +202,40 @@ def test_each_high_byte_in_the_method_is_malformed_on_both_planes(both, visit):
     assert {both(visit(method=f"GET{byte}")).verdict for byte in HIGH} == {(403, "request-malformed")}
 
 
+ODD_AUTHORITIES = [
+    *(f"{OFFICE} ", f" {OFFICE}", f"{OFFICE}\t", f"\t{OFFICE}", "office. example", f"{OFFICE} :443", f"{OFFICE}: 443"),
+    *(f"bob@{OFFICE}", f"bob:x@{OFFICE}", f"{OFFICE}\\", f"{OFFICE}\\@evil.example", f"{OFFICE}:", f"{OFFICE}%20"),
+    *("%6fffice.example", f"{OFFICE}?", f"{OFFICE}?x", f"{OFFICE};", f"{OFFICE}:0", f"{OFFICE}:80:80", f"{OFFICE}\x85"),
+]
+
+
+@pytest.mark.parametrize("authority", ODD_AUTHORITIES)
+@pytest.mark.parametrize("dialect", ["original-url"])
+def test_a_url_with_an_authority_that_readers_may_disagree_about_is_malformed(both, visit, bob, authority):
+    services.allow_network(actor="alice", network=CLIENT)
+
+    assert both(visit(host=authority).plus(session(bob))).verdict == (403, "request-malformed")
+
+
+@pytest.mark.parametrize("authority", ODD_AUTHORITIES)
+@pytest.mark.parametrize("dialect", ["auth", "forward", "envoy"])
+def test_white_space_around_a_host_header_is_none_of_it_and_all_else_is_malformed(both, visit, bob, authority):
+    services.allow_network(actor="alice", network=CLIENT)
+
+    answer = both(visit(host=authority).plus(session(bob)))
+
+    is_host = authority.strip(" \t") == OFFICE  # RFC 9110, 5.5: of a header's value, it is no part
+    assert answer.verdict == ((200, "client-allowed") if is_host else (403, "request-malformed"))
+
+
+@pytest.mark.parametrize("uri", ["https://office.example/", "http://evil.example/a", "\\\\evil.example/", "", " /a b"])
+@pytest.mark.parametrize("dialect", ["auth", "forward"])
+def test_a_uri_in_absolute_form_is_malformed(both, visit, bob, uri):
+    expected = (200, "session-valid") if uri.strip(" ").startswith("/") else (403, "request-malformed")
+
+    assert both(visit(uri=uri).plus(session(bob))).verdict == expected
+
+
 RAW = [
     "/a%2fb", "//a", "/a//b", "/a/../b", "/..;/a", "/a;v=1", "/%00", "/a?b?c", "/a?", "/a??", "/?", "/a,b", "/%zz",
     "/a\\b", "/a%23", "/@evil.test", "//evil.test/", "/%2e%2e/", "/wall/auth", "/a:b", "/a?x=/auth",

@@ -103,7 +103,6 @@ def test_mapped_address_in_brackets_has_one_spelling():
         ("example.com:443", "example.com", 443),
         ("Example.com.:8080", "example.com", 8080),
         ("example.com:080", "example.com", 80),
-        (" \texample.com\t ", "example.com", None),
         ("[::1]:9999", "[::1]", 9999),
         ("[::1]", "[::1]", None),
         ("192.0.2.1:1", "192.0.2.1", 1),
@@ -199,8 +198,56 @@ def test_longest_header_that_names_a_host_is_read_and_a_longer_one_is_not():
     assert Host.parse(f"{longest[0]}\u00ad{longest[1:]}") is None
 
 
-def test_only_white_space_around_a_header_is_dropped():
-    assert str(Authority.parse("\t X.example ")) == "x.example"
+def test_white_space_is_no_part_of_an_authority():
+    for text in (
+        "x.example ",
+        " x.example",
+        "\tx.example",
+        "x.example\t",
+        "x.example :80",
+        "x.example: 80",
+        "x .example",
+    ):
+        assert Authority.parse(text) is None
+
+
+@pytest.mark.parametrize(
+    ("url", "authority"),
+    [
+        ("https://X.example", "x.example"),
+        ("HTTP://x.example:8080/a b?c", "x.example:8080"),
+        ("https://x.example?a://b/", "x.example"),
+        ("https://x.example#/", "x.example"),
+        ("https://[::1]/", "[::1]"),
+    ],
+)
+def test_the_authority_of_a_url_ends_where_its_path_query_or_fragment_begins(url, authority):
+    assert str(Authority.of_url(url)) == authority
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("", "x.example", "https:", "https:/x.example/", "https:///x", "ftp://x.example/", "//x.example/"),
+        *("https://x.example /", "https:// x.example/", "https://x.example\t/", "https://x.exa\tmple/", "https://x\n/"),
+        *(
+            "https://user@x.example/",
+            "https://x.example\\@evil.example/",
+            "https://x.example\\evil/",
+            "https://x.example:/",
+        ),
+        *("https://%78.example/", "https://x.example%20/", "https://x.example:80:80/", "https://x.example\x7f/"),
+        *(
+            "https://x.example\0/",
+            "https://x.example:0/",
+            "https://x.example:+80/",
+            "https://x..example/",
+            " https://x.de/",
+        ),
+    ],
+)
+def test_url_whose_host_readers_may_disagree_about_has_no_authority(url):
+    assert Authority.of_url(url) is None
 
 
 def test_name_that_ends_in_a_bracket_has_no_port():

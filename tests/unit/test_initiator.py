@@ -50,6 +50,7 @@ def test_what_a_tag_of_the_sites_own_pages_loads_was_made_by_a_page():
         {"referer": "https://office.example/"},
         {"origin": f"https://{HOST}", "referer": "https://forum.example/"},
         {"referer": "forum.example"},
+        {"referer": "https://forum.example /"},
         {"referer": "android-app://org.forum"},
         {"referer": "https://"},
     ],
