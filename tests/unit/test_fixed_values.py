@@ -6,6 +6,7 @@ import pytest
 
 from gatewall.credentials import rotation, sessions
 from gatewall.credentials.check import VerifiedTokens
+from gatewall.credentials.manifest_key import manifest_key
 from gatewall.credentials.sessions import SessionClaims
 from gatewall.credentials.weak import why_weak
 from gatewall.engine import model, segments, snapshot
@@ -67,7 +68,7 @@ def test_files_are_bounded_where_it_is_written_down():
 
 def test_key_of_manifests_is_the_one_of_every_version():
     # echo -n "gatewall policy manifest 1" | openssl dgst -sha256 -hmac "a secret"
-    assert manifest.manifest_key("a secret").hex() == "5045505320e587c47a7c77a5d442af6da4826de3a1081fd245c2d15bb72c38e7"
+    assert manifest_key("a secret").hex() == "5045505320e587c47a7c77a5d442af6da4826de3a1081fd245c2d15bb72c38e7"
 
 
 def test_values_without_further_words_are_the_usual_ones():
