@@ -14,7 +14,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Q
 
-from audit import partitions, tallies, write_lock
+from audit import partitions, tallies
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
 from audit.log_size import LogSize, Meter
@@ -87,7 +87,7 @@ class Budget:
                 rows, tally = _oldest(), tallies.LOG_DELETED
             if not rows:
                 return
-            with write_lock.shared(), transaction.atomic():
+            with transaction.atomic():
                 _tell(at, size, max_bytes)
                 number = _delete(rows)
                 tallies.add(tally, number)

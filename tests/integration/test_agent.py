@@ -8,16 +8,19 @@ import time_machine
 from django.conf import settings
 from django.core.management import call_command
 from django.db import OperationalError
+from django.utils import timezone
 
+from gatewall import revisions
 from gatewall.clientip import Caller
 from gatewall.engine.addresses import parse_address
-from gatewall.models import Node
+from gatewall.models import Node, PendingConfirmation
 from gatewall.shipping.agent import Agent
 from gatewall.shipping.log_shipper import LogShipper
+from gatewall.snapshot import announcement
 from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.wake import AgentLock
 from policies import services
-from policies.models import BlocklistEntry
+from policies.models import AUTO_BAN, BlocklistEntry
 from tests.cast import MOMENT
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -45,6 +48,34 @@ def test_turn_publishes_what_was_committed(agent, monkeypatch):
     agent.turn()
 
     assert published_revision() == 1
+
+
+def over_for_days():
+    past = timezone.now() - timedelta(days=2)
+    BlocklistEntry.objects.create(network="203.0.113.9", source=AUTO_BAN, expires_at=past)
+
+
+def not_confirmed():
+    services.block_network(actor="alice", network="203.0.113.8")
+    past = timezone.now() - timedelta(minutes=1)
+    PendingConfirmation.objects.create(revision=1, previous=0, actor="alice", address="203.0.113.8", deadline=past)
+
+
+@pytest.mark.parametrize("due", [over_for_days, not_confirmed])
+def test_an_agent_does_not_wait_for_itself_after_its_own_changes(agent, monkeypatch, due):
+    monkeypatch.setattr(announcement, "_WAIT_SECONDS", 0)
+    due()
+    waited = []
+    monkeypatch.setattr(announcement, "_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(announcement.FolderWatch, "wait", lambda _, seconds: waited.append(seconds))
+    before = revisions.current().revision
+
+    agent.turn()
+    agent.turn()
+
+    assert revisions.current().revision == before + 1
+    assert published_revision() == before + 1
+    assert waited == []
 
 
 def test_turn_publishes_again_when_current_is_gone(agent, monkeypatch):
