@@ -19,6 +19,7 @@ from gatewall.shipping.host_events import HostEvents
 from gatewall.shipping.list_fetcher import ListFetcher
 from gatewall.shipping.log_shipper import LogShipper
 from gatewall.shipping.notifier import Notifier
+from gatewall.snapshot.announcement import published_by_caller
 from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles, Stamp
 from gatewall.snapshot.nodes import report_node
@@ -91,15 +92,20 @@ class Agent:
             self._publish()
             self._cut_off.look(timezone.now())
             self._cut_off.tell()
-            if abs(timezone.now() - self._reported_at) >= _REPORT_EVERY:  # a clock is set back, too
-                if confirmation.revert_overdue(timezone.now()):
-                    self._publish()
-                self._report()
-                self._reported_at = timezone.now()
-            self._tidy()
+            with published_by_caller():
+                self._maintain()
         except Error as error:
             self._say(f"the database cannot be used ({type(error).__name__})")
             close_old_connections()
+
+    def _maintain(self) -> None:
+        """Take back, report and tidy up. What this changes, this thread publishes: now, or with its next turn."""
+        if abs(timezone.now() - self._reported_at) >= _REPORT_EVERY:  # a clock is set back, too
+            if confirmation.revert_overdue(timezone.now()):
+                self._publish()
+            self._report()
+            self._reported_at = timezone.now()
+        self._tidy()
 
     def _publish(self) -> None:
         published, asked_at = (self._published, self._stamp), elapsed()

@@ -1,7 +1,10 @@
 """After a commit: have the change in force on this host before the writer is answered."""
 
 import logging
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
@@ -23,6 +26,17 @@ logger = logging.getLogger(__name__)
 _WAIT_SECONDS = 2.0
 _LOOK_SECONDS = 0.02
 """How often is looked at what no new file tells: whether the agent or a worker is gone."""
+_thread = threading.local()
+
+
+@contextmanager
+def published_by_caller() -> Iterator[None]:
+    """Within the block, ``announce`` waits for nobody in this thread: it is the agent's, which publishes next."""
+    _thread.publishes = True
+    try:
+        yield
+    finally:
+        _thread.publishes = False
 
 
 def announce(version: Version) -> bool:
@@ -32,6 +46,9 @@ def announce(version: Version) -> bool:
     waits for somebody to start it.
     """
     files, run = policy_files(settings.CONFIG), run_folder(settings.CONFIG.home)
+    if getattr(_thread, "publishes", False):
+        Bell(run).ring()
+        return False
     with watching(files.folder, workers_folder(run)) as news:
         patience = _Patience(news, time.monotonic() + _WAIT_SECONDS)
         Bell(run).ring()

@@ -65,8 +65,8 @@ def not_confirmed():
 def test_an_agent_does_not_wait_for_itself_after_its_own_changes(agent, monkeypatch, due):
     monkeypatch.setattr(announcement, "_WAIT_SECONDS", 0)
     due()
-    waited = []
     monkeypatch.setattr(announcement, "_WAIT_SECONDS", 0.05)
+    waited = []
     monkeypatch.setattr(announcement.FolderWatch, "wait", lambda _, seconds: waited.append(seconds))
     before = revisions.current().revision
 
