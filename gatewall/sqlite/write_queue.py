@@ -2,7 +2,8 @@
 
 The lock is ``flock`` on a file. Who waits for it also holds one byte of that file, the byte after the last one that
 is held, and may try for the lock only while no lower byte is held. All locks belong to an open file description, so
-the kernel releases those of a process that dies.
+the kernel releases those of a process that dies. One that was stopped while it waited keeps its byte: where the lock
+stays free, because nobody takes it whose turn it is, the next ones take it.
 """
 
 import fcntl
@@ -17,6 +18,8 @@ _FLOCK = struct.Struct("hhqqi4x")
 _TO_THE_END = 0
 _LOOK_SECONDS = 0.001
 _LONGEST_LOOK_SECONDS = 0.01
+_STALLED_SECONDS = 0.2
+"""Then whoever should have taken a free lock is overtaken. The first in the queue looks every millisecond."""
 
 
 class WriteQueue:
@@ -43,7 +46,7 @@ class WriteQueue:
         """Release the lock, if it is held."""
         if self._held:
             self._held = False
-            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+            self._unlock()
 
     def close(self) -> None:
         """Release the lock and the file."""
@@ -61,15 +64,20 @@ class WriteQueue:
             self._process = os.getpid()
 
     def _entered_in_turn(self, seconds: float) -> bool:
-        deadline = self._clock() + seconds
+        free_since = self._clock()
+        deadline = free_since + seconds
         place = self._take_place()
         try:
             while True:
-                first = self._first_waiting(before=place)
-                if first is None and self._locked():
+                first, now = self._first_waiting(before=place), self._clock()
+                if not self._locked():
+                    free_since = now
+                elif first is None or now - free_since > _STALLED_SECONDS:
                     return True
+                else:
+                    self._unlock()
                 ahead = 0 if first is None else place - first
-                left = deadline - self._clock()
+                left = deadline - now
                 if left <= 0:
                     return False
                 time.sleep(min(left, _LOOK_SECONDS * max(1, ahead), _LONGEST_LOOK_SECONDS))
@@ -102,6 +110,9 @@ class WriteQueue:
         except BlockingIOError:
             return False
         return True
+
+    def _unlock(self) -> None:
+        fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def _byte(self, command: int, kind: int, start: int, length: int) -> tuple[int, ...]:
         asked = _FLOCK.pack(kind, os.SEEK_SET, start, length, 0)

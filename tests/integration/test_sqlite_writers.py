@@ -6,6 +6,7 @@ import pytest
 from django.db import DatabaseError, OperationalError, connection, transaction
 
 from audit.models import UseCount
+from gatewall.sqlite.write_queue import WriteQueue
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -169,3 +170,13 @@ def test_a_thread_that_ends_within_a_transaction_leaves_the_lock(beside):
 
     count_once("next")
     assert UseCount.objects.filter(kind="next").exists()
+
+
+def test_a_queue_that_cannot_be_used_is_an_error_of_the_database(tmp_path, monkeypatch):
+    """Whoever handles a database that does not answer handles this, too: the agent goes on, the API answers 503."""
+    connection.ensure_connection()
+    monkeypatch.setattr(connection.connection, "queue", WriteQueue(tmp_path))  # a folder
+
+    with pytest.raises(OperationalError, match=str(tmp_path)):
+        count_once("nobody")
+    assert not UseCount.objects.exists()

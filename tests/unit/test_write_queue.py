@@ -7,10 +7,17 @@ import time
 
 import pytest
 
+from gatewall.sqlite import write_queue
 from gatewall.sqlite.write_queue import WriteQueue
 
 PATIENCE = 120.0
 """Seconds. Nothing here waits for so long unless something is wrong."""
+
+
+@pytest.fixture
+def patient(monkeypatch):
+    """Have nobody overtaken who is only slow, on a busy machine."""
+    monkeypatch.setattr(write_queue, "_STALLED_SECONDS", PATIENCE)
 
 
 @pytest.fixture
@@ -93,7 +100,7 @@ def test_who_is_in_is_in_and_who_is_not_may_leave(queue):
     assert queue.enter(0)
 
 
-def test_they_enter_in_the_order_in_which_they_came(path, queue):
+def test_they_enter_in_the_order_in_which_they_came(path, queue, patient):
     assert queue.enter(0)
     entered = []
     with Waiting(path, entered) as first, Waiting(path, entered) as second, Waiting(path, entered) as third:
@@ -102,7 +109,7 @@ def test_they_enter_in_the_order_in_which_they_came(path, queue):
     assert entered == [first, second, third]
 
 
-def test_who_comes_back_at_once_waits_behind_those_who_wait(path, queue):
+def test_who_comes_back_at_once_waits_behind_those_who_wait(path, queue, patient):
     assert queue.enter(0)
     entered = []
     with Waiting(path, entered) as first, Waiting(path, entered) as second:
@@ -157,6 +164,24 @@ def test_a_process_that_is_killed_while_it_waits_is_not_waited_for(path, queue):
     watcher.close()
 
 
+def test_a_process_that_is_stopped_while_it_waits_is_overtaken(path, queue):
+    assert queue.enter(0)
+    pid = in_child(lambda: WriteQueue(path).enter(PATIENCE))
+    watcher = WriteQueue(path)
+    while not waiting_places(watcher):
+        time.sleep(0.001)
+    os.kill(pid, signal.SIGSTOP)
+    os.waitpid(pid, os.WUNTRACED)
+    queue.leave()
+
+    try:
+        assert watcher.enter(PATIENCE)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        watcher.close()
+
+
 def test_a_child_waits_for_its_parent_and_takes_nothing_from_it(path, queue):
     assert queue.enter(0)
     found = path.with_name("found")
@@ -173,6 +198,31 @@ def test_a_child_waits_for_its_parent_and_takes_nothing_from_it(path, queue):
     queue.leave()
     assert other.enter(0)
     other.close()
+
+
+def test_a_child_that_closes_what_it_inherited_releases_nothing(path, queue, monkeypatch):
+    assert queue.enter(0)
+    of_the_parent = os.dup(queue._descriptor)
+    monkeypatch.setattr(write_queue.os, "getpid", lambda: 0)
+    queue.close()
+    other = WriteQueue(path)
+
+    assert not other.enter(0)
+    os.close(of_the_parent)
+    assert other.enter(0)
+    other.close()
+
+
+def test_who_finds_a_place_taken_in_the_last_moment_takes_the_next(path, queue, monkeypatch):
+    first = WriteQueue(path)
+    waiting_places(first)
+    assert first._take_place() == 0
+    waiting_places(queue)
+    too_early, look = [None], queue._first_waiting
+    monkeypatch.setattr(queue, "_first_waiting", lambda **at: too_early.pop() if too_early else look(**at))
+
+    assert queue._take_place() == 1
+    first.close()
 
 
 def test_of_a_crowd_of_threads_and_processes_nobody_is_inside_with_another_or_left_out(path):
