@@ -31,7 +31,11 @@ class QueuedConnection(sqlite3.Connection):
         """Wait for the turn, if this takes the write lock. Raises OperationalError as SQLite does, when it is late."""
         if statement.startswith(_READS) or self.queue is None or self.in_transaction or not _WRITES.match(statement):
             return
-        if not self.queue.enter(self.patience):
+        try:
+            is_our_turn = self.queue.enter(self.patience)
+        except OSError as error:  # no room, no descriptor, a file of another user
+            raise sqlite3.OperationalError(f"the queue of writers cannot be used: {error}") from error
+        if not is_our_turn:
             raise sqlite3.OperationalError("database is locked")
 
     def after(self) -> None:
