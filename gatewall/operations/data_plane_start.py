@@ -24,7 +24,7 @@ def become_data_plane(base: Path) -> NoReturn:
     except launcher.PortTakenError as taken:
         print(taken, file=sys.stderr)  # noqa: T201 - the one line
         sys.exit(2)
-    launcher.become_plane(base, CONFIGURATION, APPLICATION)
+    launcher.become_plane(base, CONFIGURATION, APPLICATION, {})
 
 
 def require_free_address(config: env.Config) -> None:
