@@ -117,11 +117,12 @@ class Agent:
                 return
             self._published = publish(self._files, verify=verify).version
             self._stamp = self._files.stamp()
-            if verify:
-                self._verified_at = asked_at
             self._say("")
         except (ValueError, OSError) as error:
             self._say(f"policy.rejected: {error}")
+            verify = verify and isinstance(error, ValueError)  # all files were read, and the row stays what it is
+        if verify:
+            self._verified_at = asked_at
 
     def _report(self) -> None:
         self._shipper.keep_going()

@@ -11,6 +11,7 @@ from gatewall.engine.segments import Segment
 from gatewall.shipping import agent as agents
 from gatewall.shipping.agent import Agent
 from gatewall.shipping.log_shipper import LogShipper
+from gatewall.snapshot import announcement, compiler
 from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.published import PublishedPolicies
 from gatewall.snapshot.publisher import publish
@@ -195,6 +196,26 @@ def test_what_a_worker_refuses_for_good_is_verified_once(publication, running_ag
         running_agent.turn()
 
     assert verified == [{"verify": True}]
+
+
+def test_a_row_that_cannot_be_compiled_has_the_files_verified_once(publication, monkeypatch):
+    """The agent tries again with each turn; to read all files each time would keep a processor busy."""
+    verified = []
+    monkeypatch.setattr(agents, "publish", lambda files, **how: (verified.append(how), publish(files, **how))[1])
+    monkeypatch.setattr(announcement, "_WAIT_SECONDS", 0)
+    with AgentLock(publication.run).held():
+        agent = publication.new_agent()
+        services.block_country(actor="alice", country_code="NZ")
+        monkeypatch.setattr(compiler, "_compiled", refused)
+
+        for _ in range(3):
+            agent.turn()
+
+    assert verified == [{"verify": True}, {"verify": False}, {"verify": False}]
+
+
+def refused(_name):
+    raise ValueError("a row that is not one of its own")
 
 
 def test_what_is_whole_is_left_alone(publication):
