@@ -1,11 +1,15 @@
 """On SQLite, writers take turns in the order in which they came, and readers wait for nobody."""
 
+import sqlite3
 import threading
+from contextlib import closing
+from unittest.mock import Mock
 
 import pytest
 from django.db import DatabaseError, OperationalError, connection, transaction
 
 from audit.models import UseCount
+from gatewall.sqlite.base import QueuedConnection
 from gatewall.sqlite.write_queue import WriteQueue
 
 pytestmark = [
@@ -170,6 +174,23 @@ def test_a_thread_that_ends_within_a_transaction_leaves_the_lock(beside):
 
     count_once("next")
     assert UseCount.objects.filter(kind="next").exists()
+
+
+WRITING = ["INSERT", "REPLACE", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP", "REINDEX", "ANALYZE", "VACUUM"]
+READING = ["SELECT 1", "BEGIN DEFERRED", "COMMIT", "PRAGMA wal_checkpoint(PASSIVE)", "PRAGMA page_count"]
+WRITING += ["BEGIN IMMEDIATE", "begin exclusive", "\n  update x", "PRAGMA wal_checkpoint(TRUNCATE)"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "waits"), [*((each, True) for each in WRITING), *((each, False) for each in READING)]
+)
+def test_each_statement_that_writes_waits_and_no_other(statement, waits):
+    asked = []
+    with closing(sqlite3.connect(":memory:", factory=QueuedConnection)) as own:
+        own.queue = Mock(enter=lambda seconds: asked.append(seconds) or True)
+        own.before(statement)
+
+    assert asked == [0.0] * waits
 
 
 def test_a_queue_that_cannot_be_used_is_an_error_of_the_database(tmp_path, monkeypatch):
