@@ -23,6 +23,8 @@ from gatewall.clientip import Caller
 from gatewall.refusals import Gone
 
 LIST_PARAMETERS = frozenset({"page", "page_size", "all", "ordering", "search"})
+_OF_THE_WRITE = ("warnings", "confirm_by", "policy_pending")
+"""What the answer to a write says besides the row. Sent back with the row, it is ignored."""
 
 
 class Resource(ApiView, viewsets.GenericViewSet[Any]):
@@ -78,7 +80,8 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
     def update(self, request: Request, **path: Any) -> Response:
         row = self.get_object()
         self._refuse_stale(row)
-        context = {**self.get_serializer_context(), "shown": self.show(row), "volatile": self.volatile, "row": row}
+        ignored = (*self.volatile, *_OF_THE_WRITE)
+        context = {**self.get_serializer_context(), "shown": self.show(row), "volatile": ignored, "row": row}
         form = self.input(data=request.data, partial=True, context=context)
         form.is_valid(raise_exception=True)
         if etags.has_condition(request):
