@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from gatewall import geo_file, log_lines
@@ -115,7 +116,6 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
     _refuse_unknown(environ)
     home = base / (environ.get("GATEWALL_HOME") or "var")
     reader = _reader(environ, home)
-    secret_key, manifest_key = _policy_keys(reader, environ)
     config = Config(
         root_path=_root_path(environ.get("ROOT_PATH", "/wall")),
         home=home,
@@ -139,10 +139,8 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
         ),
         cache_url=_cache_url(reader.secret("CACHE_URL")),
         geoip_database=_geo_database(environ.get("GEOIP_DATABASE", ""), base, home),
-        secret_key=secret_key,
-        manifest_key=manifest_key,
+        **_policy_keys(reader, environ),
         jwt_keys=reader.key_ring("GATEWALL_JWT_KEYS"),
-        data_keys=reader.key_ring("GATEWALL_DATA_KEYS") if secret_key else KeyRing(()),
         admin_password=reader.secret("GATEWALL_ADMIN_PASSWORD"),
         admin_recovery_key=reader.token("GATEWALL_ADMIN_RECOVERY_KEY"),
         metrics_token=reader.token("GATEWALL_METRICS_TOKEN"),
@@ -152,19 +150,19 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
     return config
 
 
-def _policy_keys(reader: Reader, environ: Mapping[str, str]) -> tuple[str, bytes]:
-    """Return the secret key and the manifest key; the first is empty in the environment of a data plane."""
+def _policy_keys(reader: Reader, environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return the secret key, the manifest key and the data keys; a data plane has the manifest key alone."""
     text = reader.secret(_MANIFEST_KEY)
     if text is None:
-        secret_key = reader.key("GATEWALL_SECRET_KEY")
-        return secret_key, manifest_key(secret_key)
+        secret_key, data_keys = reader.key("GATEWALL_SECRET_KEY"), reader.key_ring("GATEWALL_DATA_KEYS")
+        return {"secret_key": secret_key, "manifest_key": manifest_key(secret_key), "data_keys": data_keys}
     for name in ("GATEWALL_SECRET_KEY", "GATEWALL_DATA_KEYS"):
         if environ.get(name) or environ.get(f"{name}_FILE"):
             raise ConfigError(f"{_MANIFEST_KEY} is for a data plane, which gets no {name}: set one of the two")
     key = from_text(text)
     if key is None:
         raise ConfigError(f"{_MANIFEST_KEY} must be what `python -m gatewall.credentials.keyfiles` makes")
-    return "", key
+    return {"secret_key": "", "manifest_key": key, "data_keys": KeyRing(())}
 
 
 def _refuse_shared_secrets(config: Config) -> None:
