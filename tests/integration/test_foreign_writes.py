@@ -27,6 +27,7 @@ from policies import services
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
 from tests.cast import NOW
 from tests.integration.test_fast_clocks import a_session
+from tests.valkey import caches_on, valkey
 from tests.wall import a_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -89,7 +90,7 @@ def a_scope_is_taken():
 
 
 def a_git_token_is_deleted():
-    token, _ = licensing.issue_git_token(actor="cast", user_id=a_user("victor").pk, name="laptop")
+    token, _ = licensing.issue_git_token(actor="cast", user_id=a_user("victor").pk, name="laptop", expires_at=None)
     return GitToken.objects.filter(pk=token.pk).delete, lambda policy: token.digest not in policy.git_tokens
 
 
@@ -240,6 +241,15 @@ def test_a_reload_builds_no_table_of_what_is_as_it_was(here, elsewhere, built):
     assert built == [Segment.BLOCKED_COUNTRIES] * 6
 
 
+@pytest.fixture
+def shared_cache(settings):
+    """A Valkey that both hosts use."""
+    with valkey() as server:
+        settings.CACHES = caches_on(server.port)
+        yield
+
+
+@pytest.mark.usefixtures("shared_cache")
 def test_twenty_reloads_compile_each_segment_once_each_for_all_hosts_and_workers(here, elsewhere, compiled):
     services.block_network(actor="alice", network="198.51.100.1")
     here.look()
