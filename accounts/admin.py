@@ -165,7 +165,7 @@ class UserAdmin(ServiceAdmin):
         user = services.change_user(
             row, actor=actor(request), password=password, revoke_git_tokens=revoke and password is not None, **values
         )
-        if is_own and password is not None:  # whoever changes his own password stays here
+        if is_own and password is not None:  # whoever changes their own password stays here
             admin_session.go_on(request, user, visitor=browser.visitor(request), at=timezone.now())
 
     def delete_row(self, request: HttpRequest, row: User) -> None:
@@ -173,7 +173,7 @@ class UserAdmin(ServiceAdmin):
 
 
 def _reauthenticate(request: HttpRequest, user: User) -> None:
-    """Ask the owner who he is before his password or second factor changes, unless he has just signed in.
+    """Ask the owner who they are before their password or second factor changes, unless they have just signed in.
 
     Raises ReauthenticationRequired, ReauthenticationFailed, TooManyAttempts.
     """

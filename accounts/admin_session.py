@@ -1,4 +1,4 @@
-"""The session of the Django admin: a row like any other session's, which no token belongs to.
+"""The session of the Django admin. Stored like any session, but without a JWT.
 
 The row gives it an end, lets it be ended singly, and says from where and with which factors its user came.
 """
@@ -43,9 +43,9 @@ def begin(store: SessionBase, user: User, *, amr: Iterable[str], visitor: Visito
 
 
 def go_on(request: HttpRequest, user: User, *, visitor: Visitor, at: datetime) -> Session:
-    """Keep the owner signed in after a change that ended all his sessions; return the new row. Raises Gone.
+    """Keep the owner signed in after a change that ended all their sessions; return the new row. Raises Gone.
 
-    A second factor that he has no more is not remembered: another one would have to be shown.
+    A second factor that they have no more is not remembered: another one would have to be shown.
     """
     ended = request.session.pop(_KEY, None)
     before = Session.objects.filter(pk=ended).first() if ended is not None else None
@@ -73,7 +73,7 @@ def row_of(request: HttpRequest, user: User) -> Session | None:
 
 
 def is_enough(request: HttpRequest, user: User) -> bool:
-    """True for a live session in which the user has shown his second factor, if he has one."""
+    """True for a live session in which the user has shown their second factor, if they have one."""
     row = row_of(request, user)
     if row is None:
         return False

@@ -83,7 +83,7 @@ class Proven:
 
 
 def sign_in(username: str, password: str, *, flow: Flow, visitor: Visitor, at: datetime) -> SignedIn | Challenged:
-    """Open a session for the user whose password this is, or ask for the second factor that he has.
+    """Open a session for the user whose password this is, or ask for the second factor that they have.
 
     Raises InvalidCredentials, AdminRequired, TooManyAttempts, TooBusy.
     """
@@ -92,7 +92,7 @@ def sign_in(username: str, password: str, *, flow: Flow, visitor: Visitor, at: d
 
 
 def finish_sign_in(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datetime) -> SignedIn:
-    """Open a session for the user who answers his challenge with a code of his second factor.
+    """Open a session for the user who answers their challenge with a code of their second factor.
 
     Raises InvalidChallenge, InvalidCode, AdminRequired, TooManyAttempts, CodeEntryLocked.
     """

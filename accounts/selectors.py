@@ -50,7 +50,7 @@ def users_named(*, id: int | None = None, name: str = "") -> QuerySet[User]:  # 
 
 
 def active_user(user_id: int) -> User | None:
-    """Return the user if there is one and he may sign in."""
+    """Return the user if there is one and they may sign in."""
     return User.objects.filter(pk=user_id, is_active=True).first()
 
 
@@ -107,7 +107,7 @@ def is_code_entry_locked(user: User) -> bool:
 def needed_since(at: datetime) -> datetime:
     """Return the moment before which a session has to have expired so that nobody needs its row: 30 days ago.
 
-    Whoever asks may have a clock that is years fast, and what he deletes is gone for others too. So it is never later
+    Whoever asks may have a clock that is years fast, and what they delete is gone for others too. So it is never later
     than 23 days before a session was issued that is there.
     """
     return min(at, _last_issued(at) + _WITHOUT_A_SIGN_IN) - AT_HOME

@@ -195,7 +195,7 @@ def end_sessions_besides(user: User, jti: uuid.UUID | None, *, at: datetime) -> 
 
 @revisions.one_at_a_time
 def revoke_session(jti: uuid.UUID, *, at: datetime) -> None:
-    """End a session; its token opens nothing from the next request on. Twice is once."""
+    """End a session; its token opens nothing from the next request on. Idempotent."""
     if Session.objects.filter(pk=jti, revoked_at__isnull=True).update(revoked_at=at):
         revisions.advance_revocations()
         owner = User.objects.get(sessions=jti)

@@ -159,13 +159,13 @@ def prune(at: datetime) -> int:
     old = FailureCount.objects.filter(began_at__lte=at - window)
     old = old.filter(Q(blocked_until=None) | Q(blocked_until__lte=at - window))
     with transaction.atomic():
-        # A row that somebody is counting in is not waited for: he may wait for one that is held here.
+        # A row that somebody is counting in is not waited for: they may wait for one that is held here.
         free = old.select_for_update(skip_locked=True).order_by("pk").values_list("pk", flat=True)
         return FailureCount.objects.filter(pk__in=list(free[:_PRUNED_AT_ONCE])).delete()[0]
 
 
 def _follow_the_clock(at: datetime) -> None:
-    """End the counts within their time also where they were begun by a clock that was put back since."""
+    """Clamp counters if the clock moved back."""
     longest = at + LONGEST_DELAY
     FailureCount.objects.filter(blocked_until__gt=longest).update(blocked_until=longest)
     FailureCount.objects.filter(began_at__gt=at).update(began_at=at)

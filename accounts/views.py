@@ -45,7 +45,7 @@ from gatewall.api.views import ApiView
 
 
 class Users(Resource):
-    """People who sign in. Anybody may look at himself."""
+    """Users. Every user may read their own."""
 
     input, output = UserInput, UserOutput
     volatile = ("last_login_at", "session_count", "code_entry_locked")
@@ -70,7 +70,7 @@ class Users(Resource):
 
 
 class _OfOneUser(ApiView):
-    """A view of what belongs to one user: for admins, and for the user himself."""
+    """A view of what belongs to one user: for admins and that user."""
 
     permission_classes = [IsAdminOrSelf]
 

@@ -11,7 +11,7 @@ _MAX_FILES = 1000
 
 
 def keep(segment: Path, position: int, number: int, data: bytes) -> None:
-    """Write a piece of a segment to a file that says where it came from; twice is once. Raises OSError."""
+    """Write a piece of a segment to a file that says where it came from. Idempotent. Raises OSError."""
     path = segment.with_name(f"{segment.stem}-{position}-{number}{SUFFIX}")
     if path.exists() or len(list(segment.parent.glob(f"*{SUFFIX}"))) < _MAX_FILES:
         path.write_bytes(data)

@@ -15,7 +15,7 @@ MINUTE, TEN_MINUTES, HOUR, DAY = 60, 600, 3_600, 86_400
 KEYS = {MINUTE: 100, TEN_MINUTES: 100, HOUR: 200, DAY: 500}
 """The widths of spans in seconds, and how many keys of an open-ended kind a span of each counts by name."""
 EVER = 0
-"""The width of the one span that never ends: it is counted in besides, deleted never, and shown as a counter."""
+"""The width of the span that never ends. Lifetime counter: never pruned."""
 COUNTED_FOR_EVER = frozenset({"reason", "latency"})
 EXACT = frozenset({"outcome", "reason", "deny-reason", "status", "latency", "country", "rule"})
 """Kinds whose keys are few, whatever visitors send: all of them are counted."""

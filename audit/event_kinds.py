@@ -71,4 +71,4 @@ SEVERITIES: Mapping[EventKind, EventSeverity] = {
     EventKind.POLICY_UNCONFIRMED: EventSeverity.HIGH,
     EventKind.LOG_SHORTENED: EventSeverity.MEDIUM,
 }
-"""The severity of each kind: one, so that a reader knows what he gets when he chooses kinds."""
+"""The severity of each kind: one, so that a reader knows what they get when they choose kinds."""

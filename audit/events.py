@@ -1,6 +1,6 @@
 """Security events: the one place that writes them. Whoever changes something records it in its transaction.
 
-What anybody can make happen as often as he likes is counted up in one row per minute, client and
+What anybody can make happen as often as they like is counted up in one row per minute, client and
 ``key``, and of one kind a minute has at most 1,000 rows: what has no room is counted in one row without
 a client. A detail has no place for what people type; the callers see to that.
 
@@ -36,7 +36,7 @@ _COUNT_UP = (
 
 
 class Account(Protocol):
-    """A user, as far as an event names him."""
+    """A user, as far as an event names them."""
 
     pk: Any
     username: str

@@ -271,7 +271,7 @@ def _set_aside(path: Path) -> None:
 def _bury(path: Path, segment: Segment, torn_bytes: int) -> None:
     """Remove a segment that is in the database; the piece of a record at its end is kept and told.
 
-    Somebody was killed while he wrote it, and then it was never answered; or the disk lost what followed.
+    Its writer was killed while writing it, and then the request was never answered; or the disk lost what followed.
     """
     if torn_bytes > 0:
         size = path.stat().st_size

@@ -110,7 +110,7 @@ def number_of(filters: Filters, *, budget: int = COUNT_BUDGET) -> int | None:
 def everything(filters: Filters, after: Cursor | None = None) -> Iterator[AccessLog]:
     """Yield all rows that match, newest first, a page at a time, each with queries of its own.
 
-    A cursor in the database would be one long transaction, and a reader who takes his time would keep
+    A cursor in the database would be one long transaction, and a reader who takes their time would keep
     old days from being dropped.
     """
     while True:

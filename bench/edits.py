@@ -1,6 +1,6 @@
 """Changes a policy when told to: ``python -m bench.edits``, one order a line on standard input.
 
-``ban ADDRESS``, ``disable USERNAME``, ``revoke USERNAME`` (his git token of the name ``bench``) or ``replace NUMBER``
+``ban ADDRESS``, ``disable USERNAME``, ``revoke USERNAME`` (their git token of the name ``bench``) or ``replace NUMBER``
 (so many entries of the long list by others). Answers each with the moment at which it began and the one at which the
 service returned, in seconds since the epoch.
 """

@@ -30,7 +30,7 @@ class ForwardedForMalformed(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """From where somebody changes policy, for a service that must not shut him out.
+    """From where somebody changes policy, for a service that must not shut them out.
 
     ``allowlist_applies`` as in the decision: not to a proxy that forwards no client address.
     """

@@ -28,7 +28,7 @@ MAX_NETWORKS = 10_000
 """What is known of more is forgotten, of those first that were not heard of for longest."""
 MAX_ACCOUNTS = 20_000
 FEW_ACCOUNTS = 3
-"""Nobody mistypes his way through so many accounts; alone it is enough while an attack is on."""
+"""Nobody mistypes their way through so many accounts; alone it is enough while an attack is on."""
 _KINDS_OF_PROBE = 2
 _PLACES_OF_RULES = 3
 _IPV6_PREFIX = 64

@@ -43,11 +43,11 @@ class Reach:
 
 
 BY_HAND = Reach(http=False, http_from_here=True, private=True)
-"""For who sits at this machine: what he can fetch himself."""
+"""For who sits at this machine: what they can fetch themselves."""
 PUBLIC = Reach(http=False, http_from_here=False, private=False)
 """For what is fetched by itself, by a URL that came over the network."""
 ANYWHERE = Reach(http=True, http_from_here=True, private=True)
-"""The same, where an admin allowed his own network."""
+"""The same, where an admin allowed their own network."""
 
 
 @contextmanager

@@ -75,7 +75,7 @@ class PolicyRevision(models.Model):
 
 
 class PendingConfirmation(models.Model):
-    """A change that its maker forced although it refuses his own address: without a word of his it is taken back.
+    """A forced change that locks out the address it was made from: reverted unless its maker confirms it.
 
     It is what the revisions after ``previous`` up to ``revision`` did. ``outcome`` is empty until it was kept or
     reverted; ``problem`` says why the last try to revert it failed.

@@ -62,7 +62,7 @@ def network_of(client: IPAddress) -> bytes:
 
 
 class LookedAtRequestRate:
-    """The same table for requests that nobody made: it is read when asked, and never written or made."""
+    """Read-only view of the table, for dry runs."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

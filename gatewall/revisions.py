@@ -58,7 +58,7 @@ def one_at_a_time(service: Callable[P, R]) -> Callable[P, R]:
 def as_it_is_now(row: Row) -> Row:
     """Return the row as the database has it, for a service that holds the head: nobody changes it any more.
 
-    What the caller read, he read before he held it. Raises Gone if the row was deleted since.
+    Re-read under the lock; the caller's copy may be stale. Raises Gone if the row was deleted since.
     """
     fresh: Row | None = type(row)._default_manager.filter(pk=row.pk).first()  # noqa: SLF001 - public by its documentation
     if fresh is None:

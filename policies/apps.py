@@ -10,7 +10,7 @@ class PoliciesConfig(AppConfig):
     taking_back = "policies.restore.take_back"
 
     def ready(self) -> None:
-        """Let the lock-out guard see what is left of the lists without a change that waits for a word."""
+        """Let the lock-out guard see what is left of the lists without a change that waits for confirmation."""
         from policies import lockout  # noqa: PLC0415 - imports models, which are there from now on
 
         lockout.take_back_with(import_string(self.taking_back))

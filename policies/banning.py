@@ -92,7 +92,7 @@ class Protection:
 
 
 def suspect(offence: Offence, why: Spared) -> None:
-    """Tell of somebody who is not banned, once an hour however long he goes on."""
+    """Tell of somebody who is not banned, once an hour however long they go on."""
     event = Event(EventKind.CLIENT_SUSPECTED, offence.at, str(offence.client), detail=_told(offence) | {"why": why})
     count_event(event, f"{offence.detector.value} {why}", period=_TOLD_EVERY_SECONDS)
 

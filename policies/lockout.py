@@ -40,7 +40,7 @@ def kept_in(caller: Caller | None, *, force: bool) -> Iterator[None]:
     """Refuse what is done inside if the lists refuse the caller after it and did not before.
 
     By ``force`` it is done, and taken back after a while unless somebody confirms it (``confirmation.py``). Whom only
-    such a change refuses counts as let in: a second one would keep him out when the first is taken back.
+    such a change refuses counts as let in: a second one would keep them out when the first is taken back.
 
     For a service that holds the head and makes its revision inside. Nobody to keep in (None): a command, or a
     person at the machine.
@@ -107,7 +107,7 @@ def stays_refused(caller: Caller) -> bool:
 
 
 def is_refused(caller: Caller) -> bool:
-    """True if the lists, as they stand in this transaction, refuse the caller at the host he asked for.
+    """True if the lists, as they stand in this transaction, refuse the caller at the host they asked for.
 
     The engine's own code says so (step 2 of the decision).
     """
@@ -115,7 +115,7 @@ def is_refused(caller: Caller) -> bool:
 
 
 def is_allowed(caller: Caller) -> bool:
-    """True if the allowlist speaks for the caller at the host he asked for: no imported entry can shut him out."""
+    """True if the allowlist speaks for the caller at the host they asked for: no imported entry can shut them out."""
     return _standing(caller).allowed is not None
 
 

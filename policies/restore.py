@@ -87,7 +87,7 @@ def take_back(previous: int, last: int, *, actor: str) -> None:
         with transaction.atomic():
             _advance_to(Past(revisions.current().revision, previous, last), actor)
     except IntegrityError:
-        raise CannotRestore("what was made since stands in the place of what would come back") from None
+        raise CannotRestore("a newer entry conflicts with one to be restored") from None
 
 
 def _advance_to(past: Past, actor: str) -> None:
@@ -138,7 +138,7 @@ class _Table:
         return {name: value for name, value in fields.items() if name not in became or known.get(name) == became[name]}
 
     def _stands_already(self, row: Any) -> bool:
-        """True if somebody made the same entry of a list since; his stays."""
+        """True if somebody made the same entry of a list since; theirs stays."""
         same = {name: getattr(row, name) for name in _SAME_ENTRY.get(self.resource, ())}
         return self._past.is_part and bool(same) and self._rows().filter(**same).exists()
 

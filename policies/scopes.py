@@ -1,6 +1,6 @@
 """The users and licenses that name a domain in their scope, as far as changes of domains touch them.
 
-They are above this app. It knows them by the relations that point here.
+Reached through reverse relations, to avoid importing accounts and licensing.
 """
 
 from collections.abc import Iterable

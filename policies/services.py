@@ -1,7 +1,7 @@
 """Changes to the policy. Each is one transaction that also advances the revision.
 
-``actor`` is who changes it, for the revision. ``caller`` is from where, if it is a person who could
-shut himself out; ``force`` lets him.
+``actor`` is who changes it, for the revision. ``caller`` is from where, if it is a person; a change
+that would lock them out is refused unless ``force`` is set.
 """
 
 from datetime import datetime

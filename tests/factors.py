@@ -20,7 +20,7 @@ def code_of_step(secret: bytes, step: int) -> str:
 
 @dataclass
 class App:
-    """The authenticator app of a user, and the recovery codes that he has written down."""
+    """The authenticator app of a user, and the recovery codes that they have written down."""
 
     secret: bytes
     recovery_codes: list[str] = field(default_factory=list)

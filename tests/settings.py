@@ -12,7 +12,7 @@ _OURS = ("GATEWALL_", "ROOT_PATH", "CACHE_URL", "GEOIP_DATABASE")
 _FOLDER = Path(tempfile.mkdtemp(prefix="gatewall-tests-"))
 atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
 
-# What a developer has set for his own installation must not decide a test; DATABASE_URL alone may.
+# What a developer has set for their own installation must not decide a test; DATABASE_URL alone may.
 for _name in [name for name in os.environ if name.startswith(_OURS)]:
     del os.environ[_name]
 os.environ["GATEWALL_HOME"] = str(_FOLDER)

@@ -1,4 +1,4 @@
-"""A visitor of our pages, in this process, who looks at every page that he gets."""
+"""A visitor of our pages, in this process, who looks at every page that they get."""
 
 import re
 from html import unescape

@@ -42,7 +42,7 @@ def a_token(user: User, *, audiences: Iterable[str] = (GATE, API), amr: tuple[st
 
 
 def enter_admin_site(client: Client, user: User, *, amr: tuple[str, ...] = ("pwd",), at=None) -> None:
-    """Sign the user in at the Django admin, as its form does once it knows who he is."""
+    """Sign the user in at the Django admin, as its form does once it knows who they are."""
     client.force_login(user)
     store, visitor = client.session, login.Visitor(client_ip=CLIENT, user_agent="tests")
     admin_session.begin(store, user, amr=amr, visitor=visitor, at=at or timezone.now())

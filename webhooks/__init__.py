@@ -1,1 +1,1 @@
-"""Webhooks: who is told of which security events, and the outbox of what he is told."""
+"""Webhooks: endpoints, the security events that each receives, and the outbox of deliveries."""

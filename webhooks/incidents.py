@@ -65,7 +65,7 @@ class _Seen:
     ban: int | None
 
     def add(self, other: "_Seen") -> None:
-        """Take the other's events for this one's, too; the ban of more than one client is nobody's."""
+        """Merge the other's events into this one. A merged ban has no single ban id."""
         self.count += other.count
         self.first_at, self.last_at = min(self.first_at, other.first_at), max(self.last_at, other.last_at)
         self.until = max(filter(None, (self.until, other.until)), default=None)

@@ -14,7 +14,7 @@ _FORWARDED = "HTTP_X_FORWARDED_"
 def caller_of(request: HttpRequest | Request) -> Caller | None:
     """Return from where the caller changes policy, None for one who sits at this machine.
 
-    He reaches Gatewall past the proxy and past every list, so nothing can shut him out. A loopback
+    They reach Gatewall past the proxy and past every list, so nothing can shut them out. A loopback
     peer that sends any forwarding header is a proxy.
     """
     address = client_of_environ(request.META, settings.GATEWALL_TRUSTED_PROXIES)

@@ -92,7 +92,7 @@ class Pages(PageNumberPagination):
 
 
 def wants_everything(request: Request) -> bool:
-    """True for ``all=true``. Raises ValidationError for what is neither true nor false, and for a page that is none."""
+    """True for ``all=true``. Raises ValidationError for what is neither true nor false, and for an invalid page."""
     everything = request.query_params.get("all", "false")
     if everything not in {"true", "false"}:
         raise ValidationError({"all": ["true or false"]})

@@ -22,7 +22,7 @@ _remembered: tuple[float, int] = (0.0, 0)
 
 
 def count_call(request: Request | HttpRequest, user_id: int | None, *, reach: str = "") -> None:
-    """Count a call of this user or, if he is nobody, of the client's network. Raises Throttled over the limit.
+    """Count a call of this user or, if they are nobody, of the client's network. Raises Throttled over the limit.
 
     Tokens of another ``reach`` are counted apart: one of the guard page, which sites behind the gate may
     have seen, takes nothing from its holder's calls of the API.

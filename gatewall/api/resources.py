@@ -142,7 +142,7 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
 
     @property
     def caller(self) -> Caller | None:
-        """From where the caller calls, for the services that must not shut him out."""
+        """From where the caller calls, for the services that must not shut them out."""
         return caller_of(self.request)
 
     @property
@@ -153,7 +153,7 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
             raise ValidationError({"force": ["true or false"]})
         return text == "true"
 
-    # Whoever holds the head of the policy sees what was committed and keeps others out until his own
+    # Whoever holds the head of the policy sees what was committed and keeps others out until their own
     # commit: of two writes with the same tag, the second finds the tag of the first.
     @revisions.one_at_a_time
     def _change_as_it_is(self, **values: Any) -> None:

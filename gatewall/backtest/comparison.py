@@ -1,4 +1,4 @@
-"""One recorded request under two policies: whether the difference between them is a difference to it. Pure.
+"""Can this policy change alter this request's outcome? Compares one recorded request under two policies. Pure.
 
 Most requests of a window have nothing to do with a change: neither their client, country, host nor subject is what
 it changes, and no rule that it changes can match them. They come out of both policies alike, whatever that is, and

@@ -67,7 +67,7 @@ class ScopeInput(StrictInput):
 class Kind:
     """How rows of one resource are read, found and written; a way of writing that is None is none of this kind.
 
-    ``guards``: which ways take the caller and ``force``, for they may shut him out; ``forces``: which take ``force``
+    ``guards``: which ways take the caller and ``force``, for they may shut them out; ``forces``: which take ``force``
     alone. ``note``: the field for words.
     """
 

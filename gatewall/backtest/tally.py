@@ -78,7 +78,7 @@ class Tally:
         self._clients.add(row.client_ip, example)
         if row.subject_kind is None:
             return
-        who = json.dumps([row.subject_kind, row.subject_id])  # whatever he was called then
+        who = json.dumps([row.subject_kind, row.subject_id])  # whatever they were called then
         self._subjects.add(who, example, row.subject_name)
         if row.subject_kind == SubjectKind.USER and compared.is_newly_refused:
             self._people.add(who, example, row.subject_name)

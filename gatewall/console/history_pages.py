@@ -48,7 +48,7 @@ class History(OperatorPage):
         asked = {"actor": actor[:64], "resource": resource if resource in known else ""}
         is_number = page.isascii() and page.isdigit() and 0 < len(page) < 8 and 0 < int(page) <= _MAX_PAGE
         if set(request.GET) - _PARAMETERS or resource not in known or len(actor) > 64 or "\0" in actor or not is_number:
-            messages.error(request, _("The address of this page has a filter or page that is none."))
+            messages.error(request, _("The address of this page has an invalid filter or page."))
             return self.shown(request, HTTPStatus.BAD_REQUEST, asked=asked, resources=known.items())
         rows = PolicyRevision.objects.order_by("-number")
         if actor:

@@ -56,7 +56,7 @@ _KNOWN = Sentences(
         _("revision %(number)s names the domain %(domain)s, which nothing tells of"),
         _("revision %(number)s changed too much to be recorded in full"),
         _("there would be more than %(number)s WAF rules: delete some first"),
-        _("what was made since stands in the place of what would come back"),
+        _("a newer entry conflicts with one to be restored"),
         _("of %(row)s, what it was is not known in full"),
         _("%(row)s as it was is not valid any more: %(why)s"),
         # Imported lists

@@ -71,7 +71,7 @@ class PolicyCredentials:
 
 
 def session_subject(user: UserState, amr: tuple[str, ...]) -> Subject | None:
-    """Return who a session of this user in force proves, None if he may not sign in."""
+    """Return who a session of this user in force proves, None if they may not sign in."""
     return _person(SubjectKind.USER, user.id, user, amr) if user.is_active else None
 
 

@@ -110,7 +110,7 @@ def _require_a_host(text: str) -> None:
 
 def _context(way: Way) -> ssl.SSLContext:
     context = ssl.create_default_context()
-    if way.self_signed:  # the operator said so, of his own site; nothing secret is sent
+    if way.self_signed:  # the operator said so, of their own site; nothing secret is sent
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context

@@ -32,7 +32,7 @@ WHY: dict[str, Promise] = {
     "identity": _("Your site believes Remote-User. A copy that a visitor sends must never arrive."),
     "sign-in": _("Browsers must find the guard page. Programs must get 401, or they take a page for data."),
     "refusal": _(
-        "A refusal that becomes something else is a page that never loads, or a yes. The number finds the reason."
+        "If the proxy changes a refusal, the page may never load or access may be granted. The number finds the reason."
     ),
     "hidden": _("The gate's own questions, metrics and recovery are for your machines alone."),
     "asked-every-time": _("An answer that is kept lets somebody in after sign-out, ban or expiry."),

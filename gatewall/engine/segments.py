@@ -71,12 +71,12 @@ def kind_of(segment: str) -> str:
 
 
 def whole_of(kind: str) -> str:
-    """Return under which name it is kept when all shards of a kind last changed at once."""
+    """Return the key of the change id of the last change to all shards of a kind at once."""
     return f"{kind}/all"
 
 
 def told_of(kind: str) -> str:
-    """Return under which name it is kept what was last told of a kind to hosts that know of no shards."""
+    """Return the key of the change id that hosts without shards see for a kind."""
     return f"{kind}/told"
 
 

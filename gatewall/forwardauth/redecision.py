@@ -210,7 +210,7 @@ def _bytes_of(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _RecordedCredentials:
-    """The credential port: what was sent proves now whom it proved then, if he could still sign in."""
+    """The credential port: what was sent proves now whom it proved then, if they could still sign in."""
 
     record: AccessRecord
     find: Callable[[AccessRecord], Subject | None]

@@ -91,7 +91,7 @@ class GatewallAdminSite(admin.AdminSite):
         return super().has_permission(request) and admin_session.is_enough(request, request.user)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """Return what every page has: also the forced changes that wait for a word, the first ten."""
+        """Return what every page has: also the first ten forced changes that wait for confirmation."""
         from policies import confirmation  # noqa: PLC0415 - no models yet when this module is loaded
 
         context = super().each_context(request)

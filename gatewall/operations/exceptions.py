@@ -8,7 +8,7 @@
 | a host that nobody registered | registering this host |
 
 An entry for a client at a host that is not registered can only hold everywhere. Where such hosts are refused anyhow,
-none is offered: it would let him in at hosts that he did not ask for.
+none is offered: it would let them in at hosts that they did not ask for.
 """  # noqa: E501 - a table
 
 import hashlib

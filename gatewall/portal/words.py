@@ -1,4 +1,4 @@
-"""What a refusal says to a visitor, in his language."""
+"""What a refusal says to a visitor, in their language."""
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _

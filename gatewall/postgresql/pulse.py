@@ -52,7 +52,7 @@ class Pulse:
     def beats(self, since: float) -> bool:
         """Return whether to go on waiting for what was asked ``since``; may ask the server, and then takes that long.
 
-        False comes only after a question that began later than the wait and was not answered.
+        Return False only if a probe that started after the wait also timed out.
         """
         silence = self._clock() - max(since, self._heard_at)
         if silence < self._patience and not self._silent:

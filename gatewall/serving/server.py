@@ -39,9 +39,9 @@ Queue = OrderedDict[Connection, float]
 class Server:
     """The connections of one worker.
 
-    When there are too many, the one that is missed least goes: one that has not asked within a second, then the one
-    that has been idle longest, then another that has not asked, the oldest first. One whose request is under way
-    never goes; if all are, nothing is accepted for a moment: another worker may have room.
+    Eviction order when full: a connection without a request within a second, then the one that has been idle
+    longest, then another one without a request, the oldest first. A connection whose request is under way is never
+    evicted; if all are, the server accepts nothing for a moment, because another worker may have room.
     """
 
     def __init__(self, listening: Sequence[socket.socket], bounds_of: BoundsOf, most: int) -> None:

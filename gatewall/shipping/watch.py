@@ -1,7 +1,7 @@
-"""Feeds the detectors with what a host's agent ships and with failed sign-ins, and acts on their verdicts.
+"""Feed the detectors with shipped records and failed sign-ins, and act on their verdicts.
 
-A restarted agent begins with nothing but the failed sign-ins of the last window, which the database has:
-for signals that somebody was banned for, nobody is banned again.
+State is in memory; after a restart only the failed sign-ins of the last window are replayed from the database.
+Signals that led to a ban do not lead to another one.
 """
 
 import logging
@@ -174,7 +174,7 @@ def _tell_attack(verdict: Verdict) -> None:
 
 
 def _by_time(offence: Offence, at: datetime) -> Spared | None:
-    """Return why nobody is banned for what was shipped after a long outage: others may have his address by now."""
+    """Return why nobody is banned for what was shipped after a long outage: others may have their address by now."""
     return Spared.TOO_LATE if at - offence.at > _TOO_LATE else None
 
 

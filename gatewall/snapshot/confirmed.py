@@ -35,7 +35,7 @@ class Confirmations:
         self._clock = clock
 
     def confirm(self, at: float) -> None:
-        """Note that the published policy was the one in force at this moment, unless a later one is noted. OSError."""
+        """Record that the published policy was current at this moment, unless a later moment is recorded. OSError."""
         before = self.last()
         if self._path is None or (before is not None and before >= at):
             return

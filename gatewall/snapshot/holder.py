@@ -32,8 +32,7 @@ class PolicyStore(Protocol):
 class PolicyHolder:
     """The policy in memory, replaced as a whole when the store has moved on.
 
-    A store that was away may be another one when it is back, in which the same number stands for something else: it
-    is read once more then, whatever number it gives.
+    After an outage the database may have been restored: the policy is reloaded then, even if the version is equal.
 
     Static stability: once there is a policy, a store that fails takes nothing back. What this host has published
     meanwhile is taken up, so that a change that was made just before is not lost to who had not asked yet.
@@ -120,7 +119,7 @@ class PolicyHolder:
             return policy
 
     def _take(self, policy: PolicySnapshot, *, anew: bool = False) -> PolicySnapshot:
-        """Put a policy in force unless a later one is, or ``anew`` of the same number; return the one in force."""
+        """Swap in the policy if it is newer, or equal on a forced reload (``anew``); return the one in force."""
         with self._taking:  # never held while somebody reads
             before = self._policy
             is_again = anew and before is not None and policy.version == before.version

@@ -24,7 +24,7 @@ SILENT_FOR = timedelta(days=7)
 class LogState:
     """How far this host's access log is: what is older than ``lag_seconds`` is in the database, or set aside.
 
-    None while its spool was not read to the end once.
+    None until the first full pass.
     """
 
     lag_seconds: float | None

@@ -88,7 +88,7 @@ def test_a_session_that_ends_while_the_form_is_open_does_not_matter(pages, bob):
     assert User.objects.get(pk=bob.pk).remark == "tall"
 
 
-def test_whoever_changes_his_own_password_stays_signed_in(pages, alice):
+def test_whoever_changes_their_own_password_stays_signed_in(pages, alice):
     pages.submit(f"/accounts/user/{alice.pk}/change/", new_password=OTHER_PASSWORD)
 
     assert pages.get("/").status_code == 200
@@ -249,7 +249,7 @@ def test_who_is_no_admin_is_kept_out(bob):
         assert "/login/" in response.url
 
 
-def test_an_admin_signs_in_with_his_password_and_nobody_else(alice, bob):
+def test_an_admin_signs_in_with_their_password_and_nobody_else(alice, bob):
     for username, password, status in (("alice", PASSWORD, 302), ("bob", PASSWORD, 200), ("alice", "wrong", 200)):
         browser = Pages()
 
@@ -258,7 +258,7 @@ def test_an_admin_signs_in_with_his_password_and_nobody_else(alice, bob):
         assert response.status_code == status, username
 
 
-def test_the_session_of_a_disabled_admin_stays_dead_when_he_is_enabled_again(pages, bob):
+def test_the_session_of_a_disabled_admin_stays_dead_when_they_are_enabled_again(pages, bob):
     services.change_user(bob, is_admin=True, actor="alice")
     browser = Pages()
     enter_admin_site(browser.client, bob)

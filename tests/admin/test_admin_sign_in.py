@@ -178,7 +178,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_what_ends_a_user_ends_his_session_here(stranger, alice, end):
+def test_what_ends_a_user_ends_their_session_here(stranger, alice, end):
     services.create_user(actor="", username="dora", password=PASSWORD, is_admin=True)
     sign_in(stranger)
     assert is_in(stranger)

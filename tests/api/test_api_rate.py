@@ -47,7 +47,7 @@ def test_users_are_counted_apart(alice, bob):
 
 
 @pytest.mark.parametrize("path", ["/users", "/login", "/system/settings", "/schema", "/docs"])
-def test_nobody_is_counted_by_his_network(alice, path):
+def test_nobody_is_counted_by_their_network(alice, path):
     verb = "POST" if path == "/login" else "GET"
     assert 429 not in statuses(Api(), LIMIT, path, verb)
 

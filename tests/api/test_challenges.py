@@ -148,7 +148,7 @@ def test_what_ends_a_user_ends_sessions_of_two_factors_at_the_gate(app, alice, a
 
 
 @pytest.mark.parametrize("moment", ["use_code", "succeeded"])
-def test_a_user_who_is_deleted_after_his_code_was_right_gets_no_session(app, alice, monkeypatch, moment):
+def test_a_user_who_is_deleted_after_their_code_was_right_gets_no_session(app, alice, monkeypatch, moment):
     challenge, place = begin(), second_factor if moment == "use_code" else throttling.Attempt
     real = getattr(place, moment)
 

@@ -1,4 +1,4 @@
-"""A forced change that refuses its own maker: it stays if he confirms it, and else is taken back by itself."""
+"""A forced change that refuses its own maker: it stays if they confirm it, and else is taken back by itself."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Who changes policy is told before he shuts himself out: ``would-lock-you-out``, unless by force."""
+"""Who changes policy is told before they shut themselves out: ``would-lock-you-out``, unless by force."""
 
 from datetime import timedelta
 
@@ -123,7 +123,7 @@ def test_domains_that_take_the_protection_away(me, office):
     assert me.post("/authorized-domains", {"name": "office.example", "force": True}).status_code == 201
 
 
-def test_who_is_shut_out_already_may_change_what_he_likes(me):
+def test_who_is_shut_out_already_may_change_what_they_like(me):
     services.block_network(actor="x", network="198.51.100.0/24")
 
     assert me.post("/ip-black-list", {"ip": ME}).status_code == 201
@@ -149,7 +149,7 @@ def test_a_loopback_peer_that_forwards_is_a_proxy(alice, header):
     assert response.json()["code"] == "would-lock-you-out"
 
 
-def test_who_comes_past_the_proxy_is_his_own_peer(alice):
+def test_who_comes_past_the_proxy_is_their_own_peer(alice):
     stranger = past_the_proxy(alice, **{"X-Forwarded-For": ME})
 
     assert stranger.post("/ip-black-list", {"ip": "192.0.2.9"}, REMOTE_ADDR="192.0.2.9").status_code == 409
@@ -157,7 +157,7 @@ def test_who_comes_past_the_proxy_is_his_own_peer(alice):
 
 
 def test_the_guard_says_what_the_decision_says(me, auth):
-    """Each change that passed leaves the caller in; each that was refused would have shut him out."""
+    """Each change that passed leaves the caller in; each that was refused would have shut them out."""
     networks = [ME, "198.51.100.0/24", "198.51.0.0/16", "198.51.100.6/31"]
     for number in range(3):
         services.allow_network(actor="x", network=networks[-1 - number])

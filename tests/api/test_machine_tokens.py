@@ -69,7 +69,7 @@ def test_two_tokens_are_never_the_same(admin):
     assert len(tokens) == 20
 
 
-def test_a_user_makes_a_git_token_for_himself(user, tokens_of_bob):
+def test_a_user_makes_a_git_token_for_themselves(user, tokens_of_bob):
     response = user.post(tokens_of_bob, {"name": "laptop"})
 
     assert response.status_code == 201

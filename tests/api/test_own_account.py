@@ -1,4 +1,4 @@
-"""The own second factor, on and off, and who is asked again who he is."""
+"""The own second factor, on and off, and who is asked again who they are."""
 
 from datetime import timedelta
 
@@ -199,7 +199,7 @@ def test_an_admin_is_not_asked_for_anything_of_another(clock, alice, bob, call):
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_an_admin_is_asked_for_his_own(clock, alice, call):
+def test_an_admin_is_asked_for_their_own(clock, alice, call):
     prepared(call, alice)
     admin = Api(a_token(alice, at=MOMENT - timedelta(hours=2)))
 

@@ -1,4 +1,4 @@
-"""The sessions of a user: seen and ended by himself and by admins."""
+"""The sessions of a user: seen and ended by themselves and by admins."""
 
 from datetime import timedelta
 
@@ -64,7 +64,7 @@ def test_what_opens_nothing_is_not_listed(admin, bob, end):
     assert admin.delete(f"{of(bob)}/{session.pk}").status_code == 404
 
 
-def test_who_ends_a_session_of_his_shuts_the_gate_to_its_token(bob, auth):
+def test_who_ends_a_session_of_theirs_shuts_the_gate_to_its_token(bob, auth):
     lost, own = a_token(bob), Api(a_token(bob))
     (other,) = [session["jti"] for session in listed(own, bob) if not session["current"]]
 
@@ -76,7 +76,7 @@ def test_who_ends_a_session_of_his_shuts_the_gate_to_its_token(bob, auth):
     assert own.delete(f"{of(bob)}/{other}").status_code == 404
 
 
-def test_who_ends_the_session_he_uses_is_signed_out(user, bob):
+def test_who_ends_the_session_they_use_is_signed_out(user, bob):
     (own,) = listed(user, bob)
 
     assert user.delete(f"{of(bob)}/{own['jti']}").status_code == 204

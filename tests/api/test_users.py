@@ -44,7 +44,7 @@ def test_a_user_cannot_take_the_name_of_another(admin, bob, charlie):
     assert code(admin.put(f"/users/{charlie.pk}", {"username": "BOB"})) == (409, "duplicate")
 
 
-def test_a_user_may_change_the_case_of_his_name(admin, bob):
+def test_a_user_may_change_the_case_of_their_name(admin, bob):
     assert admin.put(f"/users/{bob.pk}", {"username": "BOB"}).json()["username"] == "BOB"
 
 
@@ -157,12 +157,12 @@ def test_the_sessions_survive_other_changes(admin, bob):
     assert admin.put(f"/users/{bob.pk}", {"remark": "a", "all_domains": False}).json()["session_count"] == 1
 
 
-def test_a_user_sees_himself(user, bob):
+def test_a_user_sees_themselves(user, bob):
     assert user.get(f"/users/{bob.pk}").json()["username"] == "Bob"
 
 
 @pytest.mark.parametrize("verb", ["put", "delete"])
-def test_a_user_cannot_change_himself(user, bob, verb):
+def test_a_user_cannot_change_themselves(user, bob, verb):
     assert getattr(user, verb)(f"/users/{bob.pk}").status_code == 403
 
 

@@ -184,7 +184,7 @@ def test_an_admin_may(admin, alice, route):
 @pytest.mark.django_db
 @routes(SELF)
 @pytest.mark.parametrize("audience", ["gate", "api"])
-def test_a_user_may_look_after_himself(bob, route, audience):
+def test_a_user_may_look_after_themselves(bob, route, audience):
     assert status(Api(a_token(bob, audiences=[audience])), route, bob.pk) not in {401, 403, 405}
 
 
@@ -196,7 +196,7 @@ def test_a_user_may_not_look_after_another(user, alice, route):
 
 @pytest.mark.django_db
 @routes(SELF)
-def test_a_guard_session_of_an_admin_looks_after_himself_alone(alice, bob, route):
+def test_a_guard_session_of_an_admin_looks_after_themselves_alone(alice, bob, route):
     assert status(Api(a_token(alice, audiences=["gate"])), route, bob.pk) == 403
 
 

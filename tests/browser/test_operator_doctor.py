@@ -1,4 +1,4 @@
-"""The operator tests his proxy: one that is right, one that a visitor can lie to, and one that asks nobody."""
+"""The operator tests their proxy: one that is right, one that a visitor can lie to, and one that asks nobody."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""From a refused visitor's number to his way through; and a lock-out that takes itself back."""
+"""From a refused visitor's number to their way through; and a lock-out that takes itself back."""
 
 import pytest
 

@@ -91,7 +91,7 @@ def test_from_the_dashboard_to_a_ban_without_a_script(wall, visit):
     assert visit_from(wall, NEIGHBOUR, path) == 401
 
 
-def test_who_would_ban_himself_is_asked_twice(wall, visit):
+def test_who_would_ban_themselves_is_asked_twice(wall, visit):
     page = visit()
     enter(wall, page, "/log/ban/?network=127.0.0.1")
     page.click("form.panel [type=submit]")

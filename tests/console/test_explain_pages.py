@@ -195,7 +195,7 @@ def test_several_rules_are_excepted_at_once(pages, visits, auth, office, charlie
     assert auth(x_forwarded_uri="/b?q=attack", service_authorization=token).reason == "waf-rule"
 
 
-def test_a_blocked_client_gets_an_entry_for_his_address_at_this_domain_that_still_looks(pages, visits, auth, office):
+def test_a_blocked_client_gets_an_entry_for_their_address_at_this_domain_that_still_looks(pages, visits, auth, office):
     services.block_network(actor="", network="198.51.100.0/24")
     a_rule()
     decision_id = visits()
@@ -243,7 +243,7 @@ def test_an_unknown_host_is_registered_alone(pages, visits, auth):
     assert auth(x_forwarded_host="new.example").reason == "credential-missing"
 
 
-def test_a_user_out_of_scope_leads_to_his_domains(pages, visits, charlie):
+def test_a_user_out_of_scope_leads_to_their_domains(pages, visits, charlie):
     services.register_domain(actor="", name="vault.example", access="authenticated", seed=True)
     decision_id = visits(x_forwarded_host="vault.example", service_authorization=a_token(charlie))
     page = pages.get(f"/explain/{decision_id}/").content.decode()

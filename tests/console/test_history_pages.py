@@ -56,7 +56,7 @@ def test_a_parameter_that_is_none_is_told(pages, query):
     response = pages.get(f"/history/?{query}")
 
     assert response.status_code == 400
-    assert "has a filter or page that is none" in text_of(response)
+    assert "has an invalid filter or page" in text_of(response)
 
 
 @pytest.mark.parametrize("number", [0, 999_999, 2**63, 10**30])
@@ -176,7 +176,7 @@ def test_a_restore_that_shuts_out_is_told_and_by_force_waits_for_a_word(behind_p
 
     assert forced.status_code == 302
     assert PendingConfirmation.objects.get().address == ME
-    assert "waits for a word" in text_of(behind_proxy.client.get(forced.url))
+    assert "confirm it or it is reverted" in text_of(behind_proxy.client.get(forced.url))
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def agent():
     files, run = policy_files(settings.CONFIG), run_folder(settings.CONFIG.home)
-    with AgentLock(run).held():  # so that no writer publishes himself
+    with AgentLock(run).held():  # so that no writer publishes
         yield Agent(files, run, "here", LogShipper(settings.CONFIG.home / "spool"))
 
 

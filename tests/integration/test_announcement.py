@@ -1,4 +1,4 @@
-"""What a writer is told about whether his change is in force on this host."""
+"""What a writer is told about whether their change is in force on this host."""
 
 import os
 import signal

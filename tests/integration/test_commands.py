@@ -1,4 +1,4 @@
-"""The commands: what they make, that twice is once, and what a bad environment says."""
+"""The commands: what they make, that they are idempotent, and what a bad environment says."""
 
 import os
 import stat

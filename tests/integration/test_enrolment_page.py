@@ -156,7 +156,7 @@ def test_the_password_makes_the_session_a_new_one(visitor, bob, auth):
 
 
 def test_a_stolen_old_session_is_not_shown_a_secret_that_waits(visitor, bob, office):
-    """Whoever holds it could confirm the secret, and the account would be his."""
+    """Whoever holds it could confirm the secret, and the account would be theirs."""
     visitor.token = a_token(bob, audiences=["gate"], at=timezone.now() - LATER)
     waiting = second_factor.begin_setup(bob, at=timezone.now())
     app = App(secret_of(waiting.secret))

@@ -183,7 +183,7 @@ def test_who_must_wait_is_told_how_long_on_both_steps(clock, browser, app, offic
         assert "service.token" not in response.cookies
 
 
-def test_a_user_who_is_deleted_after_his_code_was_right_begins_again(browser, app, bob, monkeypatch):
+def test_a_user_who_is_deleted_after_their_code_was_right_begins_again(browser, app, bob, monkeypatch):
     page = begin(browser)
     monkeypatch.setattr(throttling.Attempt, "succeeded", lambda _: services.delete_user(bob, actor="cast"))
 
@@ -194,7 +194,7 @@ def test_a_user_who_is_deleted_after_his_code_was_right_begins_again(browser, ap
 
 
 @pytest.mark.django_db(transaction=True)  # the database looks at foreign keys when it commits
-def test_a_user_who_is_deleted_after_his_password_was_right_is_nobody(browser, app, bob, monkeypatch):
+def test_a_user_who_is_deleted_after_their_password_was_right_is_nobody(browser, app, bob, monkeypatch):
     real = challenges.begin
 
     def delete_then(user, flow, *, at):

@@ -67,7 +67,7 @@ def test_every_user_is_found_and_nobody_twice(files, people):
     assert {FAR - 1, FAR + 1, 0, USERS_A_SHARD}.isdisjoint(users)
 
 
-def test_a_changed_user_rewrites_his_shard_alone(files, people):
+def test_a_changed_user_rewrites_their_shard_alone(files, people):
     changed = changed_by(files, lambda: accounts.change_user(people.far, actor="alice", is_active=False))
 
     assert changed == {shard_of_user(FAR)}
@@ -82,7 +82,7 @@ def test_the_first_user_of_a_shard_makes_it_and_the_last_takes_it_along(files, p
     assert set(policy_of(files).users) == {people.near.pk}
 
 
-def test_a_deleted_user_takes_his_git_tokens_out_of_their_shards(files, people):
+def test_a_deleted_user_takes_their_git_tokens_out_of_their_shards(files, people):
     for name in ("laptop", "ci", "desk"):
         licensing.issue_git_token(actor="far", user_id=FAR, name=name, expires_at=None)
     shards = {shard_of_git_token(token.digest) for token in GitToken.objects.all()}

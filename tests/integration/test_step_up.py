@@ -46,7 +46,7 @@ def test_a_step_up_gives_no_reach_that_the_session_had_not(signed_in, bob, vault
 
 
 def test_a_planted_session_does_not_get_the_second_factor_of_another(visitor, alice, bob, vault, auth):
-    """Fixation: what the attacker knows is worth nothing after the victim has given his code."""
+    """Fixation: what the attacker knows is worth nothing after the victim has given their code."""
     planted, app = a_token(bob, audiences=["gate"]), an_app(bob)
     visitor.token = planted
 

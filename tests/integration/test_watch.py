@@ -92,7 +92,7 @@ def test_a_scanner_is_banned_once_until_the_ban_is_over(auth, watched, waf, cloc
     assert noticed() == [("client.banned", SCANNER, 1), ("client.banned.ended", SCANNER, 1)]
 
 
-def test_whoever_goes_on_after_his_ban_is_banned_again(auth, watched, waf, clock):
+def test_whoever_goes_on_after_their_ban_is_banned_again(auth, watched, waf, clock):
     scan(auth, SCANNER)
     watched.look()
     clock.shift(timedelta(hours=2))
@@ -180,7 +180,7 @@ def test_loopback_trusted_proxies_and_nobody_are_never_banned(watched, client, w
     assert [event.detail["why"] for event in SecurityEvent.objects.filter(kind="client.suspected")] == [why]
 
 
-def test_a_subscriber_of_ipv6_is_banned_by_his_64(auth, watched, waf):
+def test_a_subscriber_of_ipv6_is_banned_by_their_64(auth, watched, waf):
     for number in range(4):
         scan(auth, f"2001:db8:1:2::{number + 1}", times=1)
 

@@ -42,7 +42,7 @@ def test_brute_force_is_banned(watched):
     assert noticed() == [("client.banned", SCANNER, 1)]
 
 
-def test_who_forgot_his_password_is_not_banned(watched, clock):
+def test_who_forgot_their_password_is_not_banned(watched, clock):
     a_user("bob")
     for _ in range(9):
         sign_in(VISITOR, "bob")
@@ -95,7 +95,7 @@ def test_an_agent_that_starts_again_bans_nobody_twice(watched, another_agent):
     assert noticed() == [("client.banned", SCANNER, 1)]
 
 
-def test_who_was_let_in_again_is_not_banned_for_what_he_did_before(watched, another_agent):
+def test_who_was_let_in_again_is_not_banned_for_what_they_did_before(watched, another_agent):
     a_user("bob")
     for _ in range(20):
         sign_in(SCANNER, "bob")

@@ -1,4 +1,4 @@
-"""Who writes to webhooks and their outboxes at once: each comes to his end."""
+"""Who writes to webhooks and their outboxes at once: each comes to their end."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event as Flag

@@ -58,7 +58,7 @@ class Town:
 
     def furnish(self) -> None:
         """Make everything that there always is."""
-        # Nobody is banned: whoever asks before it is known that he was let in looks like one who probes.
+        # Nobody is banned: whoever asks before it is known that they were let in looks like one who probes.
         self._settings(waf_mode="block", geo_mode="block", auto_ban_mode="off")
         for name, access in DOMAINS.items():
             self._create(("domain", name), "/authorized-domains", {"name": name, "access": access})
@@ -131,7 +131,7 @@ class Town:
         )
 
     def _turn_user(self) -> None:
-        """Disable somebody, whose sessions are dead from then on, or enable him, who signs in again."""
+        """Disable a user, which ends their sessions, or enable them; they sign in again."""
         name = self._choice.choice(USERS)
         if self._world["user", name]["is_active"]:
             self._put(("user", name), "/users", {"is_active": False}, also=self._sessions_of(name))

@@ -17,7 +17,7 @@ SHOP = "shop.example"
 
 @dataclass(frozen=True)
 class Scene:
-    """Bob, with a password session, asks for a registered domain: nothing stands against him."""
+    """Bob, with a password session, asks for a registered domain: nothing stands against them."""
 
     fault: str = ""
     blocked: tuple[BlockedNetwork, ...] = ()

@@ -166,7 +166,7 @@ def test_a_tally_names_people_first_and_shows_a_few_decisions_of_each():
     comparison, tally = a_comparison(before, after), Tally()
 
     for number in range(5):
-        name = "Bob" if number < 2 else "bobby"  # as he was called before; the newest come first
+        name = "Bob" if number < 2 else "bobby"  # as they were called before; the newest come first
         who = {"subject_kind": "user", "subject_id": 7, "subject_name": name} if number < 4 else {}
         row = a_row(number, **who)
         tally.add(row, comparison.of(row))

@@ -89,7 +89,7 @@ def test_a_host_that_was_cut_off_has_its_bound_from_the_end_of_that():
     assert [found(history, IN, sent, host="b").wrong for sent in (39, 41.9, 42.1)] == [None, None, Wrong.LET_IN]
 
 
-def test_who_was_told_on_his_own_host_has_no_excuse():
+def test_who_was_told_on_their_own_host_has_no_excuse():
     history = History(edits((BAN, 10, 11, {})), [Excuse("a", 10.5, 40)])
 
     assert found(history, IN, 12.1).wrong == Wrong.LET_IN

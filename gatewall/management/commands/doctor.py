@@ -1,4 +1,4 @@
-"""Examines the proxy in front of a site: what of a visitor's request the gate is told, and what he can forge."""
+"""Examines the proxy in front of a site: what of a visitor's request the gate is told, and what they can forge."""
 
 import json
 from argparse import ArgumentTypeError

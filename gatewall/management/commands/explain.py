@@ -30,7 +30,7 @@ class Command(BaseCommand):
         who.add_argument("--user", help="as if this user were signed in; no token is needed")
         who.add_argument("--license", help="as if the license of this name were sent")
         who.add_argument("--token-file", help="file (or -) with a session token, username:git-token, or license token")
-        parser.add_argument("--amr", default="pwd", help="with --user: how he signed in, like pwd,otp")
+        parser.add_argument("--amr", default="pwd", help="with --user: how they signed in, like pwd,otp")
         parser.add_argument("--json", action="store_true", help="the answer of POST /policy/explain")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -13,7 +13,7 @@ from tests.proxies.every.kinds import KINDS
 
 MODULES = ("visitors", "told", "closed", "aliases", "history", "lines")
 TITLES = {
-    "visitors": "What a visitor gets, and the site of him",
+    "visitors": "What a visitor gets, and what the site sees",
     "told": "What the gate is told",
     "closed": "Closed unless the gate says 200",
     "aliases": "What a visitor cannot send: every header of `deploy/untrusted-headers.txt`",

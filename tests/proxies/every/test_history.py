@@ -115,7 +115,7 @@ def test_cve_2024_45410_gate_is_told_all_the_same(stub, name):
 
 
 @pytest.mark.parametrize("name", ["Remote-User", "X-Gatewall-Subject-Kind", "Remote-User, Remote-Email, Remote-Groups"])
-def test_cve_2024_45410_visitor_cannot_hide_who_he_is(stub, name):
+def test_cve_2024_45410_visitor_cannot_hide_who_they_are(stub, name):
     before = len(stub.site.requests)
 
     request(stub.port, "/", {"Connection": name, "Remote-User": "mallory", "X-Gatewall-Subject-Kind": "mallory"})

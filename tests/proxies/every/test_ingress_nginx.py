@@ -120,7 +120,7 @@ def test_what_is_not_for_the_public_is_shut_for_all_addresses():
     assert paths == {"/wall/auth", "/wall/metrics", "/wall/admin-recover-2fa"}
 
 
-def test_visitor_gets_in_with_a_session_and_nothing_of_it_or_of_his_own_arrives(front, cookie):
+def test_visitor_gets_in_with_a_session_and_nothing_of_it_or_of_their_own_arrives(front, cookie):
     forged = {"Remote-User": "root", "Remote_User": "root", "X-Forwarded-Uri": "/root", "Service-License": "root"}
 
     answer = request(front.port, "/a//b%2f?c", {**forged, "Cookie": f"a=1; {cookie}", "Authorization": "Bearer mine"})
@@ -175,7 +175,7 @@ def test_query_of_a_path_of_ours_may_hold_anything(front):
     assert request(front.port, "/wall/?rd=http%3A%2F%2F127.0.0.1%2Fa%2F..%2Fb//;").status == 200
 
 
-def test_visitor_with_much_in_his_cookies_gets_in(front, cookie):
+def test_visitor_with_much_in_their_cookies_gets_in(front, cookie):
     answer = request(front.port, "/", {"Cookie": f"{cookie}; a=" + "b" * 6_000})
 
     assert (answer.status, len(front.site.last["Cookie"])) == (200, 6_002)

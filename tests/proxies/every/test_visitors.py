@@ -1,4 +1,4 @@
-"""What a visitor gets through every proxy from the real gate, and what the site gets of him."""
+"""What a visitor gets through every proxy from the real gate, and what the site sees of it."""
 
 import base64
 import json
