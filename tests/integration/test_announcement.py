@@ -217,4 +217,4 @@ def test_a_write_leaves_no_file_open(worker, monkeypatch):
     for last in range(3):
         services.block_network(actor="alice", network=f"203.0.113.{last + 10}")
 
-    assert psutil.Process().num_fds() == before
+    assert psutil.Process().num_fds() <= before  # fewer: those of an earlier test were closed meanwhile
