@@ -39,9 +39,13 @@ def is_enforced(site, client):
     return {ask(site.auth, question) for _ in range(4)} == {Verdict(403, "client-blocked")}
 
 
+def is_published(site):
+    """Make a change and say whether it is in force already."""
+    return "policy_pending" not in site.admin.post("/system/reload")
+
+
 def test_write_is_answered_and_says_so_when_the_agent_does_not_publish(hampered, pytestconfig):
     entry = hampered.admin.post("/ip-black-list", ip="203.0.113.1")
-    os.kill(hampered.publisher.pid, signal.SIGSTOP)
     took, answers = [], []
     for write in (
         lambda: hampered.admin.post("/ip-black-list", ip="203.0.113.2"),
@@ -50,16 +54,29 @@ def test_write_is_answered_and_says_so_when_the_agent_does_not_publish(hampered,
         lambda: hampered.admin.post("/licenses", name="farm"),
         lambda: hampered.admin.post("/system/reload"),
     ):
+        wait_until(lambda: is_published(hampered), what="the agent to publish")  # its lease is renewed then
+        os.kill(hampered.publisher.pid, signal.SIGSTOP)
         began = time.monotonic()
         answers.append(write())
         took.append(time.monotonic() - began)
-    os.kill(hampered.publisher.pid, signal.SIGCONT)
+        os.kill(hampered.publisher.pid, signal.SIGCONT)
 
     tell(pytestconfig, f"writes with a stopped agent answered after {', '.join(f'{each:.2f}' for each in took)} s")
     assert [answer.get("policy_pending") for answer in answers] == [True] * 5
     assert min(took) < 2.5
     assert max(took) < 2.0 + 4.0  # 2 s of waiting, and a busy machine
     wait_until(lambda: is_enforced(hampered, "203.0.113.2"), what="the agent to publish when it goes on")
+
+
+def test_writer_publishes_when_the_lease_of_a_stopped_agent_has_ended(hampered):
+    os.kill(hampered.publisher.pid, signal.SIGSTOP)
+
+    wait_until(lambda: is_published(hampered), what="the end of the lease")
+    answer = hampered.admin.post("/ip-black-list", ip="203.0.113.2")
+
+    assert "policy_pending" not in answer
+    assert is_enforced(hampered, "203.0.113.2")
+    os.kill(hampered.publisher.pid, signal.SIGCONT)
 
 
 def test_control_plane_obeys_at_once_when_the_agent_does_not_publish(hampered):
