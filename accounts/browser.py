@@ -1,4 +1,4 @@
-"""What a browser brings and takes away at sign-in: its address, and the session cookie (contract section 4)."""
+"""What a browser brings and takes away at sign-in: its address, and the session cookie."""
 
 from datetime import datetime
 

@@ -23,7 +23,7 @@ class RecordRefused(ValueError):
 
 @value
 class AccessRecord:
-    """One answer of the gate; the fields are those of ``/access-logs`` (contract section 5).
+    """One answer of the gate; the fields are those of ``/access-logs`` (docs/api.md).
 
     ``at`` is in seconds since the epoch. ``decided_by``, ``credential``, ``subject`` and ``rules`` are
     the JSON objects of the API.

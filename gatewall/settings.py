@@ -88,7 +88,7 @@ TEMPLATES = [
 ROOT_URLCONF = "gatewall.urls"
 WSGI_APPLICATION = "gatewall.wsgi.application"
 APPEND_SLASH = False
-DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # contract section 1: a larger body is 413
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # a larger body is 413
 
 _SQLITE = CONFIG.database["ENGINE"] == "gatewall.sqlite"
 _SQLITE_OPTIONS = {

@@ -162,7 +162,7 @@ class Api:
 
 
 def assert_well_formed(response: Response) -> None:
-    """Every answer has the headers of contract section 1; every error is a documented problem."""
+    """Every answer has the headers that docs/api.md names; every error is a documented problem."""
     assert response.headers["X-Request-Id"]
     assert response.headers["X-Content-Type-Options"] == "nosniff"
     assert response.headers["Cache-Control"] == "no-store"

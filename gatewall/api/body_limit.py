@@ -1,4 +1,4 @@
-"""The limit of request bodies, held before anything of one is read (contract section 1)."""
+"""The limit of request bodies (1 MiB), enforced before anything of one is read."""
 
 from collections.abc import Callable
 

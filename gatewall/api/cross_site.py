@@ -1,4 +1,4 @@
-"""Refuses writes that another site made a browser send (contract section 1). No tokens, no state."""
+"""Refuses writes that another site made a browser send (docs/api.md). No tokens, no state."""
 
 from django.conf import settings
 from django.http import HttpRequest

@@ -11,7 +11,7 @@ from tests.processes import prepare
 from tests.trail import faults as host_faults
 
 PATIENT = Bounds(same_host=10, other_host=10)
-"""No bound of ours: a build server is slow. The long form holds the answers against those of the contract."""
+"""No bound of ours: a build server is slow. The long form holds the answers against the documented bounds."""
 SHORT = (
     faults.on_a_host(host_faults.a_worker_of_the_data_plane),
     faults.on_a_host(host_faults.a_worker_of_the_control_plane),

@@ -1,4 +1,4 @@
-"""The decision table of the contract once more, slow and from nothing of the product: what answers are held against.
+"""The decision table of docs/decisions.md once more, slow and without the product: what answers are held against.
 
 A world is a dict of what is in force: a key that begins with the kind, and the values that count. It knows what the
 town asks about and no more: questions are well-formed, list entries are made by hand, sessions have no second factor.

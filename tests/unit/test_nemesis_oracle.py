@@ -1,4 +1,4 @@
-"""The oracle of the fault tests says what the contract says, step by step."""
+"""The oracle of the fault tests says what docs/decisions.md says, step by step."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What ``GET /auth`` is about (vectors HN-20 to HN-55, as the contract has them)."""
+"""What ``GET /auth`` is about (vectors HN-20 to HN-55)."""
 
 import pytest
 
