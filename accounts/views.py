@@ -63,6 +63,9 @@ class Users(Resource):
         return services.create_user(actor=self.actor, **values)
 
     def change_row(self, row: User, **values: Any) -> User:
+        if "password" in values and row.pk == self.request.user.pk:
+            # Whoever has stolen a session could otherwise sign in with a password of theirs from then on.
+            raise reauthentication.ReauthenticationRequired("change your own password with PUT /users/:id/password")
         return services.change_user(row, actor=self.actor, **values)
 
     def delete_row(self, row: User) -> None:

@@ -29,6 +29,19 @@ def test_the_own_password_needs_the_old_one_however_fresh_the_session(fresh, bob
     assert may_sign_in("Bob", PASSWORD)
 
 
+@pytest.mark.parametrize("age", [OLD - OLD, OLD])
+@pytest.mark.parametrize("has_condition", [False, True])
+def test_an_admin_cannot_change_the_own_password_without_the_old_one_as_that_of_others(alice, age, has_condition):
+    client, path = Api(a_token(alice, at=timezone.now() - age)), f"/users/{alice.pk}"
+    condition = {"If-Match": client.get(path).headers["ETag"]} if has_condition else {}
+
+    answer = client.put(path, {"password": NEW, "remark": "x"}, headers=condition)
+
+    assert code_of(answer) == (403, "reauthentication-required")
+    assert client.get(path).json()["remark"] == ""
+    assert (may_sign_in("alice", PASSWORD), may_sign_in("alice", NEW)) == (True, False)
+
+
 @AUDIENCES
 def test_a_new_password_ends_all_sessions_and_opens_one_like_the_callers(bob, auth, audiences):
     other, own = a_token(bob), a_token(bob, audiences=audiences, amr=("pwd", "otp"))
