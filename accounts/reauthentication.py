@@ -31,8 +31,11 @@ class ReauthenticationFailed(Forbidden):
 
 
 def is_fresh(signed_in_at: datetime | None, at: datetime) -> bool:
-    """True for a session that began so lately that nobody need be asked again."""
-    return signed_in_at is not None and at - signed_in_at < FRESH
+    """True for a session that began so lately that nobody need be asked again.
+
+    A clock that is ahead may have begun it; a session that begins ten minutes from now, or later, is not fresh.
+    """
+    return signed_in_at is not None and abs(at - signed_in_at) < FRESH
 
 
 def require_fresh(

@@ -88,7 +88,11 @@ def test_a_session_of_less_is_not_asked(alice, make):
 
 
 @MAKERS
-@pytest.mark.parametrize(("age", "status"), [(OLD, {403}), (OLD - timedelta(seconds=1), {200, 201})])
+@pytest.mark.parametrize(
+    ("age", "status"),
+    [(OLD, {403}), (OLD - timedelta(seconds=1), {200, 201}), (-timedelta(seconds=30), {200, 201}), (-OLD, {403})],
+    ids=["old", "fresh", "begun-by-a-clock-30s-fast", "begun-by-a-clock-that-was-put-back"],
+)
 def test_the_session_of_the_admin_site_is_asked_when_it_is_as_old(alice, make, age, status):
     client = Client()
     enter_admin_site(client, alice, at=timezone.now() - age)
