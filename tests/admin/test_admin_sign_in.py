@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts import second_factor, services
 from accounts.backends import AccountsBackend
-from accounts.models import FailureCount, Session
+from accounts.models import FailureCount, Session, WrongCodes
 from tests.admin.conftest import ADMIN, Pages
 from tests.factors import an_app
 from tests.wall import PASSWORD, Api
@@ -120,6 +120,17 @@ def test_wrong_codes_are_guesses(stranger, app):
         sign_in(stranger, code=code)
 
     assert sign_in(stranger, code=app.code()).status_code == 429
+
+
+@pytest.mark.parametrize("nothing", ["", "  "], ids=repr)
+def test_a_code_that_was_not_filled_in_is_asked_for_and_is_no_guess(stranger, app, nothing):
+    answers = [sign_in(stranger, code=nothing) for _ in range(11)]
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert "This field is required." in answers[0].text
+    assert not WrongCodes.objects.exists()
+    assert set(FailureCount.objects.values_list("failures", flat=True)) == {0}
+    assert sign_in(stranger, code=app.code()).status_code == 302
 
 
 def test_a_session_of_one_factor_is_shut_out_when_the_second_is_switched_on(pages, alice):
