@@ -47,6 +47,12 @@ class GitTokenForm(FreshForm):
 
     never_expires = forms.BooleanField(required=False, help_text="Otherwise, and without a moment, it does in 90 days.")
 
+    def clean(self) -> dict[str, Any] | None:
+        cleaned = super().clean()
+        if self.cleaned_data.get("never_expires") and self.cleaned_data.get("expires_at"):
+            self.add_error("never_expires", "Choose a moment, or that it never expires, not both.")
+        return cleaned
+
 
 @admin.register(License)
 class LicenseAdmin(MachineCredentialAdmin):

@@ -72,6 +72,15 @@ def test_git_token_expires_unless_somebody_asks_that_it_never_does(pages, bob, n
     assert (None if end is None else round((end - timezone.now()) / timedelta(days=1))) == days
 
 
+def test_git_token_cannot_have_an_end_and_never_expire(pages, bob):
+    end = {"expires_at_0": "2030-01-01", "expires_at_1": "00:00:00"}
+
+    answer = pages.submit("/licensing/gittoken/add/", name="laptop", user=str(bob.pk), never_expires="on", **end)
+
+    assert "Choose a moment, or that it never expires, not both." in answer.text
+    assert not GitToken.objects.exists()
+
+
 @pytest.mark.parametrize(("fields", "left"), [({}, 1), ({"revoke_git_tokens": "on"}, 0)])
 def test_new_password_revokes_git_tokens_where_the_box_is_ticked(pages, bob, fields, left):
     a_git_token(bob)
