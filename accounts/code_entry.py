@@ -1,4 +1,4 @@
-"""Counts every code that is entered: the one way to have one checked, whichever form or call it came by.
+"""Counts every code that is entered, from whichever form or call. Codes are checked through here alone.
 
 Wrong codes count like wrong passwords (``throttling``) and, in a row, for their account (``wrong_codes``).
 """
@@ -18,7 +18,7 @@ from audit.events import Event, record_event
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A code that was counted as a wrong one, until somebody says that it was none."""
+    """A code that is counted as wrong before it is checked; call one of the methods with the result."""
 
     user: User
     client_ip: str

@@ -1,4 +1,4 @@
-"""When callers signed in, by token or in the Django admin, and how they are asked again (``gatewall.api``)."""
+"""When callers signed in, by token or in the Django admin, and re-authentication (for ``gatewall.api``)."""
 
 from datetime import UTC, datetime
 

@@ -64,7 +64,7 @@ class Users(Resource):
 
     def change_row(self, row: User, **values: Any) -> User:
         if "password" in values and row.pk == self.request.user.pk:
-            # Whoever has stolen a session could otherwise sign in with a password of theirs from then on.
+            # A thief of the session could otherwise set a password and sign in with it.
             raise reauthentication.ReauthenticationRequired("change your own password with PUT /users/:id/password")
         return services.change_user(row, actor=self.actor, **values)
 

@@ -1,12 +1,12 @@
 """Limits wrong codes of the second factor: per account, over all networks, flows, processes and hosts.
 
-Who enters a code knows the password or holds a session, so that this limit keeps no stranger's victim out, and it
-must hold wherever the codes come from: six digits are guessed by whoever may try often enough (RFC 6238 section 5.2,
-RFC 4226 section 7.3, NIST SP 800-63B section 5.2.2).
+Entering a code takes the password or a live session, so a stranger cannot lock an owner out by this limit. The limit
+holds wherever the codes come from: an attacker with enough tries guesses six digits (RFC 6238 section 5.2, RFC 4226
+section 7.3, NIST SP 800-63B section 5.2.2).
 
 Five wrong codes in a row are free; from the sixth on each begins a delay, which doubles up to an hour. At 100 in a row
-no code of an authenticator app is accepted any more. A recovery code is (80 random bits), at the same pace. A try
-is counted before its code is checked and given back if it was none, so that parallel guesses get no more tries.
+no code of an authenticator app is accepted any more. Recovery codes (80 random bits) still are, at the same pace. A try
+is counted before its code is checked and uncounted unless the code was wrong, so parallel guesses get no more tries.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class CodeEntryLocked(Forbidden):
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """A try that was counted as the wrong code number ``number`` in a row, until somebody says that it was none."""
+    """A try, counted as the wrong code number ``number`` in a row until it is taken back."""
 
     user_id: int
     number: int

@@ -56,7 +56,7 @@ class SecretRotated(WebhookOutput):
 
 
 class RotateInput(FreshInput):
-    """Who asks for a new secret."""
+    """The request for a new secret: the password or a code, where one is asked for."""
 
 
 class NothingInput(StrictInput):

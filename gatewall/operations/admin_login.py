@@ -54,7 +54,7 @@ class AdminLoginForm(AdminAuthenticationForm):
         visitor, now = browser.visitor(self.request), timezone.now()
         proof = login.prove_password(data["username"], data["password"], flow=login.ADMIN_SITE, visitor=visitor, at=now)
         if isinstance(proof, Challenged):
-            if not data["code"]:  # whoever comes without one guesses nothing, and is asked for it
+            if not data["code"]:  # an empty field is no guess: do not count it, ask for the code
                 raise forms.ValidationError({"code": self.fields["code"].error_messages["required"]}, "required")
             proof = login.prove_code(proof.token, data["code"], flow=login.ADMIN_SITE, visitor=visitor, at=now)
         return proof
