@@ -141,7 +141,11 @@ def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datet
         entry = code_entry.begin(user, code, where, at, flow=flow.name, is_at_home=at_home)
     except Gone:
         raise InvalidChallenge(challenges.OVER) from None
-    challenges.take_a_try(challenge, at=at)
+    try:
+        challenges.take_a_try(challenge, at=at)
+    except InvalidChallenge:  # it ended since it was found: the code is not checked
+        entry.was_no_failure()
+        raise
     method = second_factor.use_code(user, code, at=at)
     if method is None:
         entry.was_wrong()

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from accounts import services, wrong_codes
+from accounts import challenges, code_entry, services, wrong_codes
 from accounts.models import Challenge, User, WrongCodes
 from accounts.throttling import TooManyAttempts
 from accounts.wrong_codes import CodeEntryLocked
@@ -103,6 +103,25 @@ def test_a_code_that_the_network_may_not_send_is_not_counted(app):
     assert waits(finish(mine, app.code())) == FIRST_DELAY
 
     assert (number(), WrongCodes.objects.get().blocked_until) == (0, None)
+
+
+def test_a_code_whose_challenge_ends_before_it_is_checked_is_not_counted(app, monkeypatch):
+    guess(app, wrong_codes.ENDS_CHALLENGES - 1)
+    WrongCodes.objects.update(blocked_until=None)
+    mine, counted = challenge(), code_entry.begin
+
+    def count_while_another_request_uses_the_tries_up(*arguments, **options):
+        Challenge.objects.update(tries=challenges.MAX_TRIES)
+        return counted(*arguments, **options)
+
+    monkeypatch.setattr(code_entry, "begin", count_while_another_request_uses_the_tries_up)
+    assert finish(mine, app.wrong).json()["code"] == "invalid-challenge"
+    monkeypatch.setattr(code_entry, "begin", counted)
+
+    assert number() == wrong_codes.ENDS_CHALLENGES - 1
+    assert WrongCodes.objects.get().blocked_until is None
+    assert finish(challenge(), app.wrong).json()["code"] == "invalid-code"
+    assert SecurityEvent.objects.filter(kind="client.suspected").count() == 1  # the tenth that was checked
 
 
 def test_the_tenth_wrong_code_in_a_row_ends_every_challenge_and_is_told(app, alice):
