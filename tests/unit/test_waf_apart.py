@@ -10,8 +10,9 @@ from gatewall.engine.waf import vector
 from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.patterns import PatternRefused, compile_pattern
-from gatewall.engine.waf.prefilter import expression_of, why_apart
+from gatewall.engine.waf.prefilter import READ_OTHERWISE, expression_of, why_apart
 from gatewall.engine.waf.rules import Operator, Target
+from gatewall.engine.waf.scanning import OneByOne
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow, DatabaseRefused, VectorScanner, why_refused
 from tests.cast import a_request, a_rule
 
@@ -98,6 +99,15 @@ def test_pattern_of_which_the_engine_finds_what_re2_does_not_is_left_out():
     assert VectorScanner.compiled([rb"\v", b"needle"]).left_out == {
         0
     }  # any vertical space to the one, one to the other
+
+
+@pytest.mark.parametrize("value", ["a\rb", "a\fb", "a\x85b"])
+def test_all_but_a_vertical_tab_is_read_as_re2_reads_it(value):
+    """To the engine ``\\v`` is any vertical space, so that its opposite finds less than RE2's."""
+    pattern = rb"a[^\v]b"
+
+    assert OneByOne([pattern]).scan(value.encode("latin-1"))
+    assert why_apart(a_rule(pattern.decode())) == READ_OTHERWISE
 
 
 @pytest.mark.parametrize("most", [1, 3, 5, 11])
