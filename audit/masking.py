@@ -1,13 +1,14 @@
 """What is a secret in a target, a header or a host name, and ``***`` in its place. Pure; in linear time.
 
-A secret is known by the name it is sent under (``secret_names``), by its looks (``secret_tokens``: our tokens,
-those of well-known services, JSON Web Tokens) or by its place (``user:password@``). Everything is looked at as it
-was sent and percent-decoded up to three times. What cannot be told apart from a secret is masked: a mask too many
+A secret is known by the name it is sent under, also in JSON (``secret_names``), by its looks (``secret_tokens``: our
+tokens, those of well-known services, JSON Web Tokens) or by its place (``user:password@``). Everything is looked at as
+it was sent and percent-decoded up to three times. What cannot be told apart from a secret is masked: a mask too many
 costs a look at the site's own log, one too few a password.
 """
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import pairwise
 from urllib.parse import unquote_plus
 
 from audit.secret_names import is_secret_name
@@ -29,7 +30,7 @@ _QUOTES = str.maketrans("'<>=", '""""')
 
 def masked_query(query: str) -> str:
     """Return a query string in which the values of secret names, and values that are secrets, are masked."""
-    if "%" in query or "@" in query or ";" in query or may_have_own_token(query):
+    if "%" in query or "@" in query or ";" in query or '"' in query or may_have_own_token(query):
         return "&".join([_masked_argument(part) for part in query.split("&")])
     if "=" not in query and len(query) < _LONG:
         return query
@@ -75,7 +76,7 @@ def masked_host(host: str) -> str:
 
 def _may_have_secret(text: str) -> bool:
     """False if the text, which has no ``=``, surely has none: asked first, for this is on the path of every answer."""
-    if "%" in text or "@" in text or may_have_token(text):
+    if "%" in text or "@" in text or '"' in text or may_have_token(text):
         return True
     if len(text) <= _KEPT_LENGTH:
         if len(_harmless) >= _KEPT:
@@ -114,9 +115,11 @@ def _masked_segment(segment: str) -> str:
 
 
 def _is_secret(text: str) -> bool:
-    """True if the text has a secret in it, by its looks, by its place, or as an argument of a URL in it."""
+    """True if it has a secret in it, by looks, by place, as an argument of a URL or as a field of JSON in it."""
     plain = _decoded(text)
-    return _shows_secret(text) or (plain != text and _shows_secret(plain)) or _has_secret_name(plain)
+    if _shows_secret(text) or (plain != text and _shows_secret(plain)):
+        return True
+    return _has_secret_name(plain) or ('"' in plain and _has_secret_member(plain))
 
 
 def _shows_secret(text: str) -> bool:
@@ -128,8 +131,16 @@ def _has_secret_name(plain: str) -> bool:
     if "=" not in plain:
         return False
     for argument in plain.translate(_BEFORE_ARGUMENTS).split("&"):
-        name, equals, _ = argument.partition("=")
+        name, equals, _ = argument.lstrip("=").partition("=")
         if equals and 0 < len(name) <= _LONGEST_NAME and _is_secret_name(name):
+            return True
+    return False
+
+
+def _has_secret_member(plain: str) -> bool:
+    """True if a field of JSON in the text, a string before a colon, has a secret name."""
+    for name, after in pairwise(plain.split('"')):
+        if 0 < len(name) <= _LONGEST_NAME and after.lstrip().startswith(":") and _is_secret_name(name):
             return True
     return False
 

@@ -41,7 +41,7 @@ _AT_THE_END = _words_of(
 """Words that are secrets at the end of a name, or before one of ``_OF_SECRETS``."""
 _OF_SECRETS = _words_of(
     """
-    auth code data hash hint key new old raw string text value
+    again auth code confirm confirmation data hash hint key new old raw repeat string text value verify
     """
 )
 _OF_SESSIONS = _OF_SECRETS | {"id", "state"}

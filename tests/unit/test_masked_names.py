@@ -64,6 +64,32 @@ def test_name_that_describes_a_secret_is_none(name):
     assert not secret_names.is_secret_name(name)
 
 
+@pytest.mark.parametrize("spelling", [str, encoded])
+@pytest.mark.parametrize(
+    "value",
+    ['{"pin":"1"}', '{"a":[{"user": {"password" : "canary"}}]}', r"{\"token\":\"canary\"}", '["a",{"apiKey":[1]}]'],
+)
+def test_secret_field_of_json_in_a_value_masks_the_value(value, spelling):
+    assert masked_query(f"a=1&filter={spelling(value)}&b=2") == "a=1&filter=***&b=2"
+    assert masked_value("filter", value) == "***"
+    assert masked_path(f"/a/{spelling(value)}/b") == "/a/***/b"
+
+
+@pytest.mark.parametrize("value", ['{"q":"password"}', '"token"', '{"page":1,"sort_key":"a:b"}', '"a":1'])
+def test_json_without_a_secret_field_stays(value):
+    assert masked_query(f"filter={value}") == f"filter={value}"
+    assert masked_value("filter", value) == value
+
+
+@pytest.mark.parametrize("name", ["pass_confirm", "passRepeat", "user[pass_again]", "pass_confirmation", "passVerify"])
+def test_second_field_of_a_password_is_one_too(name):
+    assert masked_query(f"{name}=canary") == f"{name}=***"
+
+
+def test_argument_with_an_empty_name_in_a_value_hides_no_other():
+    assert masked_query("a==token=canary") == "a=***"
+
+
 def test_of_a_name_that_no_program_has_the_end_is_read():
     assert secret_names.is_secret_name("a_" * 5000 + "password")
     assert not secret_names.is_secret_name("a_" * 5000)
