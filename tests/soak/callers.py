@@ -123,7 +123,7 @@ class Editor:
             *(("/ip-black-list", {"ip": f"192.0.2.{number}"}) for number in range(8)),
             *(("/ip-white-list", {"ip": f"233.252.0.{number}"}) for number in range(3)),
             ("/geo-block-rules", {"country_code": "NZ"}),
-            ("/licenses", {"name": "made and deleted"}),
+            ("/licenses", {"name": "made and deleted", "password": PASSWORD}),  # asked when the session is older
         ]
         rounds = [self._back_and_forth(*toggle) for toggle in toggles]
         rounds += [self._made_and_deleted(path, fields) for path, fields in made]
