@@ -107,8 +107,9 @@ class Exchange:
         """Hand a piece over, and wait until there is room for another. Raises Gone."""
         data = (b"" if self.has_begun else self._head(None)) + self._framed(piece)
         self.room.clear()
-        self._call(lambda: self._outlet.pass_on(data))
-        self.room.wait()
+        if not self._outlet.is_lost:  # else ``room`` may have been set just before, and nobody sets it again
+            self._call(lambda: self._outlet.pass_on(data))
+            self.room.wait()
         if self._outlet.is_lost:
             raise Gone
 

@@ -1,0 +1,56 @@
+"""An answer that a thread makes, with a loop that calls at once: what is done when nobody is left to read it."""
+
+import threading
+
+from gatewall.serving.exchange import PIECE, Exchange
+from tests.processes import PATIENCE
+
+
+class Loop:
+    """Calls at once what a thread has it call."""
+
+    def call_soon_threadsafe(self, call):
+        call()
+
+
+class Reader:
+    """A connection whose reader is always ready, until it is lost."""
+
+    def __init__(self):
+        self.is_lost = False
+        self.taken = b""
+        self.exchange = Exchange(self, Loop(), method=b"GET", is_new=True, keep_alive=True)
+
+    def pass_on(self, data):
+        if not self.is_lost:
+            self.taken += data
+            self.exchange.room.set()
+
+    def finish(self, data, *, stays):
+        self.taken += data
+
+    def lose(self):
+        self.is_lost = True
+        self.exchange.room.set()
+
+
+def test_a_thread_whose_reader_is_lost_between_two_pieces_does_not_wait():
+    reader, closed = Reader(), threading.Event()
+
+    def site(environ, start_response):
+        start_response("200 OK", [])
+        try:
+            yield from [b"x" * PIECE] * 3
+            reader.lose()
+            yield from [b"y" * PIECE] * 3
+        finally:
+            closed.set()
+
+    thread = threading.Thread(target=reader.exchange.run, args=(site, {}, ""), daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+
+    assert not thread.is_alive()
+    assert closed.is_set()
+    assert b"x" in reader.taken
+    assert b"y" not in reader.taken
