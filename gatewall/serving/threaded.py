@@ -268,7 +268,7 @@ class ThreadedServer(Server):
         for each in held:  # what was sent meanwhile
             self._count(each)
         for each in sorted(held, key=attrgetter("weight"), reverse=True):
-            if self._weight <= self._most_bytes:
+            if self._weight <= self._most_bytes or not each.weight:  # who holds nothing has nothing to give back
                 return
             each.shed()
             self._count(each)

@@ -1,0 +1,68 @@
+"""Who gives back memory when a worker of the control plane holds too much. No sockets."""
+
+import asyncio
+
+import pytest
+
+from gatewall.serving import threaded
+from gatewall.serving.threaded import ThreadedServer
+from tests.unit.proxy_ends import House, Transport
+from tests.wire import a_request
+
+MOST = 1000
+
+
+class NoSocket:
+    def setsockopt(self, *option):
+        pass
+
+    def getsockname(self):
+        return "/run/a.sock"
+
+
+class End(Transport):
+    """The other end of a connection; nothing waits to be sent to it."""
+
+    def set_write_buffer_limits(self, high=None, low=None):
+        pass
+
+    def get_extra_info(self, name, default=None):
+        return NoSocket()
+
+    def get_write_buffer_size(self):
+        return 0
+
+
+class Worker(ThreadedServer):
+    """A server all of whose threads are busy."""
+
+    def run(self, exchange, environ, outlet):
+        pass
+
+    def connect(self):
+        connection, end = self._connect("192.0.2.1"), End()
+        end.connection = connection
+        connection.connection_made(end)
+        return connection, end
+
+    def feed(self, connection, data):
+        connection.get_buffer(-1)[: len(data)] = data
+        connection.buffer_updated(len(data))
+
+
+@pytest.fixture
+def worker(monkeypatch):
+    monkeypatch.setattr(asyncio, "get_running_loop", House)
+    return Worker(None, [NoSocket()], threaded.bounds, threads=1, most_bytes=MOST)
+
+
+def test_who_holds_nothing_is_left_alone_when_requests_that_wait_for_a_thread_hold_too_much(worker):
+    _, idle = worker.connect()
+    partly, part = worker.connect()
+    worker.feed(partly, b"GET / HTTP/1.1\r\n")
+    busy, waiting = worker.connect()
+    worker.feed(busy, a_request(f"Content-Length: {MOST + 1}", method="POST", body=b"x" * (MOST + 1)))
+
+    assert (waiting.sent, waiting.closed) == (b"", False)
+    assert part.sent.startswith(b"HTTP/1.1 503 ")
+    assert (idle.sent, idle.half_closed, idle.closed) == (b"", False, False)
