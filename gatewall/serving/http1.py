@@ -33,6 +33,8 @@ _CHUNKS_COST = 16
 _CHUNKS_FREE = 1024
 
 _CHUNKS_AT_ONCE = 65_537
+_MAX_DIGITS = 20
+"""Those of 64 bits. llhttp takes any number of zeros in front, int() only some thousands."""
 
 _END = b"\r\n\r\n"
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~\x80-\xff]+) HTTP/1\.([01])\r\n")
@@ -214,7 +216,10 @@ class RequestReader:
     def _start_of_body(self, lines: list[Line]) -> Request | None:
         fields = [(name.lower(), value) for name, value in lines]
         codings = [value.lower() for name, value in fields if name == b"transfer-encoding"]
-        length = sum([int(value) for name, value in fields if name == b"content-length"])
+        lengths = [value for name, value in fields if name == b"content-length"]
+        if any(len(value) > _MAX_DIGITS for value in lengths):
+            raise _Malformed(400)
+        length = sum([int(value) for value in lengths])
         if self._upgrade:  # llhttp takes the message to end here
             if codings or length:
                 raise _Malformed(400)

@@ -129,6 +129,11 @@ def test_what_can_be_read_in_two_ways_is_not_read_at_all(data, deliver):
     assert read(*deliver(data + a_request(target="/behind"))) == [Refusal(400)]
 
 
+@pytest.mark.parametrize("digits", [21, 5000])
+def test_a_length_with_more_digits_than_a_number_has_is_refused(digits):
+    assert read(with_lines(b"Content-Length: %b" % b"3".rjust(digits, b"0")) + b"abc") == [Refusal(400)]
+
+
 def test_another_protocol_is_not_spoken_and_the_next_request_is_http():
     first, second = read(a_request("Connection: Upgrade", "Upgrade: websocket") + a_request(target="/next"))
 
