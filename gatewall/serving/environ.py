@@ -5,6 +5,7 @@ line feed, which no line can hold, and cookies by a semicolon (RFC 9113 section 
 ``X-Forwarded-Uri`` lines would look like one URI, and two ``Cookie`` lines would lose a cookie.
 """
 
+import re
 import sys
 from collections.abc import Iterable
 from io import BytesIO
@@ -16,6 +17,7 @@ from gatewall.serving.http1 import Line, Request
 BODY_ENDED = "gatewall.body_ended"
 """False in the environ if the body was not read to its end: it is too long, in chunks that are not read, or late."""
 _LINE = "\n"
+_AUTHORITY = re.compile("https?://[^/?#]*", re.IGNORECASE)
 _OWN_KEYS = {"HTTP_CONTENT_TYPE": "CONTENT_TYPE", "HTTP_CONTENT_LENGTH": "CONTENT_LENGTH"}
 
 
@@ -23,8 +25,11 @@ def origin_form(target: str) -> str:
     """Return a request target without scheme and host (absolute form, RFC 9112 section 3.2.2)."""
     if target.startswith("/"):
         return target
-    _, separator, rest = target.partition("://")
-    return f"/{rest.partition('/')[2]}" if separator else target
+    found = _AUTHORITY.match(target)
+    if found is None:
+        return target
+    rest = target[found.end() :]
+    return rest if rest.startswith("/") else f"/{rest}"
 
 
 def environ_of(request: Request, *, peer: str, is_new: bool, server: tuple[str, str]) -> dict[str, Any]:
