@@ -20,7 +20,7 @@ class Answer:
 
 
 class Unsendable(Exception):
-    """A header of the answer cannot stand on one line of its own."""
+    """The status or a header of the answer cannot stand on one line of its own."""
 
 
 def answer_bytes(answer: Answer, date: str, *, shows_body: bool, keep_alive: bool) -> bytes:

@@ -6,6 +6,7 @@ until the connection has room: that is the back-pressure of a reader who is slow
 """
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -21,6 +22,7 @@ PIECE = 65_536
 """Smaller parts of an answer are put together up to here."""
 GATHER_SECONDS = 0.5
 """Where parts come slowly, what is there is sent after this time."""
+_STATUS = re.compile("[1-9][0-9]{2} [\t -~\x80-\xff]*")
 _WITHOUT_BODY = ("1", "204", "304")
 
 
@@ -123,6 +125,8 @@ class Exchange:
 
     def _head(self, length: int | None) -> bytes:
         """Return the head; ``length`` is that of the body where all of it is there."""
+        if not _STATUS.fullmatch(self._status):
+            raise Unsendable
         self._has_body = not (self._is_head or self._status.startswith(_WITHOUT_BODY))
         declared = [value for name, value in self._headers if name.lower() == "content-length"]
         if declared:

@@ -2,6 +2,9 @@
 
 import threading
 
+import pytest
+
+from gatewall.serving.answer_bytes import Unsendable
 from gatewall.serving.exchange import PIECE, Exchange
 from tests.processes import PATIENCE
 
@@ -54,3 +57,31 @@ def test_a_thread_whose_reader_is_lost_between_two_pieces_does_not_wait():
     assert closed.is_set()
     assert b"x" in reader.taken
     assert b"y" not in reader.taken
+
+
+@pytest.mark.parametrize("status", ["200 OK\r\nX-Evil: 1", "200 OK\nX-Evil: 1", "200 \0", "OK", "200", "20 OK", None])
+def test_a_status_that_is_not_one_line_with_a_number_is_not_sent(status):
+    reader = Reader()
+
+    def site(environ, start_response):
+        if status is not None:
+            start_response(status, [])
+        return [b"abc"]
+
+    with pytest.raises(Unsendable):
+        reader.exchange.run(site, {}, "")
+
+    assert (reader.taken, reader.exchange.has_begun) == (b"", False)
+
+
+@pytest.mark.parametrize("status", ["200 ", "299 Quite all right", "404 Introuvable \xe9"])
+def test_a_status_may_have_any_words_or_none(status):
+    reader = Reader()
+
+    def site(environ, start_response):
+        start_response(status, [])
+        return []
+
+    reader.exchange.run(site, {}, "")
+
+    assert reader.taken.startswith(f"HTTP/1.1 {status}\r\n".encode("latin-1"))
