@@ -183,11 +183,14 @@ class ThreadedConnection(Connection):
         self._write(data)
         self._answered(is_read=self._is_read, stays=stays and not self._house.is_leaving)
 
-    def fail(self) -> None:
-        """End a connection whose answer could not be made: with 500, or amid what was sent."""
-        if self._exchange is None or self.is_lost:
+    def fail(self, exchange: Exchange) -> None:
+        """End a connection whose answer could not be made: with 500, or amid what was sent.
+
+        What failed behind a whole answer concerns nobody: the next request may be under way.
+        """
+        if self._exchange is not exchange or self.is_lost:
             return
-        if self._exchange.has_begun:
+        if exchange.has_begun:
             self._transport.abort()
         else:
             self.finish(REFUSALS[500], stays=False)
@@ -240,13 +243,13 @@ class ThreadedServer(Server):
     def run(self, exchange: Exchange, environ: Environ, outlet: ThreadedConnection) -> None:
         """Have a thread answer, as soon as one is free."""
         task = self._loop.run_in_executor(self._pool, exchange.run, self._application, environ, self.date)
-        task.add_done_callback(partial(self._ran, outlet))
+        task.add_done_callback(partial(self._ran, outlet, exchange))
 
-    def _ran(self, outlet: ThreadedConnection, task: "asyncio.Future[None]") -> None:
+    def _ran(self, outlet: ThreadedConnection, exchange: Exchange, task: "asyncio.Future[None]") -> None:
         error = None if task.cancelled() else task.exception()
         if error is not None:
             logger.error("a request was not answered", exc_info=error)
-            outlet.fail()
+            outlet.fail(exchange)
 
     def waits(self, outlet: ThreadedConnection) -> None:
         """Know that a thread waits for the reader; if too many do, the reader that is behind for longest goes."""

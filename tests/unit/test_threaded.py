@@ -1,4 +1,4 @@
-"""Who gives back memory when a worker of the control plane holds too much. No sockets."""
+"""What a worker of the control plane does with its connections while its threads are busy. No sockets."""
 
 import asyncio
 
@@ -37,7 +37,7 @@ class Worker(ThreadedServer):
     """A server all of whose threads are busy."""
 
     def run(self, exchange, environ, outlet):
-        pass
+        self.exchange = exchange
 
     def connect(self):
         connection, end = self._connect("192.0.2.1"), End()
@@ -48,6 +48,16 @@ class Worker(ThreadedServer):
     def feed(self, connection, data):
         connection.get_buffer(-1)[: len(data)] = data
         connection.buffer_updated(len(data))
+
+
+class Failed:
+    """The task of a thread whose application raised in ``close``."""
+
+    def cancelled(self):
+        return False
+
+    def exception(self):
+        return RuntimeError("in close()")
 
 
 @pytest.fixture
@@ -66,3 +76,15 @@ def test_who_holds_nothing_is_left_alone_when_requests_that_wait_for_a_thread_ho
     assert (waiting.sent, waiting.closed) == (b"", False)
     assert part.sent.startswith(b"HTTP/1.1 503 ")
     assert (idle.sent, idle.half_closed, idle.closed) == (b"", False, False)
+
+
+def test_what_fails_behind_an_answer_does_not_end_the_next_request(worker):
+    connection, end = worker.connect()
+    worker.feed(connection, a_request())
+    first = worker.exchange
+    connection.finish(b"one", stays=True)
+    worker.feed(connection, a_request())
+    assert worker.exchange is not first
+    worker._ran(connection, first, Failed())
+
+    assert (end.sent, end.half_closed, end.closed) == (b"one", False, False)
