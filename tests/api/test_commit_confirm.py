@@ -167,7 +167,7 @@ def test_one_that_cannot_be_taken_back_says_why_and_is_tried_again(me):
 
     assert later() == 0
     (waiting,) = confirmation.pending()
-    assert "stands in the place" in waiting.problem
+    assert "conflicts with one to be restored" in waiting.problem
     services.remove_domain(anew, actor="bob")
     assert later(minutes=6.5) == 0
     assert later(minutes=8) == 1
