@@ -12,13 +12,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Q, Subquery
+from django.db.models import Q
 
 from audit import partitions, tallies
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
 from audit.log_size import LogSize, Meter
-from audit.models import AccessLog, AccessLogRule
+from audit.models import AccessLog
 from gatewall.engine.model import Effect, Reason
 
 YOUNG = timedelta(minutes=10)
@@ -106,9 +106,6 @@ def _drop_a_day(done: Shortened, at: datetime, size: LogSize, max_bytes: int) ->
             _tell(at, size, max_bytes)
             tallies.add(tallies.LOG_DELETED, rows)
             done.days = 1
-    if done.days:  # in a transaction of its own: dropping a day keeps everybody from the log until its end
-        first = AccessLog.objects.order_by("at").values("at")[:1]
-        AccessLogRule.objects.filter(at__lt=Subquery(first)).delete()
 
 
 def _oldest_refused(before: datetime) -> Sequence[Row]:
@@ -116,10 +113,7 @@ def _oldest_refused(before: datetime) -> Sequence[Row]:
     refused = (AccessLog.objects.filter(reason=reason, at__lt=before).order_by("at") for reason in _REFUSED)
     moments = heapq.merge(*(rows.values_list("at", flat=True)[:_AT_ONCE] for rows in refused))
     found = [moment for moment, _ in zip(moments, range(_AT_ONCE), strict=False)]
-    if not found:
-        return []
-    moments_of_these = Q(at__gte=found[0], at__lte=found[-1])  # both ends: a plan by time would read all that is older
-    return _rows(moments_of_these & Q(reason__in=_REFUSED) & ~Q(outcome=Effect.ALLOW.value))
+    return _rows(Q(reason__in=_REFUSED, at__lte=found[-1]) & ~Q(outcome=Effect.ALLOW.value)) if found else []
 
 
 def _oldest() -> Sequence[Row]:

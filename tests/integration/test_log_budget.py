@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import time_machine
 from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from audit import ingest, shortening, tallies
 from audit.log_size import LogSize, Meter
@@ -91,17 +90,6 @@ def test_the_oldest_refused_rows_go_first(keep, monkeypatch):
 
     assert left() == [("deny", 50)]
     assert AccessLogRule.objects.count() == 1
-
-
-def test_rows_that_are_let_in_and_older_are_not_read_for_refused_ones(keep):
-    """By time alone, every row in front of the first refused one would be read at each portion."""
-    keep(300)
-    keep(70, 60, refused=True)
-
-    with CaptureQueriesContext(connection) as asked:
-        assert len(shortening._oldest_refused(NOW)) == 2
-
-    assert '"at" >= ' in asked[-1]["sql"]
 
 
 def test_then_the_oldest_rows_go_whatever_they_are(keep, monkeypatch):
@@ -221,18 +209,3 @@ def test_the_oldest_day_goes_whole_where_deleted_rows_leave_the_disk_full(keep):
     assert left() == ([("allow", 0)] if has_days else [])
     assert SecurityEvent.objects.filter(kind="log.shortened").count() == 1
     assert tallies.totals()[tallies.LOG_DELETED] == (2 if has_days else 3)
-
-
-def test_marks_of_rules_go_with_their_day(keep, monkeypatch):
-    """What ``rule_id`` finds rows by is in a table without days, and counts as the log."""
-    keep(24 * 60, 24 * 60 + 1, refused=True)
-    keep(1, refused=True)
-
-    def drop_oldest(_today):
-        return AccessLog.objects.filter(at__lt=NOW - timedelta(hours=12)).delete()[0]
-
-    monkeypatch.setattr(shortening.partitions, "drop_oldest", drop_oldest)
-    assert Budget().turn(NOW, TINY).days == 1
-
-    assert left() == [("deny", 1)]
-    assert AccessLogRule.objects.count() == 1
