@@ -26,7 +26,7 @@ def run() -> None:
     from django.core.management import execute_from_command_line  # noqa: PLC0415 - it may be missing
     from django.db import OperationalError, ProgrammingError  # noqa: PLC0415 - as above
 
-    from gatewall.env import ConfigError  # noqa: PLC0415 - as above
+    from gatewall.kernel.env import ConfigError  # noqa: PLC0415 - as above
 
     try:
         if sys.argv[1:] == ["data_plane"]:  # without Django, whose settings need secrets that a data plane has not

@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts import admin_session, browser, code_entry, fresh_sign_in, reauthentication, recovery, selectors, services
 from accounts.models import Session, User
 from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor
-from gatewall.refusals import Refusal
+from gatewall.kernel.refusals import Refusal
 
 _ASKED = ("current_password", "current_code")
 _NOT_OF_A_NEW_USER = ("revoke_git_tokens", "forget_second_factor", "unlock_code_entry", *_ASKED)

@@ -16,7 +16,7 @@ from accounts import selectors, services
 from accounts.login import Visitor
 from accounts.models import Session, User
 from accounts.second_factor import RECOVERY_METHOD, TOTP_METHOD
-from gatewall import system_settings
+from gatewall.policy import system_settings
 
 _KEY = "gatewall.session"
 

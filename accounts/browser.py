@@ -8,9 +8,9 @@ from rest_framework.request import Request
 
 from accounts.authentication import COOKIE_NAME
 from accounts.login import Visitor
-from gatewall.clientip import client_of_environ
 from gatewall.engine.addresses import parse_address
 from gatewall.engine.hosts import Authority
+from gatewall.kernel.clientip import client_of_environ
 
 _LOOPBACK_NAMES = frozenset({"localhost", "[::1]"})
 _PROXY_HEADERS = frozenset({"HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP"})

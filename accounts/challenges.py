@@ -17,7 +17,7 @@ from django.db.models import F
 from accounts import tokens
 from accounts.models import Challenge, User
 from gatewall.credentials.sessions import ISSUER, verify_payload
-from gatewall.refusals import Gone, Refusal
+from gatewall.kernel.refusals import Gone, Refusal
 
 LIFETIME = timedelta(minutes=5)
 MAX_TRIES = 5

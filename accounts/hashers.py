@@ -6,7 +6,7 @@ from threading import BoundedSemaphore
 
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
-from gatewall.refusals import TooMany
+from gatewall.kernel.refusals import TooMany
 
 AT_ONCE = 2
 """Hashes that one process computes at a time: memory and cores stay bounded, however many sign in."""

@@ -14,8 +14,8 @@ from accounts.models import User
 from accounts.sign_ins_at_once import few_at_once
 from accounts.tokens import API, GATE, IssuedToken
 from accounts.validators import MAX_LENGTH
-from gatewall import revisions, system_settings
-from gatewall.refusals import Forbidden, Gone, Refusal
+from gatewall.kernel.refusals import Forbidden, Gone, Refusal
+from gatewall.policy import revisions, system_settings
 
 _WRONG = "the user name or the password is wrong"
 PASSWORD_METHOD = "pwd"

@@ -11,7 +11,7 @@ from accounts.models import User
 from accounts.second_factor import WrongSetupCode
 from accounts.throttling import Attempt
 from accounts.validators import MAX_LENGTH
-from gatewall.refusals import Conflict, Forbidden, Gone
+from gatewall.kernel.refusals import Conflict, Forbidden, Gone
 
 FLOW = "reauthentication"
 FRESH = timedelta(minutes=10)

@@ -11,7 +11,7 @@ from accounts.login import Visitor
 from accounts.models import User
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
-from gatewall.refusals import Forbidden
+from gatewall.kernel.refusals import Forbidden
 
 FLOW = "recovery"
 

@@ -14,7 +14,7 @@ from accounts.models import RecoveryCode, TotpDevice, User
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
 from gatewall.credentials.sealing import SealBroken, Sealer
-from gatewall.refusals import Conflict, Gone, Invalid
+from gatewall.kernel.refusals import Conflict, Gone, Invalid
 
 logger = logging.getLogger(__name__)
 

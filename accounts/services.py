@@ -15,10 +15,10 @@ from accounts import selectors
 from accounts.models import Session, User
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
-from gatewall import revisions
-from gatewall.changes import Resource, describe, difference
 from gatewall.engine.segments import shard_of_git_token, shard_of_user
-from gatewall.refusals import Conflict, Gone
+from gatewall.kernel.refusals import Conflict, Gone
+from gatewall.policy import revisions
+from gatewall.policy.changes import Resource, describe, difference
 from policies.models import AuthorizedDomain
 from policies.rows import still_registered
 

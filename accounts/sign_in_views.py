@@ -27,11 +27,11 @@ from accounts.serializers import (
     who,
 )
 from accounts.tokens import SessionToken
-from gatewall import system_settings
 from gatewall.api.cross_site import refuse_cross_site
 from gatewall.api.operations import operation
 from gatewall.api.views import ApiView
-from gatewall.refusals import Forbidden
+from gatewall.kernel.refusals import Forbidden
+from gatewall.policy import system_settings
 
 
 class RecoveryLocalOnly(Forbidden):

@@ -19,10 +19,10 @@ from django.utils.crypto import salted_hmac
 from accounts import selectors
 from accounts.hashers import TooBusy
 from accounts.models import FailureCount
-from gatewall import system_settings
 from gatewall.engine.addresses import parse_address
+from gatewall.kernel.refusals import TooMany
 from gatewall.models import SystemSettings
-from gatewall.refusals import TooMany
+from gatewall.policy import system_settings
 
 LONGEST_DELAY = timedelta(hours=1)
 ACCOUNT = "account"

@@ -17,8 +17,8 @@ from django.db import IntegrityError
 from accounts.models import User, WrongCodes
 from accounts.selectors import CODES_LOCK
 from accounts.throttling import LONGEST_DELAY, Limit, TooManyAttempts, blocked_until, seconds_until
-from gatewall import system_settings
-from gatewall.refusals import Forbidden, Gone
+from gatewall.kernel.refusals import Forbidden, Gone
+from gatewall.policy import system_settings
 
 FREE = 5
 ENDS_CHALLENGES = 10

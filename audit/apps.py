@@ -9,6 +9,6 @@ class AuditConfig(AppConfig):
 
     def ready(self) -> None:
         """Have every revision recorded among the security events; by name, because revisions must not know events."""
-        from gatewall import revisions  # noqa: PLC0415 - its models are not loaded before
+        from gatewall.policy import revisions  # noqa: PLC0415 - its models are not loaded before
 
         revisions.tell_within(import_string(self.witness))

@@ -4,7 +4,8 @@ What anybody can make happen as often as they like is counted up in one row per 
 ``key``, and of one kind a minute has at most 1,000 rows: what has no room is counted in one row without
 a client. A detail has no place for what people type; the callers see to that.
 
-Each is also handed to one witness, in the transaction that it is written in (``gatewall.revisions`` has one, too).
+Each is also handed to one witness, in the transaction that it is written in (``gatewall.policy.revisions`` has one,
+too).
 """
 
 import uuid

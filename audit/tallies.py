@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from audit.event_kinds import EventKind
 from audit.models import GapKind, UseCount
-from gatewall.detectors import Detector
+from gatewall.kernel.detectors import Detector
 
 logger = logging.getLogger(__name__)
 

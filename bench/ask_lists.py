@@ -28,7 +28,7 @@ from django.utils import timezone  # noqa: E402 - needs Django
 from accounts import login, services, tokens  # noqa: E402 - needs Django
 from accounts.login import Visitor  # noqa: E402 - needs Django
 from bench.questions import QUESTIONS  # noqa: E402 - needs Django
-from gatewall import system_settings  # noqa: E402 - needs Django
+from gatewall.policy import system_settings  # noqa: E402 - needs Django
 
 _CALLS_A_MINUTE = 1_000_000
 _NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %s) "

@@ -28,7 +28,7 @@ from accounts import login, services, tokens  # noqa: E402 - needs Django
 from accounts.login import Visitor  # noqa: E402 - needs Django
 from audit import retention  # noqa: E402 - needs Django
 from audit.log_query import Cursor  # noqa: E402 - needs Django
-from gatewall import system_settings  # noqa: E402 - needs Django
+from gatewall.policy import system_settings  # noqa: E402 - needs Django
 
 _FIGURES_MS, _PAGE_MS = 50, 100
 _BEHIND = timedelta(days=15)

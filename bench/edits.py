@@ -17,8 +17,8 @@ from django.db import transaction  # noqa: E402 - needs Django
 
 from accounts import services as accounts  # noqa: E402 - needs Django
 from accounts.models import User  # noqa: E402 - needs Django
-from gatewall import revisions  # noqa: E402 - needs Django
 from gatewall.engine.segments import blocked_networks_of  # noqa: E402 - needs Django
+from gatewall.policy import revisions  # noqa: E402 - needs Django
 from licensing import services as licensing  # noqa: E402 - needs Django
 from licensing.models import GitToken  # noqa: E402 - needs Django
 from policies import services as policies  # noqa: E402 - needs Django

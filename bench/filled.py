@@ -20,8 +20,8 @@ from django.utils import timezone  # noqa: E402 - needs Django
 
 from accounts import tokens  # noqa: E402 - needs Django
 from accounts.models import User  # noqa: E402 - needs Django
-from gatewall import revisions, system_settings  # noqa: E402 - needs Django
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX, new_token  # noqa: E402 - needs Django
+from gatewall.policy import revisions, system_settings  # noqa: E402 - needs Django
 from licensing.models import GitToken  # noqa: E402 - needs Django
 from policies.models import BlocklistEntry, WafRule  # noqa: E402 - needs Django
 

@@ -33,7 +33,7 @@ _LARGE_FILE = (
 _KINDS = (_SLOW_BODY, _HEAD, _LARGE_FILE)
 _SETTINGS = """
 import django; django.setup()
-from gatewall import system_settings
+from gatewall.policy import system_settings
 system_settings.change(actor="bench", api_requests_per_minute=100_000)
 """
 

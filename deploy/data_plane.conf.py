@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from gatewall import env
+from gatewall.kernel import env
 
 try:
     environment = env.read(os.environ, Path(__file__).resolve().parent.parent)

@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from gatewall import env
+from gatewall.kernel import env
 
 try:
     environment = env.read(os.environ, Path(__file__).resolve().parent.parent)

@@ -10,7 +10,7 @@ class GatewallConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the checks, and tell the revisions whom to call; by name, because they must not know snapshots."""
-        from gatewall import revisions  # noqa: PLC0415 - its models are not loaded before
+        from gatewall.policy import revisions  # noqa: PLC0415 - its models are not loaded before
 
         revisions.call_after_commit(import_string(self.after_commit))
         import_string(self.checks)()

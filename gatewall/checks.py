@@ -16,11 +16,12 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts import selectors as accounts
-from gatewall import env, system_settings
-from gatewall.clientip import TrustedProxies
 from gatewall.credentials.rotation import next_key
 from gatewall.engine.snapshot import EnforcementMode, UnknownCountry
+from gatewall.kernel import env
+from gatewall.kernel.clientip import TrustedProxies
 from gatewall.models import Node
+from gatewall.policy import system_settings
 from policies import selectors
 from policies.models import GeoBlockRule
 

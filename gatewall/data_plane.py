@@ -5,15 +5,15 @@ import os
 import sys
 from pathlib import Path
 
-from gatewall import env, log_lines
 from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.forwardauth.application import AuthApplication
 from gatewall.forwardauth.build import build_gate
 from gatewall.forwardauth.countries import Countries
+from gatewall.kernel import env, log_lines
+from gatewall.kernel.trusted_callers import TrustedCallers
 from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.published import PublishedPolicies
 from gatewall.snapshot.worker_report import WorkerReport, workers_folder
-from gatewall.trusted_callers import TrustedCallers
 
 
 class _Observer:

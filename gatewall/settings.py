@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from gatewall import env, log_lines
+from gatewall.kernel import env, log_lines
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 CONFIG = env.read(os.environ, BASE_DIR)
@@ -90,7 +90,7 @@ WSGI_APPLICATION = "gatewall.wsgi.application"
 APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # a larger body is 413
 
-_SQLITE = CONFIG.database["ENGINE"] == "gatewall.sqlite"
+_SQLITE = CONFIG.database["ENGINE"] == "gatewall.database.sqlite"
 _SQLITE_OPTIONS = {
     "OPTIONS": {
         # IMMEDIATE: a transaction that will write takes the lock when it begins, so that two
@@ -98,7 +98,7 @@ _SQLITE_OPTIONS = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 5,
         # FULL: what was committed outlives a power failure. No process checkpoints but the agent, for
-        # several that do can lose a commit (gatewall/sqlite/upkeep.py).
+        # several that do can lose a commit (gatewall/database/sqlite/upkeep.py).
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; "
         "PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=8388608;",
     }
@@ -115,19 +115,19 @@ DATABASES = {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {
     "default": {
-        "BACKEND": "gatewall.caches.SharedCache",
+        "BACKEND": "gatewall.database.caches.SharedCache",
         "LOCATION": CONFIG.cache_url,
         "KEY_PREFIX": "gatewall",
         "OPTIONS": {
-            "serializer": "gatewall.caches.PlainSerializer",
-            "pool_class": "gatewall.caches.BoundedPool",
+            "serializer": "gatewall.database.caches.PlainSerializer",
+            "pool_class": "gatewall.database.caches.BoundedPool",
             # A revocation waits for the cache no longer than that; redis-py's own limit is 5 s.
             "socket_timeout": 0.25,
             "socket_connect_timeout": 0.25,
         },
     }
     if CONFIG.cache_url
-    else {"BACKEND": "gatewall.caches.LocalCache", "LOCATION": "gatewall"},
+    else {"BACKEND": "gatewall.database.caches.LocalCache", "LOCATION": "gatewall"},
 }
 
 SILENCED_SYSTEM_CHECKS = [

@@ -14,12 +14,12 @@ from audit import tallies
 from audit.event_kinds import EventKind
 from audit.event_selectors import events_of_network, was_let_in
 from audit.events import Event, count_event, record_events
-from gatewall import revisions
-from gatewall.changes import Change, difference
-from gatewall.clientip import UNKNOWN_CLIENT, TrustedProxies
-from gatewall.detectors import Detector
 from gatewall.engine.addresses import IPAddress, IPNetwork, canonical_text, parse_network
 from gatewall.engine.segments import blocked_networks_of
+from gatewall.kernel.clientip import UNKNOWN_CLIENT, TrustedProxies
+from gatewall.kernel.detectors import Detector
+from gatewall.policy import revisions
+from gatewall.policy.changes import Change, difference
 from policies import list_rows, rows, selectors
 from policies.models import AUTO_BAN, BlocklistEntry
 

@@ -9,7 +9,7 @@ from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.patterns import compile_pattern
 from gatewall.engine.waf.rules import WafRule as EngineRule
 from gatewall.engine.waf.views import Views
-from gatewall.refusals import Conflict
+from gatewall.kernel.refusals import Conflict
 from policies.models import WafRule
 from policies.policy_source import engine_rule
 

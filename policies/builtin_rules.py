@@ -3,11 +3,11 @@
 import logging
 from collections.abc import Collection
 
-from gatewall import revisions
-from gatewall.changes import Change
 from gatewall.engine.segments import Segment
 from gatewall.engine.waf.builtin import BUILTIN_RULES, BuiltinRule
 from gatewall.engine.waf.rules import Operator
+from gatewall.policy import revisions
+from gatewall.policy.changes import Change
 from policies import rows, selectors
 from policies.models import WafRule
 

@@ -6,9 +6,9 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from gatewall import revisions
+from gatewall.kernel.refusals import Conflict, Gone, Refusal
 from gatewall.models import PendingConfirmation, PolicyRevision
-from gatewall.refusals import Conflict, Gone, Refusal
+from gatewall.policy import revisions
 from policies.restore import take_back
 
 _AGAIN_AFTER = timedelta(minutes=1)

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 
-from gatewall.downloads import DownloadFailed, DownloadRefused, download
+from gatewall.kernel.downloads import DownloadFailed, DownloadRefused, download
 from policies.block_lists import MAX_BYTES, Format, ListRefused, source_named
 from policies.importing import ImportRules, import_list
 from policies.models import BlocklistEntry, ListSubscription

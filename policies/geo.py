@@ -8,7 +8,7 @@ import geoip2.database
 import maxminddb
 from django.conf import settings
 
-from gatewall import geo_file
+from gatewall.kernel import geo_file
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from datetime import datetime
 from itertools import islice, repeat
 from typing import BinaryIO
 
-from gatewall import revisions
-from gatewall.changes import MAX_CHANGES, Action, Change, Described, Resource, difference
-from gatewall.clientip import Caller, TrustedProxies
 from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.segments import blocked_networks_of
+from gatewall.kernel.clientip import Caller, TrustedProxies
+from gatewall.policy import revisions
+from gatewall.policy.changes import MAX_CHANGES, Action, Change, Described, Resource, difference
 from policies import list_rows, rows
 from policies.block_lists import BadLine, Format, Listed, ListRefused, Ranges, read_list, source_named
 from policies.list_diff import Entry, ListDiff

@@ -7,10 +7,10 @@ from io import BytesIO
 from django.db.models import Q
 from django.utils import timezone
 
-from gatewall import revisions
-from gatewall.clientip import Caller
 from gatewall.engine.addresses import IPNetwork, parse_network
-from gatewall.refusals import Conflict
+from gatewall.kernel.clientip import Caller
+from gatewall.kernel.refusals import Conflict
+from gatewall.policy import revisions
 from policies import selectors
 from policies.block_lists import Format, Listed, Ranges, read_list
 from policies.importing import Imported, Importer, ImportRules, dropped_for, import_list

@@ -9,13 +9,13 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from gatewall import revisions
-from gatewall.clientip import Caller
 from gatewall.engine.addresses import parse_network
 from gatewall.engine.hosts import DomainTable
 from gatewall.engine.lists import Standing
+from gatewall.kernel.clientip import Caller
+from gatewall.kernel.refusals import Conflict
 from gatewall.models import PendingConfirmation, PolicyRevision
-from gatewall.refusals import Conflict
+from gatewall.policy import revisions
 from policies import policy_source
 
 _AT_ONCE = 100

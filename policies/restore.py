@@ -7,12 +7,12 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, transaction
 
-from gatewall import revisions, system_settings
-from gatewall.changes import FIELDS, Change, Described, Resource, difference, moment_of
-from gatewall.clientip import Caller
 from gatewall.engine.segments import NAMES_DOMAINS, Segment, blocked_networks_of
+from gatewall.kernel.clientip import Caller
+from gatewall.kernel.refusals import Gone
 from gatewall.models import PendingConfirmation, PolicyRevision
-from gatewall.refusals import Gone
+from gatewall.policy import revisions, system_settings
+from gatewall.policy.changes import FIELDS, Change, Described, Resource, difference, moment_of
 from policies import rows
 from policies.builtin_rules import free_name
 from policies.lockout import kept_in, stays_refused

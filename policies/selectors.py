@@ -5,8 +5,8 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
-from gatewall import system_settings
 from gatewall.engine.snapshot import DomainsMode
+from gatewall.policy import system_settings
 from policies.models import (
     AUTO_BAN,
     AllowlistEntry,

@@ -10,12 +10,12 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db.models import Q
 
-from gatewall import revisions, system_settings
-from gatewall.clientip import Caller
 from gatewall.engine.addresses import parse_network
 from gatewall.engine.segments import NAMES_DOMAINS, Segment, blocked_networks_of
 from gatewall.engine.snapshot import DomainsMode
-from gatewall.refusals import Conflict
+from gatewall.kernel.clientip import Caller
+from gatewall.kernel.refusals import Conflict
+from gatewall.policy import revisions, system_settings
 from policies import rows
 from policies.broad_patterns import refuse_matching_everything
 from policies.lockout import ask_before_all_of_loopback, kept_in

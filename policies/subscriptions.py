@@ -5,9 +5,9 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from gatewall import revisions
-from gatewall.downloads import ANYWHERE, PUBLIC, DownloadRefused, Reach, require_acceptable
 from gatewall.engine.segments import blocked_networks_of
+from gatewall.kernel.downloads import ANYWHERE, PUBLIC, DownloadRefused, Reach, require_acceptable
+from gatewall.policy import revisions
 from policies import rows
 from policies.block_lists import source_named
 from policies.importing import remove_entries

@@ -7,11 +7,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gatewall import revisions
 from gatewall.api.operations import operation
 from gatewall.api.serializers import FlagField, StrictInput, TextField
 from gatewall.api.views import ApiView
 from gatewall.engine.addresses import IPAddress, parse_address
+from gatewall.policy import revisions
 from policies.unbanning import Unbanned, unban
 
 MAX_ADDRESSES = 1_000

@@ -7,9 +7,9 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import QuerySet
 
-from gatewall import revisions
 from gatewall.engine.addresses import IPAddress, canonical_text, networks_of
 from gatewall.engine.segments import blocked_networks_of
+from gatewall.policy import revisions
 from policies import list_rows, policy_source, rows
 from policies.models import AUTO_BAN, BlocklistEntry
 

@@ -8,7 +8,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from audit.used_resources import UsedResource
-from gatewall import revisions, system_settings
 from gatewall.api.operations import operation
 from gatewall.api.resources import Resource
 from gatewall.api.serializers import Warned
@@ -17,6 +16,7 @@ from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
 from gatewall.engine.snapshot import DomainsMode
 from gatewall.engine.waf.rules import Severity
+from gatewall.policy import revisions, system_settings
 from policies import geo, scanned_apart, seen_hosts, selectors, services, subscriptions
 from policies.filters import (
     AllowlistFilters,

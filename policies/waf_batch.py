@@ -2,10 +2,10 @@
 
 from django.db.models import QuerySet
 
-from gatewall import revisions
-from gatewall.changes import difference
 from gatewall.engine.model import Action
 from gatewall.engine.segments import Segment
+from gatewall.policy import revisions
+from gatewall.policy.changes import difference
 from policies import rows
 from policies.broad_patterns import refuse_matching_everything
 from policies.models import WafRule

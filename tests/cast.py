@@ -12,7 +12,6 @@ from typing import Any
 
 import jwt
 
-from gatewall.clientip import TrustedProxies
 from gatewall.credentials.check import PolicyCredentials, VerifiedTokens
 from gatewall.credentials.keyring import KeyRing, SigningKey
 from gatewall.credentials.machine import digest_of
@@ -44,6 +43,7 @@ from gatewall.engine.snapshot import (
 )
 from gatewall.engine.waf.rules import WafRule
 from gatewall.forwardauth.subrequest import Subrequest
+from gatewall.kernel.clientip import TrustedProxies
 from gatewall.snapshot import codec
 from gatewall.snapshot.assembly import Assembly, SegmentData
 

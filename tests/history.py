@@ -7,9 +7,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from gatewall import revisions, system_settings
+from gatewall.kernel.refusals import Refusal
 from gatewall.models import SystemSettings
-from gatewall.refusals import Refusal
+from gatewall.policy import revisions, system_settings
 from licensing.models import License
 from policies import services
 from policies.models import AUTO_BAN, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule

@@ -19,7 +19,7 @@ from django.db.models import CharField, CheckConstraint, Field, ForeignKey, Many
 from django.db.models.fields import NOT_PROVIDED
 from django.db.models.functions import Now
 
-from gatewall.online_index import AddIndexOnline
+from gatewall.database.online_index import AddIndexOnline
 
 RELEASED = Path(__file__).with_name("released_migrations.toml")
 APPS = ("accounts", "audit", "backtest", "console", "gatewall", "licensing", "policies", "webhooks")

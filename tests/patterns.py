@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gatewall.engine.waf.builtin_matcher import PATTERNS
 from gatewall.engine.waf.vector import AVAILABLE, VectorScanner
-from gatewall.env import Config
+from gatewall.kernel.env import Config
 from gatewall.snapshot import pattern_cache
 from gatewall.snapshot.pattern_cache import PatternCache, name_of
 from gatewall.snapshot.places import policy_files

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from gatewall import env
+from gatewall.kernel import env
 from gatewall.operations import demo
 from gatewall.operations.launcher import answers, free_port
 from gatewall.snapshot.places import run_folder

@@ -28,7 +28,7 @@ from gatewall.settings import CACHES, DATABASES  # noqa: E402 - needs Django
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 CACHES["default"]["KEY_PREFIX"] = f"tests-{secrets.token_hex(4)}"
 # A file, not memory: threads then wait for each other as they do in an installation.
-if DATABASES["default"]["ENGINE"] == "gatewall.sqlite":
+if DATABASES["default"]["ENGINE"] == "gatewall.database.sqlite":
     DATABASES["default"]["TEST"] = {"NAME": str(_FOLDER / "tests.sqlite3")}
     # A crowd of a hundred writers on a slow machine: SQLite's turns are not fair, and five seconds may not bring one.
     DATABASES["default"]["OPTIONS"]["timeout"] = 60

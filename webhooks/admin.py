@@ -11,7 +11,7 @@ from django.template.response import TemplateResponse
 from audit.event_kinds import EventKind
 from gatewall.api.fresh_sign_in import is_fresh
 from gatewall.api.service_admin import FreshForm, ServiceAdmin, actor
-from gatewall.refusals import Refusal
+from gatewall.kernel.refusals import Refusal
 from webhooks import services
 from webhooks.models import Delivery, Webhook
 

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from gatewall.posting import Posted, post
+from gatewall.kernel.posting import Posted, post
 from webhooks import outbox, services, signing
 from webhooks.models import Webhook
 from webhooks.outbox import Claimed

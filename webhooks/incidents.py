@@ -16,9 +16,9 @@ from django.utils import timezone
 from audit.event_kinds import EventKind
 from audit.events import Event, Tally
 from audit.models import SecurityEvent
-from gatewall import system_settings
-from gatewall.detectors import Detector, network_of
 from gatewall.engine.addresses import canonical_text, parse_address
+from gatewall.kernel.detectors import Detector, network_of
+from gatewall.policy import system_settings
 from policies import selectors as policies
 from webhooks import notices, outbox, selectors
 from webhooks.models import Incident, Webhook

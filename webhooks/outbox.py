@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from gatewall import system_settings
+from gatewall.policy import system_settings
 from webhooks import notices, selectors
 from webhooks.models import Delivery, DeliveryStatus, Incident, Notice, Webhook
 

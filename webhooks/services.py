@@ -10,11 +10,11 @@ from django.utils import timezone
 
 from audit.event_kinds import EventKind, EventSeverity
 from audit.events import Event, record_event
-from gatewall import revisions
-from gatewall.changes import Change, Resource, describe, difference
 from gatewall.credentials.sealing import Sealer
-from gatewall.downloads import ANYWHERE, PUBLIC, DownloadRefused, Reach, require_acceptable
-from gatewall.refusals import Conflict, Gone
+from gatewall.kernel.downloads import ANYWHERE, PUBLIC, DownloadRefused, Reach, require_acceptable
+from gatewall.kernel.refusals import Conflict, Gone
+from gatewall.policy import revisions
+from gatewall.policy.changes import Change, Resource, describe, difference
 from webhooks import outbox, selectors, signing
 from webhooks.models import Delivery, Webhook
 from webhooks.outbox import Draft

@@ -9,7 +9,7 @@ from pathlib import Path
 BASE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(BASE))
 
-from gatewall import env  # noqa: E402 - found by the path above
+from gatewall.kernel import env  # noqa: E402 - found by the path above
 from gatewall.snapshot.places import run_folder  # noqa: E402 - found by the path above
 from gatewall.snapshot.wake import AgentLock  # noqa: E402 - found by the path above
 

@@ -7,7 +7,7 @@ from pathlib import Path
 BASE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(BASE))
 
-from gatewall import env  # noqa: E402 - found by the path above
+from gatewall.kernel import env  # noqa: E402 - found by the path above
 
 
 def main() -> int:
@@ -17,7 +17,7 @@ def main() -> int:
     except env.ConfigError as error:
         print(f"gatewall: {error}", file=sys.stderr)  # noqa: T201 - a command
         return 2
-    if config.database["ENGINE"] == "gatewall.sqlite":
+    if config.database["ENGINE"] == "gatewall.database.sqlite":
         words = "DATABASE_URL must be postgresql://...: each pod would have an SQLite file of its own"
         print(f"gatewall: {words}", file=sys.stderr)  # noqa: T201 - a command
         return 2

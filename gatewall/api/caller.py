@@ -4,8 +4,8 @@ from django.conf import settings
 from django.http import HttpRequest
 from rest_framework.request import Request
 
-from gatewall.clientip import Caller, client_of_environ
 from gatewall.engine.hosts import Authority
+from gatewall.kernel.clientip import Caller, client_of_environ
 
 _FORWARDING = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP")
 _FORWARDED = "HTTP_X_FORWARDED_"

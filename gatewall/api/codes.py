@@ -60,6 +60,6 @@ REFUSAL_CODES = frozenset(
         "would-lock-you-out",
     }
 )
-"""What services refuse; each is the ``code`` of a subclass of ``gatewall.refusals.Refusal``."""
+"""What services refuse; each is the ``code`` of a subclass of ``gatewall.kernel.refusals.Refusal``."""
 
 PROBLEM_CODES = frozenset(CODES.values()) | REFUSAL_CODES

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from rest_framework.request import Request
 
-from gatewall.refusals import Forbidden
+from gatewall.kernel.refusals import Forbidden
 
 _OURS = frozenset({"same-origin", "none"})
 

@@ -23,7 +23,7 @@ from rest_framework.pagination import PageNumberPagination
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 
-from gatewall import revisions
+from gatewall.policy import revisions
 
 PAGE_SIZE = 50
 MAX_PAGE_SIZE = 500

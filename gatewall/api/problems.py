@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from gatewall.api.codes import CODES
-from gatewall.refusals import Conflict, Forbidden, Gone, Invalid, Refusal, TooMany
+from gatewall.kernel.refusals import Conflict, Forbidden, Gone, Invalid, Refusal, TooMany
 
 MEDIA_TYPE = "application/problem+json"
 _TOO_DEEP = 20

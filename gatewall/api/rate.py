@@ -12,9 +12,9 @@ from django.http import HttpRequest
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
-from gatewall import system_settings
-from gatewall.clientip import client_of_environ
-from gatewall.request_rate import RequestRateTable, network_of
+from gatewall.kernel.clientip import client_of_environ
+from gatewall.kernel.request_rate import RequestRateTable, network_of
+from gatewall.policy import system_settings
 
 SETTING_SECONDS = 1.0
 """How long the number in force is remembered, so that a call costs no statement for it."""

@@ -10,7 +10,6 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gatewall import revisions
 from gatewall.api import etags
 from gatewall.api.caller import caller_of
 from gatewall.api.filters import Filters, ListFilters
@@ -19,8 +18,9 @@ from gatewall.api.pagination import everything, wants_everything
 from gatewall.api.queries import refuse_unknown_parameters, search_text
 from gatewall.api.serializers import StrictInput
 from gatewall.api.views import ApiView
-from gatewall.clientip import Caller
-from gatewall.refusals import Gone
+from gatewall.kernel.clientip import Caller
+from gatewall.kernel.refusals import Gone
+from gatewall.policy import revisions
 
 LIST_PARAMETERS = frozenset({"page", "page_size", "all", "ordering", "search"})
 _OF_THE_WRITE = ("warnings", "confirm_by", "policy_pending")

@@ -6,7 +6,7 @@ from typing import Any
 
 from gatewall.api.codes import CODES, PROBLEM_CODES
 from gatewall.api.problems import MEDIA_TYPE, status_of
-from gatewall.refusals import Refusal
+from gatewall.kernel.refusals import Refusal
 
 Schema = dict[str, Any]
 _HEADERS = {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}

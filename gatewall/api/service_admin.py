@@ -17,7 +17,7 @@ from django.urls import reverse
 
 from gatewall.api.fresh_sign_in import is_fresh, require_fresh_sign_in
 from gatewall.api.serializers import FIRST_YEAR
-from gatewall.refusals import Refusal
+from gatewall.kernel.refusals import Refusal
 
 _NEVER_SHOWN = frozenset({"password", "digest"})
 _ASKED = ("current_password", "current_code")

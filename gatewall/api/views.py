@@ -6,10 +6,10 @@ from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from gatewall import revisions
 from gatewall.api.queries import refuse_ambiguous_query
 from gatewall.api.rate import count_call
-from gatewall.refusals import Refusal
+from gatewall.kernel.refusals import Refusal
+from gatewall.policy import revisions
 
 
 class ApiView(APIView):

@@ -13,8 +13,8 @@ from django.db.models import Count, Max, Q, QuerySet
 from audit.field_filters import client, country
 from audit.log_query import FEW
 from audit.models import AccessLog
-from gatewall import system_settings
 from gatewall.engine.model import Effect, SubjectKind
+from gatewall.policy import system_settings
 
 SPAN = timedelta(days=30)
 BUDGET = 300_000

@@ -13,8 +13,8 @@ from django.utils import timezone
 from gatewall.backtest import trial
 from gatewall.backtest.drafts import Change, Draft
 from gatewall.backtest.models import Backtest, State
-from gatewall.clientip import Caller
-from gatewall.refusals import Conflict
+from gatewall.kernel.clientip import Caller
+from gatewall.kernel.refusals import Conflict
 
 KEPT = 20
 """So many backtests are kept; the oldest finished ones go."""

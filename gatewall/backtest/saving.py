@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from gatewall import revisions
 from gatewall.backtest import runs, trial
 from gatewall.backtest.drafts import Change, Draft, apply
 from gatewall.backtest.models import Backtest, State
-from gatewall.changes import Resource
-from gatewall.clientip import Caller
 from gatewall.engine.model import Action
+from gatewall.kernel.clientip import Caller
+from gatewall.kernel.refusals import Conflict
 from gatewall.models import PolicyRevision
-from gatewall.refusals import Conflict
+from gatewall.policy import revisions
+from gatewall.policy.changes import Resource
 
 MONITOR, ENFORCE = "monitor", "enforce"
 

@@ -12,13 +12,13 @@ from django.utils.translation import gettext_lazy as _
 
 from gatewall.backtest.drafts import Change
 from gatewall.backtest.serializers import BacktestInput
-from gatewall.changes import Resource
 from gatewall.console.said import in_words
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Target
+from gatewall.kernel.refusals import Refusal
 from gatewall.models import choices
-from gatewall.refusals import Refusal
+from gatewall.policy.changes import Resource
 from policies.admin import PatternField
 from policies.countries import COUNTRY_NAMES
 

@@ -18,15 +18,15 @@ from gatewall.api.caller import caller_of
 from gatewall.backtest import runs, saving
 from gatewall.backtest.drafts import Change
 from gatewall.backtest.models import Backtest, State
-from gatewall.changes import Resource
 from gatewall.console import links
 from gatewall.console.backtest_forms import FORMS, DraftForm
 from gatewall.console.blast_radius import radius_of
 from gatewall.console.explained_words import kind_of
 from gatewall.console.pages import OperatorPage
 from gatewall.console.said import in_words
+from gatewall.kernel.refusals import Refusal
 from gatewall.models import Node
-from gatewall.refusals import Refusal
+from gatewall.policy.changes import Resource
 
 _REFRESH_SECONDS = 2
 _AGENT_SILENT = timedelta(seconds=15)

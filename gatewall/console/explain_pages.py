@@ -20,10 +20,10 @@ from gatewall.console.explained_words import ASSUMED, LIFETIMES, MISSING
 from gatewall.console.pages import OperatorPage
 from gatewall.console.said import in_words
 from gatewall.engine.model import Effect
+from gatewall.kernel.refusals import Refusal
 from gatewall.operations import exceptions, explain_view
 from gatewall.operations.explanation import explain
 from gatewall.operations.redecision import decide_again, trace
-from gatewall.refusals import Refusal
 
 _FIELDS = ("client_ip", "host", "method", "uri", "scheme")
 _MAX_LINES = 100

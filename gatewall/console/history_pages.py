@@ -13,15 +13,15 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from gatewall import revisions
 from gatewall.api.caller import caller_of
-from gatewall.changes import Resource
 from gatewall.console.explained import row_shown
 from gatewall.console.explained_words import ACTIONS, RESOURCES
 from gatewall.console.pages import OperatorPage
 from gatewall.console.said import in_words
+from gatewall.kernel.refusals import Refusal
 from gatewall.models import PendingConfirmation, PolicyRevision
-from gatewall.refusals import Refusal
+from gatewall.policy import revisions
+from gatewall.policy.changes import Resource
 from policies import confirmation
 from policies.restore import Preview, preview, restore
 

@@ -16,11 +16,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from gatewall import revisions
 from gatewall.api.caller import caller_of
 from gatewall.console.pages import OperatorPage
 from gatewall.console.said import in_words
-from gatewall.refusals import Refusal
+from gatewall.kernel.refusals import Refusal
+from gatewall.policy import revisions
 from policies.block_lists import Format, ListRefused
 from policies.importing import Imported, Importer, ImportRules
 from policies.list_preview import MAX_BYTES, ListPreview, Proposal, import_as_shown, preview

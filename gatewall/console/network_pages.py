@@ -24,7 +24,7 @@ from gatewall.console.log_rows import MAX_BACK
 from gatewall.console.pages import OperatorPage
 from gatewall.console.said import in_words
 from gatewall.engine.hosts import DomainTable, Host
-from gatewall.refusals import Refusal
+from gatewall.kernel.refusals import Refusal
 from policies import policy_source, selectors, services
 from policies.models import AuthorizedDomain
 from policies.validators import canonical_network

@@ -20,7 +20,7 @@ from gatewall.doctor.probes import Probe
 from gatewall.doctor.sending import Way
 from gatewall.doctor.target import Target, require_ours
 from gatewall.engine.hosts import DomainTable
-from gatewall.refusals import Conflict
+from gatewall.kernel.refusals import Conflict
 from gatewall.snapshot.places import run_folder
 from policies import policy_source
 

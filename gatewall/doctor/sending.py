@@ -12,9 +12,9 @@ from ipaddress import IPv6Address
 from gatewall.doctor.evidence import SHOWN_HEADERS, Reply
 from gatewall.doctor.probes import Probe
 from gatewall.doctor.target import Target
-from gatewall.downloads import Deadline, DownloadRefused, addresses_of
 from gatewall.engine.addresses import parse_address
 from gatewall.engine.special_addresses import CLOUD_METADATA, inside_of
+from gatewall.kernel.downloads import Deadline, DownloadRefused, addresses_of
 
 SECONDS = 5.0
 _MAX_SHOWN = 500

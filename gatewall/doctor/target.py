@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from gatewall.engine.hosts import Authority, DomainTable, Host
-from gatewall.refusals import Invalid
+from gatewall.kernel.refusals import Invalid
 
 _PORTS = {"http": 80, "https": 443}
 _MAX_URL = 2000

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from gatewall.clientip import ForwardedForMalformed, TrustedProxies, client_address, peer_or_unknown
 from gatewall.engine.addresses import parse_hop
+from gatewall.kernel.clientip import ForwardedForMalformed, TrustedProxies, client_address, peer_or_unknown
 
 _MAX_SHOWN = 300
 

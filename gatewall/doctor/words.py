@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from gatewall.doctor.findings import Finding
-from gatewall.sentences import Sentences
+from gatewall.kernel.sentences import Sentences
 
 TITLES: dict[str, Promise] = {
     "asked": _("The gate is asked"),

@@ -12,10 +12,10 @@ from gatewall.forwardauth.gate import Gate, Policies
 from gatewall.forwardauth.responses import not_allowed, plain
 from gatewall.forwardauth.subrequest import Subrequest
 from gatewall.forwardauth.waf_state import waf_checks
+from gatewall.kernel.trusted_callers import TrustedCallers
 from gatewall.serving.answer_bytes import Answer
 from gatewall.serving.environ import origin_form
 from gatewall.serving.http1 import Body, Line
-from gatewall.trusted_callers import TrustedCallers
 
 _HEALTH = frozenset({"/health", "/health/live", "/health/ready"})
 _NO_BODY = Body(b"", ended=True)

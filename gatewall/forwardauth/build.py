@@ -6,14 +6,14 @@ from audit.spool import SpoolWriter
 from gatewall.credentials.check import PolicyCredentials, VerifiedTokens
 from gatewall.credentials.sessions import GATE_AUDIENCE, ISSUER, SessionVerifier
 from gatewall.engine.ports import Ports
-from gatewall.env import Config
 from gatewall.forwardauth.countries import Countries
 from gatewall.forwardauth.explanation import Explainer
 from gatewall.forwardauth.gate import ConfirmedPolicies, Gate, Policies
 from gatewall.forwardauth.responses import GuardPage
 from gatewall.forwardauth.untrusted import FOLDER, UntrustedPeers
 from gatewall.forwardauth.waf_trial import RuleTrial
-from gatewall.request_rate import LookedAtRequestRate, SharedRequestRate
+from gatewall.kernel.env import Config
+from gatewall.kernel.request_rate import LookedAtRequestRate, SharedRequestRate
 from gatewall.snapshot.places import node_name, run_folder
 
 _RATES = "request-rate"

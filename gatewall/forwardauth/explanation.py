@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from audit.records import AccessRecord
-from gatewall.clientip import TrustedProxies
 from gatewall.credentials.check import license_subject, session_subject
 from gatewall.engine.evaluate import CANNOT_DECIDE, StepResult, explain
 from gatewall.engine.model import AccessRequest, Credential, CredentialKind, Subject, SubjectKind
@@ -20,6 +19,7 @@ from gatewall.forwardauth.gate import Policies
 from gatewall.forwardauth.record import record_of
 from gatewall.forwardauth.rule_places import RulePlaces
 from gatewall.forwardauth.subrequest import Subrequest
+from gatewall.kernel.clientip import TrustedProxies
 
 _UNIX_SOCKET = ""
 

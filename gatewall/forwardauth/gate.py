@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from audit.records import AccessRecord
-from gatewall.clientip import TrustedProxies, peer_or_unknown
 from gatewall.engine.evaluate import CANNOT_DECIDE, evaluate
 from gatewall.engine.model import AccessRequest, Decision, Effect
 from gatewall.engine.ports import Ports
@@ -16,6 +15,7 @@ from gatewall.forwardauth.leftovers import leftovers
 from gatewall.forwardauth.record import record_of
 from gatewall.forwardauth.responses import GuardPage, answer, for_browser
 from gatewall.forwardauth.subrequest import Subrequest
+from gatewall.kernel.clientip import TrustedProxies, peer_or_unknown
 from gatewall.serving.answer_bytes import Answer
 from gatewall.snapshot.confirmed import PolicyAge
 

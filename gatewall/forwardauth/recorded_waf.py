@@ -5,7 +5,6 @@ from functools import cached_property
 
 from audit.masking import MASK
 from audit.records import MAX_PATH, MAX_QUERY, MAX_TEXT, AccessRecord
-from gatewall.changes import Resource
 from gatewall.engine.evaluate import STEPS
 from gatewall.engine.facts import Facts
 from gatewall.engine.model import AccessRequest, Reason
@@ -14,6 +13,7 @@ from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot
 from gatewall.engine.waf.reading import LONG_URI
 from gatewall.engine.waf.rules import Target, WafRule
 from gatewall.forwardauth.change_history import ChangeHistory
+from gatewall.policy.changes import Resource
 
 _NEVER_RECORDED = frozenset({Target.HEADERS, Target.COOKIES, Target.REFERER})
 _OF_PATH = frozenset({Target.URI, Target.PATH})

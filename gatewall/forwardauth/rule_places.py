@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from audit.masking import MASK, has_secret_field, masked_path, masked_query, masked_text, masked_value
-from gatewall.clientip import UNKNOWN_CLIENT
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.places import Place, Places
 from gatewall.engine.waf.rules import Target, WafRule
+from gatewall.kernel.clientip import UNKNOWN_CLIENT
 
 MAX_SHOWN = 200
 """Characters of a matched text, or of a name."""

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import field, replace
 from functools import lru_cache
 
-from gatewall.clientip import ForwardedForMalformed, TrustedProxies, client_address, peer_or_unknown
 from gatewall.engine.addresses import IPAddress
 from gatewall.engine.hosts import Authority
 from gatewall.engine.model import AccessRequest
@@ -18,6 +17,7 @@ from gatewall.forwardauth import headers as wire
 from gatewall.forwardauth.bodies import Body
 from gatewall.forwardauth.credentials import COOKIE_NAME, credentials_of
 from gatewall.forwardauth.headers import Headers
+from gatewall.kernel.clientip import ForwardedForMalformed, TrustedProxies, client_address, peer_or_unknown
 
 _MAX_URI = 16_384
 _UNSHOWN_HEADERS = frozenset(

@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from gatewall.clientip import TrustedProxies
 from gatewall.forwardauth.headers import Headers
 from gatewall.forwardauth.subrequest import Subrequest
+from gatewall.kernel.clientip import TrustedProxies
 from gatewall.snapshot.worker_report import remove_if_forgotten
 
 FOLDER = "untrusted"

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from gatewall.clientip import TrustedProxies
 from gatewall.engine.evaluate import waf_rules_match
 from gatewall.engine.facts import Facts
 from gatewall.engine.model import AccessRequest, Action
@@ -15,6 +14,7 @@ from gatewall.forwardauth import subrequest
 from gatewall.forwardauth.explanation import MadeUpRequest, as_told
 from gatewall.forwardauth.gate import Policies
 from gatewall.forwardauth.rule_places import RulePlaces
+from gatewall.kernel.clientip import TrustedProxies
 
 _TOLD_BY_A_PROXY = TrustedProxies.parse(["127.0.0.1"])
 

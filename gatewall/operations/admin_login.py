@@ -10,8 +10,8 @@ from django.utils.translation import gettext_noop
 
 from accounts import browser, login
 from accounts.challenges import Challenged
-from gatewall.refusals import Refusal
-from gatewall.sentences import Sentences
+from gatewall.kernel.refusals import Refusal
+from gatewall.kernel.sentences import Sentences
 
 _REFUSALS = Sentences(
     (

@@ -14,7 +14,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from gatewall.refusals import Gone, TooMany
+from gatewall.kernel.refusals import Gone, TooMany
 
 _MAX_WAITING = 10
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})

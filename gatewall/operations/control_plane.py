@@ -1,7 +1,7 @@
 """What the control plane decides with, once a process: the policy of the rows, and the countries."""
 
-from gatewall.env import Config
 from gatewall.forwardauth.countries import Countries
+from gatewall.kernel.env import Config
 from gatewall.snapshot.holder import PolicyHolder
 from gatewall.snapshot.places import policy_files
 from gatewall.snapshot.published import LastPublished

@@ -7,9 +7,9 @@ from typing import Any
 from accounts import selectors as accounts
 from audit import statistics
 from audit.statistics import Window
-from gatewall import revisions
 from gatewall.models import Node
 from gatewall.operations.uptime import started_at
+from gatewall.policy import revisions
 from gatewall.snapshot import nodes as reports
 from gatewall.snapshot.places import node_name
 from licensing import selectors as licensing

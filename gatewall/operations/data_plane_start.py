@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from gatewall import env
+from gatewall.kernel import env
 from gatewall.operations import launcher
 
 CONFIGURATION, APPLICATION = "data_plane.conf.py", "gatewall.data_plane:application()"

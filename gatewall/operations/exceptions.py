@@ -23,8 +23,6 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from audit.records import AccessRecord
-from gatewall import revisions
-from gatewall.clientip import Caller
 from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.expiry import is_live
 from gatewall.engine.hosts import Access
@@ -32,9 +30,11 @@ from gatewall.engine.model import Action, Reason
 from gatewall.engine.snapshot import DomainsMode, PolicySnapshot
 from gatewall.engine.waf.rules import Exclusion
 from gatewall.forwardauth.redecision import recorded_request
+from gatewall.kernel.clientip import Caller
+from gatewall.kernel.refusals import Conflict
 from gatewall.operations.control_plane import sources_of
 from gatewall.operations.narrow_exclusions import narrowest
-from gatewall.refusals import Conflict
+from gatewall.policy import revisions
 from policies import selectors, services
 from policies.models import MANUAL, AuthorizedDomain, WafRule
 from policies.validators import canonical_domain, exclusion_expiry

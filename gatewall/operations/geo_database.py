@@ -16,7 +16,7 @@ import maxminddb
 
 from gatewall.engine.addresses import IPNetwork
 from gatewall.forwardauth.countries import Countries
-from gatewall.geo_ranges import CountryRanges, RangesRefused, bounded_lines, looks_like_ranges
+from gatewall.kernel.geo_ranges import CountryRanges, RangesRefused, bounded_lines, looks_like_ranges
 
 MAX_BYTES = 256 * 1024 * 1024
 _PIECE = 1024 * 1024

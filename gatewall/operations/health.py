@@ -14,19 +14,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from gatewall import revisions
 from gatewall.api.operations import operation
 from gatewall.api.permissions import IsAdmin
 from gatewall.api.views import ApiView
 from gatewall.forwardauth.waf_state import waf_checks
+from gatewall.kernel.refusals import Refusal
+from gatewall.kernel.trusted_callers import TrustedCallers
 from gatewall.models import Node
 from gatewall.operations.control_plane import sources_of
-from gatewall.refusals import Refusal
+from gatewall.policy import revisions
 from gatewall.snapshot import nodes
 from gatewall.snapshot.confirmed import ALARM_SECONDS
 from gatewall.snapshot.manifest import ManifestRefused
 from gatewall.snapshot.places import policy_files
-from gatewall.trusted_callers import TrustedCallers
 from policies import geo
 
 _NEEDED = ("database", "policy", "spool")

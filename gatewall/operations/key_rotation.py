@@ -11,12 +11,12 @@ from django.db.models import QuerySet
 from accounts.models import TotpDevice
 from accounts.second_factor import sealing_context
 from accounts.selectors import longest_session_life
-from gatewall import system_settings
 from gatewall.credentials import ringfile
 from gatewall.credentials.keyring import KeyRing, KeyRingRefused
 from gatewall.credentials.rotation import RESTART_GRACE, is_announced, new_ring, pruned, replaced, rotated
 from gatewall.credentials.sealing import Sealer
-from gatewall.resealing import Resealed, reseal
+from gatewall.database.resealing import Resealed, reseal
+from gatewall.policy import system_settings
 from webhooks import selectors as webhooks
 
 SESSIONS, DATA = "GATEWALL_JWT_KEYS", "GATEWALL_DATA_KEYS"

@@ -15,11 +15,11 @@ from audit import statistics, tallies
 from audit.event_kinds import SEVERITIES, EventKind
 from audit.models import GapKind
 from audit.summaries import Summary
-from gatewall import revisions, system_settings
-from gatewall.detectors import Detector
 from gatewall.engine.addresses import parse_hop
 from gatewall.engine.model import Effect, Reason
+from gatewall.kernel.detectors import Detector
 from gatewall.models import Node
+from gatewall.policy import revisions, system_settings
 from gatewall.snapshot import nodes
 from policies import geo
 from policies import selectors as policies

@@ -7,11 +7,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gatewall import revisions
 from gatewall.api.operations import operation
 from gatewall.api.serializers import ShapedField
 from gatewall.api.views import ApiView
 from gatewall.models import Node
+from gatewall.policy import revisions
 from gatewall.snapshot.nodes import report_node
 from gatewall.snapshot.places import node_name, policy_files, run_folder
 

@@ -8,13 +8,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gatewall import changes
 from gatewall.api import etags
 from gatewall.api.filters import Filters, text
 from gatewall.api.operations import operation
 from gatewall.api.resources import Resource
 from gatewall.api.serializers import FlagField, StrictInput
 from gatewall.models import PendingConfirmation, PolicyRevision
+from gatewall.policy import changes
 from policies.confirmation import confirm
 from policies.restore import restore
 

@@ -5,9 +5,9 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from gatewall import system_settings
 from gatewall.api.service_admin import ServiceAdmin, actor
 from gatewall.models import SystemSettings
+from gatewall.policy import system_settings
 
 _ONLY = "1"
 

@@ -6,13 +6,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gatewall import revisions, system_settings
 from gatewall.api import etags
 from gatewall.api.operations import operation
 from gatewall.api.serializers import FlagField, StrictInput, TextField, WholeNumberField
 from gatewall.api.views import ApiView
 from gatewall.engine.snapshot import AuditMode, DomainsMode, EnforcementMode, QueryStrings, StalePolicy, UnknownCountry
 from gatewall.models import SystemSettings
+from gatewall.policy import revisions, system_settings
 
 
 def _one_of(enum: Any) -> serializers.ChoiceField:

@@ -10,9 +10,9 @@ from django.db.models import Sum
 from audit import tallies
 from audit.models import GapKind, LogGap
 from audit.statistics import Window
-from gatewall import revisions, system_settings
 from gatewall.models import Node
 from gatewall.operations.dashboard import log_backlog
+from gatewall.policy import revisions, system_settings
 from gatewall.snapshot import nodes
 from gatewall.snapshot.confirmed import ALARM_SECONDS
 from policies import geo

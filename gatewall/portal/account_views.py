@@ -9,10 +9,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from accounts import browser, reauthentication, second_factor, selectors, services
+from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages
 from gatewall.portal.devices import name_of
 from gatewall.portal.pages import Caller, OwnForm, see_other
-from gatewall.refusals import Gone
 from licensing import selectors as licensing_selectors
 from licensing import services as licensing
 

@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts import browser, login, services
 from accounts.authentication import holders
 from accounts.challenges import Challenged, InvalidChallenge
-from gatewall import system_settings
+from gatewall.policy import system_settings
 from gatewall.portal import pages, step_up_views
 from gatewall.portal.pages import Form, see_other
 from gatewall.portal.words import in_words

@@ -21,7 +21,6 @@ from accounts import browser, login
 from accounts.authentication import holders
 from accounts.models import User
 from accounts.tokens import IssuedToken, SessionToken
-from gatewall import system_settings
 from gatewall.api import errors
 from gatewall.api.content_policy import content_security_policy
 from gatewall.api.cross_site import CrossSite, refuse_cross_site
@@ -29,9 +28,10 @@ from gatewall.api.problems import status_of
 from gatewall.api.rate import count_call
 from gatewall.engine.hosts import DomainTable
 from gatewall.engine.model import SECOND_FACTORS
+from gatewall.kernel.refusals import Refusal, TooMany
+from gatewall.policy import system_settings
 from gatewall.portal.return_url import origin_of, parse_return_url
 from gatewall.portal.words import in_words
-from gatewall.refusals import Refusal, TooMany
 from policies import policy_source
 
 _FORM = "application/x-www-form-urlencoded"

@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _
 from accounts import browser, login, reauthentication, second_factor, selectors, services, totp
 from accounts.second_factor import Setup
 from gatewall.engine.hosts import Access, Authority, DomainTable
+from gatewall.kernel.refusals import Gone
 from gatewall.portal import pages
 from gatewall.portal.pages import Caller, OwnForm
 from gatewall.portal.return_url import origin_of
-from gatewall.refusals import Gone
 from policies import policy_source
 
 

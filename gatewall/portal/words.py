@@ -4,7 +4,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from gatewall.refusals import Refusal, TooMany
+from gatewall.kernel.refusals import Refusal, TooMany
 
 _KNOWN = {
     "admin-exists": gettext_lazy("There is an administrator already."),

@@ -48,7 +48,7 @@ def environ_of(request: Request, *, peer: str, is_new: bool, server: tuple[str, 
         "SERVER_PORT": server[1],
         "SERVER_PROTOCOL": "HTTP/1.1" if is_new else "HTTP/1.0",
         "wsgi.version": (1, 0),
-        "wsgi.url_scheme": "http",  # gatewall/clientip.py alone decides which scheme a proxy vouches for
+        "wsgi.url_scheme": "http",  # gatewall/kernel/clientip.py alone decides which scheme a proxy vouches for
         "wsgi.input": BytesIO(b"" if body is None else body.data),
         "wsgi.input_terminated": True,
         "wsgi.errors": sys.stderr,

@@ -23,7 +23,7 @@ from gunicorn.app.wsgiapp import WSGIApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.errors import HaltServer
 
-from gatewall import env
+from gatewall.kernel import env
 from gatewall.serving.answering import ENDING
 
 _RETRY_SECONDS = 1.0

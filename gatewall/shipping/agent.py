@@ -10,8 +10,8 @@ from pathlib import Path
 from django.db import Error, close_old_connections
 from django.utils import timezone
 
-from gatewall import revisions
 from gatewall.engine.snapshot import Version
+from gatewall.policy import revisions
 from gatewall.shipping import housekeeping
 from gatewall.shipping.backtest_runner import BacktestRunner
 from gatewall.shipping.cut_off import CutOff

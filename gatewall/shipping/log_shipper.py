@@ -14,11 +14,11 @@ from django.utils import timezone
 
 from audit import ingest, partitions, retention, shortening
 from audit.segments import waiting_bytes
-from gatewall import system_settings
+from gatewall.database.sqlite.upkeep import Upkeep
+from gatewall.policy import system_settings
 from gatewall.shipping.watch import Watch
 from gatewall.snapshot.nodes import LogState
 from gatewall.snapshot.places import node_name
-from gatewall.sqlite.upkeep import Upkeep
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from threading import Event, Thread
 from django.db import Error, close_old_connections, connection
 from django.utils import timezone
 
-from gatewall.posting import Posted
+from gatewall.kernel.posting import Posted
 from webhooks import delivering, incidents, outbox
 from webhooks.outbox import Claimed
 

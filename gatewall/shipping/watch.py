@@ -16,13 +16,13 @@ from audit.event_kinds import EventKind
 from audit.events import Event, count_event
 from audit.models import SecurityEvent
 from audit.records import AccessRecord
-from gatewall import revisions, system_settings
-from gatewall.clientip import TrustedProxies
-from gatewall.detectors import Detectors, FailedSignIn, Limits, Probe, Verdict
 from gatewall.engine.addresses import parse_address
 from gatewall.engine.model import Action, Reason
 from gatewall.engine.snapshot import EnforcementMode
+from gatewall.kernel.clientip import TrustedProxies
+from gatewall.kernel.detectors import Detectors, FailedSignIn, Limits, Probe, Verdict
 from gatewall.models import SystemSettings
+from gatewall.policy import revisions, system_settings
 from policies import banning
 from policies.banning import Offence, Spared
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from django.conf import settings
 from django.db import Error
 
-from gatewall import revisions
 from gatewall.engine.snapshot import Version
+from gatewall.policy import revisions
 from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.folder_watch import FolderWatch, watching
 from gatewall.snapshot.manifest import Manifest

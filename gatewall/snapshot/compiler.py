@@ -9,9 +9,9 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts import policy_source as accounts
-from gatewall import revisions, system_settings
 from gatewall.engine.segments import Segment, blocked_networks_of, kind_of, source_of, told_of, whole_of
 from gatewall.models import PolicyHead, PolicySegment
+from gatewall.policy import revisions, system_settings
 from gatewall.snapshot import codec, segment_cache
 from licensing import policy_source as licensing
 from policies import policy_source as policies

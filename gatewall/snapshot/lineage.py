@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from gatewall import revisions
 from gatewall.engine.snapshot import Version
 from gatewall.models import PolicyHead
+from gatewall.policy import revisions
 from gatewall.snapshot.files import NotForward
 from gatewall.snapshot.manifest import Manifest, SegmentRef
 

@@ -4,7 +4,7 @@ import os
 import socket
 from pathlib import Path
 
-from gatewall.env import Config
+from gatewall.kernel.env import Config
 from gatewall.snapshot.files import PolicyFiles
 
 

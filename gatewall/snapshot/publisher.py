@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from django.utils import timezone
 
-from gatewall import revisions
+from gatewall.policy import revisions
 from gatewall.snapshot.compiler import Moment, one_moment, segment_bytes
 from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PATIENCE_SECONDS, PolicyFiles

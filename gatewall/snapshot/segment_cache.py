@@ -11,7 +11,7 @@ import hmac
 from django.conf import settings
 from django.core.cache import DEFAULT_CACHE_ALIAS, cache, caches
 
-from gatewall.caches import SharedCache
+from gatewall.database.caches import SharedCache
 from gatewall.engine.snapshot import Version
 from gatewall.snapshot.codec import LAYOUT
 

@@ -10,8 +10,8 @@ from threading import Event, Thread
 
 from django.db import Error, connection
 
-from gatewall import revisions
 from gatewall.engine.snapshot import Version
+from gatewall.policy import revisions
 from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles, Stamp
 from gatewall.snapshot.publisher import publish

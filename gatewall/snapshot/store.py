@@ -8,8 +8,8 @@ from functools import partial
 
 from django.db import Error
 
-from gatewall import revisions
 from gatewall.engine.snapshot import PolicySnapshot, Version
+from gatewall.policy import revisions
 from gatewall.snapshot.assembly import Assembly, SegmentData
 from gatewall.snapshot.compiler import Moment, one_moment, segment_bytes
 from gatewall.snapshot.files import PolicyFiles

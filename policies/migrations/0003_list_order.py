@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from gatewall.online_index import AddIndexOnline
+from gatewall.database.online_index import AddIndexOnline
 
 
 class Migration(migrations.Migration):

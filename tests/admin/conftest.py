@@ -8,10 +8,10 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from gatewall import revisions
 from gatewall.credentials.check import PolicyCredentials, VerifiedTokens
 from gatewall.credentials.sessions import SessionVerifier
 from gatewall.engine.evaluate import evaluate
+from gatewall.policy import revisions
 from gatewall.snapshot.places import policy_files
 from gatewall.snapshot.store import DatabasePolicyStore
 from tests.cast import AUDIENCE, ISSUER, a_ports, a_request

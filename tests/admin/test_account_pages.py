@@ -10,8 +10,8 @@ from django_otp.oath import totp
 
 from accounts import login, second_factor, selectors, services
 from accounts.models import Session, User
-from gatewall import revisions
 from gatewall.engine.model import CredentialKind, Reason
+from gatewall.policy import revisions
 from licensing import services as licensing
 from licensing.models import GitToken, License
 from tests.admin.conftest import ADMIN, Fields, Pages

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts import recovery, selectors, services, throttling
 from accounts.models import FailureCount, Session
-from gatewall import system_settings
+from gatewall.policy import system_settings
 from tests.admin.conftest import ADMIN, Fields, Pages
 from tests.factors import an_app
 from tests.wall import PASSWORD, Api, a_token, enter_admin_site

@@ -3,8 +3,8 @@
 import pytest
 from django.test import Client
 
-from gatewall import revisions
 from gatewall.models import PolicyRevision
+from gatewall.policy import revisions
 from policies import services
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry
 from tests.admin.conftest import Pages

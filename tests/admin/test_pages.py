@@ -10,7 +10,7 @@ from django.contrib.staticfiles import finders
 from accounts import login
 from accounts.models import User
 from audit.models import SecurityEvent
-from gatewall import system_settings
+from gatewall.policy import system_settings
 from licensing import services as licensing
 from policies import services as policies
 from policies import subscriptions

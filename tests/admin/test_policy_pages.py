@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from gatewall import revisions, system_settings
 from gatewall.engine.model import Reason
 from gatewall.engine.waf.vector import AVAILABLE
+from gatewall.policy import revisions, system_settings
 from policies import services
 from policies.builtin_rules import seed_waf_rules
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule

@@ -10,10 +10,10 @@ from django.db import transaction
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from gatewall import revisions
 from gatewall.engine.evaluate import evaluate
 from gatewall.engine.model import Reason
 from gatewall.engine.waf.rules import Operator, Target, Transform
+from gatewall.policy import revisions
 from gatewall.snapshot.store import DatabasePolicyStore
 from policies.countries import COUNTRY_NAMES
 from policies.validators import canonical_country, canonical_domain, canonical_network, validate_path_prefix

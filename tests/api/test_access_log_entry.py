@@ -4,8 +4,8 @@ import pytest
 
 from audit import ingest
 from audit.models import AccessLog
-from gatewall import system_settings
 from gatewall.engine.evaluate import STEPS
+from gatewall.policy import system_settings
 from policies import services
 from tests.cast import CLIENT
 from tests.records import a_record

@@ -3,7 +3,7 @@
 import pytest
 
 from gatewall.api import rate
-from gatewall.request_rate import RequestRateTable
+from gatewall.kernel.request_rate import RequestRateTable
 from tests.wall import PASSWORD, Api, a_license, a_token, a_user
 
 pytestmark = pytest.mark.django_db

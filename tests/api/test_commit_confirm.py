@@ -7,8 +7,8 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from audit.models import SecurityEvent
-from gatewall import system_settings
 from gatewall.models import PendingConfirmation, PolicyRevision
+from gatewall.policy import system_settings
 from policies import confirmation, services
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule
 from policies.restore import restore

@@ -3,8 +3,8 @@
 import pytest
 from django.test import Client
 
-from gatewall import system_settings
 from gatewall.checks import check_rows
+from gatewall.policy import system_settings
 from policies import selectors, services
 from tests.wall import enter_admin_site
 

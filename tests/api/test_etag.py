@@ -7,8 +7,8 @@ import pytest
 from django.db import connections
 
 from accounts import services
-from gatewall import system_settings
 from gatewall.api.etags import tag_of
+from gatewall.policy import system_settings
 from policies.models import BlocklistEntry
 from tests.api.resources import CHANGEABLE, KINDS, fields_refused, make
 from tests.wall import Api, a_token, a_user

@@ -11,8 +11,8 @@ from audit import tallies
 from audit.event_kinds import SEVERITIES, EventKind
 from audit.events import Event, Tally, count_events, record_event, record_events
 from audit.models import SecurityEvent
-from gatewall.detectors import Detector
 from gatewall.engine.addresses import parse_address, parse_network
+from gatewall.kernel.detectors import Detector
 from policies.banning import Offence, ban
 from tests.wall import PASSWORD
 

@@ -8,9 +8,9 @@ import pytest
 from django.utils import timezone
 
 from accounts import services as accounts
-from gatewall import revisions, system_settings
 from gatewall.engine.evaluate import STEPS
 from gatewall.engine.model import Reason
+from gatewall.policy import revisions, system_settings
 from policies import services
 from policies.models import WafRule
 from tests.cast import CLIENT, OFFICE

@@ -5,8 +5,8 @@ from django.utils import timezone
 
 from accounts import login, second_factor, selectors, services
 from accounts.models import Session
-from gatewall import revisions, system_settings
 from gatewall.api import rate
+from gatewall.policy import revisions, system_settings
 from policies import services as policies
 from policies import undo
 from tests.factors import App, secret_of

@@ -13,9 +13,9 @@ from audit.events import Event, record_event
 from audit.ingest import ship
 from audit.models import GapKind, SpanCount
 from audit.retention import prune
-from gatewall.clientip import TrustedProxies
 from gatewall.engine import evaluate
 from gatewall.engine.model import Reason
+from gatewall.kernel.clientip import TrustedProxies
 from gatewall.models import Node
 from gatewall.operations import metrics
 from policies import services, subscriptions

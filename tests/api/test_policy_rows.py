@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewall import system_settings
+from gatewall.policy import system_settings
 from licensing.models import License
 from policies.models import AllowlistEntry, WafRule
 from tests.api.resources import fields_refused

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from accounts import login, second_factor, services
 from accounts.models import FailureCount, RecoveryCode, Session, TotpDevice
-from gatewall import system_settings
+from gatewall.policy import system_settings
 from tests.factors import an_app
 from tests.wall import PASSWORD, Api, a_token, code_of
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from gatewall import revisions
 from gatewall.engine.snapshot import Version
+from gatewall.policy import revisions
 from gatewall.snapshot.places import run_folder
 from gatewall.snapshot.worker_report import WorkerReport
 from tests.cast import a_policy

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from gatewall.clientip import TrustedProxies
+from gatewall.kernel.clientip import TrustedProxies
 from tests.wall import Api
 
 pytestmark = pytest.mark.django_db

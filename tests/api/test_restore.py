@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from accounts import services as accounts
 from accounts.models import User
-from gatewall import revisions
-from gatewall.changes import Action, Change
 from gatewall.models import PolicyRevision
+from gatewall.policy import revisions
+from gatewall.policy.changes import Action, Change
 from licensing.models import License
 from policies import services
 from policies.builtin_rules import seed_waf_rules

@@ -5,7 +5,7 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gatewall import system_settings
+from gatewall.policy import system_settings
 from policies.builtin_rules import seed_waf_rules
 from policies.models import AuthorizedDomain
 from policies.restore import restore

@@ -7,9 +7,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts import services as accounts
-from gatewall import changes, revisions, system_settings
-from gatewall.changes import Action, Change, Resource
 from gatewall.models import PolicyRevision
+from gatewall.policy import changes, revisions, system_settings
+from gatewall.policy.changes import Action, Change, Resource
 from licensing.models import GitToken, License
 from policies import services
 from policies.builtin_rules import seed_waf_rules

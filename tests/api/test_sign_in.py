@@ -157,7 +157,7 @@ def test_a_sign_in_is_remembered_with_its_address(anonymous, alice):
 
 
 def test_a_sign_in_is_no_change_of_policy(anonymous, alice):
-    from gatewall import revisions  # noqa: PLC0415
+    from gatewall.policy import revisions  # noqa: PLC0415
 
     before = revisions.current()
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts import services, throttling
 from accounts.hashers import TooBusy
 from accounts.models import Challenge, Session
-from gatewall import system_settings
+from gatewall.policy import system_settings
 from tests.api.guessing import FIRST_DELAY, HERE, THERE, counts, fail, finish, sign_in, waits
 from tests.factors import an_app
 from tests.wall import PASSWORD, Api, a_token

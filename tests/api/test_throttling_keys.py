@@ -7,7 +7,7 @@ import pytest
 import time_machine
 
 from accounts.models import FailureCount
-from gatewall import system_settings
+from gatewall.policy import system_settings
 from tests.api.guessing import FIRST_DELAY, HERE, THERE, fail, sign_in, waits
 from tests.cast import MOMENT
 from tests.wall import PASSWORD

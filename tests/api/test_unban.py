@@ -6,7 +6,7 @@ from ipaddress import IPv6Address
 import pytest
 from django.db import connection
 
-from gatewall import revisions
+from gatewall.policy import revisions
 from policies import services
 from policies.models import BlocklistEntry
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gatewall import revisions
 from gatewall.models import PolicyRevision
+from gatewall.policy import revisions
 from policies import services
 from policies.builtin_rules import seed_waf_rules
 from policies.models import WafRule

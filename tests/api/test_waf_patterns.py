@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewall import revisions
+from gatewall.policy import revisions
 from policies.models import WafRule
 from tests.api.resources import fields_refused
 

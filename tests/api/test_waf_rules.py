@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewall import revisions
+from gatewall.policy import revisions
 from policies import restore, services
 from policies.builtin_rules import seed_waf_rules
 from policies.models import WafRule

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewall import revisions, system_settings
+from gatewall.policy import revisions, system_settings
 from policies.builtin_rules import seed_waf_rules
 from policies.models import WafRule
 from tests.api.waf_trials import places, rule

@@ -21,7 +21,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Now, Random
 
-from gatewall.online_index import AddIndexOnline
+from gatewall.database.online_index import AddIndexOnline
 from tests import migration_rules as rules
 
 BASE = Path(__file__).resolve().parents[2]

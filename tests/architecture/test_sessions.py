@@ -6,7 +6,7 @@ import pytest
 
 from tests.architecture.test_contracts import PACKAGES, named, sources
 
-DIRECT = {"gatewall/management/commands/migrate.py", "gatewall/online_index.py"}
+DIRECT = {"gatewall/management/commands/migrate.py", "gatewall/database/online_index.py"}
 """Only of migrations, which talk to PostgreSQL itself."""
 OF_SESSIONS = re.compile(
     r"""["'](SET (?!LOCAL |TRANSACTION )[a-z_]+ (TO|=) |SET SESSION)|["' ](RESET [a-z_]+|LISTEN |NOTIFY |"""

@@ -6,7 +6,7 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from gatewall import system_settings
+from gatewall.policy import system_settings
 from policies import services
 from policies.models import AllowlistEntry, WafRule
 from tests.console.test_explain_pages import a_rule, offered, receipt

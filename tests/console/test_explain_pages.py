@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from gatewall import revisions
 from gatewall.engine.evaluate import STEPS
+from gatewall.policy import revisions
 from policies import services
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule
 from tests.cast import CLIENT, OFFICE

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from gatewall import revisions
-from gatewall.changes import MAX_CHANGES
 from gatewall.models import PendingConfirmation, PolicyRevision
+from gatewall.policy import revisions
+from gatewall.policy.changes import MAX_CHANGES
 from policies import confirmation, services
 from policies.models import AllowlistEntry, BlocklistEntry
 from tests.console.conftest import ME

@@ -9,7 +9,7 @@ import yaml
 from helm_python.chart import Chart, lint
 from helm_python.errors import HelmValuesError
 
-from gatewall import env
+from gatewall.kernel import env
 from tests.deploy import dockerfile
 from tests.deploy.dockerfile import BASE
 from tests.deploy.jail import USER

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from gatewall import env
+from gatewall.kernel import env
 from tests.deploy import dockerfile
 from tests.deploy.dockerfile import BASE, DOCKERFILE, copied_from_context, instructions, is_left_out
 from tests.deploy.jail import USER

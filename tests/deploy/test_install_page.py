@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gatewall import env
+from gatewall.kernel import env
 from tests.deploy.dockerfile import BASE
 from tests.deploy.test_compose import COMPOSE, OURS
 
@@ -46,7 +46,7 @@ def test_the_secrets_that_compose_wants_are_made_and_are_taken(tmp_path):
     for name in ("migrate", "agent", "data-plane", "control-plane"):
         given = {key: value for key, value in OURS[name]["environment"].items() if not value.startswith("${")}
         config = env.read({key: value.replace("/run/", f"{folder}/") for key, value in given.items()}, tmp_path)
-        assert (config.database["ENGINE"] == "gatewall.postgresql") is (name != "data-plane")
+        assert (config.database["ENGINE"] == "gatewall.database.postgresql") is (name != "data-plane")
 
 
 def test_the_keys_that_the_chart_wants_are_made_for_nobody_else_and_out_of_git(tmp_path):

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from accounts import hashers, sign_in_views, views  # noqa: F401 - so that their refusals are known
-from gatewall import checks, env
+from gatewall import checks
 from gatewall.api import cross_site  # noqa: F401
 from gatewall.api.codes import CODES, PROBLEM_CODES, REFUSAL_CODES
 from gatewall.engine.evaluate import STEPS
 from gatewall.engine.model import Reason
+from gatewall.kernel import env
+from gatewall.kernel.refusals import Refusal
 from gatewall.models import SystemSettings
-from gatewall.refusals import Refusal
 from licensing import services as licensing  # noqa: F401
 from policies import services as policies  # noqa: F401
 from tests.api.resources import KINDS

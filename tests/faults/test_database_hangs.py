@@ -9,10 +9,10 @@ import psutil
 import psycopg
 import pytest
 
-from gatewall import env_database
+from gatewall.database.postgresql import connection as watched
+from gatewall.database.postgresql.connection import connect
+from gatewall.kernel import env_database
 from gatewall.operations.launcher import free_port
-from gatewall.postgresql import connection as watched
-from gatewall.postgresql.connection import connect
 from tests.nemesis.chaos import ChaosProxy, Mode
 from tests.planes import SESSION_VALID, Admin, about, ask, furnish
 from tests.postgres import Server, server

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from gatewall.clientip import TrustedProxies
+from gatewall.kernel.clientip import TrustedProxies
 from policies import services
 from tests.cast import CLIENT
 from tests.wall import a_git_token, a_license, a_token

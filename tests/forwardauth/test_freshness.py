@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from accounts import services as accounts
 from accounts.models import Session, User
-from gatewall import system_settings
+from gatewall.policy import system_settings
 from licensing import services as licensing
 from licensing.models import GitToken, License
 from policies import services

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gatewall import system_settings
+from gatewall.policy import system_settings
 from gatewall.snapshot import pattern_cache
 from policies import services
 from policies.builtin_rules import seed_waf_rules

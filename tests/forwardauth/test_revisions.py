@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from accounts import services as accounts
 from accounts.models import User
-from gatewall import revisions
+from gatewall.policy import revisions
 from policies import rows, services
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -118,7 +118,7 @@ def test_two_admins_cannot_demote_each_other_at_the_same_moment(wall, attempt):
 
 @pytest.mark.parametrize("attempt", range(3))
 def test_a_change_of_settings_does_not_block_the_first_registration(attempt):
-    from gatewall import system_settings  # noqa: PLC0415
+    from gatewall.policy import system_settings  # noqa: PLC0415
 
     system_settings.change(waf_threshold=5, actor="alice")
 

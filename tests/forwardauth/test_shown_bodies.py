@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from gatewall import system_settings
 from gatewall.engine.waf.reading import MAX_BODY
+from gatewall.policy import system_settings
 from policies import services
 from policies.builtin_rules import seed_waf_rules
 from tests.cast import CLIENT

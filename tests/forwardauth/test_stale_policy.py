@@ -7,7 +7,7 @@ import time
 import pytest
 from django.db import OperationalError
 
-from gatewall import system_settings
+from gatewall.policy import system_settings
 from tests.dialects import Question
 from tests.wall import a_token
 
@@ -54,7 +54,7 @@ class Database:
         def away():
             raise OperationalError("away")
 
-        self._patch.setattr("gatewall.revisions.current", away)
+        self._patch.setattr("gatewall.policy.revisions.current", away)
 
     def comes_back(self):
         self._patch.undo()

@@ -4,7 +4,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from gatewall import system_settings
+from gatewall.policy import system_settings
 from tests.dialects import Question
 from tests.wall import a_token
 

@@ -4,7 +4,7 @@ import pytest
 from django.core.cache import cache
 from django.db import InterfaceError, OperationalError, connection
 
-from gatewall.caches import SharedCache
+from gatewall.database.caches import SharedCache
 from policies import services
 from policies.models import WafRule
 from tests.valkey import caches_on, valkey

@@ -10,10 +10,10 @@ from django.core.management import call_command
 from django.db import OperationalError
 from django.utils import timezone
 
-from gatewall import revisions
-from gatewall.clientip import Caller
 from gatewall.engine.addresses import parse_address
+from gatewall.kernel.clientip import Caller
 from gatewall.models import Node, PendingConfirmation
+from gatewall.policy import revisions
 from gatewall.shipping.agent import Agent
 from gatewall.shipping.log_shipper import LogShipper
 from gatewall.snapshot import announcement

@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from gatewall import revisions
+from gatewall.policy import revisions
 from gatewall.snapshot import announcement
 from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.published import PublishedPolicies

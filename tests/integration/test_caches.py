@@ -5,7 +5,7 @@ import pickle
 import pytest
 from django.core.cache import cache, caches
 
-from gatewall.caches import LocalCache, PlainSerializer
+from gatewall.database.caches import LocalCache, PlainSerializer
 
 PLAIN = [b"", b"bytes\xff\0", "", "text ü", 0, 5, -5, 10**18]
 OTHER = [None, 1.5, [1], {"a": 1}, {1}, object(), ("a",)]

@@ -11,10 +11,10 @@ from django.contrib.auth.hashers import make_password
 from django.core.management import CommandError, call_command
 
 from accounts.models import User
-from gatewall import revisions, system_settings
 from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.models import PolicyRevision
 from gatewall.operations.launcher import free_port
+from gatewall.policy import revisions, system_settings
 from policies import services
 from policies.models import AuthorizedDomain, WafRule
 from tests.wall import PASSWORD

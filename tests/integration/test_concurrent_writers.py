@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from accounts import services as accounts
 from accounts.models import Session
-from gatewall import revisions
 from gatewall.engine.segments import Segment, blocked_networks_of
 from gatewall.models import PolicyRevision
+from gatewall.policy import revisions
 from gatewall.snapshot import codec
 from gatewall.snapshot.compiler import one_moment
 from gatewall.snapshot.places import policy_files

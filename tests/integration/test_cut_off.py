@@ -78,7 +78,7 @@ def outage():
         raise OperationalError("away")
 
     with pytest.MonkeyPatch.context() as patch:
-        yield lambda: patch.setattr("gatewall.revisions.current", away), patch.undo
+        yield lambda: patch.setattr("gatewall.policy.revisions.current", away), patch.undo
 
 
 def told():

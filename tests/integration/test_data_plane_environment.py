@@ -2,8 +2,8 @@
 
 import pytest
 
-from gatewall import env
 from gatewall.credentials.manifest_key import as_text, manifest_key
+from gatewall.kernel import env
 from tests.integration.test_environment import ENOUGH, SECRET
 
 

@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from gatewall import env_database
-from gatewall.postgresql.base import DatabaseWrapper
+from gatewall.database.postgresql.base import DatabaseWrapper
+from gatewall.kernel import env_database
 from tests.postgres import server
 
 SSL_REQUEST = (8).to_bytes(4, "big") + (80877103).to_bytes(4, "big")

@@ -5,8 +5,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from gatewall import system_settings
 from gatewall.engine.model import Reason
+from gatewall.policy import system_settings
 from tests.cast import OFFICE
 from tests.visitor import HOSTILE, Visitor, words
 

@@ -13,12 +13,12 @@ from django.core import checks
 from django.utils import timezone
 
 from accounts.models import User
-from gatewall import system_settings
 from gatewall.checks import check_files, check_keys, check_network, check_rows
-from gatewall.clientip import TrustedProxies
 from gatewall.credentials.keyring import KeyRing
 from gatewall.credentials.rotation import new_ring
+from gatewall.kernel.clientip import TrustedProxies
 from gatewall.models import Node
+from gatewall.policy import system_settings
 from policies import services
 from tests import processes
 from tests.cast import KEYS

@@ -7,8 +7,8 @@ from contextlib import suppress
 
 import pytest
 
-from gatewall import downloads
-from gatewall.downloads import ANYWHERE, BY_HAND, PUBLIC, DownloadFailed, DownloadRefused, Reach, download
+from gatewall.kernel import downloads
+from gatewall.kernel.downloads import ANYWHERE, BY_HAND, PUBLIC, DownloadFailed, DownloadRefused, Reach, download
 from tests.publisher import publishing
 
 PLAIN_PUBLIC = Reach(http=True, http_from_here=True, private=False)

@@ -4,8 +4,8 @@ import stat
 
 import pytest
 
-from gatewall import env
-from gatewall.clientip import TrustedProxies
+from gatewall.kernel import env
+from gatewall.kernel.clientip import TrustedProxies
 from tests.mmdb import write_mmdb
 
 SECRET = "Yx3vQm8Lr0Tn5Kb2Wd7Hc4Jf9Pg6Zs1A"
@@ -44,7 +44,7 @@ def test_everything_but_the_keys_has_a_default(tmp_path):
     assert (config.admin_password, config.admin_recovery_key, config.metrics_token) == (None,) * 3
     assert config.home == tmp_path / "var"
     assert config.database == {
-        "ENGINE": "gatewall.sqlite",
+        "ENGINE": "gatewall.database.sqlite",
         "NAME": str(tmp_path / "var" / "gatewall.sqlite3"),
     }
 

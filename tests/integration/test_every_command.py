@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import pytest
 from django.core.management import get_commands, load_command_class
 
-from gatewall import env
 from gatewall.credentials.rotation import new_ring
 from gatewall.doctor.findings import Verdict
+from gatewall.kernel import env
 from gatewall.management.commands import backtest, doctor
 from gatewall.operations.launcher import free_port
 from gatewall.snapshot.lineage import DatabaseWentBack

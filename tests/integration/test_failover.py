@@ -8,8 +8,8 @@ from django.db import OperationalError
 
 from accounts import services
 from accounts.models import Session
-from gatewall import revisions
 from gatewall.models import PolicyRevocation, PolicySegment
+from gatewall.policy import revisions
 from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.holder import PolicyHolder
 from gatewall.snapshot.places import policy_files, run_folder
@@ -42,7 +42,7 @@ def outage():
         raise OperationalError("away")
 
     with pytest.MonkeyPatch.context() as patch:
-        yield lambda: patch.setattr("gatewall.revisions.current", away), patch.undo
+        yield lambda: patch.setattr("gatewall.policy.revisions.current", away), patch.undo
 
 
 class Failover:

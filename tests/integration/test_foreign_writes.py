@@ -8,11 +8,11 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from accounts.models import Session, User
-from gatewall import revisions
 from gatewall.engine.addresses import parse_address
 from gatewall.engine.hosts import Host
 from gatewall.engine.segments import Segment
 from gatewall.models import PolicyHead, SystemSettings
+from gatewall.policy import revisions
 from gatewall.snapshot import compiler
 from gatewall.snapshot.assembly import Assembly
 from gatewall.snapshot.holder import PolicyHolder

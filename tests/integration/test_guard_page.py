@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 import pytest
 from django.test import Client
 
-from gatewall import system_settings
+from gatewall.policy import system_settings
 from tests.wall import PASSWORD, a_token
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts import challenges, services, throttling
 from accounts.models import Challenge, Session
-from gatewall import system_settings
+from gatewall.policy import system_settings
 from tests.factors import an_app
 from tests.wall import PASSWORD, Api
 

@@ -8,9 +8,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from gatewall import revisions
-from gatewall.clientip import TrustedProxies
+from gatewall.kernel.clientip import TrustedProxies
 from gatewall.models import PolicyRevision
+from gatewall.policy import revisions
 from policies import importing, services
 from policies.models import BlocklistEntry
 from tests.lists import networks, refusal

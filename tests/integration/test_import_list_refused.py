@@ -3,7 +3,7 @@
 import pytest
 from django.core.management import CommandError, call_command
 
-from gatewall import revisions
+from gatewall.policy import revisions
 from policies import importing
 from tests.lists import networks, refusal
 

@@ -8,8 +8,8 @@ from django.utils import timezone
 from audit.event_kinds import SEVERITIES, EventKind
 from audit.events import Event, Tally, count_event, count_events, record_event, record_events
 from audit.models import SecurityEvent
-from gatewall import system_settings
 from gatewall.models import PolicyRevision
+from gatewall.policy import system_settings
 from tests.cast import MOMENT, an_address
 from tests.receiver import a_webhook
 from webhooks import incidents, notices, selectors, services

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from gatewall import revisions
+from gatewall.policy import revisions
 from gatewall.shipping.list_fetcher import ListFetcher
 from policies import fetching, services, subscriptions
 from policies.list_diff import ListDiff

@@ -13,8 +13,8 @@ from django.db import OperationalError
 from audit import ingest, retention
 from audit.models import AccessLog
 from audit.spool import SpoolWriter
-from gatewall import system_settings
 from gatewall.models import Node
+from gatewall.policy import system_settings
 from gatewall.shipping import log_shipper
 from gatewall.shipping.agent import Agent
 from gatewall.shipping.log_shipper import LogShipper

@@ -6,8 +6,8 @@ import pytest
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
-from gatewall import revisions
 from gatewall.engine.segments import Segment
+from gatewall.policy import revisions
 from gatewall.snapshot import codec
 from gatewall.snapshot.places import policy_files
 from gatewall.snapshot.published import PublishedPolicies

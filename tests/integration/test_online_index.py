@@ -9,8 +9,8 @@ from django.db import NotSupportedError, connection, models, transaction
 from django.db.migrations.state import ModelState, ProjectState
 
 from audit.models import AccessLog
+from gatewall.database.online_index import AddIndexOnline
 from gatewall.management.commands import migrate
-from gatewall.online_index import AddIndexOnline
 from policies.models import GeoBlockRule
 
 ON_POSTGRES = connection.vendor == "postgresql"

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from gatewall import posting
-from gatewall.downloads import ANYWHERE, PUBLIC
+from gatewall.kernel import posting
+from gatewall.kernel.downloads import ANYWHERE, PUBLIC
 from tests.receiver import Receiver
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from gatewall import revisions
+from gatewall.policy import revisions
 from gatewall.shipping.agent import Agent
 from gatewall.shipping.log_shipper import LogShipper
 from gatewall.snapshot.files import PolicyFiles

@@ -116,7 +116,7 @@ def test_broken_row_is_counted_left_alone_and_stops_nobody(installation, alice, 
 
 
 def test_more_rows_than_a_batch_are_all_resealed(installation, alice, wall, monkeypatch):
-    monkeypatch.setattr("gatewall.resealing._BATCH", 2)
+    monkeypatch.setattr("gatewall.database.resealing._BATCH", 2)
     users = [alice, *(wall.a_user(f"user{number}") for number in range(4))]
     for user in users:
         a_device(user, installation.data)

@@ -140,7 +140,7 @@ def test_a_way_back_to_ourselves_or_a_registered_host_is_taken(browser, rd, way)
 
 @pytest.mark.parametrize("mode", ["any", "registered"])
 def test_a_host_that_nobody_registered_is_refused_in_every_mode(browser, mode):
-    from gatewall import system_settings  # noqa: PLC0415
+    from gatewall.policy import system_settings  # noqa: PLC0415
 
     system_settings.change(authorized_domains_mode=mode, actor="alice")
 

@@ -6,10 +6,10 @@ import sys
 import pytest
 from django.core.management import CommandError
 
-from gatewall import system_settings
 from gatewall.credentials import ringfile
 from gatewall.credentials.keyring import KeyRing, SigningKey
 from gatewall.credentials.rotation import new_ring
+from gatewall.policy import system_settings
 from tests import processes
 from tests.key_files import NAMES, START, accepted, signed
 

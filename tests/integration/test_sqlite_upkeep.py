@@ -11,8 +11,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from audit.models import UseCount
-from gatewall.sqlite import upkeep
-from gatewall.sqlite.upkeep import Upkeep
+from gatewall.database.sqlite import upkeep
+from gatewall.database.sqlite.upkeep import Upkeep
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

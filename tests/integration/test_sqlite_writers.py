@@ -9,8 +9,8 @@ import pytest
 from django.db import DatabaseError, OperationalError, connection, transaction
 
 from audit.models import UseCount
-from gatewall.sqlite.base import QueuedConnection
-from gatewall.sqlite.write_queue import WriteQueue
+from gatewall.database.sqlite.base import QueuedConnection
+from gatewall.database.sqlite.write_queue import WriteQueue
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -6,7 +6,7 @@ from django.utils import timezone
 from accounts import login
 from accounts import services as accounts
 from accounts.models import Session, User
-from gatewall.refusals import Gone
+from gatewall.kernel.refusals import Gone
 from licensing import services as licensing
 from licensing.models import GitToken, License
 from policies import rows, subscriptions

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import OperationalError
 
-from gatewall import revisions
 from gatewall.models import PolicyHead, PolicyRevision
+from gatewall.policy import revisions
 from gatewall.snapshot import announcement
 from gatewall.snapshot import manifest as manifests
 from gatewall.snapshot.lineage import DatabaseWentBack

@@ -8,7 +8,7 @@ from accounts import throttling
 from accounts.hashers import TooBusy
 from accounts.models import FailureCount
 from accounts.throttling import TooManyAttempts
-from gatewall import system_settings
+from gatewall.policy import system_settings
 from tests.cast import MOMENT
 from tests.wall import a_token
 

@@ -6,8 +6,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from gatewall import revisions
 from gatewall.models import PolicyRevision
+from gatewall.policy import revisions
 from policies import services
 from policies.models import BlocklistEntry
 from tests.cast import CLIENT

@@ -12,10 +12,11 @@ import maxminddb
 import pytest
 from django.core.management import CommandError, call_command
 
-from gatewall import downloads, env, revisions
 from gatewall.forwardauth import countries
+from gatewall.kernel import downloads, env
 from gatewall.operations import geo_database
 from gatewall.operations.control_plane import sources_of
+from gatewall.policy import revisions
 from policies import geo, services
 from tests.mmdb import write_mmdb
 from tests.publisher import publishing

@@ -11,8 +11,8 @@ from audit import event_selectors
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
 from audit.models import SecurityEvent
-from gatewall import system_settings
-from gatewall.detectors import Detector, Verdict
+from gatewall.kernel.detectors import Detector, Verdict
+from gatewall.policy import system_settings
 from gatewall.shipping import watch
 from policies import banning, services
 from policies.models import BlocklistEntry

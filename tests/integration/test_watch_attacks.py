@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from audit.models import SecurityEvent
-from gatewall import system_settings
-from gatewall.detectors import Detector, network_of
+from gatewall.kernel.detectors import Detector, network_of
+from gatewall.policy import system_settings
 from policies import banning, services
 from policies.banning import Offence
 from tests.cast import MOMENT, an_address

@@ -8,7 +8,7 @@ from subprocess import run
 
 import pytest
 
-from gatewall import env
+from gatewall.kernel import env
 from tests.cast import base64url
 
 BASE = Path(__file__).resolve().parents[2]

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
-from gatewall.posting import Posted
+from gatewall.kernel.posting import Posted
 from tests.receiver import a_webhook
 from webhooks import delivering, outbox, services
 from webhooks.models import Delivery

@@ -9,8 +9,8 @@ from django.utils import timezone
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
 from audit.models import SecurityEvent
-from gatewall import system_settings
-from gatewall.posting import Posted
+from gatewall.kernel.posting import Posted
+from gatewall.policy import system_settings
 from tests.receiver import a_webhook, outcomes
 from webhooks import delivering, incidents, outbox
 from webhooks.models import Delivery

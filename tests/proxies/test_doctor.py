@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from gatewall.detectors import Limits
+from gatewall.kernel.detectors import Limits
 from gatewall.operations.launcher import free_port
 from tests.processes import (
     BASE,

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts import login, second_factor, throttling, totp, wrong_codes
 from accounts.models import Challenge, FailureCount, RecoveryCode, Session, TotpDevice, WrongCodes
-from gatewall import system_settings
+from gatewall.policy import system_settings
 from tests.crowds import at_once
 from tests.factors import App, an_app, secret_of
 from tests.wall import PASSWORD, Api, a_token

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 
-from gatewall.clientip import TrustedProxies
 from gatewall.doctor import probes
 from gatewall.doctor.evidence import Arrival, Evidence, Reply, Seen
 from gatewall.doctor.probes import Probe
 from gatewall.doctor.target import Target
+from gatewall.kernel.clientip import TrustedProxies
 
 SITE = Target.parse("http://office.example/")
 HERE = "198.51.100.7"

@@ -19,10 +19,10 @@ from gatewall.engine.waf.vector import AVAILABLE, CompiledNow
 from gatewall.forwardauth.application import AuthApplication
 from gatewall.forwardauth.gate import Gate
 from gatewall.forwardauth.responses import GuardPage
-from gatewall.request_rate import SharedRequestRate
+from gatewall.kernel.request_rate import SharedRequestRate
+from gatewall.kernel.trusted_callers import TrustedCallers
 from gatewall.snapshot import codec
 from gatewall.snapshot.assembly import Assembly, SegmentData
-from gatewall.trusted_callers import TrustedCallers
 from tests.cast import NOW, TRUSTED, Countries, a_credential_check, a_ports, a_rule, a_session_token, a_source
 from tests.unit.recorded import Policies
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from python_ipware import IpWare
 
-from gatewall.clientip import (
+from gatewall.kernel.clientip import (
     UNKNOWN_CLIENT,
     ForwardedForMalformed,
     TrustedProxies,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gatewall import detectors
-from gatewall.detectors import Detector, Detectors, FailedSignIn, Limits, Probe
+from gatewall.kernel import detectors
+from gatewall.kernel.detectors import Detector, Detectors, FailedSignIn, Limits, Probe
 from tests.cast import NOW, an_address
 
 LIMITS = Limits(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gatewall.clientip import TrustedProxies
+from gatewall.kernel.clientip import TrustedProxies
 from tests.cast import PROXY, TRUSTED
 from tests.unit.dialects import TONGUES, VISIT
 

@@ -2,9 +2,6 @@
 
 import pytest
 
-from gatewall.clientip import TrustedProxies
-from gatewall.detectors import Detectors, Limits
-from gatewall.detectors import Probe as RefusedRequest
 from gatewall.doctor import probes
 from gatewall.doctor.findings import Verdict
 from gatewall.doctor.judging import CHECKS, judge
@@ -14,6 +11,9 @@ from gatewall.doctor.target import Target, TargetRefused, require_ours
 from gatewall.doctor.this_request import this_request
 from gatewall.engine.addresses import parse_address
 from gatewall.engine.hosts import Domain, DomainTable
+from gatewall.kernel.clientip import TrustedProxies
+from gatewall.kernel.detectors import Detectors, Limits
+from gatewall.kernel.detectors import Probe as RefusedRequest
 from tests.unit.examined import SITE, all_probes, answered, arrived, everywhere, evidence, unrecorded
 
 PLACE = Place("10.0.0.1:1998", "10.0.0.1:1999", "/gate", "office.example")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gatewall.env_database import database
-from gatewall.env_reader import ConfigError
+from gatewall.kernel.env_database import database
+from gatewall.kernel.env_reader import ConfigError
 
 DATABASE_OPTIONS = {
     "connect_timeout": "5",
@@ -24,12 +24,12 @@ PARAMETERS = [
 @pytest.mark.parametrize(
     ("url", "described"),
     [
-        ("sqlite:///a/b.sqlite3", {"ENGINE": "gatewall.sqlite", "NAME": "a/b.sqlite3"}),
-        ("sqlite:////a%20b.sqlite3", {"ENGINE": "gatewall.sqlite", "NAME": "/a b.sqlite3"}),
+        ("sqlite:///a/b.sqlite3", {"ENGINE": "gatewall.database.sqlite", "NAME": "a/b.sqlite3"}),
+        ("sqlite:////a%20b.sqlite3", {"ENGINE": "gatewall.database.sqlite", "NAME": "/a b.sqlite3"}),
         (
             "postgres://us%40er:p%2Fw@db.example:6432/gate",
             {
-                "ENGINE": "gatewall.postgresql",
+                "ENGINE": "gatewall.database.postgresql",
                 "NAME": "gate",
                 "USER": "us@er",
                 "PASSWORD": "p/w",
@@ -42,7 +42,7 @@ PARAMETERS = [
         (
             "postgresql://u:p@db.example/gate?pooler=transaction",
             {
-                "ENGINE": "gatewall.postgresql",
+                "ENGINE": "gatewall.database.postgresql",
                 "NAME": "gate",
                 "USER": "u",
                 "PASSWORD": "p",
@@ -55,7 +55,7 @@ PARAMETERS = [
         (
             "postgresql://u:p@[2001:db8::1]:6432,Db2.example/gate?" + "&".join(PARAMETERS),
             {
-                "ENGINE": "gatewall.postgresql",
+                "ENGINE": "gatewall.database.postgresql",
                 "NAME": "gate",
                 "USER": "u",
                 "PASSWORD": "p",
@@ -75,7 +75,7 @@ PARAMETERS = [
         (
             "postgresql://%2Frun%2Fpg/gate",
             {
-                "ENGINE": "gatewall.postgresql",
+                "ENGINE": "gatewall.database.postgresql",
                 "NAME": "gate",
                 "USER": "",
                 "PASSWORD": "",

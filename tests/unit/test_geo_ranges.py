@@ -8,8 +8,8 @@ from ipaddress import IPv4Address, IPv6Address
 import maxminddb
 import pytest
 
-from gatewall import geo_ranges
-from gatewall.geo_ranges import CountryRanges, RangesRefused, bounded_lines, looks_like_ranges
+from gatewall.kernel import geo_ranges
+from gatewall.kernel.geo_ranges import CountryRanges, RangesRefused, bounded_lines, looks_like_ranges
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
 TOR = b"# Tor's\n\n16777216,16777471,AU\n16777472,16778239,CN\n3405803776,3405804031,nz\n3405804032,3405804032,??\n"

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from gatewall import log_lines
+from gatewall.kernel import log_lines
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from gatewall.postgresql.pulse import Pulse
+from gatewall.database.postgresql.pulse import Pulse
 
 PATIENCE = 3.0
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gatewall.request_rate import LookedAtRequestRate, SharedRequestRate
+from gatewall.kernel.request_rate import LookedAtRequestRate, SharedRequestRate
 from tests.cast import NOW, an_address
 
 MINUTE = NOW // 60 * 60

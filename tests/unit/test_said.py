@@ -7,8 +7,8 @@ import pytest
 from django.utils import translation
 
 from gatewall.console.said import in_words, is_known
+from gatewall.kernel.sentences import Sentences, _Filled
 from gatewall.operations.explain_view import HeadersField
-from gatewall.sentences import Sentences, _Filled
 from tests.messages import BASE
 
 SPEAK = (

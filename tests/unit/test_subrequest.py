@@ -2,8 +2,8 @@
 
 import pytest
 
-from gatewall.clientip import TrustedProxies
 from gatewall.forwardauth.subrequest import Subrequest
+from gatewall.kernel.clientip import TrustedProxies
 from tests.cast import NOW, PROXY, TRUSTED
 from tests.unit.questions import FULL, ask, with_full
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from gatewall import env
 from gatewall.engine.model import CredentialKind
+from gatewall.kernel import env
 from tests.cast import ALICE, BOB, KEYS, NOW, a_credential, a_credential_check, a_policy, base64url, some_claims
 from tests.token_attacks import COUNTS, STAGED, TOKENS, staged
 from tests.token_forger import Forger

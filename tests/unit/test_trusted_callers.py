@@ -2,8 +2,8 @@
 
 import pytest
 
-from gatewall.clientip import TrustedProxies
-from gatewall.trusted_callers import TrustedCallers
+from gatewall.kernel.clientip import TrustedProxies
+from gatewall.kernel.trusted_callers import TrustedCallers
 
 TOKEN = "Mt4bN8qZ1xV6rC3kP9wJ2hF7dS5gL0yT"
 NETWORKS = TrustedProxies.parse(["127.0.0.0/8", "10.9.0.0/16"])

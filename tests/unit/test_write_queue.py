@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from gatewall.sqlite import write_queue
-from gatewall.sqlite.write_queue import WriteQueue
+from gatewall.database.sqlite import write_queue
+from gatewall.database.sqlite.write_queue import WriteQueue
 
 PATIENCE = 120.0
 """Seconds. Nothing here waits for so long unless something is wrong."""

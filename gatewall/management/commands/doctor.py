@@ -13,7 +13,7 @@ from gatewall.doctor.report import report
 from gatewall.doctor.sending import Way
 from gatewall.doctor.snippets import KINDS
 from gatewall.engine.hosts import Authority
-from gatewall.refusals import Refusal
+from gatewall.kernel.refusals import Refusal
 
 _MARKS = {"wrong": "WRONG", "unknown": "?", "ok": "ok", "not-applicable": "-"}
 

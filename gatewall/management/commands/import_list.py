@@ -12,8 +12,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from gatewall import revisions
-from gatewall.downloads import DownloadFailed, DownloadRefused, download, is_url
+from gatewall.kernel.downloads import DownloadFailed, DownloadRefused, download, is_url
+from gatewall.policy import revisions
 from policies.block_lists import MAX_BYTES, Format, ListRefused
 from policies.importing import Imported, ImportRules, import_list, remove_list
 

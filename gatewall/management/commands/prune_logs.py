@@ -7,8 +7,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from audit import retention
-from gatewall import system_settings
-from gatewall.sqlite.upkeep import compact
+from gatewall.database.sqlite.upkeep import compact
+from gatewall.policy import system_settings
 
 _LONGEST = 3650
 

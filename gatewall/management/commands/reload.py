@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from gatewall import revisions
+from gatewall.policy import revisions
 
 
 class Command(BaseCommand):

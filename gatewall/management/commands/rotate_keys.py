@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from gatewall import env
+from gatewall.kernel import env
 from gatewall.operations import key_rotation
 from gatewall.operations.key_rotation import DATA, SESSIONS, RotationRefused, RotationTooEarly
 

@@ -5,8 +5,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from gatewall import revisions
 from gatewall.engine.addresses import parse_address
+from gatewall.policy import revisions
 from policies.unbanning import unban
 
 

@@ -11,9 +11,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from gatewall import geo_file
-from gatewall.downloads import DownloadFailed, DownloadRefused, download, is_url
 from gatewall.forwardauth import countries
+from gatewall.kernel import geo_file
+from gatewall.kernel.downloads import DownloadFailed, DownloadRefused, download, is_url
 from gatewall.operations.geo_database import GeoDatabaseRefused, Readable, install
 
 _TOR = (Path("/usr/share/tor/geoip"), Path("/usr/share/tor/geoip6"))

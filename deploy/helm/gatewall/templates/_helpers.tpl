@@ -46,7 +46,7 @@ volumeMounts:
 - {name: access, mountPath: /run/secrets/gatewall-access, readOnly: true}
 {{- end -}}
 
-{{- define "gatewall.env" -}}
+{{- define "gatewall.kernel.env" -}}
 - {name: GATEWALL_HOME, value: /var/lib/gatewall/state}
 - {name: ROOT_PATH, value: {{ .Values.rootPath | quote }}}
 - {name: GATEWALL_PUBLIC_URL, value: {{ .Values.publicUrl | quote }}}
@@ -76,7 +76,7 @@ volumeMounts:
     {{- include "gatewall.keys" . | nindent 4 }}
     {{- include "gatewall.access" . | nindent 4 }}
   env:
-    {{- include "gatewall.env" . | nindent 4 }}
+    {{- include "gatewall.kernel.env" . | nindent 4 }}
     {{- include "gatewall.envOfAccess" . | nindent 4 }}
   livenessProbe:
     exec: {command: [/opt/gatewall/deploy/docker/entrypoint, health, agent]}

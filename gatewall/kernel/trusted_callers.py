@@ -3,7 +3,7 @@
 import hmac
 from dataclasses import dataclass, field
 
-from gatewall.clientip import ForwardedForMalformed, TrustedProxies, client_address
+from gatewall.kernel.clientip import ForwardedForMalformed, TrustedProxies, client_address
 
 _SCHEME = "bearer"
 

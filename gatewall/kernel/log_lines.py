@@ -34,7 +34,7 @@ def configuration(level: str, form: str) -> dict[str, Any]:
         "disable_existing_loggers": False,
         "formatters": {
             "line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"},
-            "json": {"()": "gatewall.log_lines.JsonLine"},
+            "json": {"()": "gatewall.kernel.log_lines.JsonLine"},
         },
         "handlers": {"out": {**handler, "stream": "ext://sys.stdout" if is_json else "ext://sys.stderr"}},
         "root": {"handlers": ["out"], "level": level},

@@ -1,4 +1,4 @@
-"""Where Django looks for the backend ``gatewall.sqlite``."""
+"""Where Django looks for the backend ``gatewall.database.sqlite``."""
 
 import re
 import sqlite3
@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.backends.sqlite3 import base
 
-from gatewall.sqlite.write_queue import WriteQueue
+from gatewall.database.sqlite.write_queue import WriteQueue
 
 QUEUE_SUFFIX = "-queue"
 _READS = "SELECT"

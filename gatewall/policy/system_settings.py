@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from gatewall import revisions
-from gatewall.changes import Change, Described, Resource, describe, difference
 from gatewall.engine.segments import Segment
 from gatewall.engine.snapshot import (
     AuditMode,
@@ -15,6 +13,8 @@ from gatewall.engine.snapshot import (
     UnknownCountry,
 )
 from gatewall.models import SystemSettings
+from gatewall.policy import revisions
+from gatewall.policy.changes import Change, Described, Resource, describe, difference
 
 _ONLY = 1
 

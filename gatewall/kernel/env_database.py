@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from urllib.parse import parse_qsl, unquote
 
-from gatewall.env_reader import ConfigError
+from gatewall.kernel.env_reader import ConfigError
 
 _POSTGRESQL_PORT = "5432"
 _POOLER = "pooler"
@@ -81,7 +81,7 @@ def _sqlite(rest: str) -> Mapping[str, object]:
         raise ConfigError("DATABASE_URL takes no parameters for SQLite; a ? or # in the path is %3F or %23")
     if host or not slash or unquote(path) in {"", ":memory:"}:  # memory is each process's own
         raise ConfigError("DATABASE_URL must name a file: sqlite:///relative or sqlite:////absolute")
-    return {"ENGINE": "gatewall.sqlite", "NAME": unquote(path)}
+    return {"ENGINE": "gatewall.database.sqlite", "NAME": unquote(path)}
 
 
 def _postgresql(rest: str) -> Mapping[str, object]:
@@ -95,7 +95,7 @@ def _postgresql(rest: str) -> Mapping[str, object]:
     parameters = _parameters(query)
     pooler = parameters.pop(_POOLER, "")
     return {
-        "ENGINE": "gatewall.postgresql",
+        "ENGINE": "gatewall.database.postgresql",
         "NAME": _database_name(name),
         "USER": unquote(user),
         "PASSWORD": unquote(password),

@@ -11,7 +11,7 @@ from psycopg.conninfo import conninfo_attempts
 from psycopg.errors import ConnectionTimeout
 from psycopg.waiting import Ready, Wait
 
-from gatewall.postgresql.pulse import Pulse
+from gatewall.database.postgresql.pulse import Pulse
 
 Result = TypeVar("Result")
 

@@ -13,10 +13,10 @@ from threading import Timer
 from typing import Any, BinaryIO
 from urllib.parse import SplitResult, urlsplit
 
-from gatewall.clientip import TrustedProxies
 from gatewall.engine import special_addresses
 from gatewall.engine.addresses import parse_address
 from gatewall.engine.hosts import Authority
+from gatewall.kernel.clientip import TrustedProxies
 
 _CONNECT_SECONDS = 30
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from gatewall import geo_file, log_lines
-from gatewall.clientip import TrustedProxies, TrustRefused
 from gatewall.credentials.keyring import KeyRing
 from gatewall.credentials.manifest_key import from_text, manifest_key
 from gatewall.engine.hosts import Authority
-from gatewall.env_database import database
-from gatewall.env_reader import ConfigError, Reader, refuse_shared
+from gatewall.kernel import geo_file, log_lines
+from gatewall.kernel.clientip import TrustedProxies, TrustRefused
+from gatewall.kernel.env_database import database
+from gatewall.kernel.env_reader import ConfigError, Reader, refuse_shared
 
 __all__ = ["LOOPBACK_PROXIES", "Config", "ConfigError", "read", "secret_file", "secret_files"]
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
-from gatewall.downloads import Deadline, DownloadRefused, Reach, addresses_of, require_acceptable
+from gatewall.kernel.downloads import Deadline, DownloadRefused, Reach, addresses_of, require_acceptable
 
 _MAX_WHY = 200
 

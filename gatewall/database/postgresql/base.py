@@ -1,11 +1,11 @@
-"""Where Django looks for the backend ``gatewall.postgresql``."""
+"""Where Django looks for the backend ``gatewall.database.postgresql``."""
 
 from typing import Any
 
 from django.db.backends.postgresql import base
 from django.db.backends.postgresql.psycopg_any import IsolationLevel
 
-from gatewall.postgresql.connection import WatchedConnection, connect
+from gatewall.database.postgresql.connection import WatchedConnection, connect
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
