@@ -25,8 +25,8 @@ from audit.frames import frames  # noqa: E402 - needs Django
 from audit.records import AccessRecord  # noqa: E402 - needs Django
 from audit.rows import row_of  # noqa: E402 - needs Django
 from gatewall.credentials.manifest_key import manifest_key  # noqa: E402 - needs Django
+from gatewall.publication.publisher import publish  # noqa: E402 - needs Django
 from gatewall.snapshot.files import PolicyFiles  # noqa: E402 - needs Django
-from gatewall.snapshot.publisher import publish  # noqa: E402 - needs Django
 from policies import services as policies  # noqa: E402 - needs Django
 
 _CHANGES = 40

@@ -6,7 +6,7 @@ class GatewallConfig(AppConfig):
     name = "gatewall"
     verbose_name = "System"
     checks = "gatewall.checks.register_all"
-    after_commit = "gatewall.snapshot.announcement.announce"
+    after_commit = "gatewall.publication.announcement.announce"
 
     def ready(self) -> None:
         """Register the checks, and tell the revisions whom to call; by name, because they must not know snapshots."""

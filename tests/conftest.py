@@ -64,7 +64,7 @@ def _database_clock(request, monkeypatch):
     """The clock of the database is that of the test, which may have stopped it, and costs no statement."""
     if uses_database(request.node):
         timezone = import_module("django.utils.timezone")
-        monkeypatch.setattr(import_module("gatewall.snapshot.nodes"), "database_now", timezone.now)
+        monkeypatch.setattr(import_module("gatewall.publication.nodes"), "database_now", timezone.now)
 
 
 @pytest.fixture

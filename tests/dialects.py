@@ -14,12 +14,12 @@ from gatewall.forwardauth.application import AuthApplication
 from gatewall.forwardauth.build import build_gate
 from gatewall.forwardauth.countries import Countries
 from gatewall.kernel.trusted_callers import TrustedCallers
+from gatewall.publication.publisher import publish
 from gatewall.serving.answer_bytes import answer_bytes
 from gatewall.serving.environ import environ_of
 from gatewall.serving.http1 import RequestReader
 from gatewall.snapshot.places import policy_files
 from gatewall.snapshot.published import PublishedPolicies
-from gatewall.snapshot.publisher import publish
 from tests.cast import CLIENT, OFFICE
 from tests.wall import ROOT, AuthEndpoint
 

@@ -22,8 +22,8 @@ from urllib.parse import urlencode
 from gatewall.kernel import env
 from gatewall.operations import demo
 from gatewall.operations.launcher import answers, free_port
+from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import run_folder
-from gatewall.snapshot.wake import AgentLock
 from tests.locks import leads
 from tests.patterns import put_compiled
 

@@ -18,9 +18,9 @@ from gatewall.forwardauth.change_history import ChangeHistory
 from gatewall.kernel.clientip import Caller
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
+from gatewall.publication.compiler import Moment, one_moment, segment_bytes
 from gatewall.snapshot import codec
 from gatewall.snapshot.assembly import Assembly, SegmentData
-from gatewall.snapshot.compiler import Moment, one_moment, segment_bytes
 from gatewall.snapshot.files import PolicyFiles
 
 MAX_REVISIONS = 500

@@ -15,7 +15,7 @@ from audit.statistics import Bar, Window
 from audit.statistics_views import rules_of
 from audit.summaries import Summary
 from gatewall.engine.addresses import parse_address
-from gatewall.operations.control_plane import sources_of
+from gatewall.publication.control_plane import sources_of
 from policies import selectors as policies
 
 TOP = 10

@@ -10,7 +10,7 @@ from audit.statistics import Window
 from gatewall.models import Node
 from gatewall.operations.uptime import started_at
 from gatewall.policy import revisions
-from gatewall.snapshot import nodes as reports
+from gatewall.publication import nodes as reports
 from gatewall.snapshot.places import node_name
 from licensing import selectors as licensing
 from policies import geo

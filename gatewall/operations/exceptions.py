@@ -32,9 +32,9 @@ from gatewall.engine.waf.rules import Exclusion
 from gatewall.forwardauth.redecision import recorded_request
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
-from gatewall.operations.control_plane import sources_of
 from gatewall.operations.narrow_exclusions import narrowest
 from gatewall.policy import revisions
+from gatewall.publication.control_plane import sources_of
 from policies import selectors, services
 from policies.models import MANUAL, AuthorizedDomain, WafRule
 from policies.validators import canonical_domain, exclusion_expiry

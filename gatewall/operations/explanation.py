@@ -9,8 +9,8 @@ from gatewall.forwardauth.build import build_explainer
 from gatewall.forwardauth.explanation import Explanation, MadeUpRequest
 from gatewall.forwardauth.record import row_of, rules_of
 from gatewall.forwardauth.rule_places import RulePlaces
-from gatewall.operations.control_plane import sources_of
 from gatewall.operations.rule_shapes import placed
+from gatewall.publication.control_plane import sources_of
 
 NOT_MATCHED = "not matched"
 

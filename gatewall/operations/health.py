@@ -21,9 +21,9 @@ from gatewall.forwardauth.waf_state import waf_checks
 from gatewall.kernel.refusals import Refusal
 from gatewall.kernel.trusted_callers import TrustedCallers
 from gatewall.models import Node
-from gatewall.operations.control_plane import sources_of
 from gatewall.policy import revisions
-from gatewall.snapshot import nodes
+from gatewall.publication import nodes
+from gatewall.publication.control_plane import sources_of
 from gatewall.snapshot.confirmed import ALARM_SECONDS
 from gatewall.snapshot.manifest import ManifestRefused
 from gatewall.snapshot.places import policy_files

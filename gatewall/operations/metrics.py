@@ -20,7 +20,7 @@ from gatewall.engine.model import Effect, Reason
 from gatewall.kernel.detectors import Detector
 from gatewall.models import Node
 from gatewall.policy import revisions, system_settings
-from gatewall.snapshot import nodes
+from gatewall.publication import nodes
 from policies import geo
 from policies import selectors as policies
 

@@ -18,9 +18,9 @@ from gatewall.forwardauth.redecision import Redecided, RedecidedStep, Redecider,
 from gatewall.forwardauth.rule_places import RulePlaces
 from gatewall.forwardauth.trace import TraceStep, trace_of
 from gatewall.models import PolicyRevision
-from gatewall.operations.control_plane import sources_of
 from gatewall.operations.explanation import NOT_MATCHED
 from gatewall.operations.rule_shapes import placed
+from gatewall.publication.control_plane import sources_of
 from policies import selectors
 
 _WAF_STEP = DECIDING_STEP[Reason.WAF_RULE]

@@ -12,7 +12,7 @@ from gatewall.api.serializers import ShapedField
 from gatewall.api.views import ApiView
 from gatewall.models import Node
 from gatewall.policy import revisions
-from gatewall.snapshot.nodes import report_node
+from gatewall.publication.nodes import report_node
 from gatewall.snapshot.places import node_name, policy_files, run_folder
 
 

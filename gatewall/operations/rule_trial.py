@@ -10,7 +10,7 @@ from gatewall.engine.waf.rules import WafRule
 from gatewall.forwardauth.build import build_rule_trial
 from gatewall.forwardauth.explanation import MadeUpRequest
 from gatewall.forwardauth.waf_trial import Draft, Trial
-from gatewall.operations.control_plane import sources_of
+from gatewall.publication.control_plane import sources_of
 from policies.draft_rules import DraftRule, draft_rule
 
 

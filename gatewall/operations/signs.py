@@ -13,7 +13,7 @@ from audit.statistics import Window
 from gatewall.models import Node
 from gatewall.operations.dashboard import log_backlog
 from gatewall.policy import revisions, system_settings
-from gatewall.snapshot import nodes
+from gatewall.publication import nodes
 from gatewall.snapshot.confirmed import ALARM_SECONDS
 from policies import geo
 from policies.geo import GeoDatabase

@@ -12,6 +12,9 @@ from django.utils import timezone
 
 from gatewall.engine.snapshot import Version
 from gatewall.policy import revisions
+from gatewall.publication.announcement import published_by_caller
+from gatewall.publication.nodes import report_node
+from gatewall.publication.publisher import publish
 from gatewall.shipping import housekeeping
 from gatewall.shipping.backtest_runner import BacktestRunner
 from gatewall.shipping.cut_off import CutOff
@@ -19,12 +22,9 @@ from gatewall.shipping.host_events import HostEvents
 from gatewall.shipping.list_fetcher import ListFetcher
 from gatewall.shipping.log_shipper import LogShipper
 from gatewall.shipping.notifier import Notifier
-from gatewall.snapshot.announcement import published_by_caller
 from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles, Stamp
-from gatewall.snapshot.nodes import report_node
-from gatewall.snapshot.publisher import publish
-from gatewall.snapshot.wake import AgentLock, Bell, Ear, Lease
+from gatewall.snapshot.notification import AgentLock, Bell, Ear, Lease
 from gatewall.snapshot.worker_report import living_workers, workers_folder
 from policies import confirmation
 

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from accounts import challenges, services, throttling, wrong_codes
 from audit import rollups
 from gatewall.engine.model import SubjectKind
-from gatewall.snapshot import nodes
+from gatewall.publication import nodes
 from licensing.models import GitToken, License
 from policies import banning
 from policies import selectors as policies

@@ -16,8 +16,8 @@ from audit import ingest, partitions, retention, shortening
 from audit.segments import waiting_bytes
 from gatewall.database.sqlite.upkeep import Upkeep
 from gatewall.policy import system_settings
+from gatewall.publication.nodes import LogState
 from gatewall.shipping.watch import Watch
-from gatewall.snapshot.nodes import LogState
 from gatewall.snapshot.places import node_name
 
 logger = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ from gatewall.credentials.check import PolicyCredentials, VerifiedTokens
 from gatewall.credentials.sessions import SessionVerifier
 from gatewall.engine.evaluate import evaluate
 from gatewall.policy import revisions
+from gatewall.publication.store import DatabasePolicyStore
 from gatewall.snapshot.places import policy_files
-from gatewall.snapshot.store import DatabasePolicyStore
 from tests.cast import AUDIENCE, ISSUER, a_ports, a_request
 from tests.wall import enter_admin_site
 

@@ -14,7 +14,7 @@ from gatewall.engine.evaluate import evaluate
 from gatewall.engine.model import Reason
 from gatewall.engine.waf.rules import Operator, Target, Transform
 from gatewall.policy import revisions
-from gatewall.snapshot.store import DatabasePolicyStore
+from gatewall.publication.store import DatabasePolicyStore
 from policies.countries import COUNTRY_NAMES
 from policies.validators import canonical_country, canonical_domain, canonical_network, validate_path_prefix
 from tests.api.resources import KINDS

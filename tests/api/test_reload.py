@@ -36,7 +36,7 @@ def test_reload_names_the_workers_of_this_host(admin, settings):
 
 
 def test_reload_is_pending_while_a_worker_has_not_read_again(admin, settings, monkeypatch):
-    monkeypatch.setattr("gatewall.snapshot.announcement._WAIT_SECONDS", 0)
+    monkeypatch.setattr("gatewall.publication.announcement._WAIT_SECONDS", 0)
     report = WorkerReport(run_folder(settings.CONFIG.home) / "workers")
     report.loaded(a_policy(version=Version(7)), reloaded=False)
 

@@ -66,7 +66,7 @@ MODULES = sorted(
         "gatewall.snapshot.pattern_process",
         "gatewall.snapshot.places",
         "gatewall.snapshot.published",
-        "gatewall.snapshot.wake",
+        "gatewall.snapshot.notification",
         "gatewall.snapshot.worker_report",
         "audit.aside",
         "audit.batches",

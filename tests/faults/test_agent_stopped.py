@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from gatewall.operations.launcher import free_port
+from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder
-from gatewall.snapshot.wake import AgentLock
 from tests.locks import leads
 from tests.planes import CLIENT, Verdict, about, ask, tell
 from tests.processes import agent, configuration, control_plane, data_plane, request, wait_until

@@ -4,8 +4,8 @@ import pytest
 from django.conf import settings
 
 from gatewall.models import PolicyHead, PolicyRevision
+from gatewall.publication.publisher import confirm_new_epoch, publish
 from gatewall.snapshot.places import policy_files
-from gatewall.snapshot.publisher import confirm_new_epoch, publish
 from policies import services
 from policies.models import BlocklistEntry
 from tests.cast import CLIENT

@@ -14,11 +14,11 @@ from gatewall.engine.addresses import parse_address
 from gatewall.kernel.clientip import Caller
 from gatewall.models import Node, PendingConfirmation
 from gatewall.policy import revisions
+from gatewall.publication import announcement
 from gatewall.shipping.agent import Agent
 from gatewall.shipping.log_shipper import LogShipper
-from gatewall.snapshot import announcement
+from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder
-from gatewall.snapshot.wake import AgentLock
 from policies import services
 from policies.models import AUTO_BAN, BlocklistEntry
 from tests.cast import MOMENT
@@ -38,7 +38,7 @@ def published_revision():
 
 
 def a_committed_change(monkeypatch):
-    monkeypatch.setattr("gatewall.snapshot.announcement._WAIT_SECONDS", 0)
+    monkeypatch.setattr("gatewall.publication.announcement._WAIT_SECONDS", 0)
     services.block_network(actor="alice", network="203.0.113.7")
 
 
@@ -145,7 +145,7 @@ def test_policy_that_cannot_be_compiled_is_said_once_and_the_last_one_stays(agen
 
 
 def test_an_agent_that_was_dead_at_the_deadline_takes_back_when_it_is_there_again(agent, monkeypatch):
-    monkeypatch.setattr("gatewall.snapshot.announcement._WAIT_SECONDS", 0)
+    monkeypatch.setattr("gatewall.publication.announcement._WAIT_SECONDS", 0)
     caller = Caller(parse_address("198.51.100.7"), None)
     with time_machine.travel(MOMENT, tick=False) as clock:
         services.block_network(actor="alice", network="198.51.100.7", caller=caller, force=True)
@@ -158,7 +158,7 @@ def test_an_agent_that_was_dead_at_the_deadline_takes_back_when_it_is_there_agai
 
 
 def test_before_the_deadline_the_agent_leaves_a_forced_change_alone(agent, monkeypatch):
-    monkeypatch.setattr("gatewall.snapshot.announcement._WAIT_SECONDS", 0)
+    monkeypatch.setattr("gatewall.publication.announcement._WAIT_SECONDS", 0)
     caller = Caller(parse_address("198.51.100.7"), None)
     with time_machine.travel(MOMENT, tick=False) as clock:
         services.block_network(actor="alice", network="198.51.100.7", caller=caller, force=True)

@@ -14,10 +14,10 @@ from django.conf import settings
 from django.db import connection
 
 from gatewall.policy import revisions
-from gatewall.snapshot import announcement
+from gatewall.publication import announcement
+from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.published import PublishedPolicies
-from gatewall.snapshot.wake import AgentLock
 from gatewall.snapshot.worker_report import WorkerReport, workers_folder
 from policies import rows, services
 from tests.processes import wait_until

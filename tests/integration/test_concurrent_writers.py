@@ -14,8 +14,8 @@ from accounts.models import Session
 from gatewall.engine.segments import Segment, blocked_networks_of
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
+from gatewall.publication.compiler import one_moment
 from gatewall.snapshot import codec
-from gatewall.snapshot.compiler import one_moment
 from gatewall.snapshot.places import policy_files
 from policies import services as policies
 from policies.models import MANUAL, BlocklistEntry

@@ -16,13 +16,13 @@ from gatewall.api import rate
 from gatewall.models import Node
 from gatewall.operations import signs
 from gatewall.operations.signs import Level
+from gatewall.publication.nodes import report_node
+from gatewall.publication.publisher import publish
 from gatewall.shipping.agent import Agent
 from gatewall.shipping.log_shipper import LogShipper
 from gatewall.snapshot.confirmed import elapsed
-from gatewall.snapshot.nodes import report_node
+from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder
-from gatewall.snapshot.publisher import publish
-from gatewall.snapshot.wake import AgentLock
 from tests.cast import MOMENT
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -8,15 +8,15 @@ from django.conf import settings
 from django.core.management import call_command
 
 from gatewall.engine.segments import Segment
+from gatewall.publication import announcement, compiler
+from gatewall.publication.publisher import publish
+from gatewall.publication.standby import Standby
 from gatewall.shipping import agent as agents
 from gatewall.shipping.agent import Agent
 from gatewall.shipping.log_shipper import LogShipper
-from gatewall.snapshot import announcement, compiler
+from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.published import PublishedPolicies
-from gatewall.snapshot.publisher import publish
-from gatewall.snapshot.standby import Standby
-from gatewall.snapshot.wake import AgentLock
 from gatewall.snapshot.worker_report import WorkerReport
 from policies import services
 from tests.unit.publications import put
@@ -65,7 +65,7 @@ class Publication:
 
     def said(self):
         """Return what the publisher has logged."""
-        return [line.getMessage() for line in self._log.records if line.name == "gatewall.snapshot.publisher"]
+        return [line.getMessage() for line in self._log.records if line.name == "gatewall.publication.publisher"]
 
     def new_agent(self):
         return Agent(self.files, self.run, "here", LogShipper(settings.CONFIG.home / "spool"))

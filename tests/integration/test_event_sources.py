@@ -19,8 +19,8 @@ from gatewall.shipping import host_events
 from gatewall.shipping.agent import Agent
 from gatewall.shipping.host_events import HostEvents
 from gatewall.shipping.log_shipper import LogShipper
+from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder
-from gatewall.snapshot.wake import AgentLock
 from gatewall.snapshot.worker_report import WorkerReport
 from policies import services
 from policies.models import BlocklistEntry
@@ -154,7 +154,7 @@ def looked(events, *problems):
 
 
 def test_a_policy_that_cannot_be_published_is_told_once(settings, run, monkeypatch, caplog):
-    monkeypatch.setattr("gatewall.snapshot.announcement._WAIT_SECONDS", 0)
+    monkeypatch.setattr("gatewall.publication.announcement._WAIT_SECONDS", 0)
     agent = Agent(policy_files(settings.CONFIG), run, "here", LogShipper(settings.CONFIG.home / "spool"))
     with AgentLock(run).held(), time_machine.travel(MOMENT, tick=False) as clock, caplog.at_level(logging.CRITICAL):
         entry = services.block_network(actor="alice", network="203.0.113.8")

@@ -16,7 +16,7 @@ from gatewall.doctor.findings import Verdict
 from gatewall.kernel import env
 from gatewall.management.commands import backtest, doctor
 from gatewall.operations.launcher import free_port
-from gatewall.snapshot.lineage import DatabaseWentBack
+from gatewall.publication.lineage import DatabaseWentBack
 from policies import services
 from tests import wall
 from tests.cast import CLIENT
@@ -83,7 +83,7 @@ def no_place_for_a_password(world):
 
 def a_restored_database(world):
     services.block_network(actor="alice", network="203.0.113.7")
-    world.patch.setattr("gatewall.snapshot.publisher.refuse_going_back", went_back)
+    world.patch.setattr("gatewall.publication.publisher.refuse_going_back", went_back)
     return []
 
 

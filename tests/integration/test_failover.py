@@ -10,12 +10,12 @@ from accounts import services
 from accounts.models import Session
 from gatewall.models import PolicyRevocation, PolicySegment
 from gatewall.policy import revisions
+from gatewall.publication.standby import Standby
+from gatewall.publication.store import DatabasePolicyStore
 from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.holder import PolicyHolder
 from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.published import LastPublished
-from gatewall.snapshot.standby import Standby
-from gatewall.snapshot.store import DatabasePolicyStore
 from tests.cast import MOMENT
 from tests.integration.test_fast_clocks import a_session
 

@@ -9,10 +9,10 @@ from django.conf import settings
 
 from accounts import policy_source, selectors, services
 from accounts.models import Session
+from gatewall.publication.publisher import publish
 from gatewall.shipping import housekeeping
 from gatewall.snapshot.places import policy_files
 from gatewall.snapshot.published import PublishedPolicies
-from gatewall.snapshot.publisher import publish
 from tests.cast import MOMENT
 
 pytestmark = pytest.mark.django_db

@@ -13,14 +13,14 @@ from gatewall.engine.hosts import Host
 from gatewall.engine.segments import Segment
 from gatewall.models import PolicyHead, SystemSettings
 from gatewall.policy import revisions
-from gatewall.snapshot import compiler
+from gatewall.publication import compiler
+from gatewall.publication.standby import Standby
+from gatewall.publication.store import DatabasePolicyStore
 from gatewall.snapshot.assembly import Assembly
 from gatewall.snapshot.holder import PolicyHolder
+from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.published import PublishedPolicies
-from gatewall.snapshot.standby import Standby
-from gatewall.snapshot.store import DatabasePolicyStore
-from gatewall.snapshot.wake import AgentLock
 from licensing import services as licensing
 from licensing.models import GitToken, License
 from policies import services
@@ -179,7 +179,7 @@ def test_a_reload_of_the_command_line_enforces_it_on_every_worker(here, elsewher
 
 
 def test_a_second_host_publishes_it_first(here, elsewhere, written, monkeypatch):
-    monkeypatch.setattr("gatewall.snapshot.announcement._WAIT_SECONDS", 0)
+    monkeypatch.setattr("gatewall.publication.announcement._WAIT_SECONDS", 0)
     with AgentLock(here.run).held():  # an agent leads, which is busy
         revisions.demand_reload()
 
@@ -268,7 +268,7 @@ def test_twenty_reloads_compile_each_segment_once_each_for_all_hosts_and_workers
 def test_while_a_reload_is_not_published_the_control_plane_decides_as_before_and_compiles_nothing(
     here, compiled, monkeypatch
 ):
-    monkeypatch.setattr("gatewall.snapshot.announcement._WAIT_SECONDS", 0)
+    monkeypatch.setattr("gatewall.publication.announcement._WAIT_SECONDS", 0)
     services.block_network(actor="alice", network="198.51.100.1")
     here.look()
     GeoBlockRule.objects.create(country_code="NZ")
@@ -284,7 +284,7 @@ def test_while_a_reload_is_not_published_the_control_plane_decides_as_before_and
 
 
 def test_a_change_is_obeyed_while_a_reload_is_not_published(here, monkeypatch):
-    monkeypatch.setattr("gatewall.snapshot.announcement._WAIT_SECONDS", 0)
+    monkeypatch.setattr("gatewall.publication.announcement._WAIT_SECONDS", 0)
     services.block_network(actor="alice", network="198.51.100.1")
     here.look()
 

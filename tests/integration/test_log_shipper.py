@@ -18,8 +18,8 @@ from gatewall.policy import system_settings
 from gatewall.shipping import log_shipper
 from gatewall.shipping.agent import Agent
 from gatewall.shipping.log_shipper import LogShipper
+from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder
-from gatewall.snapshot.wake import AgentLock
 from tests.cast import NOW
 from tests.processes import wait_until
 from tests.records import a_record

@@ -8,10 +8,10 @@ from django.core.exceptions import ValidationError
 
 from gatewall.engine.segments import Segment
 from gatewall.policy import revisions
+from gatewall.publication.publisher import publish
 from gatewall.snapshot import codec
 from gatewall.snapshot.places import policy_files
 from gatewall.snapshot.published import PublishedPolicies
-from gatewall.snapshot.publisher import publish
 from policies import services
 from policies.models import WafRule
 from policies.policy_source import engine_rule

@@ -4,8 +4,8 @@ import pytest
 from django.conf import settings
 
 from gatewall.engine.segments import Segment
+from gatewall.publication.publisher import publish
 from gatewall.snapshot.places import policy_files
-from gatewall.snapshot.publisher import publish
 from policies import services
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -7,12 +7,12 @@ from django.conf import settings
 from django.db import connection
 
 from gatewall.policy import revisions
+from gatewall.publication.standby import Standby
 from gatewall.shipping.agent import Agent
 from gatewall.shipping.log_shipper import LogShipper
 from gatewall.snapshot.files import PolicyFiles
+from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder
-from gatewall.snapshot.standby import Standby
-from gatewall.snapshot.wake import AgentLock
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -49,7 +49,7 @@ def demand_all():
 
 
 def test_what_is_asked_for_while_the_agent_compiles_is_compiled_once(files, published, monkeypatch):
-    monkeypatch.setattr("gatewall.snapshot.announcement._WAIT_SECONDS", 0)
+    monkeypatch.setattr("gatewall.publication.announcement._WAIT_SECONDS", 0)
     run = run_folder(settings.CONFIG.home)
     agent = Agent(files, run, "here", LogShipper(settings.CONFIG.home / "spool"))
     with AgentLock(run).held():

@@ -19,9 +19,9 @@ from gatewall.engine.segments import (
     shard_of_user,
 )
 from gatewall.models import PolicySegment
+from gatewall.publication.publisher import publish
+from gatewall.publication.store import DatabasePolicyStore
 from gatewall.snapshot.places import policy_files
-from gatewall.snapshot.publisher import publish
-from gatewall.snapshot.store import DatabasePolicyStore
 from licensing import services as licensing
 from licensing.models import GitToken, License
 from policies import services as policies

@@ -10,13 +10,13 @@ from django.db import OperationalError
 
 from gatewall.models import PolicyHead, PolicyRevision
 from gatewall.policy import revisions
-from gatewall.snapshot import announcement
+from gatewall.publication import announcement
+from gatewall.publication.lineage import DatabaseWentBack
+from gatewall.publication.publisher import publish
+from gatewall.publication.standby import Standby
 from gatewall.snapshot import manifest as manifests
-from gatewall.snapshot.lineage import DatabaseWentBack
+from gatewall.snapshot.notification import AgentLock, StandbyLock
 from gatewall.snapshot.places import policy_files, run_folder
-from gatewall.snapshot.publisher import publish
-from gatewall.snapshot.standby import Standby
-from gatewall.snapshot.wake import AgentLock, StandbyLock
 from policies import services
 from policies.models import WafRule
 
@@ -230,9 +230,9 @@ def test_a_problem_is_logged_once_and_its_end(standby, change, monkeypatch, capl
         raise OperationalError("away")
 
     change(7)
-    with caplog.at_level(logging.INFO, "gatewall.snapshot.standby"):
+    with caplog.at_level(logging.INFO, "gatewall.publication.standby"):
         with monkeypatch.context() as patch:
-            patch.setattr("gatewall.snapshot.standby.publish", lambda *_, **__: away())
+            patch.setattr("gatewall.publication.standby.publish", lambda *_, **__: away())
             standby.turn()
             standby.turn()
         standby.turn()
@@ -272,8 +272,8 @@ def test_it_goes_on_after_an_error_that_nobody_foresaw(standby, monkeypatch, cap
             raise error
         is_well.set()
 
-    monkeypatch.setattr("gatewall.snapshot.standby._EVERY_SECONDS", 0.01)
-    monkeypatch.setattr("gatewall.snapshot.standby._AFTER_A_BUG_SECONDS", 0.01, raising=False)
+    monkeypatch.setattr("gatewall.publication.standby._EVERY_SECONDS", 0.01)
+    monkeypatch.setattr("gatewall.publication.standby._AFTER_A_BUG_SECONDS", 0.01, raising=False)
     monkeypatch.setattr(standby, "turn", turn)
     standby.start()
 
@@ -291,7 +291,7 @@ def test_its_thread_goes_on_after_a_folder_of_locks_that_cannot_be_used(standby,
             standby.close()
         raise PermissionError("no")
 
-    monkeypatch.setattr("gatewall.snapshot.standby._EVERY_SECONDS", 0)
+    monkeypatch.setattr("gatewall.publication.standby._EVERY_SECONDS", 0)
     monkeypatch.setattr(standby, "turn", broken)
 
     standby._look()

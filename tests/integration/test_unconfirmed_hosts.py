@@ -7,9 +7,9 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from gatewall.models import Node, SystemSettings
-from gatewall.snapshot import nodes
+from gatewall.publication import nodes
+from gatewall.publication.nodes import database_now, report_node
 from gatewall.snapshot.confirmed import elapsed
-from gatewall.snapshot.nodes import database_now, report_node
 from tests.integration import test_cut_off as cut_off
 
 pytestmark = pytest.mark.django_db(transaction=True)

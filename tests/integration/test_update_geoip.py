@@ -15,8 +15,8 @@ from django.core.management import CommandError, call_command
 from gatewall.forwardauth import countries
 from gatewall.kernel import downloads, env
 from gatewall.operations import geo_database
-from gatewall.operations.control_plane import sources_of
 from gatewall.policy import revisions
+from gatewall.publication.control_plane import sources_of
 from policies import geo, services
 from tests.mmdb import write_mmdb
 from tests.publisher import publishing

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gatewall.snapshot.wake import LEASE_SECONDS, AgentLock, Bell
+from gatewall.snapshot.notification import LEASE_SECONDS, AgentLock, Bell
 from tests.unit.clocks import Clock
 
 ROOT = Path(__file__).parents[2]
 HOLD = """
 import sys
 from pathlib import Path
-from gatewall.snapshot.wake import AgentLock
+from gatewall.snapshot.notification import AgentLock
 with AgentLock(Path(sys.argv[1])).held() as ours:
     print(ours, flush=True)
     sys.stdin.read()

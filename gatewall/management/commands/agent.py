@@ -9,9 +9,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import Error
 
+from gatewall.publication.nodes import forget
 from gatewall.shipping.agent import Agent
 from gatewall.shipping.log_shipper import LogShipper
-from gatewall.snapshot.nodes import forget
 from gatewall.snapshot.places import node_name, policy_files, run_folder
 
 

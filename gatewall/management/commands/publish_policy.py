@@ -5,9 +5,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from gatewall.publication.publisher import confirm_new_epoch, publish
 from gatewall.snapshot.files import NotForward
 from gatewall.snapshot.places import policy_files
-from gatewall.snapshot.publisher import confirm_new_epoch, publish
 
 
 class Command(BaseCommand):

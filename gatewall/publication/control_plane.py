@@ -2,10 +2,10 @@
 
 from gatewall.forwardauth.countries import Countries
 from gatewall.kernel.env import Config
+from gatewall.publication.store import DatabasePolicyStore
 from gatewall.snapshot.holder import PolicyHolder
 from gatewall.snapshot.places import policy_files
 from gatewall.snapshot.published import LastPublished
-from gatewall.snapshot.store import DatabasePolicyStore
 
 Sources = tuple[PolicyHolder, Countries]
 _made: list[tuple[Config, Sources]] = []

@@ -12,13 +12,13 @@ from django.db import Error
 
 from gatewall.engine.snapshot import Version
 from gatewall.policy import revisions
+from gatewall.publication.publisher import publish
 from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.folder_watch import FolderWatch, watching
 from gatewall.snapshot.manifest import Manifest
+from gatewall.snapshot.notification import AgentLock, Bell
 from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.published import ManifestInForce
-from gatewall.snapshot.publisher import publish
-from gatewall.snapshot.wake import AgentLock, Bell
 from gatewall.snapshot.worker_report import living_workers, workers_folder
 
 logger = logging.getLogger(__name__)

@@ -12,10 +12,10 @@ from django.db import Error, connection
 
 from gatewall.engine.snapshot import Version
 from gatewall.policy import revisions
+from gatewall.publication.publisher import publish
 from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles, Stamp
-from gatewall.snapshot.publisher import publish
-from gatewall.snapshot.wake import AgentLock, StandbyLock
+from gatewall.snapshot.notification import AgentLock, StandbyLock
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,8 @@ from accounts import policy_source as accounts
 from gatewall.engine.segments import Segment, blocked_networks_of, kind_of, source_of, told_of, whole_of
 from gatewall.models import PolicyHead, PolicySegment
 from gatewall.policy import revisions, system_settings
-from gatewall.snapshot import codec, segment_cache
+from gatewall.publication import segment_cache
+from gatewall.snapshot import codec
 from licensing import policy_source as licensing
 from policies import policy_source as policies
 

@@ -10,11 +10,11 @@ from django.db import Error
 
 from gatewall.engine.snapshot import PolicySnapshot, Version
 from gatewall.policy import revisions
+from gatewall.publication.compiler import Moment, one_moment, segment_bytes
+from gatewall.publication.lineage import refuse_going_back, reusable
 from gatewall.snapshot.assembly import Assembly, SegmentData
-from gatewall.snapshot.compiler import Moment, one_moment, segment_bytes
 from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.holder import PolicyRefused, PolicyUnavailable
-from gatewall.snapshot.lineage import refuse_going_back, reusable
 from gatewall.snapshot.manifest import Manifest, ManifestRefused, SegmentRef
 from gatewall.snapshot.published import ManifestInForce
 

@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 from django.utils import timezone
 
 from gatewall.policy import revisions
-from gatewall.snapshot.compiler import Moment, one_moment, segment_bytes
+from gatewall.publication.compiler import Moment, one_moment, segment_bytes
+from gatewall.publication.lineage import refuse_going_back, refuse_newer_release, reusable
 from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PATIENCE_SECONDS, PolicyFiles
-from gatewall.snapshot.lineage import refuse_going_back, refuse_newer_release, reusable
 from gatewall.snapshot.manifest import Manifest, SegmentRef
 
 logger = logging.getLogger(__name__)
