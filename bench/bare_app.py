@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gatewall.serving.answer_bytes import Answer
+from gatewall.server.answer_bytes import Answer
 
 _OK = Answer(200, ())
 

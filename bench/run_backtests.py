@@ -24,7 +24,7 @@ from gatewall.backtest.comparison import Comparison  # noqa: E402 - needs Django
 from gatewall.backtest.drafts import Change, Draft  # noqa: E402 - needs Django
 from gatewall.backtest.recorded import record_of  # noqa: E402 - needs Django
 from gatewall.backtest.tally import Tally  # noqa: E402 - needs Django
-from gatewall.forwardauth.countries import Countries  # noqa: E402 - needs Django
+from gatewall.gate.countries import Countries  # noqa: E402 - needs Django
 from gatewall.policy import revisions  # noqa: E402 - needs Django
 from gatewall.snapshot.places import policy_files  # noqa: E402 - needs Django
 from policies.models import AuthorizedDomain  # noqa: E402 - needs Django

@@ -52,7 +52,7 @@ def _wait_or_kill(process: "subprocess.Popen[bytes]") -> None:
     try:
         process.wait(_STOP_SECONDS)
     except subprocess.TimeoutExpired:
-        process.kill()  # its workers go with it (gatewall/serving/answering.py)
+        process.kill()  # its workers go with it (gatewall/server/answering.py)
         process.wait()
 
 

@@ -1,4 +1,4 @@
-"""gunicorn for the data plane, as ``manage.py data_plane`` runs it (``gatewall/serving/master.py``)."""
+"""gunicorn for the data plane, as ``manage.py data_plane`` runs it (``gatewall/server/master.py``)."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ workers = environment.workers
 # The workers share one listening socket. With one for each, connections that wait for a worker which ends are lost.
 reuse_port = False
 backlog = 2048
-worker_class = "gatewall.forwardauth.worker.AuthWorker"
+worker_class = "gatewall.gate.worker.AuthWorker"
 graceful_timeout = 30  # also how long old workers wait at a reload when not all of their successors answer
 # A worker that hangs keeps its connections silent for so long. Its loop takes no turn longer than one decision, and the
 # thread that reads a policy lets it run meanwhile. To start, a worker has six times as long.

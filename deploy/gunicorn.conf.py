@@ -1,4 +1,4 @@
-"""gunicorn for the control plane, as ``manage.py control_plane`` runs it (``gatewall/serving/master.py``)."""
+"""gunicorn for the control plane, as ``manage.py control_plane`` runs it (``gatewall/server/master.py``)."""
 
 import os
 import sys
@@ -18,8 +18,8 @@ bind = (
 )
 workers = environment.workers
 # Threads, because a control-plane request waits for the database; the gate's memory is shared by them. What they
-# answer was read whole before, within the bounds in gatewall/serving/threaded.py and http1.py.
-worker_class = "gatewall.serving.threads.ThreadsWorker"
+# answer was read whole before, within the bounds in gatewall/server/threaded.py and http1.py.
+worker_class = "gatewall.server.threads.ThreadsWorker"
 threads = 8
 graceful_timeout = 10  # also how long old workers wait at a reload when not all of their successors answer
 timeout = 60

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from gatewall.engine.snapshot import PolicySnapshot
-from gatewall.forwardauth.application import AuthApplication
-from gatewall.forwardauth.build import build_gate
-from gatewall.forwardauth.countries import Countries
+from gatewall.gate.application import AuthApplication
+from gatewall.gate.build import build_gate
+from gatewall.gate.countries import Countries
 from gatewall.kernel import env, log_lines
 from gatewall.kernel.trusted_callers import TrustedCallers
 from gatewall.snapshot.places import policy_files, run_folder

@@ -11,9 +11,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gatewall.settings")
 django_application = get_wsgi_application()
 get_resolver().url_patterns  # noqa: B018 - imports all pages now: a worker that says it answers is not to make one wait
 
-from gatewall.forwardauth.build import build_gate  # noqa: E402 - as above
-from gatewall.forwardauth.gate import Gate  # noqa: E402 - as above
-from gatewall.forwardauth.wsgi import AuthShim  # noqa: E402 - as above
+from gatewall.gate.build import build_gate  # noqa: E402 - as above
+from gatewall.gate.gate import Gate  # noqa: E402 - as above
+from gatewall.gate.wsgi import AuthShim  # noqa: E402 - as above
 from gatewall.kernel.env import Config  # noqa: E402 - Django first
 from gatewall.operations import uptime  # noqa: E402 - as above
 from gatewall.portal import first_run  # noqa: E402 - as above

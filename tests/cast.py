@@ -42,7 +42,7 @@ from gatewall.engine.snapshot import (
     Version,
 )
 from gatewall.engine.waf.rules import WafRule
-from gatewall.forwardauth.subrequest import Subrequest
+from gatewall.gate.subrequest import Subrequest
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.snapshot import codec
 from gatewall.snapshot.assembly import Assembly, SegmentData

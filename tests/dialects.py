@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 
 from django.conf import settings
 
-from gatewall.forwardauth import bodies
-from gatewall.forwardauth.application import AuthApplication
-from gatewall.forwardauth.build import build_gate
-from gatewall.forwardauth.countries import Countries
+from gatewall.gate import bodies
+from gatewall.gate.application import AuthApplication
+from gatewall.gate.build import build_gate
+from gatewall.gate.countries import Countries
 from gatewall.kernel.trusted_callers import TrustedCallers
 from gatewall.publication.publisher import publish
-from gatewall.serving.answer_bytes import answer_bytes
-from gatewall.serving.environ import environ_of
-from gatewall.serving.http1 import RequestReader
+from gatewall.server.answer_bytes import answer_bytes
+from gatewall.server.environ import environ_of
+from gatewall.server.http1 import RequestReader
 from gatewall.snapshot.places import policy_files
 from gatewall.snapshot.published import PublishedPolicies
 from tests.cast import CLIENT, OFFICE

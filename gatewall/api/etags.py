@@ -84,7 +84,7 @@ def _is_none_match(request: Request, tag: str) -> bool:
 
 def _parse(header: str) -> list[tuple[bool, str]] | None:
     """Return the tags of a header as (is weak, opaque text), or None if it is no list of tags."""
-    lines = header.split("\n")  # see gatewall/serving/environ.py
+    lines = header.split("\n")  # see gatewall/server/environ.py
     if not all(_TAGS.fullmatch(line) for line in lines):
         return None
     return [(bool(weak), opaque) for line in lines for weak, opaque in re.findall(_TAG, line)]

@@ -2,7 +2,7 @@
 
 Most requests of a window have nothing to do with a change: neither their client, country, host nor subject is what
 it changes, and no rule that it changes can match them. They come out of both policies alike, whatever that is, and
-are told by a few look-ups. All others are decided again under both policies (``forwardauth/redecision.py``).
+are told by a few look-ups. All others are decided again under both policies (``replay/redecision.py``).
 """
 
 from bisect import bisect_right
@@ -19,9 +19,9 @@ from gatewall.engine.ports import CountryLookup
 from gatewall.engine.snapshot import PolicySnapshot, WafInspector
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import WafRule
-from gatewall.forwardauth.change_history import ChangeHistory
-from gatewall.forwardauth.recorded_waf import altered_targets, ends_of, looks_at, unrecorded_targets
-from gatewall.forwardauth.redecision import Assumed, Missing, Redecider, is_readable, recorded_request
+from gatewall.replay.change_history import ChangeHistory
+from gatewall.replay.recorded_waf import altered_targets, ends_of, looks_at, unrecorded_targets
+from gatewall.replay.redecision import Assumed, Missing, Redecider, is_readable, recorded_request
 
 KEPT = 50_000
 """How many answers of each kind are remembered; then they are forgotten, all at once."""

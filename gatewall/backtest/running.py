@@ -14,7 +14,7 @@ from gatewall.backtest.comparison import Comparison
 from gatewall.backtest.models import Backtest
 from gatewall.backtest.tally import Tally
 from gatewall.engine.waf.patterns import PatternRefused
-from gatewall.forwardauth.countries import Countries
+from gatewall.gate.countries import Countries
 from gatewall.kernel.refusals import Refusal
 from gatewall.snapshot.assembly import SegmentRefused
 from gatewall.snapshot.places import policy_files

@@ -14,11 +14,11 @@ from gatewall.backtest.comparison import with_rules
 from gatewall.backtest.drafts import Draft, apply
 from gatewall.engine.segments import Segment, source_of
 from gatewall.engine.snapshot import PolicySnapshot, Version
-from gatewall.forwardauth.change_history import ChangeHistory
 from gatewall.kernel.clientip import Caller
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
 from gatewall.publication.compiler import Moment, one_moment, segment_bytes
+from gatewall.replay.change_history import ChangeHistory
 from gatewall.snapshot import codec
 from gatewall.snapshot.assembly import Assembly, SegmentData
 from gatewall.snapshot.files import PolicyFiles

@@ -29,12 +29,12 @@ from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action, Reason
 from gatewall.engine.snapshot import DomainsMode, PolicySnapshot
 from gatewall.engine.waf.rules import Exclusion
-from gatewall.forwardauth.redecision import recorded_request
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
 from gatewall.operations.narrow_exclusions import narrowest
 from gatewall.policy import revisions
 from gatewall.publication.control_plane import sources_of
+from gatewall.replay.redecision import recorded_request
 from policies import selectors, services
 from policies.models import MANUAL, AuthorizedDomain, WafRule
 from policies.validators import canonical_domain, exclusion_expiry

@@ -5,12 +5,12 @@ from typing import Any
 from django.conf import settings
 
 from gatewall.engine.evaluate import StepResult
-from gatewall.forwardauth.build import build_explainer
-from gatewall.forwardauth.explanation import Explanation, MadeUpRequest
-from gatewall.forwardauth.record import row_of, rules_of
-from gatewall.forwardauth.rule_places import RulePlaces
+from gatewall.gate.build import build_explainer
+from gatewall.gate.record import row_of, rules_of
 from gatewall.operations.rule_shapes import placed
 from gatewall.publication.control_plane import sources_of
+from gatewall.replay.explanation import Explanation, MadeUpRequest
+from gatewall.replay.rule_places import RulePlaces
 
 NOT_MATCHED = "not matched"
 

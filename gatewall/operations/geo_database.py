@@ -15,7 +15,7 @@ from typing import Protocol
 import maxminddb
 
 from gatewall.engine.addresses import IPNetwork
-from gatewall.forwardauth.countries import Countries
+from gatewall.gate.countries import Countries
 from gatewall.kernel.geo_ranges import CountryRanges, RangesRefused, bounded_lines, looks_like_ranges
 
 MAX_BYTES = 256 * 1024 * 1024

@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 from gatewall.api.operations import operation
 from gatewall.api.permissions import IsAdmin
 from gatewall.api.views import ApiView
-from gatewall.forwardauth.waf_state import waf_checks
+from gatewall.gate.waf_state import waf_checks
 from gatewall.kernel.refusals import Refusal
 from gatewall.kernel.trusted_callers import TrustedCallers
 from gatewall.models import Node

@@ -48,12 +48,12 @@ class Port(NamedTuple):
 
 
 def become_plane(base: Path, configuration: str, application: str, defaults: Mapping[str, str]) -> NoReturn:
-    """Become gunicorn with our master (``gatewall/serving/master.py``); this process is the master then.
+    """Become gunicorn with our master (``gatewall/server/master.py``); this process is the master then.
 
     ``defaults`` are variables of the environment for it, unless they are set already.
     """
     os.chdir(base)
-    command = [sys.executable, "-m", "gatewall.serving.master", "-c", f"deploy/{configuration}", application]
+    command = [sys.executable, "-m", "gatewall.server.master", "-c", f"deploy/{configuration}", application]
     os.execve(command[0], command, {**defaults, **os.environ})  # noqa: S606 - our own interpreter
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from gatewall.engine.waf.places import Form
 from gatewall.engine.waf.rules import Target
-from gatewall.forwardauth.rule_places import RulePlaces
+from gatewall.replay.rule_places import RulePlaces
 
 _TEXT = {"type": "string"}
 _PLACE = {

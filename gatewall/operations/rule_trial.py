@@ -7,10 +7,10 @@ from django.conf import settings
 from rest_framework.exceptions import APIException
 
 from gatewall.engine.waf.rules import WafRule
-from gatewall.forwardauth.build import build_rule_trial
-from gatewall.forwardauth.explanation import MadeUpRequest
-from gatewall.forwardauth.waf_trial import Draft, Trial
+from gatewall.gate.build import build_rule_trial
 from gatewall.publication.control_plane import sources_of
+from gatewall.replay.explanation import MadeUpRequest
+from gatewall.replay.waf_trial import Draft, Trial
 from policies.draft_rules import DraftRule, draft_rule
 
 

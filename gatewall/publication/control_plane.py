@@ -1,6 +1,6 @@
 """What the control plane decides with, once a process: the policy of the rows, and the countries."""
 
-from gatewall.forwardauth.countries import Countries
+from gatewall.gate.countries import Countries
 from gatewall.kernel.env import Config
 from gatewall.publication.store import DatabasePolicyStore
 from gatewall.snapshot.holder import PolicyHolder

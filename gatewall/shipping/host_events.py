@@ -9,7 +9,7 @@ from pathlib import Path
 from audit.event_kinds import EventKind
 from audit.events import Event, count_event
 from gatewall.engine.addresses import parse_address
-from gatewall.forwardauth import untrusted
+from gatewall.gate import untrusted
 
 JUMP_SECONDS = 5.0
 """NTP slews what is less; certificates, tokens and codes live with it."""

@@ -1,1 +1,1 @@
-"""From rows to the policy in memory: compile, encode, keep, hold."""
+"""The policy in memory: published files, read, verified, followed and held by every worker. No Django."""

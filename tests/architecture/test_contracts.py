@@ -65,9 +65,9 @@ def test_every_contract_about_imports_is_kept():
 VIOLATIONS = {
     "the engine imports Django": ("gatewall/engine/lists.py", "import django"),
     "the engine imports what is above it": ("gatewall/engine/lists.py", "import gatewall.kernel.clientip"),
-    "the gate imports the rows": ("gatewall/forwardauth/gate.py", "import policies.models"),
+    "the gate imports the rows": ("gatewall/gate/gate.py", "import policies.models"),
     "the gate imports the rows within a function": (
-        "gatewall/forwardauth/gate.py",
+        "gatewall/gate/gate.py",
         "def hidden():\n    import policies.models",
     ),
     "policies import accounts": ("policies/services.py", "import accounts.models"),

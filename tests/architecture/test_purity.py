@@ -125,7 +125,7 @@ def test_the_data_plane_runs_without_django(tmp_path):
     loaded = loaded_by("gatewall.data_plane", environment)
 
     assert impure(loaded) == []
-    assert "gatewall.forwardauth.application" in loaded
+    assert "gatewall.gate.application" in loaded
 
 
 def test_every_module_of_the_contract_is_probed():

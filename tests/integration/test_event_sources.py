@@ -14,7 +14,7 @@ from audit import ingest, retention
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
 from audit.models import GapKind, SecurityEvent
-from gatewall.forwardauth.untrusted import FOLDER, UntrustedPeers
+from gatewall.gate.untrusted import FOLDER, UntrustedPeers
 from gatewall.shipping import host_events
 from gatewall.shipping.agent import Agent
 from gatewall.shipping.host_events import HostEvents

@@ -119,7 +119,7 @@ def banned(source):
 
 
 def a_geo_database(world):
-    world.patch.setattr("gatewall.forwardauth.countries.LOOK_SECONDS", 0.0)
+    world.patch.setattr("gatewall.gate.countries.LOOK_SECONDS", 0.0)
     return [str(write_mmdb(world.folder / "new.mmdb", {"198.51.100.0/24": {"country": "NZ"}}))]
 
 

@@ -12,7 +12,7 @@ import maxminddb
 import pytest
 from django.core.management import CommandError, call_command
 
-from gatewall.forwardauth import countries
+from gatewall.gate import countries
 from gatewall.kernel import downloads, env
 from gatewall.operations import geo_database
 from gatewall.policy import revisions

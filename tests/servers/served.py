@@ -5,8 +5,8 @@ import socket
 import threading
 from contextlib import contextmanager
 
-from gatewall.serving import threaded
-from gatewall.serving.threaded import ThreadedServer
+from gatewall.server import threaded
+from gatewall.server.threaded import ThreadedServer
 from tests.processes import PATIENCE
 
 THREADS = 8

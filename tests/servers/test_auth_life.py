@@ -35,7 +35,7 @@ def is_up(port):
 @contextmanager
 def master(home, port, *options, prefix="", many=WORKERS, **changes):
     """The data plane with other options than it has, once all its workers answer."""
-    command = [sys.executable, "-m", "gatewall.serving.master", "-c", "deploy/data_plane.conf.py", *options]
+    command = [sys.executable, "-m", "gatewall.server.master", "-c", "deploy/data_plane.conf.py", *options]
     shell = f"{prefix} exec {shlex.join([*command, 'gatewall.data_plane:application()'])}"
     env = environment(home, GATEWALL_AUTH_PORT=str(port), GATEWALL_WORKERS=str(many), **changes)
     with running(["sh", "-c", shell], log=home / "auth.log", env=env) as process:
@@ -165,7 +165,7 @@ def test_preloading_is_refused(home, port):
     command = [
         sys.executable,
         "-m",
-        "gatewall.serving.master",
+        "gatewall.server.master",
         "-c",
         "deploy/data_plane.conf.py",
         "--preload",

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import psutil
 import pytest
 
-from gatewall.forwardauth.bodies import READ_AT_MOST, SECONDS
+from gatewall.gate.bodies import READ_AT_MOST, SECONDS
 from gatewall.operations.launcher import free_port
 from tests.processes import environment, manager, prepare, running, wait_for
 from tests.wire import Wire, a_request, answers_in

@@ -6,9 +6,9 @@ import struct
 
 import pytest
 
-from gatewall.forwardauth import bodies
-from gatewall.serving.answer_bytes import Answer
-from gatewall.serving.server import AtOnceServer
+from gatewall.gate import bodies
+from gatewall.server.answer_bytes import Answer
+from gatewall.server.server import AtOnceServer
 from tests.wire import a_request, answers_in
 
 RESET = struct.pack("ii", 1, 0)

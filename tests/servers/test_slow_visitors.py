@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from gatewall.serving import threaded
+from gatewall.server import threaded
 from tests.processes import PATIENCE, wait_until
 from tests.servers.served import THREADS, served
 from tests.wire import Wire, a_request

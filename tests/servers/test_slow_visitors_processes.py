@@ -20,7 +20,7 @@ HEAD_BEGUN = a_request(*FORM, method="POST", target="/wall/")[:-2]
 
 @pytest.mark.parametrize("begun", [BODY_BEGUN, HEAD_BEGUN], ids=["bodies", "heads"])
 def test_slow_visitors_leave_all_threads_of_the_worker_free(home, port, begun):
-    command = [sys.executable, "-m", "gatewall.serving.master", "-c", "deploy/gunicorn.conf.py"]
+    command = [sys.executable, "-m", "gatewall.server.master", "-c", "deploy/gunicorn.conf.py"]
     env = environment(home, GATEWALL_PORT=str(port), GATEWALL_WORKERS="1")
     with (
         running([*command, "tests.servers.together:application"], log=home / "control.log", env=env),

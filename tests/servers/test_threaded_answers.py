@@ -9,8 +9,8 @@ from contextlib import suppress
 
 import pytest
 
-from gatewall.serving.exchange import PIECE
-from gatewall.serving.threaded import MAX_BODY
+from gatewall.server.exchange import PIECE
+from gatewall.server.threaded import MAX_BODY
 from tests.processes import PATIENCE, wait_until
 from tests.servers.served import served
 from tests.wire import Wire, a_request

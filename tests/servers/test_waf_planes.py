@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 from gatewall.engine.waf.vector import AVAILABLE
-from gatewall.forwardauth import bodies
+from gatewall.gate import bodies
 from gatewall.operations.launcher import free_port
 from gatewall.snapshot.pattern_cache import NO_ENGINE
 from tests.planes import ATTACK, about, ask

@@ -2,9 +2,9 @@
 
 import asyncio
 
-from gatewall.forwardauth import bodies
-from gatewall.serving.answer_bytes import Answer
-from gatewall.serving.connection import AtOnceConnection
+from gatewall.gate import bodies
+from gatewall.server.answer_bytes import Answer
+from gatewall.server.connection import AtOnceConnection
 from tests.wire import answers_in, split
 
 OK = Answer(200, (("X-A", "1"),))

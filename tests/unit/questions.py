@@ -1,6 +1,6 @@
 """Questions of a proxy in the dialect of ``/auth``."""
 
-from gatewall.forwardauth.subrequest import auth
+from gatewall.gate.subrequest import auth
 from tests.cast import NOW, PROXY, TRUSTED, a_subrequest
 
 FULL = {

@@ -1,12 +1,12 @@
 """Requests as the gate records them, and what decides again about them."""
 
 from gatewall.engine.waf.rules import Target
-from gatewall.forwardauth.change_history import ChangeHistory
-from gatewall.forwardauth.gate import Dialect, Gate
-from gatewall.forwardauth.headers import from_lines
-from gatewall.forwardauth.redecision import Redecider
-from gatewall.forwardauth.responses import GuardPage
-from gatewall.forwardauth.subrequest import Subrequest, auth
+from gatewall.gate.gate import Dialect, Gate
+from gatewall.gate.headers import from_lines
+from gatewall.gate.responses import GuardPage
+from gatewall.gate.subrequest import Subrequest, auth
+from gatewall.replay.change_history import ChangeHistory
+from gatewall.replay.redecision import Redecider
 from tests.cast import (
     BOB,
     BOBS_GIT_TOKEN,

@@ -8,7 +8,7 @@ import pytest
 
 STARTING = """
 import os, signal, sys, time
-from gatewall.serving.answering import AnsweringWorker
+from gatewall.server.answering import AnsweringWorker
 
 worker = object.__new__(AnsweringWorker)
 worker.PIPE = os.pipe()

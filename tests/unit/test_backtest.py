@@ -13,7 +13,7 @@ from gatewall.backtest.recorded import Row, record_of
 from gatewall.backtest.tally import EXAMPLES, SHOWN, Tally
 from gatewall.engine.model import Effect
 from gatewall.engine.waf.rules import Exclusion
-from gatewall.forwardauth.redecision import Missing
+from gatewall.replay.redecision import Missing
 from tests.cast import CLIENT, NOW, OFFICE, USERS, Countries, a_policy, an_allowed
 from tests.unit.recorded import ALL_CHANGED, CREDENTIALS, DOMAINS, UNCHANGED, a_rule_for, recorded
 from tests.unit.test_redecision_properties import LINES, POLICIES

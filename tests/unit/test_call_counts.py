@@ -16,9 +16,9 @@ from gatewall.engine.segments import blocked_networks_of
 from gatewall.engine.snapshot import GitTokenState, LicenseState, UserState, Version
 from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow
-from gatewall.forwardauth.application import AuthApplication
-from gatewall.forwardauth.gate import Gate
-from gatewall.forwardauth.responses import GuardPage
+from gatewall.gate.application import AuthApplication
+from gatewall.gate.gate import Gate
+from gatewall.gate.responses import GuardPage
 from gatewall.kernel.request_rate import SharedRequestRate
 from gatewall.kernel.trusted_callers import TrustedCallers
 from gatewall.snapshot import codec

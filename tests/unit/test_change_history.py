@@ -2,8 +2,8 @@
 
 import pytest
 
-from gatewall.forwardauth.change_history import ChangeHistory
 from gatewall.policy.changes import Resource
+from gatewall.replay.change_history import ChangeHistory
 
 
 def test_of_revisions_before_and_behind_its_own_a_history_knows_nothing():

@@ -2,9 +2,9 @@
 
 import pytest
 
-from gatewall.forwardauth import bodies
-from gatewall.serving.answer_bytes import Answer
-from gatewall.serving.http1 import Body
+from gatewall.gate import bodies
+from gatewall.server.answer_bytes import Answer
+from gatewall.server.http1 import Body
 from tests.unit.proxy_ends import Proxy
 from tests.wire import a_request
 

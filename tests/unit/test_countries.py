@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from gatewall.forwardauth.countries import LOOK_SECONDS, Countries
+from gatewall.gate.countries import LOOK_SECONDS, Countries
 from tests.mmdb import write_mmdb
 from tests.unit.clocks import Clock
 

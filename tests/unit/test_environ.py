@@ -2,8 +2,8 @@
 
 import pytest
 
-from gatewall.serving.environ import BODY_ENDED, environ_of, header_keys, origin_form
-from gatewall.serving.http1 import Body, Request
+from gatewall.server.environ import BODY_ENDED, environ_of, header_keys, origin_form
+from gatewall.server.http1 import Body, Request
 
 HIGH_BYTES = bytes(range(0x80, 0x100))
 HIGH_TEXT = HIGH_BYTES.decode("latin-1")

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from gatewall.serving.answer_bytes import Unsendable
-from gatewall.serving.exchange import PIECE, Exchange
+from gatewall.server.answer_bytes import Unsendable
+from gatewall.server.exchange import PIECE, Exchange
 from tests.processes import PATIENCE
 
 

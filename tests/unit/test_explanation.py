@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gatewall.engine.model import SubjectKind
-from gatewall.forwardauth.explanation import AssumedSubject, Explainer, MadeUpRequest
-from gatewall.forwardauth.gate import Dialect, Gate
-from gatewall.forwardauth.headers import from_lines
-from gatewall.forwardauth.responses import GuardPage
-from gatewall.forwardauth.subrequest import Subrequest, auth
+from gatewall.gate.gate import Dialect, Gate
+from gatewall.gate.headers import from_lines
+from gatewall.gate.responses import GuardPage
+from gatewall.gate.subrequest import Subrequest, auth
 from gatewall.kernel.clientip import TrustedProxies
+from gatewall.replay.explanation import AssumedSubject, Explainer, MadeUpRequest
 from tests.cast import (
     BOB,
     BOBS_GIT_TOKEN,

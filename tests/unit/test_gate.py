@@ -7,10 +7,10 @@ import pytest
 
 from gatewall.engine.model import Reason
 from gatewall.engine.ports import Ports
-from gatewall.forwardauth.decision_id import new_decision_id
-from gatewall.forwardauth.gate import Dialect, Gate
-from gatewall.forwardauth.responses import GuardPage
-from gatewall.forwardauth.subrequest import auth
+from gatewall.gate.decision_id import new_decision_id
+from gatewall.gate.gate import Dialect, Gate
+from gatewall.gate.responses import GuardPage
+from gatewall.gate.subrequest import auth
 from tests.cast import (
     BOB,
     NOW,

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewall.forwardauth.headers import cookies, from_environ, from_lines, is_printable, one_value
-from gatewall.serving.environ import header_keys
+from gatewall.gate.headers import cookies, from_environ, from_lines, is_printable, one_value
+from gatewall.server.environ import header_keys
 
 HIGH_BYTES = bytes(range(0x80, 0x100))
 HIGH_TEXT = HIGH_BYTES.decode("latin-1")

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from gatewall.forwardauth import bodies
-from gatewall.forwardauth.bodies import READ_AT_MOST
-from gatewall.serving import http1
-from gatewall.serving.http1 import Body, Phase, Refusal, Request, RequestReader
+from gatewall.gate import bodies
+from gatewall.gate.bodies import READ_AT_MOST
+from gatewall.server import http1
+from gatewall.server.http1 import Body, Phase, Refusal, Request, RequestReader
 from tests.wire import a_request, split
 
 CHUNKED = "Transfer-Encoding: chunked"

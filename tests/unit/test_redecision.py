@@ -7,8 +7,8 @@ import pytest
 from gatewall.engine.model import Action
 from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.reading import LONG_URI
-from gatewall.forwardauth.bodies import Body
-from gatewall.forwardauth.change_history import ChangeHistory
+from gatewall.gate.bodies import Body
+from gatewall.replay.change_history import ChangeHistory
 from tests.cast import (
     BOB,
     BOBS_GIT_TOKEN,

@@ -7,7 +7,7 @@ import pytest
 
 from gatewall.engine.evaluate import CANNOT_DECIDE
 from gatewall.engine.model import CredentialKind, Effect, Reason, Subject, SubjectKind
-from gatewall.forwardauth.responses import GuardPage, answer
+from gatewall.gate.responses import GuardPage, answer
 from tests.cast import (
     ALICE_SUBJECT,
     BOB_SUBJECT,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gatewall.forwardauth import subrequest
-from gatewall.forwardauth.routes import find
+from gatewall.gate import subrequest
+from gatewall.gate.routes import find
 
 EXACT = {"/auth": subrequest.auth, "/auth/forward": subrequest.forward, "/auth/original-url": subrequest.original_url}
 ROOTS = pytest.mark.parametrize("root", ["/wall", "", "/a/b", "/auth"])

@@ -21,7 +21,7 @@ MODULES = [
     *("gatewall/doctor/examination.py", "gatewall/doctor/target.py", "gatewall/operations/exceptions.py"),
     *("audit/field_filters.py", "audit/log_filters.py", "audit/log_query.py", "gatewall/api/queries.py"),
     *("gatewall/engine/addresses.py", "gatewall/engine/hosts.py", "gatewall/engine/waf/patterns.py"),
-    *("gatewall/forwardauth/headers.py", "gatewall/forwardauth/subrequest.py", "policies/block_lists.py"),
+    *("gatewall/gate/headers.py", "gatewall/gate/subrequest.py", "policies/block_lists.py"),
 ]
 """Whose refusals an operator page may have to show."""
 OF_WORDS = "7 from 7 to 7"

@@ -8,9 +8,9 @@ import pytest
 
 from gatewall.engine.waf import body_texts
 from gatewall.engine.waf.reading import MAX_BODY
-from gatewall.forwardauth import bodies, subrequest
-from gatewall.forwardauth.bodies import Body
-from gatewall.forwardauth.subrequest import Subrequest
+from gatewall.gate import bodies, subrequest
+from gatewall.gate.bodies import Body
+from gatewall.gate.subrequest import Subrequest
 from tests.cast import NOW, PROXY, TRUSTED
 from tests.unit.dialects import TONGUES
 

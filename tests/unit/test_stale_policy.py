@@ -2,9 +2,9 @@
 
 import pytest
 
-from gatewall.forwardauth.gate import Dialect, Gate
-from gatewall.forwardauth.responses import GuardPage
-from gatewall.forwardauth.subrequest import auth
+from gatewall.gate.gate import Dialect, Gate
+from gatewall.gate.responses import GuardPage
+from gatewall.gate.subrequest import auth
 from gatewall.snapshot.confirmed import PolicyAge
 from tests.cast import (
     BOB,

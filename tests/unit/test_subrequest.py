@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewall.forwardauth.subrequest import Subrequest
+from gatewall.gate.subrequest import Subrequest
 from gatewall.kernel.clientip import TrustedProxies
 from tests.cast import NOW, PROXY, TRUSTED
 from tests.unit.questions import FULL, ask, with_full

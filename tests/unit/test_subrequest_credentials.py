@@ -5,7 +5,7 @@ from base64 import b64encode
 import pytest
 
 from gatewall.engine.model import Credential, CredentialKind
-from gatewall.forwardauth.subrequest import auth
+from gatewall.gate.subrequest import auth
 from tests.cast import BOBS_GIT_TOKEN, NOW, TRUSTED, a_subrequest
 
 HEADER, COOKIE = CredentialKind.SESSION_HEADER, CredentialKind.SESSION_COOKIE

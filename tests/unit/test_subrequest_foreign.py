@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewall.forwardauth.headers import from_lines
-from gatewall.forwardauth.subrequest import Subrequest, auth
+from gatewall.gate.headers import from_lines
+from gatewall.gate.subrequest import Subrequest, auth
 from tests.cast import NOW, PROXY, TRUSTED
 from tests.unit.questions import FULL, ask, with_full
 

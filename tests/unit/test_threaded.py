@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from gatewall.serving import threaded
-from gatewall.serving.threaded import ThreadedServer
+from gatewall.server import threaded
+from gatewall.server.threaded import ThreadedServer
 from tests.unit.proxy_ends import House, Transport
 from tests.wire import a_request
 

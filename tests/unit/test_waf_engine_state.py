@@ -16,7 +16,7 @@ from gatewall.engine.waf.matcher import DISTRUSTED, WAITING, RuleSet
 from gatewall.engine.waf.patterns import PatternRefused
 from gatewall.engine.waf.scanning import OneByOne
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow, VectorScanner
-from gatewall.forwardauth.waf_state import waf_checks
+from gatewall.gate.waf_state import waf_checks
 from gatewall.snapshot import pattern_cache
 from gatewall.snapshot.pattern_cache import NO_ENGINE, NOT_COMPILED, PatternCache
 from gatewall.snapshot.published import PublishedPolicies

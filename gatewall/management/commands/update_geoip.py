@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from gatewall.forwardauth import countries
+from gatewall.gate import countries
 from gatewall.kernel import geo_file
 from gatewall.kernel.downloads import DownloadFailed, DownloadRefused, download, is_url
 from gatewall.operations.geo_database import GeoDatabaseRefused, Readable, install

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from gatewall.forwardauth import routes
+from gatewall.gate import routes
 from gatewall.operations import demo
 from gatewall.operations.launcher import free_port
 from tests.processes import is_listening, request, running, wait_until

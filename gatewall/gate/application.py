@@ -1,0 +1,75 @@
+"""The data plane's application: the gate's paths and health, and nothing else. Pure.
+
+One plain call for each request: there is nothing to wait for, because the body comes with it.
+"""
+
+import json
+import uuid
+from collections.abc import Iterable
+
+from gatewall.gate import bodies, headers, routes
+from gatewall.gate.gate import Gate, Policies
+from gatewall.gate.responses import not_allowed, plain
+from gatewall.gate.subrequest import Subrequest
+from gatewall.gate.waf_state import waf_checks
+from gatewall.kernel.trusted_callers import TrustedCallers
+from gatewall.server.answer_bytes import Answer
+from gatewall.server.environ import origin_form
+from gatewall.server.http1 import Body, Line
+
+_HEALTH = frozenset({"/health", "/health/live", "/health/ready"})
+_NO_BODY = Body(b"", ended=True)
+
+
+class AuthApplication:
+    """Answers subrequests from memory."""
+
+    def __init__(self, gate: Gate, policies: Policies, root_path: str, trusted: TrustedCallers) -> None:
+        self._gate = gate
+        self._policies = policies
+        self._root_path = root_path
+        self._trusted = trusted
+
+    def __call__(
+        self, method: str, target: bytes, lines: Iterable[Line], peer: str, scheme: str, body: Body | None
+    ) -> Answer:
+        """Return the answer to a request: target, lines and body as they came; peer "" for a unix socket."""
+        raw_target = origin_form(target.decode("latin-1"))
+        route = routes.find(self._root_path, raw_target)
+        if route is None:
+            return self._health(raw_target.partition("?")[0], peer, lines)
+        if not route.allows(method):
+            return not_allowed(str(uuid.uuid4()))
+        fields = headers.from_lines(lines)
+        shown = None
+        if route.dialect.shows_body and bodies.is_sent(fields):
+            data, ended = body or _NO_BODY
+            shown = bodies.of_read(data, fields, ended=ended)
+        subrequest = Subrequest(peer, scheme, fields, method, route.target, shown)
+        return self._gate.check(route.dialect, subrequest)
+
+    def close(self) -> None:
+        """Bring the records of this worker to disk. Called once, when nothing is asked any more."""
+        self._gate.close()
+
+    def _health(self, path: str, peer: str, lines: Iterable[Line]) -> Answer:
+        """A database outage must not drain the data plane: ready is a policy, and a spool if records must be kept."""
+        if path.removeprefix(self._root_path) not in _HEALTH or not path.startswith(self._root_path):
+            return plain(404, str(uuid.uuid4()))
+        alive = path.endswith("/live")
+        needed = {} if alive else self._checks()
+        ready = all(found == "ok" for found in needed.values())
+        # A policy that was not confirmed is said and drains nothing.
+        also = {} if alive else self._gate.alarms() | waf_checks(self._policies.current())
+        body: dict[str, object] = {"status": "ok" if ready else "unavailable"}
+        fields = headers.from_lines(lines)
+        if self._trusted.includes(peer, fields.get("x-forwarded-for"), fields.get("authorization", "")):
+            body["checks"] = needed | also
+        kind = ("Content-Type", "application/json")
+        return plain(200 if ready else 503, str(uuid.uuid4()), kind, body=json.dumps(body).encode())
+
+    def _checks(self) -> dict[str, str]:
+        return {
+            "policy": "ok" if self._policies.current() else "none published yet",
+            "spool": "ok" if self._gate.can_record() else "cannot be written",
+        }

@@ -1,0 +1,165 @@
+"""The gate: one subrequest in, one answer out, on every plane. Never raises."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from audit.records import AccessRecord
+from gatewall.engine.evaluate import CANNOT_DECIDE, evaluate
+from gatewall.engine.model import AccessRequest, Decision, Effect
+from gatewall.engine.ports import Ports
+from gatewall.engine.snapshot import AuditMode, PolicySnapshot, StalePolicy
+from gatewall.gate.decision_id import new_decision_id
+from gatewall.gate.record import record_of
+from gatewall.gate.responses import GuardPage, answer, for_browser
+from gatewall.gate.subrequest import Subrequest
+from gatewall.gate.upstream_headers import leftovers
+from gatewall.kernel.clientip import TrustedProxies, peer_or_unknown
+from gatewall.server.answer_bytes import Answer
+from gatewall.snapshot.confirmed import PolicyAge
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How one kind of proxy asks, whether it passes our answer on to the browser as it is, whether the
+    visitor's body may come along, and whether it leaves to us what the site sees of credentials.
+    """
+
+    parse: Callable[[Subrequest, TrustedProxies, float], AccessRequest]
+    answers_browsers: bool = False
+    shows_body: bool = False
+    cuts_credentials: bool = False
+
+
+class Policies(Protocol):
+    """Where the gate gets the policy from."""
+
+    def current(self) -> PolicySnapshot | None:
+        """Return the newest policy that could be had, or None if there never was one."""
+
+
+class ConfirmedPolicies(Policies, Protocol):
+    """Where it comes from, and how long ago it was known to be the one in force."""
+
+    age: PolicyAge
+
+
+class Records(Protocol):
+    """Where the gate leaves what it answered."""
+
+    def write(self, record: AccessRecord) -> bool:
+        """Keep the record and return True; False if it is lost. It is on its way to disk then. Never raises."""
+
+    def is_usable(self) -> bool:
+        """True if records can be kept."""
+
+    def close(self) -> None:
+        """Bring everything to disk and let go of the files."""
+
+
+class Peers(Protocol):
+    """Looks at who asks."""
+
+    def look_at(self, subrequest: Subrequest) -> None:
+        """Note what an operator should know of the peer. Never raises."""
+
+
+class Gate:
+    """Decides for one process."""
+
+    def __init__(
+        self,
+        policies: Policies,
+        ports: Ports,
+        *,
+        trusted: TrustedProxies,
+        guard: GuardPage,
+        clock: Callable[[], float],
+        records: Records,
+        peers: Peers | None = None,
+        age: PolicyAge | None = None,
+    ) -> None:
+        """Without an ``age``, no policy was ever confirmed."""
+        self._policies = policies
+        self._ports = ports
+        self._trusted = trusted
+        self._guard = guard
+        self._clock = clock
+        self._records = records
+        self._peers = peers
+        self._age = PolicyAge() if age is None else age
+
+    def check(self, dialect: Dialect, subrequest: Subrequest) -> Answer:
+        """Return the answer to a subrequest of this dialect: 200, 401, 403, or 503 for "cannot decide".
+
+        Dialects that answer browsers also give 302 and 303. Every answer leaves its record first; one whose
+        record is lost is 503 where the settings say that nobody comes in unseen.
+        """
+        at = self._clock()
+        decision_id = new_decision_id(at)
+        try:
+            policy = self._policies.current()
+            request = dialect.parse(subrequest, self._trusted, at)
+            if self._peers is not None:
+                self._peers.look_at(subrequest)
+            if policy is None or (policy.settings.stale_policy is StalePolicy.STRICT and self._is_stale(policy)):
+                decision = CANNOT_DECIDE
+            else:
+                decision = evaluate(request, policy, self._ports)
+            given = answer(decision, request, policy, self._guard, decision_id)
+            if dialect.answers_browsers:
+                given = for_browser(given, request, decision_id)
+            if dialect.cuts_credentials and given.status == Effect.ALLOW.status:
+                given = replace(given, headers=(*given.headers, *leftovers(subrequest.headers)))
+            kept = self._record(request, decision, policy, decision_id, given.status)
+            if not kept and _must_be_kept(policy):
+                given = self._undecided(dialect, subrequest, request, decision_id)
+        except Exception:
+            # The proxy acts on our status: a bug may refuse a request, never admit one.
+            logger.exception("access evaluation failed", extra={"decision_id": decision_id})
+            unread = AccessRequest(at=at, client=peer_or_unknown(subrequest.peer))
+            given = self._undecided(dialect, subrequest, unread, decision_id)
+            self._record(unread, CANNOT_DECIDE, None, decision_id, given.status)
+        return given
+
+    def _undecided(self, dialect: Dialect, subrequest: Subrequest, request: AccessRequest, decision_id: str) -> Answer:
+        given = answer(CANNOT_DECIDE, None, None, self._guard, decision_id)
+        if not dialect.answers_browsers:
+            return given
+        return for_browser(given, replace(request, headers=tuple(subrequest.headers.items())), decision_id)
+
+    def can_record(self) -> bool:
+        """True unless records must be kept and cannot be."""
+        return not _must_be_kept(self._policies.current()) or self._records.is_usable()
+
+    def alarms(self) -> dict[str, str]:
+        """Return what health says of a policy that was not confirmed for a while; nothing while all is well."""
+        alarm = self._age.alarm() if self._policies.current() else ""
+        return {"policy": alarm} if alarm else {}
+
+    def _is_stale(self, policy: PolicySnapshot) -> bool:
+        return self._age.is_over(policy.settings.stale_policy_seconds)
+
+    def close(self) -> None:
+        """Bring all records to disk and let go of the record file; an answer after this begins another one."""
+        self._records.close()
+
+    def _record(
+        self, request: AccessRequest, decision: Decision, policy: PolicySnapshot | None, decision_id: str, status: int
+    ) -> bool:
+        record = record_of(
+            request,
+            decision,
+            policy,
+            decision_id=decision_id,
+            status=status,
+            answered_at=self._clock(),
+        )
+        return self._records.write(record)
+
+
+def _must_be_kept(policy: PolicySnapshot | None) -> bool:
+    return policy is not None and policy.settings.audit_mode is AuditMode.STRICT

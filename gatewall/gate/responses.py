@@ -1,0 +1,172 @@
+"""Turns a decision into the answer that a proxy understands: a status, headers, and a page for browsers. Pure."""
+
+from dataclasses import dataclass, replace
+from urllib.parse import quote_from_bytes
+
+from gatewall.engine.model import AccessRequest, CredentialKind, Decision, Effect, Reason, SubjectKind
+from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.server.answer_bytes import Answer
+
+_GIT_SERVICES = ("/info/refs?service=git-upload-pack", "/info/refs?service=git-receive-pack")
+_GIT_ENDPOINTS = ("/git-upload-pack", "/git-receive-pack")
+_ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
+_MAX_WAY_BACK = 2_000
+"""A proxy reads an answer's headers into a buffer: nginx into 4 KiB or 8 KiB unless told otherwise."""
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark"><title>%(title)s</title></head>
+<body><main><h1>%(title)s</h1><p>%(words)s</p><p><code>%(decision_id)s</code></p></main></body></html>
+"""
+_DENIED = {
+    "title": "Access denied",
+    "words": "This site does not let your request in. If you think that is a mistake,\n"
+    "give the site's operator this number:",
+}
+_UNDECIDED = {
+    "title": "Try again",
+    "words": "This site cannot check your access right now. Wait a moment and load the page again.\n"
+    "If that does not help, give the site's operator this number:",
+}
+_PAGE_CSP = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+
+def not_allowed(request_id: str) -> Answer:
+    """Return the answer to a method that an endpoint does not have."""
+    return plain(405, request_id, ("Allow", "GET, HEAD"))
+
+
+def plain(status: int, request_id: str, *headers: tuple[str, str], body: bytes = b"") -> Answer:
+    """Return an answer that no decision is behind; it carries what every answer does."""
+    return Answer(status, (*headers, ("X-Request-Id", request_id), *_ALWAYS), body)
+
+
+@dataclass(frozen=True, slots=True)
+class GuardPage:
+    """Where visitors sign in: under ``root_path`` of the public URL, or of the site they asked for."""
+
+    root_path: str
+    public_url: str | None = None
+
+    def location(self, request: AccessRequest, policy: PolicySnapshot) -> str:
+        """Return the URL of the guard page for this request.
+
+        Neither the page nor the way back (``rd``) ever names a host that is not registered: the
+        requested host is the visitor's to choose.
+        """
+        site = None
+        if request.authority and policy.domains.match(request.host):
+            site = f"{request.scheme}://{request.authority}"
+        page = f"{self.public_url or site or ''}{self.root_path}/"
+        if site is None:
+            return page
+        return f"{page}?rd={_way_back(site, request.uri)}"
+
+
+def _way_back(site: str, uri: str) -> str:
+    """Return the percent-encoded URL of the request; one that is too long loses its query, then its path."""
+    root = quote_from_bytes(f"{site}/".encode(), safe="")
+    if not uri.startswith("/"):
+        return root
+    for part in (uri, uri.partition("?")[0]):
+        encoded = quote_from_bytes((site + part).encode("latin-1"), safe="")
+        if len(encoded) <= _MAX_WAY_BACK:
+            return encoded
+    return root
+
+
+def answer(
+    decision: Decision, request: AccessRequest | None, policy: PolicySnapshot | None, guard: GuardPage, decision_id: str
+) -> Answer:
+    """Return the answer to a decision; request and policy are None when none could be had."""
+    headers = [
+        ("X-Gatewall-Decision-Id", decision_id),
+        ("X-Request-Id", decision_id),
+        ("X-Gatewall-Reason", str(decision.reason)),
+        *_ALWAYS,
+    ]
+    match decision.effect:
+        case Effect.ALLOW:
+            headers += _identity(decision)
+        case Effect.CHALLENGE if request is not None and policy is not None:
+            headers.append(("WWW-Authenticate", _challenge(request)))
+            headers.append(("Location", guard.location(request, policy)))
+        case Effect.ERROR:
+            headers.append(("Retry-After", "1"))
+        case _:
+            if decision.verdict.retry_after_seconds:
+                headers.append(("Retry-After", str(decision.verdict.retry_after_seconds)))
+    return Answer(decision.effect.status, tuple(headers))
+
+
+def for_browser(given: Answer, request: AccessRequest, decision_id: str) -> Answer:
+    """Return the answer that proxies pass on to a browser as it is (Traefik, Caddy, HAProxy, Envoy).
+
+    A challenge becomes a redirect to the guard page; a refusal and "cannot decide" get a page. Anything that cannot
+    follow or show these (scripts, API clients, WebSockets) gets the plain status.
+    """
+    if not is_navigation(request):
+        return given
+    if given.status == Effect.CHALLENGE.status:
+        # RFC 9110 section 15.4: 303 turns any method into GET, 302 leaves it to the browser.
+        return replace(given, status=302 if request.method in {"GET", "HEAD"} else 303)
+    words = {Effect.DENY.status: _DENIED, Effect.ERROR.status: _UNDECIDED}.get(given.status)
+    if words is None:
+        return given
+    page = (_PAGE % {**words, "decision_id": decision_id}).encode()
+    kind = ("Content-Type", "text/html; charset=utf-8")
+    return replace(given, headers=(*given.headers, kind, ("Content-Security-Policy", _PAGE_CSP)), body=page)
+
+
+def is_navigation(request: AccessRequest) -> bool:
+    """True if a browser asked for a page: the Fetch metadata say so or, without them, ``Accept`` does."""
+    mode = request.header("sec-fetch-mode")
+    if mode and mode != "navigate":
+        return False
+    if request.header("x-requested-with").lower() == "xmlhttprequest":
+        return False
+    if request.header("upgrade") or request.header("sec-websocket-key"):  # many proxies do not show the first
+        return False
+    return "text/html" in request.header("accept").lower()
+
+
+def _identity(decision: Decision) -> list[tuple[str, str]]:
+    """Return every identity header, empty where unknown, so that no copy of the client's survives.
+
+    A license has no name here: whoever names licenses could otherwise name one after a user.
+    """
+    subject = decision.subject
+    if subject is None:
+        kind = "public" if decision.reason is Reason.HOST_PUBLIC else "client"
+        return [("Remote-User", ""), ("Remote-Email", ""), ("Remote-Groups", ""), ("X-Gatewall-Subject-Kind", kind)]
+    is_person = subject.kind is not SubjectKind.LICENSE
+    return [
+        ("Remote-User", _wire(subject.name) if is_person else ""),
+        ("Remote-Email", _wire(subject.email) if is_person else ""),
+        ("Remote-Groups", "admins" if is_person and subject.is_admin else ""),
+        ("X-Gatewall-Subject-Kind", str(subject.kind)),
+    ]
+
+
+def _wire(text: str) -> str:
+    """Return the text as UTF-8 bytes in latin-1 characters: an e-mail address may have an IDN.
+
+    What is not printable is unknown: a server refuses it in a header, and it must not refuse the answer.
+    """
+    if not text.isprintable():
+        return ""
+    return text if text.isascii() else text.encode("utf-8").decode("latin-1")
+
+
+def _challenge(request: AccessRequest) -> str:
+    """Return the challenge (RFC 9110 section 11.6.1); only git is asked for a password by its own prompt."""
+    return 'Basic realm="Gatewall"' if _is_git(request) else 'Gatewall realm="Gatewall"'
+
+
+def _is_git(request: AccessRequest) -> bool:
+    path, _, query = request.uri.partition("?")
+    return (
+        request.header("user-agent").startswith("git/")
+        or path.endswith(_GIT_ENDPOINTS)
+        or f"{path}?{query}".endswith(_GIT_SERVICES)
+        or any(credential.kind is CredentialKind.GIT_BASIC for credential in request.credentials)
+    )

@@ -1,0 +1,44 @@
+"""The paths of the gate below ``ROOT_PATH``, the same on both planes. Pure."""
+
+from dataclasses import dataclass
+
+from gatewall.gate import subrequest
+from gatewall.gate.gate import Dialect
+
+_READ_ONLY = frozenset({"GET", "HEAD"})
+_ENVOY = "/auth/envoy"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A dialect, and what stands behind its prefix in the request line (Envoy puts the target there)."""
+
+    dialect: Dialect
+    target: str = ""
+    methods: frozenset[str] | None = _READ_ONLY
+
+    def allows(self, method: str) -> bool:
+        return self.methods is None or method in self.methods
+
+
+_EXACT = {
+    "/auth": Route(Dialect(subrequest.auth)),
+    "/auth/forward": Route(Dialect(subrequest.forward, answers_browsers=True, shows_body=True, cuts_credentials=True)),
+    "/auth/original-url": Route(Dialect(subrequest.original_url, cuts_credentials=True)),
+}
+_ENVOY_DIALECT = Dialect(subrequest.envoy, answers_browsers=True, shows_body=True, cuts_credentials=True)
+
+
+def find(root_path: str, raw_target: str) -> Route | None:
+    """Return the route of a request target as it stands in the request line, None for other paths.
+
+    Envoy sends the visitor's own target behind the prefix, so nothing of it is decoded here.
+    """
+    if not raw_target.startswith(root_path):
+        return None
+    below = raw_target[len(root_path) :]
+    if below.startswith(_ENVOY) and below[len(_ENVOY) : len(_ENVOY) + 1] in {"", "/", "?"}:
+        path, _, query = below[len(_ENVOY) :].partition("?")
+        # A query that is empty is dropped: to the site it is none.
+        return Route(_ENVOY_DIALECT, (path or "/") + (f"?{query}" if query else ""), methods=None)
+    return _EXACT.get(below.partition("?")[0])

@@ -1,0 +1,281 @@
+"""Turns the subrequest of one proxy dialect into an access request. Pure; never raises for bad input.
+
+One function a dialect, and each reads exactly one family of headers: most gateways that were
+bypassed read a second family as a fallback (docs/security.md).
+"""
+
+from collections.abc import Callable
+from dataclasses import field, replace
+from functools import lru_cache
+
+from gatewall.engine.addresses import IPAddress
+from gatewall.engine.hosts import Authority
+from gatewall.engine.model import AccessRequest
+from gatewall.engine.values import value
+from gatewall.gate import bodies
+from gatewall.gate import headers as wire
+from gatewall.gate.bodies import Body
+from gatewall.gate.credentials import COOKIE_NAME, credentials_of
+from gatewall.gate.headers import Headers
+from gatewall.kernel.clientip import ForwardedForMalformed, TrustedProxies, client_address, peer_or_unknown
+
+_MAX_URI = 16_384
+_UNSHOWN_HEADERS = frozenset(
+    {"service-authorization", "service-git-token", "service-license", "authorization", "cookie", "proxy-authorization"}
+)
+_SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
+_FORWARDED = "x-forwarded-"
+_PARTIAL = "x-envoy-auth-partial-body"
+"""Envoy says so of a body that is longer than its ``max_request_bytes``; a visitor who does gains nothing."""
+_USUALLY_SHOWN = frozenset(
+    {name for name in wire.USUAL_NAMES.values() if name not in _UNSHOWN_HEADERS and not name.startswith(_FORWARDED)}
+)
+_USUAL_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_AUTH_HEADERS = tuple(_FORWARDED + name for name in ("for", "host", "proto", "method", "uri"))
+_FORWARD_REQUIRED = tuple(_FORWARDED + name for name in ("for", "host", "method", "uri"))
+
+
+@value
+class Subrequest:
+    """What the proxy sent us, as the server read it: its address ("" for a unix socket), the
+    scheme of its connection, the headers and, for Envoy, the method and what stood behind the prefix;
+    and the visitor's body, where the dialect shows one. Printed, it shows neither headers nor target:
+    credentials are in both.
+    """
+
+    peer: str
+    scheme: str
+    headers: Headers = field(repr=False)
+    method: str = "GET"
+    target: str = field(default="/", repr=False)
+    body: Body | None = None
+
+
+def auth(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
+    """Return the request that ``GET /auth`` is about; a malformed one says so in ``fault``."""
+    return _parsed(_forwarded, subrequest, trusted, at)
+
+
+def forward(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
+    """Return the request that ``/auth/forward`` is about: the same headers, of which none may be missing."""
+    return _parsed(_completely_forwarded, subrequest, trusted, at)
+
+
+def original_url(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
+    """Return the request that ``/auth/original-url`` is about: ``X-Original-URL`` of ingress-nginx."""
+    return _parsed(_original, subrequest, trusted, at)
+
+
+def envoy(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
+    """Return the request that ``/auth/envoy/*`` is about: the request line itself, behind the prefix."""
+    return _parsed(_request_line, subrequest, trusted, at)
+
+
+@value
+class _Target:
+    """What a dialect's headers say of the request, and which of it was ``visible``."""
+
+    authority: Authority | None
+    scheme: str
+    method: str = "GET"
+    uri: str = "/"
+    visible: frozenset[str] = frozenset()
+    allowlist_applies: bool = True
+
+
+Reading = Callable[[Subrequest], _Target]
+
+
+def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
+    headers, cookies = subrequest.headers, wire.cookies(subrequest.headers)
+    foreign = _foreign(cookies)
+    shown = _shown(headers, foreign)
+    client, target = peer_or_unknown(subrequest.peer), _Target(None, subrequest.scheme)
+    try:
+        is_trusted = trusted.trusts_peer(subrequest.peer)
+        # Nobody vouches for the headers of any other peer: to us, they do not exist.
+        client = client_address(subrequest.peer, headers.get("x-forwarded-for") if is_trusted else None, trusted)
+        target = reading(subrequest) if is_trusted else _asked_directly(subrequest)
+        request = AccessRequest(
+            at=at,
+            client=client,
+            authority=target.authority,
+            scheme=target.scheme,
+            method=target.method,
+            uri=target.uri,
+            headers=shown,
+            cookies=foreign,
+            credentials=credentials_of(headers, cookies),
+            allowlist_applies=target.allowlist_applies,
+            visible=target.visible | {"headers"},
+        )
+        return request if subrequest.body is None else _with_body(request, subrequest.body, headers)
+    except ForwardedForMalformed as error:
+        fault = f"X-Forwarded-For: {error}"
+    except ValueError as error:
+        fault = str(error)
+    return _malformed(target, at, client, shown, fault)
+
+
+def _malformed(
+    target: _Target, at: float, client: IPAddress, shown: tuple[tuple[str, str], ...], fault: str
+) -> AccessRequest:
+    """Return a request that is refused: the headers say whether a browser waits for a page, no more of them is kept."""
+    # The fields stand here and in _parsed: passing them on by ** costs each answer more than making the request.
+    return AccessRequest(
+        at=at,
+        client=client,
+        authority=target.authority,
+        scheme=target.scheme,
+        method=target.method,
+        uri=target.uri,
+        headers=shown,
+        allowlist_applies=target.allowlist_applies,
+        visible=target.visible,
+        fault=fault,
+    )
+
+
+def _asked_directly(subrequest: Subrequest) -> _Target:
+    return _Target(_authority(wire.one_value(subrequest.headers, "host")), subrequest.scheme)
+
+
+def _forwarded(subrequest: Subrequest) -> _Target:
+    headers = subrequest.headers
+    sent = frozenset([name for name in _AUTH_HEADERS if name in headers])
+    host = _single(headers, "x-forwarded-host")
+    proto = _single(headers, "x-forwarded-proto")
+    method = _single(headers, "x-forwarded-method")
+    uri = wire.one_value(headers, "x-forwarded-uri")
+    authority = _authority(host if host is not None else wire.one_value(headers, "host"))
+    if sent and authority is None:
+        raise ValueError("no host was sent")  # a denied domain must not be entered by leaving out its name
+    names_client = bool(headers.get("x-forwarded-for", "").strip(", \t\n"))
+    shown = sent if names_client else sent - {"x-forwarded-for"}
+    return _Target(
+        # A proxy that forwards a host but no client address has lost the one thing that an allowlist
+        # rests on: the peer is the client, and it is not let in for being the proxy.
+        allowlist_applies=names_client or not sent,
+        authority=authority,
+        scheme=_scheme(proto) if proto is not None else subrequest.scheme,
+        method=_method(method) if method is not None else "GET",
+        uri=_uri(uri) if uri is not None else "/",
+        visible=_visible(shown),
+    )
+
+
+@lru_cache(64)  # of five names there are few choices
+def _visible(sent: frozenset[str]) -> frozenset[str]:
+    return frozenset([name.removeprefix(_FORWARDED) for name in sent])
+
+
+def _completely_forwarded(subrequest: Subrequest) -> _Target:
+    _require(subrequest.headers, _FORWARD_REQUIRED)
+    return _forwarded(subrequest)
+
+
+def _original(subrequest: Subrequest) -> _Target:
+    headers = subrequest.headers
+    _require(headers, ("x-forwarded-for", "x-original-url", "x-original-method"))
+    url = wire.one_value(headers, "x-original-url") or ""
+    scheme, separator, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    if not (separator and authority and slash):
+        raise ValueError("x-original-url is not an absolute URL")
+    return _Target(
+        authority=_authority(authority),
+        scheme=_scheme(scheme),
+        method=_method(_single(headers, "x-original-method") or ""),
+        uri=_uri(f"/{path}"),
+        visible=frozenset({"for", "host", "proto", "method", "uri"}),
+    )
+
+
+def _request_line(subrequest: Subrequest) -> _Target:
+    headers = subrequest.headers
+    _require(headers, ("x-forwarded-for", "host"))
+    proto = _single(headers, "x-forwarded-proto")
+    if not wire.is_printable(subrequest.target):
+        raise ValueError("the request line has a control byte")
+    return _Target(
+        authority=_authority(_single(headers, "host")),
+        scheme=_scheme(proto) if proto is not None else subrequest.scheme,
+        method=_method(subrequest.method),
+        uri=_uri(subrequest.target),
+        visible=frozenset({"for", "host", "method", "uri"} | ({"proto"} if proto is not None else set())),
+    )
+
+
+def _require(headers: Headers, names: tuple[str, ...]) -> None:
+    """Raise ValueError if one of the headers that this dialect rests on was lost on the way."""
+    for name in names:
+        if not headers.get(name, "").strip(", \t\n"):  # a chain of no hops names no client
+            raise ValueError(f"{name} is missing")
+
+
+def _with_body(request: AccessRequest, sent: Body, headers: Headers) -> AccessRequest:
+    """Add the body that the proxy passed on, as the site reads it."""
+    body = bodies.unpacked(sent, headers.get("content-encoding", "").replace(wire.LINE, ","))
+    whole = body.whole and headers.get(_PARTIAL, "false") == "false"
+    return replace(request, body=body.data, body_is_whole=whole, visible=request.visible | {"body"})
+
+
+def _shown(headers: Headers, foreign: wire.Cookies) -> tuple[tuple[str, str], ...]:
+    """Return the visitor's headers without our credentials and without what the proxy added."""
+    shown = [
+        (name, value.replace(wire.LINE, ", ") if wire.LINE in value else value)
+        for name, value in headers.items()
+        if name in _USUALLY_SHOWN or (name not in _UNSHOWN_HEADERS and not name.startswith(_FORWARDED))
+    ]
+    if foreign:
+        shown.append(("cookie", "; ".join([f"{name}={value}" if name else value for name, value in foreign])))
+    return tuple(shown)
+
+
+def _foreign(all_cookies: wire.Cookies) -> wire.Cookies:
+    return tuple([each for each in all_cookies if each[0] != COOKIE_NAME])
+
+
+def _single(headers: Headers, name: str) -> str | None:
+    """Return the value of a header that is never a list."""
+    value = headers.get(name)
+    if value is None or value.isalnum():
+        return value
+    value = wire.one_value(headers, name)
+    if value is not None and "," in value:
+        raise ValueError(f"{name} has a comma")
+    return value
+
+
+@lru_cache(256)  # a gateway has few hosts; of what raises nothing is kept
+def _authority(text: str | None) -> Authority | None:
+    if text is None:
+        return None
+    authority = Authority.parse(text.encode("latin-1").decode("utf-8"))
+    if authority is None:
+        raise ValueError("the host is not a host name or IP literal")
+    return authority
+
+
+def _scheme(text: str) -> str:
+    scheme = _SCHEMES.get(text.lower())
+    if scheme is None:
+        raise ValueError("x-forwarded-proto is not http, https, ws or wss")
+    return scheme
+
+
+def _method(text: str) -> str:
+    if text in _USUAL_METHODS:
+        return text
+    letters = text.replace("-", "")
+    if not (len(text) <= 32 and letters.isascii() and letters.isalpha() and letters.isupper()):
+        raise ValueError("x-forwarded-method is not a method in capital letters")
+    return text
+
+
+def _uri(text: str) -> str:
+    if "#" in text:  # one reader ends the path there, another does not
+        raise ValueError("the URI has a fragment")
+    if len(text) > _MAX_URI or not (text.startswith("/") or text == "*"):
+        raise ValueError("x-forwarded-uri is not a path")
+    return text

@@ -1,0 +1,70 @@
+"""Leaves a note of peers whose forwarding headers were not read: proxies that nobody has configured. Pure."""
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from gatewall.gate.headers import Headers
+from gatewall.gate.subrequest import Subrequest
+from gatewall.kernel.clientip import TrustedProxies
+from gatewall.snapshot.worker_report import remove_if_forgotten
+
+FOLDER = "untrusted"
+_EVERY_SECONDS = 60.0
+_SIGNS = frozenset({"x-forwarded-for", "x-forwarded-host", "x-original-url"})
+_LONGEST_PEER = 64
+
+
+@dataclass(frozen=True, slots=True)
+class UntrustedPeer:
+    """A peer that sent forwarding headers and is no trusted proxy, and when (seconds since the epoch)."""
+
+    peer: str
+    at: float
+
+
+class UntrustedPeers:
+    """The note of this process: one small file, written once a minute at most. Never raises."""
+
+    def __init__(self, folder: Path, trusted: TrustedProxies) -> None:
+        self._folder = folder
+        self._trusted = trusted
+        self._next_at = 0.0
+
+    def look_at(self, subrequest: Subrequest) -> None:
+        """Note the peer if it forwards and is not trusted."""
+        if self._trusted.trusts_peer(subrequest.peer) or not _forwards(subrequest.headers):
+            return
+        if time.monotonic() < self._next_at:
+            return
+        self._next_at = time.monotonic() + _EVERY_SECONDS
+        with suppress(OSError):
+            self._write(UntrustedPeer(subrequest.peer[:_LONGEST_PEER], time.time()))
+
+    def _write(self, note: UntrustedPeer) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._folder / str(os.getpid())
+        temporary = path.with_suffix(".new")
+        temporary.write_text(json.dumps(asdict(note)))
+        temporary.replace(path)
+
+
+def taken_notes(folder: Path) -> Iterator[UntrustedPeer]:
+    """Yield the notes that were left since somebody last took them."""
+    for path in sorted(folder.glob("*")) if folder.is_dir() else []:
+        if path.suffix == ".new":
+            with suppress(OSError):
+                remove_if_forgotten(path)
+            continue
+        with suppress(OSError, ValueError, TypeError):
+            text = path.read_bytes()
+            path.unlink()
+            yield UntrustedPeer(**json.loads(text))
+
+
+def _forwards(headers: Headers) -> bool:
+    return not _SIGNS.isdisjoint(headers)

@@ -1,0 +1,86 @@
+"""The gate's paths on the control plane, answered before Django sees the request. Pure.
+
+Django's middleware would answer 400 to hosts that must get 403, decode the path and fold headers.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
+from typing import Any
+
+from gatewall.gate import bodies, headers, routes
+from gatewall.gate.gate import Gate
+from gatewall.gate.responses import not_allowed
+from gatewall.gate.routes import Route
+from gatewall.gate.subrequest import Subrequest
+from gatewall.server import threaded
+from gatewall.server.environ import BODY_ENDED, origin_form
+from gatewall.server.http1 import BodyBounds
+
+Environ = dict[str, Any]
+StartResponse = Callable[..., Any]
+Application = Callable[[Environ, StartResponse], Iterable[bytes]]
+
+
+class AuthShim:
+    """Answers the paths of the gate; everything else goes to the application."""
+
+    def __init__(
+        self, application: Application, gate: Gate, root_path: str, before_decision: Callable[[], object]
+    ) -> None:
+        """``before_decision`` is called before each decision (Django's database connections want it)."""
+        self._application = application
+        self._gate = gate
+        self._root_path = root_path
+        self._before_decision = before_decision
+
+    def bounds(self, target: bytes, length: int | None) -> BodyBounds:
+        """Return how the body of a request is read: those to the gate as on the data plane."""
+        is_ours = routes.find(self._root_path, origin_form(target.decode("latin-1")))
+        return bodies.bounds(target, length) if is_ours else threaded.bounds(target, length)
+
+    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        route = routes.find(self._root_path, _raw_target(environ))
+        if route is None:
+            return self._application(environ, start_response)
+        method = environ["REQUEST_METHOD"]
+        if route.allows(method):
+            self._before_decision()
+            answer = self._gate.check(route.dialect, _subrequest(environ, route))
+        else:
+            answer = not_allowed(str(uuid.uuid4()))
+        length = ("Content-Length", str(len(answer.body)))
+        start_response(f"{answer.status} {HTTPStatus(answer.status).phrase}", [*answer.headers, length])
+        return (answer.body,) if answer.body and method != "HEAD" else ()
+
+    def close(self) -> None:
+        """Bring the records of this worker to disk; an answer that is under way still keeps its record, too."""
+        self._gate.close()
+
+
+def _raw_target(environ: Environ) -> str:
+    """Return the request target as it stands in the request line, which servers call RAW_URI.
+
+    Servers that do not keep it serve the fixed paths, which nothing needs to be decoded for.
+    """
+    return origin_form(environ.get("RAW_URI") or environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", ""))
+
+
+def _subrequest(environ: Environ, route: Route) -> Subrequest:
+    fields = headers.from_environ(environ)
+    shows_body = route.dialect.shows_body and bodies.is_sent(fields)
+    return Subrequest(
+        peer=environ.get("REMOTE_ADDR", ""),
+        scheme=environ.get("wsgi.url_scheme", "http"),
+        headers=fields,
+        method=environ["REQUEST_METHOD"],
+        target=route.target,
+        body=_body(environ, fields) if shows_body else None,
+    )
+
+
+def _body(environ: Environ, fields: headers.Headers) -> bodies.Body | None:
+    """Return what was read of the body, up to what is looked at."""
+    data = environ["wsgi.input"].read(bodies.READ_AT_MOST)
+    ended = environ.get(BODY_ENDED, True) and len(data) < bodies.READ_AT_MOST
+    return bodies.of_read(data, fields, ended=ended)

@@ -1,0 +1,1 @@
+"""Recorded requests, decided once more: explanations, traces and trials of a rule. No Django."""

@@ -1,0 +1,155 @@
+"""What the gate would answer to a request that nobody made, and why. Pure.
+
+A made-up request is told to the gate's own parser in the words of a proxy, and decided by the
+engine's own table, so that no explanation can drift from an answer. Nothing is counted or recorded.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from audit.records import AccessRecord
+from gatewall.credentials.check import license_subject, session_subject
+from gatewall.engine.evaluate import CANNOT_DECIDE, StepResult, explain
+from gatewall.engine.model import AccessRequest, Credential, CredentialKind, Subject, SubjectKind
+from gatewall.engine.ports import CredentialCheck, Ports
+from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.gate import headers as wire
+from gatewall.gate import subrequest
+from gatewall.gate.gate import Policies
+from gatewall.gate.record import record_of
+from gatewall.gate.subrequest import Subrequest
+from gatewall.kernel.clientip import TrustedProxies
+from gatewall.replay.rule_places import RulePlaces
+
+_UNIX_SOCKET = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AssumedSubject:
+    """A user or license taken as signed in, without any token of theirs."""
+
+    kind: SubjectKind
+    id: int
+    amr: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MadeUpRequest:
+    """What a visitor might send, as characters that are bytes (latin-1). ``headers`` are lines.
+
+    ``client`` is all of ``X-Forwarded-For``. Printed, it shows neither target nor headers.
+    """
+
+    client: str
+    host: str
+    method: str
+    uri: str = field(repr=False)
+    scheme: str | None = None
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    assumed: AssumedSubject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The answer, as the record of it would have it, and what every step of the decision says.
+
+    ``domain`` is the registered domain that the host belongs to, ``fault`` what is malformed. There
+    are no steps if there is no policy. ``places`` say where a WAF rule matched.
+    """
+
+    record: AccessRecord
+    retry_after_seconds: int | None
+    steps: tuple[StepResult, ...]
+    domain: str | None
+    fault: str
+    places: RulePlaces
+
+
+class Explainer:
+    """Decides about made-up requests for one process."""
+
+    def __init__(
+        self, policies: Policies, ports: Ports, *, trusted: TrustedProxies, clock: Callable[[], float]
+    ) -> None:
+        """``ports`` must count nothing and remember nothing."""
+        self._policies = policies
+        self._ports = ports
+        self._trusted = trusted
+        self._clock = clock
+
+    def explain(self, made_up: MadeUpRequest) -> Explanation:
+        """Return what the gate would answer to this request now."""
+        at = self._clock()
+        policy = self._policies.current()
+        request = subrequest.forward(as_told(made_up, self._trusted), self._trusted, at)
+        ports = self._ports
+        if made_up.assumed is not None and not request.fault:
+            request, ports = _signed_in(request, ports, made_up.assumed)
+        decision, steps = (CANNOT_DECIDE, ()) if policy is None else explain(request, policy, ports)
+        record = record_of(
+            request,
+            decision,
+            policy,
+            decision_id="",
+            status=decision.effect.status,
+            answered_at=at,
+        )
+        domain = policy.domains.match(request.host) if policy else None
+        name = domain.name if domain else None
+        places = RulePlaces(policy.waf.rules if policy else (), request, name)
+        return Explanation(record, decision.verdict.retry_after_seconds, steps, name, request.fault, places)
+
+
+def as_told(made_up: MadeUpRequest, trusted: TrustedProxies) -> Subrequest:
+    """Return the subrequest of a trusted proxy about this request.
+
+    Where no proxy is trusted, the client itself asks, as it would.
+    """
+    told = {
+        "host": made_up.host,
+        "x-forwarded-for": made_up.client,
+        "x-forwarded-host": made_up.host,
+        "x-forwarded-proto": made_up.scheme,
+        "x-forwarded-method": made_up.method,
+        "x-forwarded-uri": made_up.uri,
+    }
+    lines = [(name, _one_line(value)) for name, value in told.items() if value is not None]
+    raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in (*lines, *made_up.headers)]
+    peer = _UNIX_SOCKET if trusted.networks else made_up.client
+    return Subrequest(peer, "http", wire.from_lines(raw))
+
+
+def _one_line(text: str) -> str:
+    """Return the text with every line feed as another control byte: to the gate, a line feed parts two lines."""
+    return text.replace(wire.LINE, "\r")
+
+
+def _signed_in(request: AccessRequest, ports: Ports, assumed: AssumedSubject) -> tuple[AccessRequest, Ports]:
+    """Return the request with one credential more, where its kind is tried, and a check that takes it for good."""
+    if assumed.kind is SubjectKind.USER:
+        credential = Credential(CredentialKind.SESSION_HEADER, "")
+        credentials = (credential, *request.credentials)
+    else:
+        credential = Credential(CredentialKind.LICENSE, "")
+        credentials = (*request.credentials, credential)
+    check = _AssumingCredentials(ports.credentials, credential, assumed)
+    return replace(request, credentials=credentials), replace(ports, credentials=check)
+
+
+@dataclass(frozen=True, slots=True)
+class _AssumingCredentials:
+    """The credential port, with one credential that stands for the assumed subject."""
+
+    inner: CredentialCheck
+    credential: Credential
+    assumed: AssumedSubject
+
+    def subject_of(self, credential: Credential, policy: PolicySnapshot, at: float) -> Subject | None:
+        """Return the subject; the assumed one if it could sign in at this moment."""
+        if credential is not self.credential:
+            return self.inner.subject_of(credential, policy, at)
+        if self.assumed.kind is SubjectKind.USER:
+            user = policy.users.get(self.assumed.id)
+            return session_subject(user, self.assumed.amr) if user is not None else None
+        found = (state for state in policy.licenses.values() if state.id == self.assumed.id)
+        return next((license_subject(state, at) for state in found), None)

@@ -1,0 +1,214 @@
+"""Which WAF rules match a request of which only the record is left: those that do, and those that might. Pure."""
+
+from collections.abc import Callable
+from functools import cached_property
+
+from audit.masking import MASK
+from audit.records import MAX_PATH, MAX_QUERY, MAX_TEXT, AccessRecord
+from gatewall.engine.evaluate import STEPS
+from gatewall.engine.facts import Facts
+from gatewall.engine.model import AccessRequest, Reason
+from gatewall.engine.ports import Ports
+from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot
+from gatewall.engine.waf.reading import LONG_URI
+from gatewall.engine.waf.rules import Target, WafRule
+from gatewall.policy.changes import Resource
+from gatewall.replay.change_history import ChangeHistory
+
+_NEVER_RECORDED = frozenset({Target.HEADERS, Target.COOKIES, Target.REFERER})
+_OF_PATH = frozenset({Target.URI, Target.PATH})
+_OF_QUERY = frozenset({Target.URI, Target.QUERY, Target.ARGS, Target.ARG_NAMES})
+_OF_URI = _OF_PATH | _OF_QUERY
+_OF_AGENT = frozenset({Target.USER_AGENT, Target.HEADERS})
+_KEPT_REVISIONS = 1_000
+_TIMED = -1
+"""No revision: under this number are the rules with an exclusion that ends by itself."""
+_ORDER = [step.__name__.replace("_", "-") for step in STEPS]
+DECIDING_STEP = {
+    Reason.REQUEST_MALFORMED: "request-is-malformed",
+    Reason.CLIENT_BLOCKED: "client-is-blocked",
+    Reason.HOST_NOT_AUTHORIZED: "host-is-not-authorized",
+    Reason.CLIENT_ALLOWED: "client-is-allowed",
+    Reason.COUNTRY_BLOCKED: "country-is-blocked",
+    Reason.WAF_RULE: "waf-rules-match",
+    Reason.CLIENT_RATE_LIMITED: "client-is-over-rate",
+    Reason.HOST_PUBLIC: "host-is-public",
+    Reason.CREDENTIAL_MISSING: "credential-is-missing",
+    Reason.CREDENTIAL_INVALID: "credential-is-invalid",
+    Reason.HOST_NOT_IN_SCOPE: "host-is-not-in-scope",
+    Reason.SECOND_FACTOR_REQUIRED: "second-factor-is-missing",
+    Reason.SESSION_VALID: "subject-is-valid",
+    Reason.GIT_TOKEN_VALID: "subject-is-valid",
+    Reason.LICENSE_VALID: "subject-is-valid",
+}
+"""The step that gives a reason; of the two that give ``client-allowed``, the first."""
+
+
+def is_whole(text: str, limit: int) -> bool:
+    """True if nothing of a recorded text was masked, cut (0: no limit) or replaced."""
+    fits = not limit or len(text) < limit
+    return fits and MASK not in text and all(character <= "\xff" for character in text)
+
+
+def has_passed(record: AccessRecord, step: str) -> bool:
+    """True if the recorded decision surely came by this step and was taken by a later one."""
+    decided = DECIDING_STEP.get(Reason(record.reason)) if record.reason in set(Reason) else None
+    return decided is not None and _ORDER.index(decided) > _ORDER.index(step)
+
+
+class RecordedFacts(Facts):
+    """The facts of a recorded request. Rules are asked by what is recorded of the request, and of their own work.
+
+    A rule that has not changed since matches if it did. Any other is held against the request again: it
+    surely matches, surely does not, or might, where it looks at what is not recorded.
+    """
+
+    def __init__(
+        self,
+        request: AccessRequest,
+        policy: PolicySnapshot,
+        ports: Ports,
+        record: AccessRecord,
+        history: ChangeHistory,
+        tell: Callable[[], object],
+        unsettled: dict[int, tuple[WafRule, ...]] | None = None,
+    ) -> None:
+        """``tell`` is called when a rule's recorded work stands for the rule.
+
+        ``unsettled`` remembers by revision the rules that have changed since, for all records of a policy and history.
+        """
+        super().__init__(request, policy, ports)
+        self._record, self._history, self._tell = record, history, tell
+        self._unsettled = {} if unsettled is None else unsettled
+        self._with_doubtful = False
+
+    def at_worst(self) -> Facts:
+        """Return the facts as they are if every rule that might match does."""
+        if not self._matches[1]:
+            return self
+        worst = RecordedFacts(self.request, self.policy, self._ports, self._record, self._history, self._tell)
+        worst._with_doubtful = True
+        worst.__dict__["_matches"] = self._matches
+        return worst
+
+    def matching_rules(self) -> tuple[WafRule, ...]:
+        sure, doubtful = self._matches
+        wanted = sure | doubtful if self._with_doubtful else sure
+        if not wanted:
+            return ()
+        return tuple(rule for rule in self.policy.waf.rules if rule.id in wanted)
+
+    @cached_property
+    def _matches(self) -> tuple[frozenset[int], frozenset[int]]:
+        """Return the ids of the rules that surely match, and of those that might."""
+        recorded = frozenset(rule["id"] for rule in self._record.rules)
+        rules = self.policy.waf.rules
+        unsettled = self._changed_since() if self._rules_were_asked else tuple(rules)
+        if self._was_cut_short:
+            changed = {rule.id for rule in unsettled}
+            unsettled = tuple(rule for rule in rules if rule.id in changed or rule.id not in recorded)
+        if len(unsettled) < len(rules):
+            self._tell()
+        if not unsettled and not recorded:
+            return frozenset(), frozenset()
+        settled = {rule.id for rule in rules} - {rule.id for rule in unsettled}
+        sure, doubtful = set(recorded & settled), set[int]()
+        if unsettled:
+            found = {rule.id for rule in self.policy.waf.inspect(self.request, self.domain_name)}
+            for rule in unsettled:
+                if not self._altered.isdisjoint(looks_at(rule)):
+                    doubtful.add(rule.id)  # what it sees is not what was sent
+                elif rule.id in found:
+                    sure.add(rule.id)  # what it does not see can only add to it
+                elif not self._unrecorded.isdisjoint(rule.targets):
+                    doubtful.add(rule.id)
+        return frozenset(sure), frozenset(doubtful)
+
+    @cached_property
+    def _was_cut_short(self) -> bool:
+        """True if the beginning of a long URI may have been enough: rules that are not recorded may match, too."""
+        is_long = len(self.request.uri) > LONG_URI or not self._altered.isdisjoint(_OF_URI)
+        return self._record.reason == Reason.WAF_RULE and is_long
+
+    def _changed_since(self) -> tuple[WafRule, ...]:
+        """Return the rules of which the record does not say whether they match as they are now."""
+        revision = self._record.policy_revision
+        known = self._unsettled.get(revision)
+        if known is None:
+            known = tuple(rule for rule in self.policy.waf.rules if not self._is_as_of(rule, revision))
+            if len(self._unsettled) >= _KEPT_REVISIONS:
+                self._unsettled.clear()
+            self._unsettled[revision] = known
+        return known + tuple(rule for rule in self._timed() if self._exclusion_has_ended(rule) and rule not in known)
+
+    def _timed(self) -> tuple[WafRule, ...]:
+        """Return the rules with an exclusion that ends by itself."""
+        timed = self._unsettled.get(_TIMED)
+        if timed is None:
+            timed = tuple(rule for rule in self.policy.waf.rules if any(ends_of(rule)))
+            self._unsettled[_TIMED] = timed
+        return timed
+
+    def _exclusion_has_ended(self, rule: WafRule) -> bool:
+        return any(self._record.at < end <= self.request.at for end in ends_of(rule))
+
+    def _is_as_of(self, rule: WafRule, revision: int) -> bool:
+        names_domain = rule.domain is not None or any(each.domain is not None for each in rule.exclusions)
+        if names_domain and not self._history.resource_is_as_of(revision, Resource.DOMAINS):
+            return False
+        return self._history.row_is_as_of(revision, Resource.WAF_RULES, rule.id)
+
+    @cached_property
+    def _rules_were_asked(self) -> bool:
+        if self._record.rules:
+            return True
+        passed = has_passed(self._record, "waf-rules-match") or self._record.reason == Reason.WAF_RULE
+        if not (passed or self._was_inspected):
+            return False
+        is_on = self.policy.settings.waf_mode is not EnforcementMode.OFF
+        return is_on and self._history.setting_is_as_of(self._record.policy_revision, "waf_mode")
+
+    @property
+    def _was_inspected(self) -> bool:
+        """True if an allowlist entry let the client in that asks for inspection, and did so then."""
+        entry, decided_by = self.standing.allowed, self._record.decided_by
+        if self._record.reason != Reason.CLIENT_ALLOWED or entry is None or decided_by is None or not entry.inspect:
+            return False
+        is_same = self._history.row_is_as_of(self._record.policy_revision, Resource.ALLOWLIST, entry.id)
+        return is_same and decided_by.get("id") == entry.id
+
+    @cached_property
+    def _unrecorded(self) -> frozenset[Target]:
+        return unrecorded_targets(self._record)
+
+    @cached_property
+    def _altered(self) -> frozenset[Target | None]:
+        return altered_targets(self._record)
+
+
+def unrecorded_targets(record: AccessRecord) -> frozenset[Target]:
+    """Return the targets of which the record has nothing; a body that the proxy did not show is known to be none."""
+    return _NEVER_RECORDED | {Target.BODY} if "body" in record.visible else _NEVER_RECORDED
+
+
+def altered_targets(record: AccessRecord) -> frozenset[Target | None]:
+    """Return the targets of which the record has not what was sent; None stands for path prefixes."""
+    found = set[Target | None]()
+    if not is_whole(record.path, MAX_PATH):
+        found |= {*_OF_PATH, None}
+    if not is_whole(record.query, MAX_QUERY):
+        found |= _OF_QUERY
+    if not is_whole(record.user_agent, MAX_TEXT):
+        found |= _OF_AGENT
+    return frozenset(found)
+
+
+def looks_at(rule: WafRule) -> set[Target | None]:
+    """Return the targets that the rule looks at, None for the path that a prefix is held against."""
+    has_prefix = rule.path_prefix is not None or any(each.path_prefix is not None for each in rule.exclusions)
+    return {*rule.targets, *({None} if has_prefix else set())}
+
+
+def ends_of(rule: WafRule) -> list[float]:
+    """Return when exclusions of the rule end by themselves."""
+    return [each.expires_at for each in rule.exclusions if each.expires_at is not None]

@@ -1,0 +1,242 @@
+"""What the gate would answer under another policy to a request that it answered before. Pure; counts nothing.
+
+The request is built again from its record and walks the engine's own ``STEPS``. What a record does not
+have (credentials, other headers than the user agent, bodies, masked parts of the target, how many other requests
+there were) is never guessed: a step that asks for it makes the request undecidable, and says why. Two
+things may stand in for what is not there, and an answer that rests on them says so (``Assumed``): what
+the record says came of it, where the policy that it came of has not changed.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from audit.records import AccessRecord
+from gatewall.credentials.check import git_token_subject, license_subject, session_subject
+from gatewall.engine.addresses import IPAddress, parse_address
+from gatewall.engine.evaluate import STEPS, Step, waf_rules_match
+from gatewall.engine.hosts import Authority, Host
+from gatewall.engine.model import (
+    AccessRequest,
+    Credential,
+    CredentialKind,
+    Reason,
+    RuleMatch,
+    Subject,
+    SubjectKind,
+    Verdict,
+)
+from gatewall.engine.ports import CountryLookup, Ports
+from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.engine.waf.rules import WafRule
+from gatewall.replay.change_history import ChangeHistory
+from gatewall.replay.recorded_waf import RecordedFacts, has_passed, is_whole
+
+
+class Missing(StrEnum):
+    """What a decision would rest on, and the record does not have."""
+
+    REQUEST = "request"
+    CREDENTIAL = "credential"
+    REQUEST_RATE = "request-rate"
+    WAF_RULES = "waf-rules"
+
+
+class Assumed(StrEnum):
+    """What a decision takes from the record instead of finding it out."""
+
+    CREDENTIAL = "credential"
+    REQUEST_RATE = "request-rate"
+    WAF_RULES = "waf-rules"
+
+
+class NotRecorded(Exception):
+    """A step asked for something that the record does not have."""
+
+    def __init__(self, missing: Missing) -> None:
+        super().__init__(missing.value)
+        self.missing = missing
+
+
+@dataclass(frozen=True, slots=True)
+class Redecided:
+    """The decision, or None and what it would take to know it."""
+
+    verdict: Verdict | None
+    missing: Missing | None
+    assumed: frozenset[Assumed]
+
+
+@dataclass(frozen=True, slots=True)
+class RedecidedStep:
+    """What one step says; ``missing`` says why it cannot. Behind the step that decides, or cannot, none is reached."""
+
+    step: str
+    verdict: Verdict | None
+    missing: Missing | None
+    reached: bool
+    decided: bool
+    rules: tuple[RuleMatch, ...]
+
+
+class Redecider:
+    """Decides again about recorded requests under one policy, at one moment."""
+
+    def __init__(self, policy: PolicySnapshot, *, countries: CountryLookup, history: ChangeHistory, at: float) -> None:
+        """``history`` says what of this policy has changed since a request was recorded."""
+        self._policy = policy
+        self._countries = countries
+        self._history = history
+        self._at = at
+        self._changed_rules: dict[int, tuple[WafRule, ...]] = {}
+        self._git_tokens = {state.id: state for state in policy.git_tokens.values()}
+        self._licenses = {state.id: state for state in policy.licenses.values()}
+
+    def redecide(self, record: AccessRecord) -> Redecided:
+        """Return what the answer to the recorded request would be."""
+        assumed: set[Assumed] = set()
+        if not is_readable(record):
+            return Redecided(None, Missing.REQUEST, frozenset())
+        facts = self._facts(record, assumed)
+        for step in STEPS:
+            try:
+                verdict = _asked(step, facts)
+            except NotRecorded as error:
+                return Redecided(None, error.missing, frozenset(assumed))
+            if verdict is not None:
+                return Redecided(verdict, None, frozenset(assumed))
+        return Redecided(None, Missing.REQUEST, frozenset(assumed))
+
+    def steps(self, record: AccessRecord) -> Iterator[RedecidedStep]:
+        """Yield what every step says of the recorded request, in their order."""
+        readable = is_readable(record)
+        facts = self._facts(record, set()) if readable else None
+        reached = True
+        for step in STEPS:
+            verdict, missing = None, None if readable else Missing.REQUEST
+            if facts is not None and not (facts.request.fault and not reached):
+                try:
+                    verdict = _asked(step, facts)
+                except NotRecorded as error:
+                    missing = error.missing
+            rules = facts.rule_matches if facts and not facts.request.fault and step is waf_rules_match else ()
+            decided = reached and verdict is not None
+            name = step.__name__.replace("_", "-")
+            yield RedecidedStep(name, verdict, missing, reached and readable, decided, rules)
+            reached = reached and verdict is None and missing is None
+
+    def _facts(self, record: AccessRecord, assumed: set[Assumed]) -> RecordedFacts:
+        request = _request_of(record, self._at)
+        ports = Ports(
+            countries=self._countries,
+            credentials=_RecordedCredentials(record, self.subject_of, assumed),
+            rates=_RecordedRate(record, self._history, assumed),
+        )
+        return RecordedFacts(
+            request,
+            self._policy,
+            ports,
+            record,
+            self._history,
+            lambda: assumed.add(Assumed.WAF_RULES),
+            self._changed_rules,
+        )
+
+    def subject_of(self, record: AccessRecord) -> Subject | None:
+        """Return who the recorded subject is now, None if there is no such subject any more that could sign in."""
+        known, policy = record.subject or {}, self._policy
+        amr = tuple((record.credential or {}).get("amr", ()))
+        match known.get("kind"):
+            case SubjectKind.USER:
+                user = policy.users.get(known["id"])
+                return session_subject(user, amr) if user is not None else None
+            case SubjectKind.GIT_TOKEN:
+                token = self._git_tokens.get(known["id"])
+                return git_token_subject(token, policy, self._at) if token is not None else None
+            case SubjectKind.LICENSE:
+                state = self._licenses.get(known["id"])
+                return license_subject(state, self._at) if state is not None else None
+        return None
+
+
+def recorded_request(record: AccessRecord, at: float) -> AccessRequest | None:
+    """Return as much of the request as was recorded, None if the record does not say what was asked."""
+    return _request_of(record, at) if is_readable(record) else None
+
+
+def _asked(step: Step, facts: RecordedFacts) -> Verdict | None:
+    """Return what the step says. Raises NotRecorded, also where rules that might have matched would decide."""
+    verdict = step(facts)
+    if verdict is None and step is waf_rules_match and step(facts.at_worst()) is not None:
+        raise NotRecorded(Missing.WAF_RULES)
+    return verdict
+
+
+def is_readable(record: AccessRecord) -> bool:
+    """False if the record does not say what was asked: the gate failed on it, or the host was a secret."""
+    if record.reason == Reason.CANNOT_DECIDE or parse_address(record.client_ip) is None:
+        return False
+    if record.credential is not None and record.credential["kind"] not in set(CredentialKind):
+        return False
+    return record.reason == Reason.REQUEST_MALFORMED or is_whole(record.host or "", 0)
+
+
+def _request_of(record: AccessRecord, at: float) -> AccessRequest:
+    client = parse_address(record.client_ip)
+    assert client is not None  # noqa: S101 - is_readable
+    if record.reason == Reason.REQUEST_MALFORMED:
+        return AccessRequest(at=at, client=client, fault="it was malformed when it came")
+    uri = f"{record.path}?{record.query}" if record.query else record.path  # a lone ? behind a path is not kept
+    agent, sent = record.user_agent, record.credential
+    forwarded = frozenset(record.visible) - {"headers", "body"}  # what the proxy itself said
+    return AccessRequest(
+        at=at,
+        client=client,
+        authority=Authority(Host(record.host)) if record.host else None,
+        scheme=record.scheme,
+        method=record.method,
+        uri=_bytes_of(uri),
+        headers=(("user-agent", _bytes_of(agent)),) if agent else (),
+        credentials=(Credential(CredentialKind(sent["kind"]), ""),) if sent else (),
+        # As gate/subrequest.py has it: a proxy that names a host but no client has lost the client.
+        allowlist_applies="for" in forwarded or not forwarded,
+        visible=frozenset(record.visible),
+    )
+
+
+def _bytes_of(text: str) -> str:
+    return text.encode("latin-1", "replace").decode("latin-1")
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordedCredentials:
+    """The credential port: what was sent proves now whom it proved then, if they could still sign in."""
+
+    record: AccessRecord
+    find: Callable[[AccessRecord], Subject | None]
+    assumed: set[Assumed]
+
+    def subject_of(self, credential: Credential, policy: PolicySnapshot, at: float) -> Subject | None:
+        """Return the subject. Raises NotRecorded where the credential was never looked at."""
+        if (self.record.credential or {}).get("state") not in {"valid", "not-valid"}:
+            raise NotRecorded(Missing.CREDENTIAL)
+        self.assumed.add(Assumed.CREDENTIAL)
+        return self.find(self.record)
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordedRate:
+    """The port of the request rate: a client who was within it is, as long as the rate is the same."""
+
+    record: AccessRecord
+    history: ChangeHistory
+    assumed: set[Assumed]
+
+    def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float) -> int:
+        """Return 1 for a client that was over its rate, 0 for one that was not. Raises NotRecorded."""
+        was_over = self.record.reason == Reason.CLIENT_RATE_LIMITED
+        is_same = self.history.setting_is_as_of(self.record.policy_revision, "request_rate_per_minute")
+        if not is_same or not (was_over or has_passed(self.record, "client-is-over-rate")):
+            raise NotRecorded(Missing.REQUEST_RATE)
+        self.assumed.add(Assumed.REQUEST_RATE)
+        return int(was_over)

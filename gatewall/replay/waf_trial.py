@@ -1,0 +1,109 @@
+"""What the WAF makes of a request that nobody made: by the parser, the rules and the step of ``/auth``. Pure."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from gatewall.engine.evaluate import waf_rules_match
+from gatewall.engine.facts import Facts
+from gatewall.engine.model import AccessRequest, Action
+from gatewall.engine.ports import Ports
+from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.engine.waf.matcher import RuleSet
+from gatewall.engine.waf.rules import WafRule
+from gatewall.gate import subrequest
+from gatewall.gate.gate import Policies
+from gatewall.kernel.clientip import TrustedProxies
+from gatewall.replay.explanation import MadeUpRequest, as_told
+from gatewall.replay.rule_places import RulePlaces
+
+_TOLD_BY_A_PROXY = TrustedProxies.parse(["127.0.0.1"])
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A rule that is not saved: None where it is switched off. It stands in the place of the rule with this id."""
+
+    rule: WafRule | None
+    replaces: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryScore:
+    """The scores of the matches in one category: of rules that block, and of rules that monitor."""
+
+    category: str
+    block: int
+    monitor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The rules that match, whether or not they count in this mode, and whether the WAF would refuse the request.
+
+    ``counts`` has the ids of those whose score counts, none where the mode is ``monitor`` or ``off``;
+    ``fault`` says what is malformed: no rule sees such a request.
+    """
+
+    fault: str
+    domain: str | None
+    rules: tuple[WafRule, ...]
+    places: RulePlaces = field(repr=False)
+    counts: frozenset[int] = frozenset()
+    blocked: bool = False
+
+    @property
+    def scores(self) -> list[CategoryScore]:
+        """The categories that matches fall into, in alphabetical order."""
+        categories = sorted({rule.category for rule in self.rules})
+        return [CategoryScore(each, *(self._score(each, action) for action in Action)) for each in categories]
+
+    def _score(self, category: str, action: Action) -> int:
+        return sum(rule.score for rule in self.rules if rule.category == category and rule.action is action)
+
+
+class _TriedFacts(Facts):
+    """The facts of one request under a policy with one rule more, or another."""
+
+    def __init__(self, request: AccessRequest, policy: PolicySnapshot, ports: Ports, draft: Draft | None) -> None:
+        super().__init__(request, policy, ports)
+        found = self.policy.waf.inspect(request, self.domain_name)
+        if draft is not None:
+            found = tuple(rule for rule in found if rule.id != draft.replaces)
+            if draft.rule is not None:
+                found += RuleSet([draft.rule]).inspect(request, self.domain_name)
+        self._found = found
+
+    def matching_rules(self) -> Sequence[WafRule]:
+        return self._found
+
+
+class RuleTrial:
+    """Tries rules on made-up requests, for one process."""
+
+    def __init__(self, policies: Policies, ports: Ports, *, clock: Callable[[], float]) -> None:
+        """``ports`` must count nothing and remember nothing."""
+        self._policies = policies
+        self._ports = ports
+        self._clock = clock
+
+    def policy(self) -> PolicySnapshot | None:
+        """Return the policy in force, None if there never was one."""
+        return self._policies.current()
+
+    def run(self, policy: PolicySnapshot, made_up: MadeUpRequest, body: bytes | None, draft: Draft | None) -> Trial:
+        """Return what the rules of this policy, and a draft, make of the request."""
+        request = subrequest.forward(as_told(made_up, _TOLD_BY_A_PROXY), _TOLD_BY_A_PROXY, self._clock())
+        if request.fault:
+            return Trial(request.fault, None, (), RulePlaces((), None, None))
+        if body is not None:
+            request = replace(request, body=body)
+        facts = _TriedFacts(request, policy, self._ports, draft)
+        rules = tuple(facts.matching_rules())
+        places = RulePlaces(rules, request, facts.domain_name)
+        return Trial(
+            "", facts.domain_name, rules, places, counts=_counting(facts), blocked=waf_rules_match(facts) is not None
+        )
+
+
+def _counting(facts: Facts) -> frozenset[int]:
+    return frozenset(match.rule_id for match in facts.rule_matches if match.enforced)

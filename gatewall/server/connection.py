@@ -1,0 +1,278 @@
+"""One connection of a proxy: reads requests, has them answered, writes one answer for each.
+
+    waits for a request   at most IDLE_SECONDS; the head must be whole HEAD_SECONDS after its first byte
+    reads a body          at most as long as its bounds say, then what is there is answered, or nothing (408)
+    writes                at most WRITE_SECONDS while the other end reads nothing; until then nothing more is read
+    ends                  what still comes is thrown away, at most LINGER_SECONDS and LINGER_BYTES
+
+A request that came with more behind it is answered in one turn of the loop, the next in another, so that
+one connection cannot keep the worker from the others. Where the message behind an answer was not read to its
+end the connection ends, and nothing of it is ever parsed again: there is no second answer to one request.
+"""
+
+import asyncio
+import logging
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Protocol
+
+from gatewall.server.answer_bytes import CONTINUE, REFUSALS, Answer, Unsendable, answer_bytes
+from gatewall.server.http1 import Body, BoundsOf, Line, Phase, Refusal, Request, RequestReader
+
+logger = logging.getLogger(__name__)
+
+HEAD_SECONDS = 10.0
+IDLE_SECONDS = 150.0
+"""Longer than proxies keep their idle connections, so that they close first: nginx 60 s, Traefik 90 s, Caddy 120 s."""
+WRITE_SECONDS = 10.0
+LINGER_SECONDS = 5.0
+LINGER_BYTES = 64 * 1024 * 1024
+
+Application = Callable[[str, bytes, list[Line], str, str, Body | None], Answer]
+"""Method, raw target, raw header lines, peer ("" for a unix socket), scheme and body to an answer."""
+
+
+class Server(Protocol):
+    """What connections of one server share."""
+
+    bounds_of: BoundsOf
+    date: str
+    is_leaving: bool
+    buffer: memoryview
+    """What comes is read into this, and copied out of it before the next is."""
+
+    def opened(self, connection: "Connection") -> None:
+        """Know the connection."""
+
+    def answered(self, connection: "Connection") -> None:
+        """Know that it was of use just now."""
+
+    def ended(self, connection: "Connection") -> None:
+        """Know that it is of no use any more."""
+
+    def closed(self, connection: "Connection") -> None:
+        """Forget it."""
+
+
+class House(Server, Protocol):
+    """A server whose application answers at once."""
+
+    application: Application
+
+
+class Connection(asyncio.BufferedProtocol):
+    """Speaks HTTP/1.1 with one proxy, whose address is ``peer`` ("" for a unix socket).
+
+    The address is the one that came with the connection. Asked of the socket there is none after a reset, and
+    whoever has none is trusted.
+    """
+
+    idle_seconds = IDLE_SECONDS
+    write_seconds = WRITE_SECONDS
+
+    def __init__(self, house: Server, loop: asyncio.AbstractEventLoop, peer: str) -> None:
+        self._house = house
+        self._loop = loop
+        self._reader = RequestReader(house.bounds_of)
+        self._transport: asyncio.Transport
+        self._peer = peer
+        self._phase = Phase.IDLE
+        self._turn: asyncio.Handle | None = None
+        self._is_blocked = self._is_ending = self._is_half_closed = False
+        self._thrown_away = 0
+        self.deadline = loop.time() + self.idle_seconds
+
+    # What the transport says.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - a stream has both ends
+        self._transport = transport
+        self._house.opened(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._is_ending = True
+        if self._turn is not None:
+            self._turn.cancel()
+        self._reader.close()
+        self._house.closed(self)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._house.buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if self._is_ending:
+            self._throw_away(nbytes)
+            return
+        self._reader.feed(bytes(self._house.buffer[:nbytes]))
+        if self._turn is None and not self._is_blocked:
+            self._advance()
+
+    def eof_received(self) -> bool:
+        """Keep the connection for what is still to be answered or written."""
+        self._is_half_closed = True
+        return not self._is_ending and (self._turn is not None or self._is_blocked)
+
+    def pause_writing(self) -> None:
+        self._is_blocked = True
+        self.deadline = self._loop.time() + self.write_seconds
+        self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        self._is_blocked = False
+        if not self._is_ending:
+            self.deadline = self._loop.time() + self._allowed()
+            self._take_turn()
+
+    # What the house asks.
+
+    @property
+    def may_go(self) -> bool:
+        """True if no request is under way, and nothing is half written."""
+        is_free = self._phase is not Phase.BODY and self._turn is None and not self._is_blocked
+        return is_free or self._is_ending
+
+    @property
+    def is_idle(self) -> bool:
+        """True if nothing has come since the last answer."""
+        return self.may_go and (self._phase is Phase.IDLE or self._is_ending)
+
+    def leave(self) -> None:
+        """Close; what was written still goes out."""
+        self._mark_end()
+        self._transport.close()
+
+    def go(self) -> None:
+        """Make room for another."""
+        if self._is_ending:
+            self._transport.abort()
+        else:
+            self.leave()
+
+    def give_up(self) -> None:
+        """Close now; what was not sent is lost."""
+        self._transport.abort()
+
+    def expire(self) -> None:
+        """Do what is due at the deadline, if it is over."""
+        if self._loop.time() < self.deadline:
+            return
+        if self._is_ending or self._is_blocked:
+            self._transport.abort()
+        elif self._phase is Phase.BODY and self._reader.bounds.may_be_cut:
+            self._answer(self._reader.cut())
+        elif self._phase is not Phase.IDLE:
+            self._refuse(408)
+        else:
+            self.leave()
+
+    # One request.
+
+    def _allowed(self) -> float:
+        """Return how long the part of a request may take that is being read."""
+        if self._phase is Phase.BODY:
+            return self._reader.bounds.seconds
+        return HEAD_SECONDS if self._phase is Phase.HEAD else self.idle_seconds
+
+    def _advance(self) -> None:
+        self._turn = None
+        if self._is_blocked or self._is_ending:
+            return
+        found = self._reader.next()
+        if found is None:
+            self._wait()
+        elif isinstance(found, Refusal):
+            self._refuse(found.status)
+        else:
+            self._answer(found)
+
+    def _wait(self) -> None:
+        """Read on, until the request is whole."""
+        if self._is_half_closed:
+            self.leave()
+            return
+        if self._reader.wants_continue:
+            self._reader.wants_continue = False
+            self._transport.write(CONTINUE)
+        if self._phase is not self._reader.phase:
+            self._phase = self._reader.phase
+            self.deadline = self._loop.time() + self._allowed()
+        if not self._is_blocked:  # by the 100 itself
+            self._transport.resume_reading()
+
+    @abstractmethod
+    def _answer(self, request: Request) -> None:
+        """Have the request answered, then call ``_answered``."""
+
+    def _answered(self, *, is_read: bool, stays: bool) -> None:
+        """Go on behind an answer; ``is_read`` if all of its request was read."""
+        self._phase = Phase.IDLE
+        self._house.answered(self)
+        if not stays:
+            self._end(is_read=is_read)
+        elif not self._is_blocked:
+            self.deadline = self._loop.time() + self.idle_seconds
+            if self._reader.has_more or self._is_half_closed:
+                self._take_turn()
+            else:
+                self._transport.resume_reading()
+
+    def _refuse(self, status: int) -> None:
+        self._transport.write(REFUSALS[status])
+        self._end(is_read=False)
+
+    def _take_turn(self) -> None:
+        """Look at what stands behind the last request when the others have had their turn."""
+        self._transport.pause_reading()
+        if self._turn is None:
+            self._turn = self._loop.call_soon(self._advance)
+
+    # The end.
+
+    def _end(self, *, is_read: bool) -> None:
+        """End the connection behind the answer.
+
+        Bytes that nobody has read make the kernel answer with a reset, and the proxy might lose the
+        answer by it. So where more may come it is read and thrown away, until the other end closes.
+        """
+        if is_read and not self._reader.has_more:
+            self.leave()
+            return
+        self._mark_end()
+        if self._is_half_closed:
+            self._transport.close()
+            return
+        self._transport.write_eof()
+        self._transport.resume_reading()
+
+    def _mark_end(self) -> None:
+        self._is_ending = True
+        self.deadline = self._loop.time() + LINGER_SECONDS
+        self._house.ended(self)
+
+    def _throw_away(self, number: int) -> None:
+        self._thrown_away += number
+        if self._thrown_away > LINGER_BYTES:
+            self._transport.abort()
+
+
+class AtOnceConnection(Connection):
+    """A connection whose requests are answered at once, in the turn of the loop in which they are whole."""
+
+    def __init__(self, house: House, loop: asyncio.AbstractEventLoop, peer: str) -> None:
+        super().__init__(house, loop, peer)
+        self._application = house.application
+
+    def _answer(self, request: Request) -> None:
+        method, target, lines, body, keep_alive = request
+        house = self._house
+        keep_alive = keep_alive and not house.is_leaving
+        sent, stays = REFUSALS[503], False
+        try:
+            answer = self._application(method.decode("latin-1"), target, lines, self._peer, "http", body)
+            sent = answer_bytes(answer, house.date, shows_body=method != b"HEAD", keep_alive=keep_alive)
+            stays = keep_alive
+        except Unsendable:
+            logger.exception("an answer could not be sent")
+        finally:  # also where the application failed: the proxy waits, and the loop tells the log why
+            self._transport.write(sent)
+            self._answered(is_read=body is None or body.ended, stays=stays)

@@ -1,0 +1,24 @@
+"""gunicorn's worker of the control plane: a loop reads and writes, threads answer."""
+
+import asyncio
+
+from gatewall.server import threaded
+from gatewall.server.answering import AnsweringWorker
+from gatewall.server.server import Server
+from gatewall.server.threaded import ThreadedServer
+
+
+class ThreadsWorker(AnsweringWorker):
+    """Runs the control plane's server."""
+
+    def make_server(self) -> Server:
+        """Return the server; an application may say by ``bounds`` how bodies are read."""
+        self.stop_seconds = max(1.0, self.cfg.graceful_timeout - 1.0)  # the master kills after the timeout
+        bounds_of = getattr(self.wsgi, "bounds", threaded.bounds)
+        listening = [each.sock for each in self.sockets]
+        return ThreadedServer(self.wsgi, listening, bounds_of, threads=self.cfg.threads)
+
+    def end_at_once(self, ends: asyncio.Event) -> None:
+        """End as soon as the threads have answered."""
+        self.lingering_seconds = 0.0
+        ends.set()
