@@ -7,8 +7,8 @@ from accounts import sign_in_events
 from audit import ingest
 from audit.events import Tally, count_events
 from audit.models import SecurityEvent
+from gatewall.agent.detection import Watch
 from gatewall.kernel.clientip import TrustedProxies
-from gatewall.shipping.watch import Watch
 from policies.models import BlocklistEntry
 from tests.wall import Api
 from webhooks import incidents, notices

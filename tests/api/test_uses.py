@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from audit import ingest
 from audit.models import UseCount
-from gatewall.shipping import housekeeping
+from gatewall.agent import housekeeping
 from policies import services
 from policies.models import BlocklistEntry
 from tests.api.resources import KINDS, make

@@ -10,13 +10,13 @@ from django.core.management import call_command
 from django.db import OperationalError
 from django.utils import timezone
 
+from gatewall.agent.agent import Agent
+from gatewall.agent.log_shipper import LogShipper
 from gatewall.engine.addresses import parse_address
 from gatewall.kernel.clientip import Caller
 from gatewall.models import Node, PendingConfirmation
 from gatewall.policy import revisions
 from gatewall.publication import announcement
-from gatewall.shipping.agent import Agent
-from gatewall.shipping.log_shipper import LogShipper
 from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder
 from policies import services
@@ -136,7 +136,7 @@ def test_policy_that_cannot_be_compiled_is_said_once_and_the_last_one_stays(agen
     entry = services.block_network(actor="alice", network="203.0.113.8")
     BlocklistEntry.objects.filter(pk=entry.pk).update(network="no network")  # as a hand might leave it
 
-    with caplog.at_level(logging.ERROR, logger="gatewall.shipping.agent"):
+    with caplog.at_level(logging.ERROR, logger="gatewall.agent.agent"):
         agent.turn()
         agent.turn()
 

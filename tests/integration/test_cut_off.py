@@ -12,14 +12,14 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
 from audit.models import SecurityEvent
+from gatewall.agent.agent import Agent
+from gatewall.agent.log_shipper import LogShipper
 from gatewall.api import rate
 from gatewall.models import Node
 from gatewall.operations import signs
 from gatewall.operations.signs import Level
 from gatewall.publication.nodes import report_node
 from gatewall.publication.publisher import publish
-from gatewall.shipping.agent import Agent
-from gatewall.shipping.log_shipper import LogShipper
 from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder
@@ -63,7 +63,7 @@ def host(monkeypatch):
     monkeypatch.setattr(
         time, "clock_gettime", lambda clock: since_boot[0] if clock == time.CLOCK_BOOTTIME else clocks(clock)
     )
-    monkeypatch.setattr("gatewall.shipping.agent._NICENESS", 0)
+    monkeypatch.setattr("gatewall.agent.agent._NICENESS", 0)
     with time_machine.travel(MOMENT, tick=False) as wall_clock:
         host = Host(wall_clock, since_boot)
         with AgentLock(host.run).held():
@@ -116,7 +116,7 @@ def test_a_policy_that_cannot_be_compiled_is_not_confirmed(host, monkeypatch):
         raise ValueError("a row that cannot be compiled")
 
     host.agent._published = None
-    monkeypatch.setattr("gatewall.shipping.agent.publish", refuse)
+    monkeypatch.setattr("gatewall.agent.agent.publish", refuse)
     host.turns(20)
 
     assert host.age() == 20
@@ -206,7 +206,7 @@ def test_an_event_that_cannot_be_written_is_told_at_the_next_turn(host, outage, 
         raise OperationalError("read-only")
 
     with monkeypatch.context() as patch:
-        patch.setattr("gatewall.shipping.cut_off.count_event", away)
+        patch.setattr("gatewall.agent.unconfirmed.count_event", away)
         host.turns()
     assert (told(), host.age()) == ([], 0)
     host.turns()

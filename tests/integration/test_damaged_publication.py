@@ -7,13 +7,13 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 
+from gatewall.agent import agent as agents
+from gatewall.agent.agent import Agent
+from gatewall.agent.log_shipper import LogShipper
 from gatewall.engine.segments import Segment
 from gatewall.publication import announcement, compiler
 from gatewall.publication.publisher import publish
 from gatewall.publication.standby import Standby
-from gatewall.shipping import agent as agents
-from gatewall.shipping.agent import Agent
-from gatewall.shipping.log_shipper import LogShipper
 from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.published import PublishedPolicies

@@ -14,11 +14,11 @@ from audit import ingest, retention
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
 from audit.models import GapKind, SecurityEvent
+from gatewall.agent import host_events
+from gatewall.agent.agent import Agent
+from gatewall.agent.host_events import HostEvents
+from gatewall.agent.log_shipper import LogShipper
 from gatewall.gate.untrusted import FOLDER, UntrustedPeers
-from gatewall.shipping import host_events
-from gatewall.shipping.agent import Agent
-from gatewall.shipping.host_events import HostEvents
-from gatewall.shipping.log_shipper import LogShipper
 from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.worker_report import WorkerReport

@@ -9,8 +9,8 @@ from django.conf import settings
 
 from accounts import policy_source, selectors, services
 from accounts.models import Session
+from gatewall.agent import housekeeping
 from gatewall.publication.publisher import publish
-from gatewall.shipping import housekeeping
 from gatewall.snapshot.places import policy_files
 from gatewall.snapshot.published import PublishedPolicies
 from tests.cast import MOMENT

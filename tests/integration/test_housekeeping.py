@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from accounts import challenges, services, throttling
 from accounts.models import Challenge, FailureCount, Session
+from gatewall.agent import housekeeping
+from gatewall.agent.agent import Agent
+from gatewall.agent.log_shipper import LogShipper
 from gatewall.models import Node
-from gatewall.shipping import housekeeping
-from gatewall.shipping.agent import Agent
-from gatewall.shipping.log_shipper import LogShipper
 from gatewall.snapshot.places import policy_files, run_folder
 from tests.wall import a_token
 

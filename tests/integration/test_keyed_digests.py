@@ -13,7 +13,7 @@ from django.test import Client
 from accounts import throttling
 from accounts.models import FailureCount
 from accounts.session_store import SessionStore
-from gatewall.shipping import housekeeping
+from gatewall.agent import housekeeping
 from tests.cast import MOMENT
 from tests.wall import enter_admin_site
 

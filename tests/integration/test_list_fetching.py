@@ -9,8 +9,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from gatewall.agent.list_fetcher import ListFetcher
 from gatewall.policy import revisions
-from gatewall.shipping.list_fetcher import ListFetcher
 from policies import fetching, services, subscriptions
 from policies.list_diff import ListDiff
 from policies.models import ListSubscription

@@ -11,8 +11,8 @@ from audit.log_size import LogSize, Meter
 from audit.models import AccessLog, AccessLogRule, SecurityEvent, SpanCount
 from audit.shortening import EPISODE, Budget
 from audit.spool import SpoolWriter
+from gatewall.agent.log_shipper import LogShipper
 from gatewall.policy import system_settings
-from gatewall.shipping.log_shipper import LogShipper
 from tests.records import a_record
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -13,11 +13,11 @@ from django.db import OperationalError
 from audit import ingest, retention
 from audit.models import AccessLog
 from audit.spool import SpoolWriter
+from gatewall.agent import log_shipper
+from gatewall.agent.agent import Agent
+from gatewall.agent.log_shipper import LogShipper
 from gatewall.models import Node
 from gatewall.policy import system_settings
-from gatewall.shipping import log_shipper
-from gatewall.shipping.agent import Agent
-from gatewall.shipping.log_shipper import LogShipper
 from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder
 from tests.cast import NOW

@@ -6,10 +6,10 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
+from gatewall.agent.agent import Agent
+from gatewall.agent.log_shipper import LogShipper
 from gatewall.policy import revisions
 from gatewall.publication.standby import Standby
-from gatewall.shipping.agent import Agent
-from gatewall.shipping.log_shipper import LogShipper
 from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder

@@ -30,7 +30,7 @@ def test_a_database_that_only_reads_does_not_shut_who_asks_for_the_least(host, m
         raise OperationalError("database is locked")
 
     host.turns()
-    monkeypatch.setattr("gatewall.shipping.agent.report_node", locked)
+    monkeypatch.setattr("gatewall.agent.agent.report_node", locked)
     host.turns(5)
 
     assert LOCKED_FOR <= max(ages) < least.limit_value / 2

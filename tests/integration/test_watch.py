@@ -9,8 +9,8 @@ from accounts import sign_in_events
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
 from audit.models import SecurityEvent
+from gatewall.agent.detection import probe_of
 from gatewall.kernel.clientip import UNKNOWN_CLIENT
-from gatewall.shipping.watch import probe_of
 from policies import services
 from policies.models import BlocklistEntry
 from tests.cast import MOMENT, NOW

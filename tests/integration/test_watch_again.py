@@ -11,9 +11,9 @@ from audit import event_selectors
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
 from audit.models import SecurityEvent
+from gatewall.agent import detection
 from gatewall.kernel.detectors import Detector, Verdict
 from gatewall.policy import system_settings
-from gatewall.shipping import watch
 from policies import banning, services
 from policies.models import BlocklistEntry
 from policies.unbanning import unban
@@ -184,7 +184,7 @@ def test_of_failed_sign_ins_no_more_are_read_than_fit(watched, monkeypatch):
 
 
 def test_of_many_verdicts_some_wait_for_the_next_turn(watched, clock, monkeypatch):
-    monkeypatch.setattr(watch, "_VERDICTS_AT_ONCE", 2)
+    monkeypatch.setattr(detection, "_VERDICTS_AT_ONCE", 2)
     system_settings.change(actor="alice", brute_force_failures=5)
     a_user("bob")
     failed_at_once([(f"203.0.113.{number}", "bob") for number in range(3) for _ in range(5)])
@@ -204,7 +204,7 @@ def test_agents_that_find_an_attack_at_once_tell_it_once():
 
     def tell(_):
         try:
-            watch._tell_attack(verdict)
+            detection._tell_attack(verdict)
         finally:
             connection.close()
 

@@ -11,8 +11,8 @@ from django.utils import timezone
 from audit.event_kinds import EventKind
 from audit.events import Event, record_event
 from audit.models import SecurityEvent
+from gatewall.agent.notifier import Notifier
 from gatewall.models import PolicyRevision
-from gatewall.shipping.notifier import Notifier
 from tests.cast import MOMENT
 from tests.receiver import a_webhook, is_signed, outcomes, receiving, send_due
 from webhooks import delivering, outbox, services

@@ -10,18 +10,18 @@ from pathlib import Path
 from django.db import Error, close_old_connections
 from django.utils import timezone
 
+from gatewall.agent import housekeeping
+from gatewall.agent.backtest_runner import BacktestRunner
+from gatewall.agent.host_events import HostEvents
+from gatewall.agent.list_fetcher import ListFetcher
+from gatewall.agent.log_shipper import LogShipper
+from gatewall.agent.notifier import Notifier
+from gatewall.agent.unconfirmed import CutOff
 from gatewall.engine.snapshot import Version
 from gatewall.policy import revisions
 from gatewall.publication.announcement import published_by_caller
 from gatewall.publication.nodes import report_node
 from gatewall.publication.publisher import publish
-from gatewall.shipping import housekeeping
-from gatewall.shipping.backtest_runner import BacktestRunner
-from gatewall.shipping.cut_off import CutOff
-from gatewall.shipping.host_events import HostEvents
-from gatewall.shipping.list_fetcher import ListFetcher
-from gatewall.shipping.log_shipper import LogShipper
-from gatewall.shipping.notifier import Notifier
 from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles, Stamp
 from gatewall.snapshot.notification import AgentLock, Bell, Ear, Lease

@@ -14,10 +14,10 @@ from django.utils import timezone
 
 from audit import ingest, partitions, retention, shortening
 from audit.segments import waiting_bytes
+from gatewall.agent.detection import Watch
 from gatewall.database.sqlite.upkeep import Upkeep
 from gatewall.policy import system_settings
 from gatewall.publication.nodes import LogState
-from gatewall.shipping.watch import Watch
 from gatewall.snapshot.places import node_name
 
 logger = logging.getLogger(__name__)
