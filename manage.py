@@ -30,7 +30,7 @@ def run() -> None:
 
     try:
         if sys.argv[1:] == ["data_plane"]:  # without Django, whose settings need secrets that a data plane has not
-            from gatewall.operations.data_plane_start import become_data_plane  # noqa: PLC0415 - the others need none
+            from gatewall.install.data_plane_start import become_data_plane  # noqa: PLC0415 - the others need none
 
             become_data_plane(Path(__file__).resolve().parent)
         execute_from_command_line(sys.argv)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from bench import report, wanted
 from bench.wanted import Row
-from gatewall.operations import demo
+from gatewall.install import demo
 
 _BASE = Path(__file__).resolve().parent.parent
 _MARKS = ("<!-- bench.all -->", "<!-- /bench.all -->")

@@ -19,14 +19,14 @@ from accounts.models import User  # noqa: E402 - needs Django
 from audit.records import AccessRecord  # noqa: E402 - needs Django
 from audit.rows import COLUMNS, row_of  # noqa: E402 - needs Django
 from bench.traffic import ATTACKS, client, favourite, page  # noqa: E402 - needs Django
-from gatewall.backtest import trial, window  # noqa: E402 - needs Django
-from gatewall.backtest.comparison import Comparison  # noqa: E402 - needs Django
-from gatewall.backtest.drafts import Change, Draft  # noqa: E402 - needs Django
-from gatewall.backtest.recorded import record_of  # noqa: E402 - needs Django
-from gatewall.backtest.tally import Tally  # noqa: E402 - needs Django
 from gatewall.gate.countries import Countries  # noqa: E402 - needs Django
 from gatewall.policy import revisions  # noqa: E402 - needs Django
 from gatewall.snapshot.places import policy_files  # noqa: E402 - needs Django
+from gatewall.whatif.backtest import trial, window  # noqa: E402 - needs Django
+from gatewall.whatif.backtest.comparison import Comparison  # noqa: E402 - needs Django
+from gatewall.whatif.backtest.drafts import Change, Draft  # noqa: E402 - needs Django
+from gatewall.whatif.backtest.recorded import record_of  # noqa: E402 - needs Django
+from gatewall.whatif.backtest.tally import Tally  # noqa: E402 - needs Django
 from policies.models import AuthorizedDomain  # noqa: E402 - needs Django
 
 _ALL = 100_000_000

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gatewall.operations import demo
-from gatewall.operations.launcher import answers, free_port
+from gatewall.install import demo
+from gatewall.install.launcher import answers, free_port
 
 _BASE = Path(__file__).resolve().parent.parent
 _START_SECONDS = 60

@@ -30,5 +30,5 @@ loglevel = environment.log_level.lower()
 
 
 def on_starting(server: object) -> None:
-    """Tell the workers since when the control plane runs (``gatewall/operations/uptime.py``)."""
+    """Tell the workers since when the control plane runs (``gatewall/health/uptime.py``)."""
     os.environ["CONTROL_PLANE_STARTED_AT"] = str(time.time())

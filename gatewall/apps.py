@@ -5,7 +5,7 @@ from django.utils.module_loading import import_string
 class GatewallConfig(AppConfig):
     name = "gatewall"
     verbose_name = "System"
-    checks = "gatewall.checks.register_all"
+    checks = "gatewall.install.checks.register_all"
     after_commit = "gatewall.publication.announcement.announce"
 
     def ready(self) -> None:

@@ -15,7 +15,7 @@ _PATHS = [
     path("", include("licensing.urls")),
     path("", include("audit.urls")),
     path("", include("webhooks.urls")),
-    path("", include("gatewall.backtest.urls")),
+    path("", include("gatewall.whatif.backtest.urls")),
     path("schema", Document.as_view(), name="schema"),
     path("docs", Docs.as_view(), name="docs"),
     path("admin/", include("gatewall.console.urls")),

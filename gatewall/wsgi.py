@@ -14,8 +14,8 @@ get_resolver().url_patterns  # noqa: B018 - imports all pages now: a worker that
 from gatewall.gate.build import build_gate  # noqa: E402 - as above
 from gatewall.gate.gate import Gate  # noqa: E402 - as above
 from gatewall.gate.wsgi import AuthShim  # noqa: E402 - as above
+from gatewall.health import uptime  # noqa: E402 - as above
 from gatewall.kernel.env import Config  # noqa: E402 - Django first
-from gatewall.operations import uptime  # noqa: E402 - as above
 from gatewall.portal import first_run  # noqa: E402 - as above
 from gatewall.publication.control_plane import sources_of  # noqa: E402 - as above
 from gatewall.publication.standby import Standby  # noqa: E402 - as above

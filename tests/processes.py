@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from gatewall.install import demo
+from gatewall.install.launcher import answers, free_port
 from gatewall.kernel import env
-from gatewall.operations import demo
-from gatewall.operations.launcher import answers, free_port
 from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import run_folder
 from tests.locks import leads

@@ -11,7 +11,7 @@ from pathlib import Path
 from subprocess import Popen
 from typing import Self
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.processes import is_listening, running, wait_until
 
 

@@ -12,8 +12,8 @@ from threading import Event, Thread
 from django.db import Error, close_old_connections, connection
 from django.utils import timezone
 
-from gatewall.backtest import runs
-from gatewall.backtest.models import Backtest
+from gatewall.whatif.backtest import runs
+from gatewall.whatif.backtest.models import Backtest
 
 logger = logging.getLogger(__name__)
 

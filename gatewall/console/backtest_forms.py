@@ -10,8 +10,6 @@ from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from gatewall.backtest.drafts import Change
-from gatewall.backtest.serializers import BacktestInput
 from gatewall.console.said import in_words
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
@@ -19,6 +17,8 @@ from gatewall.engine.waf.rules import Category, Operator, Target
 from gatewall.kernel.refusals import Refusal
 from gatewall.models import choices
 from gatewall.policy.changes import Resource
+from gatewall.whatif.backtest.drafts import Change
+from gatewall.whatif.backtest.serializers import BacktestInput
 from policies.admin import PatternField
 from policies.countries import COUNTRY_NAMES
 

@@ -15,9 +15,6 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions
 
 from gatewall.api.caller import caller_of
-from gatewall.backtest import runs, saving
-from gatewall.backtest.drafts import Change
-from gatewall.backtest.models import Backtest, State
 from gatewall.console import links
 from gatewall.console.backtest_forms import FORMS, DraftForm
 from gatewall.console.blast_radius import radius_of
@@ -27,6 +24,9 @@ from gatewall.console.said import in_words
 from gatewall.kernel.refusals import Refusal
 from gatewall.models import Node
 from gatewall.policy.changes import Resource
+from gatewall.whatif.backtest import runs, saving
+from gatewall.whatif.backtest.drafts import Change
+from gatewall.whatif.backtest.models import Backtest, State
 
 _REFRESH_SECONDS = 2
 _AGENT_SILENT = timedelta(seconds=15)

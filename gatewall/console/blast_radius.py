@@ -7,10 +7,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from gatewall.backtest import blast_radius
 from gatewall.console.explained_words import kind_of
 from gatewall.console.pages import OperatorPage
 from gatewall.console.said import in_words
+from gatewall.whatif.backtest import blast_radius
 
 
 def radius_of(*, network: str = "", country: str = "") -> dict[str, Any]:

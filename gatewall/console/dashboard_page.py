@@ -17,9 +17,9 @@ from gatewall.console import charts, links
 from gatewall.console.charts import Chart, Series
 from gatewall.console.pages import OperatorPage
 from gatewall.console.refreshing import CHOICES, refreshed
-from gatewall.operations import board as figures
-from gatewall.operations.board import SPANS, Board, Client
-from gatewall.operations.signs import signs
+from gatewall.health import dashboard as figures
+from gatewall.health.dashboard import SPANS, Board, Client
+from gatewall.health.indicators import signs
 from policies.selectors import domains_warning
 
 _DAY = timedelta(days=1)

@@ -21,9 +21,9 @@ from gatewall.console.pages import OperatorPage
 from gatewall.console.said import in_words
 from gatewall.engine.model import Effect
 from gatewall.kernel.refusals import Refusal
-from gatewall.operations import exceptions, explain_view
-from gatewall.operations.explanation import explain
-from gatewall.operations.redecision import decide_again, trace
+from gatewall.whatif import exemptions, explain_view
+from gatewall.whatif.explanation import explain
+from gatewall.whatif.redecision import decide_again, trace
 
 _FIELDS = ("client_ip", "host", "method", "uri", "scheme")
 _MAX_LINES = 100
@@ -84,14 +84,14 @@ class Receipt(OperatorPage):
         """Write an exception that is offered, and lead to what is answered then."""
         record = _record(decision_id)
         try:
-            lifetime = exceptions.Lifetime(request.POST.get("lifetime", exceptions.Lifetime.HOUR))
+            lifetime = exemptions.Lifetime(request.POST.get("lifetime", exemptions.Lifetime.HOUR))
         except ValueError:
             messages.error(request, _("An exception lasts an hour, a day or 30 days."))
             return self._shown(request, record, again=True, status=HTTPStatus.BAD_REQUEST)
         try:
             key, caller = request.POST.get("offer", ""), caller_of(request)
             today = decide_again(record)
-            exceptions.apply(record, today, key, lifetime, actor=str(request.user), caller=caller)
+            exemptions.apply(record, today, key, lifetime, actor=str(request.user), caller=caller)
         except (Refusal, ValidationError) as error:
             words = error.messages if isinstance(error, ValidationError) else [str(error)]
             messages.error(request, " ".join(map(in_words, words)))
@@ -113,7 +113,7 @@ class Receipt(OperatorPage):
             steps=steps_shown(trace(record)),
             again=_again(today) if again else None,
             passes_today=bool(today["decision"]) and today["decision"]["outcome"] == Effect.ALLOW,
-            offers=exceptions.offers(record, today),
+            offers=exemptions.offers(record, today),
             lifetimes=LIFETIMES.items(),
             revision=today["policy_revision"],
         )

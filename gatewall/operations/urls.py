@@ -2,18 +2,11 @@
 
 from django.urls import path, re_path
 
-from gatewall.operations import (
-    access_log_view,
-    dashboard_view,
-    doctor_view,
-    explain_view,
-    health,
-    metrics_view,
-    reload_view,
-    rule_trial_view,
-    settings_view,
-)
+from gatewall.doctor import view
+from gatewall.health import dashboard_view, health, metrics_view
+from gatewall.operations import reload_view, settings_view
 from gatewall.operations.revisions_view import PolicyRevisions
+from gatewall.whatif import access_log_view, explain_view, rule_trial_view
 
 _REVISION = rf"^policy/revisions/(?P<pk>{PolicyRevisions.lookup_value_regex})"
 
@@ -27,7 +20,7 @@ urlpatterns = [
     path("policy/explain", explain_view.Explain.as_view(), name="policy-explain"),
     path("waf-rules/test", rule_trial_view.RuleTrial.as_view(), name="waf-rules-test"),
     path("system/settings", settings_view.Settings.as_view(), name="system-settings"),
-    path("system/doctor", doctor_view.Doctor.as_view(), name="system-doctor"),
+    path("system/doctor", view.Doctor.as_view(), name="system-doctor"),
     path("system/reload", reload_view.Reload.as_view(), name="system-reload"),
     path("policy/revisions", PolicyRevisions.as_view({"get": "list"}), name="policy-revisions-list"),
     re_path(rf"{_REVISION}$", PolicyRevisions.as_view({"get": "retrieve"}), name="policy-revisions-detail"),

@@ -225,7 +225,7 @@ def test_an_answer_has_a_tag(admin, log):
 
 
 def test_the_history_of_too_many_changes_is_not_read(admin, visits, monkeypatch):
-    from gatewall.operations import redecision  # noqa: PLC0415
+    from gatewall.whatif import redecision  # noqa: PLC0415
 
     decision_id = visits(cookie="a=b")
     a_rule_row("new", "nothing", "path")

@@ -7,11 +7,11 @@ import pytest
 from django.utils import timezone
 
 from audit import ingest
-from gatewall.backtest import running, runs, saving
-from gatewall.backtest.models import Backtest
 from gatewall.engine.addresses import parse_address
 from gatewall.kernel.clientip import Caller
 from gatewall.policy import revisions
+from gatewall.whatif.backtest import running, runs, saving
+from gatewall.whatif.backtest.models import Backtest
 from policies import services
 from policies.lockout import WouldLockYouOut
 from tests.cast import CLIENT

@@ -9,8 +9,8 @@ from django.utils import timezone
 from audit import ingest
 from audit.models import LogGap
 from audit.spool import SpoolWriter
+from gatewall.health import uptime
 from gatewall.models import Node
-from gatewall.operations import uptime
 from gatewall.snapshot.places import node_name
 from tests.api.resources import KINDS, make
 from tests.records import a_record

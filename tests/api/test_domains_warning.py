@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from gatewall.checks import check_rows
+from gatewall.install.checks import check_rows
 from gatewall.policy import system_settings
 from policies import selectors, services
 from tests.wall import enter_admin_site

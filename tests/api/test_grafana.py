@@ -11,8 +11,8 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
 from audit import tallies
+from gatewall.health import metrics
 from gatewall.models import Node
-from gatewall.operations import metrics
 from policies import geo, subscriptions
 from tests.mmdb import write_mmdb
 

@@ -15,9 +15,9 @@ from audit.models import GapKind, SpanCount
 from audit.retention import prune
 from gatewall.engine import evaluate
 from gatewall.engine.model import Reason
+from gatewall.health import metrics
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.models import Node
-from gatewall.operations import metrics
 from policies import services, subscriptions
 from policies.models import ListSubscription
 from tests.records import a_record

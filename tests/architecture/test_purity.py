@@ -84,9 +84,9 @@ MODULES = sorted(
         "audit.summaries",
         "policies.block_lists",
         "policies.list_diff",
-        "gatewall.backtest.comparison",
-        "gatewall.backtest.recorded",
-        "gatewall.backtest.tally",
+        "gatewall.whatif.backtest.comparison",
+        "gatewall.whatif.backtest.recorded",
+        "gatewall.whatif.backtest.tally",
         "gatewall.console.charts",
     }
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.browser.gallery import enrol
 from tests.browser.installation import sign_in
 from tests.processes import PASSWORD, control_plane, nginx

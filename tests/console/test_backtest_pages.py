@@ -7,10 +7,10 @@ from django.test import Client
 from django.utils import timezone
 
 from audit import ingest
-from gatewall.backtest import running, runs
-from gatewall.backtest.models import Backtest, State
 from gatewall.console.backtest_forms import FORMS
 from gatewall.models import Node
+from gatewall.whatif.backtest import running, runs
+from gatewall.whatif.backtest.models import Backtest, State
 from policies import services
 from policies.models import BlocklistEntry, WafRule
 from tests.admin.conftest import ADMIN, Pages

@@ -9,12 +9,12 @@ import pytest
 from django.utils import timezone
 
 from audit import ingest
-from gatewall.backtest import running, runs
 from gatewall.console import doctor_page, saved_views
 from gatewall.doctor import examination
 from gatewall.doctor.evidence import Reply
 from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import revisions
+from gatewall.whatif.backtest import running, runs
 from policies import services
 from tests.admin.conftest import ADMIN
 from tests.console.test_doctor_page import send

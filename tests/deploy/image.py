@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.deploy import dockerfile, jail
 from tests.processes import PASSWORD, PATIENCE, running, wait_until
 

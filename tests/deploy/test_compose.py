@@ -8,8 +8,8 @@ import pytest
 import yaml
 from compose_spec import PyCompose
 
-from gatewall.operations import demo
-from gatewall.operations.launcher import free_port
+from gatewall.install import demo
+from gatewall.install.launcher import free_port
 from tests.deploy import dockerfile
 from tests.deploy.dockerfile import BASE
 from tests.deploy.jail import USER

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.deploy.image import image
 from tests.deploy.jail import USER
 from tests.planes import BLOCKED, OFFICE, Admin, Verdict, about, ask

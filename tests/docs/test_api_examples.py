@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.examples import Shell, examples
 from tests.factors import STEP, code_of_step
 from tests.processes import control_plane, prepare

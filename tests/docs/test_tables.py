@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from accounts import hashers, sign_in_views, views  # noqa: F401 - so that their refusals are known
-from gatewall import checks
 from gatewall.api import cross_site  # noqa: F401
 from gatewall.api.codes import CODES, PROBLEM_CODES, REFUSAL_CODES
 from gatewall.engine.evaluate import STEPS
 from gatewall.engine.model import Reason
+from gatewall.install import checks
 from gatewall.kernel import env
 from gatewall.kernel.refusals import Refusal
 from gatewall.models import SystemSettings

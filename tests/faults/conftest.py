@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.planes import furnish
 from tests.processes import control_plane, manage, prepare
 

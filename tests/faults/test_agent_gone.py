@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.planes import CLIENT, Verdict, about, ask, tell
 from tests.processes import agent, control_plane, data_plane, wait_until
 

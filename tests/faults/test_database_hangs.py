@@ -11,8 +11,8 @@ import pytest
 
 from gatewall.database.postgresql import connection as watched
 from gatewall.database.postgresql.connection import connect
+from gatewall.install.launcher import free_port
 from gatewall.kernel import env_database
-from gatewall.operations.launcher import free_port
 from tests.nemesis.chaos import ChaosProxy, Mode
 from tests.planes import SESSION_VALID, Admin, about, ask, furnish
 from tests.postgres import Server, server

@@ -9,7 +9,7 @@ from contextlib import suppress
 import psutil
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from gatewall.snapshot.worker_report import living_workers
 from tests.planes import Admin, Load, about, ask, recorded_decisions, right_answers, tell, wrong_answers
 from tests.processes import (

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.planes import Admin, Verdict, about, ask
 from tests.processes import BASE, PATIENCE, agent, control_plane, data_plane, environment, manage, manager, wait_until
 

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from gatewall.snapshot.worker_report import living_workers
 from tests.planes import Admin, Verdict, about, ask, right_answers, wrong_answers
 from tests.processes import agent, control_plane, data_plane, make_keys, request, wait_until

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.planes import Admin, Verdict, about, ask, furnish
 from tests.postgres import KEEPS_COMMITS, server
 from tests.processes import agent, control_plane, data_plane, request, set_up, wait_until

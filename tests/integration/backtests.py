@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from gatewall.backtest import running, runs
-from gatewall.backtest.drafts import Change, Draft
-from gatewall.backtest.models import State
+from gatewall.whatif.backtest import running, runs
+from gatewall.whatif.backtest.drafts import Change, Draft
+from gatewall.whatif.backtest.models import State
 from tests.cast import CLIENT
 
 BLOCK = Draft("ip-black-list", Change.CREATE, None, {"ip": CLIENT})

@@ -13,13 +13,13 @@ from django.utils import timezone
 from audit import ingest
 from audit.models import AccessLog
 from gatewall.agent.backtest_runner import BacktestRunner
-from gatewall.backtest import running, runs, trial, window
-from gatewall.backtest.models import Backtest, State
 from gatewall.engine.addresses import parse_address
 from gatewall.kernel.clientip import Caller
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
 from gatewall.snapshot.places import policy_files
+from gatewall.whatif.backtest import running, runs, trial, window
+from gatewall.whatif.backtest.models import Backtest, State
 from policies import services
 from policies.lockout import WouldLockYouOut
 from policies.models import AuthorizedDomain, BlocklistEntry

@@ -12,8 +12,8 @@ from django.core.management import CommandError, call_command
 
 from accounts.models import User
 from gatewall.engine.waf.builtin import BUILTIN_RULES
+from gatewall.install.launcher import free_port
 from gatewall.models import PolicyRevision
-from gatewall.operations.launcher import free_port
 from gatewall.policy import revisions, system_settings
 from policies import services
 from policies.models import AuthorizedDomain, WafRule

@@ -13,9 +13,9 @@ from django.core import checks
 from django.utils import timezone
 
 from accounts.models import User
-from gatewall.checks import check_files, check_keys, check_network, check_rows
 from gatewall.credentials.keyring import KeyRing
 from gatewall.credentials.rotation import new_ring
+from gatewall.install.checks import check_files, check_keys, check_network, check_rows
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.models import Node
 from gatewall.policy import system_settings
@@ -151,7 +151,7 @@ def test_nobody_may_administer(production):
     ],
 )
 def test_several_hosts_on_sqlite(production, monkeypatch, vendor, minutes, expected):
-    monkeypatch.setattr("gatewall.checks.connection", SimpleNamespace(vendor=vendor))
+    monkeypatch.setattr("gatewall.install.checks.connection", SimpleNamespace(vendor=vendor))
     for number, ago in enumerate(minutes):
         seen = timezone.now() - timedelta(minutes=ago)
         Node.objects.create(name=f"host{number}", seen_at=seen, revision=1)
@@ -185,7 +185,7 @@ def test_database_that_cannot_be_read_is_no_traceback(production, monkeypatch):
 
         raise OperationalError("no such table")
 
-    monkeypatch.setattr("gatewall.checks.accounts.has_admin", gone)
+    monkeypatch.setattr("gatewall.install.checks.accounts.has_admin", gone)
 
     assert ids() == {"E004"}
 

@@ -13,9 +13,9 @@ from django.core.management import get_commands, load_command_class
 
 from gatewall.credentials.rotation import new_ring
 from gatewall.doctor.findings import Verdict
+from gatewall.install.launcher import free_port
 from gatewall.kernel import env
 from gatewall.management.commands import backtest, doctor
-from gatewall.operations.launcher import free_port
 from gatewall.publication.lineage import DatabaseWentBack
 from policies import services
 from tests import wall

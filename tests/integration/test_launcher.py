@@ -9,13 +9,13 @@ import sys
 
 import pytest
 
-from gatewall.operations import launcher
-from gatewall.operations.launcher import complaint, free_port, ports_not_given_out
+from gatewall.install import launcher
+from gatewall.install.launcher import complaint, free_port, ports_not_given_out
 from tests.publisher import publishing
 
 PICK = """
 import random, sys
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 random.seed(int(sys.argv[1]))
 print(free_port())
 """

@@ -11,7 +11,7 @@ from audit.event_kinds import EventKind
 from audit.events import Event, record_event
 from gatewall.agent import notifier
 from gatewall.agent.notifier import Notifier
-from gatewall.operations import key_rotation
+from gatewall.install import key_rotation
 from tests.key_files import NAMES
 from tests.receiver import a_webhook, outcomes, receiving
 from webhooks import delivering, incidents, selectors, services

@@ -10,7 +10,7 @@ from accounts.second_factor import sealing_context
 from gatewall.credentials.keyring import KeyRing
 from gatewall.credentials.rotation import new_ring
 from gatewall.credentials.sealing import SealBroken, Sealer
-from gatewall.operations.key_rotation import SEALED_COLUMNS
+from gatewall.install.key_rotation import SEALED_COLUMNS
 from tests.key_files import NAMES, START, Killed, accepted, kill_at_call, signed
 
 pytestmark = pytest.mark.django_db

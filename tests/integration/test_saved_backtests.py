@@ -7,13 +7,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from audit import ingest
-from gatewall.backtest import blast_radius, running, runs, saving
-from gatewall.backtest.models import Backtest
 from gatewall.engine.addresses import parse_address
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Gone
 from gatewall.models import PolicyRevision
 from gatewall.policy import system_settings
+from gatewall.whatif.backtest import blast_radius, running, runs, saving
+from gatewall.whatif.backtest.models import Backtest
 from policies import services
 from policies.lockout import WouldLockYouOut
 from policies.models import AllowlistEntry, BlocklistEntry, WafRule

@@ -13,8 +13,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from gatewall.gate import countries
+from gatewall.install import geo_database
 from gatewall.kernel import downloads, env
-from gatewall.operations import geo_database
 from gatewall.policy import revisions
 from gatewall.publication.control_plane import sources_of
 from policies import geo, services
@@ -264,7 +264,7 @@ def test_an_answer_without_a_database_is_one_line_without_the_query(serve, targe
 
 
 def test_a_server_that_is_not_there_is_exit_code_2(serve):
-    from gatewall.operations.launcher import free_port  # noqa: PLC0415
+    from gatewall.install.launcher import free_port  # noqa: PLC0415
 
     assert refused(f"http://127.0.0.1:{free_port()}/geo.mmdb").returncode == 2
 

@@ -2,8 +2,8 @@
 
 from contextlib import contextmanager
 
-from gatewall.operations import demo
-from gatewall.operations.launcher import free_port
+from gatewall.install import demo
+from gatewall.install.launcher import free_port
 from tests.processes import is_listening, running, wait_until
 
 FORWARDING, PROTECT, SITE = "gatewall/gatewall-forwarding.conf", "gatewall/gatewall-protect.conf", "site.conf"

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.processes import agent, api, control_plane, data_plane, nginx, prepare, sign_in
 from tests.proxies.every.table import gathered
 from tests.upstream import Upstream

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
+from gatewall.install.launcher import free_port
 from gatewall.kernel.detectors import Limits
-from gatewall.operations.launcher import free_port
 from tests.processes import (
     BASE,
     agent,

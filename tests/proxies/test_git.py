@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.planes import Admin
 from tests.processes import PATIENCE, agent, control_plane, data_plane, nginx, prepare, request, wait_until
 

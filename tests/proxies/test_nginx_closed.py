@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from gatewall.operations import demo
-from gatewall.operations.launcher import free_port
+from gatewall.install import demo
+from gatewall.install.launcher import free_port
 from tests.processes import BASE, BROWSER, nginx, request
 from tests.upstream import Upstream
 

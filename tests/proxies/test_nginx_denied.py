@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.processes import BROWSER, nginx, request, sign_in
 from tests.proxies.test_nginx_closed import ERROR_PAGES
 from tests.upstream import Upstream

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.planes import Admin
 from tests.processes import agent, api, control_plane, nginx, prepare, request, sign_in, wait_until
 from tests.receiver import receiving

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.processes import prepare
 
 

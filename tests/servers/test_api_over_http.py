@@ -8,7 +8,7 @@ import time
 import pytest
 
 from gatewall.api.parsers import MAX_BODY_BYTES
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.processes import PASSWORD, PATIENCE, control_plane, prepare
 
 

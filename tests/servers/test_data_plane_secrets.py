@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.processes import BASE, agent, control_plane, data_plane, environment, manager, prepare, request, sign_in
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.mmdb import write_mmdb
 from tests.planes import OFFICE, Admin, ask, tell
 from tests.processes import agent, control_plane, data_plane, prepare, wait_until

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gatewall.api.pagination import PAGE_SIZE
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.processes import PASSWORD, control_plane, prepare
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.mmdb import write_mmdb
 from tests.planes import Admin, about
 from tests.processes import agent, control_plane, data_plane, manage, prepare, request, wait_until

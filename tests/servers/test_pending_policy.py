@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.planes import CLIENT, OFFICE, Admin, Verdict, about, ask, tell
 from tests.processes import agent, control_plane, data_plane, prepare, wait_until
 

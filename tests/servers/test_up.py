@@ -8,7 +8,7 @@ import sys
 import psutil
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.processes import (
     BASE,
     BROWSER,

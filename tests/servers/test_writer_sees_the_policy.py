@@ -8,7 +8,7 @@ from itertools import count
 import psutil
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.children import workers
 from tests.mmdb import write_mmdb
 from tests.planes import OFFICE, SESSION_VALID, Admin, Load, Verdict, about, tell

@@ -13,7 +13,7 @@ from typing import Self
 
 import psutil
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.locks import leads
 from tests.processes import (
     environment,

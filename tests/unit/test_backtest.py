@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gatewall.backtest.comparison import Comparison, with_rules
-from gatewall.backtest.recorded import Row, record_of
-from gatewall.backtest.tally import EXAMPLES, SHOWN, Tally
 from gatewall.engine.model import Effect
 from gatewall.engine.waf.rules import Exclusion
 from gatewall.replay.redecision import Missing
+from gatewall.whatif.backtest.comparison import Comparison, with_rules
+from gatewall.whatif.backtest.recorded import Row, record_of
+from gatewall.whatif.backtest.tally import EXAMPLES, SHOWN, Tally
 from tests.cast import CLIENT, NOW, OFFICE, USERS, Countries, a_policy, an_allowed
 from tests.unit.recorded import ALL_CHANGED, CREDENTIALS, DOMAINS, UNCHANGED, a_rule_for, recorded
 from tests.unit.test_redecision_properties import LINES, POLICIES

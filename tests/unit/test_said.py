@@ -8,7 +8,7 @@ from django.utils import translation
 
 from gatewall.console.said import in_words, is_known
 from gatewall.kernel.sentences import Sentences, _Filled
-from gatewall.operations.explain_view import HeadersField
+from gatewall.whatif.explain_view import HeadersField
 from tests.messages import BASE
 
 SPEAK = (
@@ -17,8 +17,8 @@ SPEAK = (
 )
 MODULES = [
     *(f"policies/{name}.py" for name in SPEAK),
-    *(f"gatewall/backtest/{name}.py" for name in ("drafts", "runs", "saving", "serializers", "trial")),
-    *("gatewall/doctor/examination.py", "gatewall/doctor/target.py", "gatewall/operations/exceptions.py"),
+    *(f"gatewall/whatif/backtest/{name}.py" for name in ("drafts", "runs", "saving", "serializers", "trial")),
+    *("gatewall/doctor/examination.py", "gatewall/doctor/target.py", "gatewall/whatif/exemptions.py"),
     *("audit/field_filters.py", "audit/log_filters.py", "audit/log_query.py", "gatewall/api/queries.py"),
     *("gatewall/engine/addresses.py", "gatewall/engine/hosts.py", "gatewall/engine/waf/patterns.py"),
     *("gatewall/gate/headers.py", "gatewall/gate/subrequest.py", "policies/block_lists.py"),

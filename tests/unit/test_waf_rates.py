@@ -6,7 +6,7 @@ import json
 import pytest
 
 from gatewall.engine.waf.judge import Judge
-from gatewall.operations.waf_rates import SHARES, CorpusRefused, measure, share_of, table
+from gatewall.whatif.waf_rates import SHARES, CorpusRefused, measure, share_of, table
 
 RE2 = Judge(None)
 

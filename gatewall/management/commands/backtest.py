@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from gatewall.backtest import running, runs
+from gatewall.whatif.backtest import running, runs
 
 _NICENESS = 10
 _CPU_SECONDS = 2 * 3600

@@ -2,8 +2,8 @@
 
 from django.conf import settings
 
-from gatewall.operations import launcher
-from gatewall.operations.plane_command import PlaneCommand
+from gatewall.install import launcher
+from gatewall.install.plane_command import PlaneCommand
 
 
 class Command(PlaneCommand):

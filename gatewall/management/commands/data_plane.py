@@ -2,8 +2,8 @@
 
 from django.conf import settings
 
-from gatewall.operations import data_plane_start
-from gatewall.operations.plane_command import PlaneCommand
+from gatewall.install import data_plane_start
+from gatewall.install.plane_command import PlaneCommand
 
 
 class Command(PlaneCommand):

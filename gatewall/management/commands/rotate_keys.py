@@ -7,9 +7,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from gatewall.install import key_rotation
+from gatewall.install.key_rotation import DATA, SESSIONS, RotationRefused, RotationTooEarly
 from gatewall.kernel import env
-from gatewall.operations import key_rotation
-from gatewall.operations.key_rotation import DATA, SESSIONS, RotationRefused, RotationTooEarly
 
 _PROCESSES = "bin/up, or the control plane, manage.py data_plane and manage.py agent"
 _ROTATED = f"nothing has ended. Restart every process within a day ({_PROCESSES}), on every host with these files"

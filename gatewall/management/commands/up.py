@@ -10,8 +10,9 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import connections
 
+from gatewall.health import health
+from gatewall.install import demo, launcher
 from gatewall.management.commands import control_plane, data_plane
-from gatewall.operations import demo, health, launcher
 
 
 class Command(BaseCommand):

@@ -12,9 +12,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from gatewall.gate import countries
+from gatewall.install.geo_database import GeoDatabaseRefused, Readable, install
 from gatewall.kernel import geo_file
 from gatewall.kernel.downloads import DownloadFailed, DownloadRefused, download, is_url
-from gatewall.operations.geo_database import GeoDatabaseRefused, Readable, install
 
 _TOR = (Path("/usr/share/tor/geoip"), Path("/usr/share/tor/geoip6"))
 

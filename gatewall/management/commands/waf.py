@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from gatewall.engine.waf.judge import Judge
-from gatewall.operations import waf_rates
+from gatewall.whatif import waf_rates
 
 
 class Command(BaseCommand):

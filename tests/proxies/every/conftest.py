@@ -4,7 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.processes import agent, api, control_plane, data_plane, prepare, request, sign_in, wait_until
 from tests.proxies.conftest import LET_IN
 from tests.proxies.every.asking import Front

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.processes import BASE, is_listening, nginx, request, running, wait_until
 
 DEPLOY = BASE / "deploy"

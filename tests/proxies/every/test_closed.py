@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.processes import BROWSER, data_plane, make_keys, request
 from tests.proxies.every.asking import SITE
 from tests.proxies.every.conftest import IDENTITY, Fronts

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from gatewall.gate import routes
-from gatewall.operations import demo
-from gatewall.operations.launcher import free_port
+from gatewall.install import demo
+from gatewall.install.launcher import free_port
 from tests.processes import is_listening, request, running, wait_until
 from tests.proxies.every.asking import Front, leaked, lines_of, raw
 from tests.proxies.every.kinds import DEPLOY, UNTRUSTED

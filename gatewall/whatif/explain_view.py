@@ -12,9 +12,9 @@ from gatewall.api.operations import operation
 from gatewall.api.serializers import ShapedField, StrictInput, TextField, WholeNumberField
 from gatewall.api.views import ApiView
 from gatewall.engine.model import SubjectKind
-from gatewall.operations.explanation import explain
-from gatewall.operations.rule_shapes import PLACED_RULES
 from gatewall.replay.explanation import AssumedSubject, MadeUpRequest
+from gatewall.whatif.explanation import explain
+from gatewall.whatif.rule_shapes import PLACED_RULES
 from licensing import selectors as licensing
 
 MAX_URI = 8192

@@ -13,10 +13,10 @@ from gatewall.api.views import ApiView
 from gatewall.engine.model import Action
 from gatewall.engine.snapshot import EnforcementMode
 from gatewall.engine.waf.rules import Category
-from gatewall.operations.explain_view import HeadersField, WireField
-from gatewall.operations.rule_shapes import PLACES
-from gatewall.operations.rule_trial import try_request
 from gatewall.replay.explanation import MadeUpRequest
+from gatewall.whatif.explain_view import HeadersField, WireField
+from gatewall.whatif.rule_shapes import PLACES
+from gatewall.whatif.rule_trial import try_request
 from policies.serializers import WafRuleInput
 
 MAX_URI = 16_384

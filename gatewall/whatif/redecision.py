@@ -13,14 +13,14 @@ from gatewall.engine.model import Reason, Verdict
 from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.gate.record import row_of, rules_of
 from gatewall.models import PolicyRevision
-from gatewall.operations.explanation import NOT_MATCHED
-from gatewall.operations.rule_shapes import placed
 from gatewall.publication.control_plane import sources_of
 from gatewall.replay.change_history import ChangeHistory
 from gatewall.replay.recorded_waf import DECIDING_STEP
 from gatewall.replay.redecision import Redecided, RedecidedStep, Redecider, recorded_request
 from gatewall.replay.rule_places import RulePlaces
 from gatewall.replay.trace import TraceStep, trace_of
+from gatewall.whatif.explanation import NOT_MATCHED
+from gatewall.whatif.rule_shapes import placed
 from policies import selectors
 
 _WAF_STEP = DECIDING_STEP[Reason.WAF_RULE]

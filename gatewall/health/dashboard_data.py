@@ -7,8 +7,8 @@ from typing import Any
 from accounts import selectors as accounts
 from audit import statistics
 from audit.statistics import Window
+from gatewall.health.uptime import started_at
 from gatewall.models import Node
-from gatewall.operations.uptime import started_at
 from gatewall.policy import revisions
 from gatewall.publication import nodes as reports
 from gatewall.snapshot.places import node_name

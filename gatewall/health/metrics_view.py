@@ -16,8 +16,8 @@ from rest_framework.request import Request
 
 from gatewall.api.operations import operation
 from gatewall.api.views import ApiView
-from gatewall.operations import metrics
-from gatewall.operations.health import JsonToAll, is_trusted
+from gatewall.health import metrics
+from gatewall.health.health import JsonToAll, is_trusted
 from gatewall.publication.control_plane import sources_of
 from gatewall.snapshot.places import node_name
 

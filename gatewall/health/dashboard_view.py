@@ -19,7 +19,7 @@ from audit.statistics_views import (
 from gatewall.api.operations import operation
 from gatewall.api.queries import refuse_unknown_parameters
 from gatewall.api.views import ApiView
-from gatewall.operations import dashboard
+from gatewall.health import dashboard_data
 from gatewall.operations.reload_view import NodeOutput
 
 
@@ -85,7 +85,7 @@ class DashboardStats(ApiView):
     def get(self, request: Request) -> Response:
         """Show the figures of the dashboard."""
         refuse_unknown_parameters(request, ())
-        found = dashboard.figures(timezone.now())
+        found = dashboard_data.figures(timezone.now())
         requests = {**outcomes_of(found["outcomes"]), "rate_per_second": found["rate_per_second"]}
         shown = {
             **found,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from gatewall.operations import launcher
+from gatewall.install import launcher
 
 
 class PlaneCommand(BaseCommand):

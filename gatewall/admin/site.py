@@ -23,7 +23,7 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 class GatewallAdminConfig(AdminConfig):
     """Makes our site the default one."""
 
-    default_site = "gatewall.operations.admin_site.GatewallAdminSite"
+    default_site = "gatewall.admin.site.GatewallAdminSite"
 
     def ready(self) -> None:
         """Register the admin pages of the apps and of the system."""
@@ -31,8 +31,8 @@ class GatewallAdminConfig(AdminConfig):
         # These import models, which are not there when this module is loaded.
         from django.contrib.auth.models import Group  # noqa: PLC0415 - no models yet when this module is loaded
 
+        from gatewall.admin.settings import SystemSettingsAdmin  # noqa: PLC0415 - no models yet when this module is loaded
         from gatewall.models import SystemSettings  # noqa: PLC0415 - no models yet when this module is loaded
-        from gatewall.operations.settings_admin import SystemSettingsAdmin  # noqa: PLC0415 - no models yet when this module is loaded
 
         admin.site.register(SystemSettings, SystemSettingsAdmin)
         admin.site.unregister(Group)  # we have none: admins, and they alone, may do everything
@@ -49,7 +49,7 @@ class GatewallAdminSite(admin.AdminSite):
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Sign in as everywhere, and open a row for the session, which says with which factors."""
         from accounts import admin_session, browser, login  # noqa: PLC0415 - no models yet when this module is loaded
-        from gatewall.operations.admin_login import AdminLoginForm  # noqa: PLC0415 - no models yet when this module is loaded
+        from gatewall.admin.login import AdminLoginForm  # noqa: PLC0415 - no models yet when this module is loaded
 
         self.login_form = AdminLoginForm
         if refused := _refused_as_cross_site(request):

@@ -7,8 +7,8 @@ from django.utils import timezone
 from rest_framework import serializers
 
 from gatewall.api.serializers import FlagField, MomentField, ShapedField, StrictInput, WholeNumberField
-from gatewall.backtest.drafts import KINDS, Change, Draft, read
-from gatewall.backtest.models import Backtest, State
+from gatewall.whatif.backtest.drafts import KINDS, Change, Draft, read
+from gatewall.whatif.backtest.models import Backtest, State
 
 LATELY = timedelta(hours=24)
 LONGEST = timedelta(days=366)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from audit.records import AccessRecord
-from gatewall.backtest.recorded import Row, record_of
 from gatewall.engine.addresses import IPAddress, parse_address
 from gatewall.engine.hosts import Domain, Host
 from gatewall.engine.model import AccessRequest, Effect, Reason, Verdict
@@ -22,6 +21,7 @@ from gatewall.engine.waf.rules import WafRule
 from gatewall.replay.change_history import ChangeHistory
 from gatewall.replay.recorded_waf import altered_targets, ends_of, looks_at, unrecorded_targets
 from gatewall.replay.redecision import Assumed, Missing, Redecider, is_readable, recorded_request
+from gatewall.whatif.backtest.recorded import Row, record_of
 
 KEPT = 50_000
 """How many answers of each kind are remembered; then they are forgotten, all at once."""

@@ -15,9 +15,9 @@ from audit.models import SecurityEvent
 from gatewall.agent.agent import Agent
 from gatewall.agent.log_shipper import LogShipper
 from gatewall.api import rate
+from gatewall.health import indicators
+from gatewall.health.indicators import Level
 from gatewall.models import Node
-from gatewall.operations import signs
-from gatewall.operations.signs import Level
 from gatewall.publication.nodes import report_node
 from gatewall.publication.publisher import publish
 from gatewall.snapshot.confirmed import elapsed
@@ -287,11 +287,11 @@ def test_without_a_database_metrics_tell_how_old_the_policy_of_this_host_is(host
 def test_a_host_that_is_cut_off_is_a_bad_sign(host):
     host.turns()
     report_node("here", host.files, host.run)
-    window = signs.Window.until(timezone.now(), timedelta(hours=1))
-    assert [each.level for each in signs.signs(timezone.now(), window).nodes] == [Level.GOOD]
+    window = indicators.Window.until(timezone.now(), timedelta(hours=1))
+    assert [each.level for each in indicators.signs(timezone.now(), window).nodes] == [Level.GOOD]
     host.passes(20)
     report_node("here", host.files, host.run)
 
-    (node,) = signs.signs(timezone.now(), window).nodes
+    (node,) = indicators.signs(timezone.now(), window).nodes
 
     assert (node.is_unconfirmed, node.is_silent, node.level) == (True, False, Level.BAD)

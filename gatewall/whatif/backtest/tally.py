@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from audit.summaries import Summary
-from gatewall.backtest.comparison import Compared
-from gatewall.backtest.recorded import Row
 from gatewall.engine.model import Effect, SubjectKind, Verdict
+from gatewall.whatif.backtest.comparison import Compared
+from gatewall.whatif.backtest.recorded import Row
 
 SHOWN = 50
 """How many of the most frequent hosts, subjects, clients and people a result names."""

@@ -10,8 +10,6 @@ from typing import Any
 
 from django.db import transaction
 
-from gatewall.backtest.comparison import with_rules
-from gatewall.backtest.drafts import Draft, apply
 from gatewall.engine.segments import Segment, source_of
 from gatewall.engine.snapshot import PolicySnapshot, Version
 from gatewall.kernel.clientip import Caller
@@ -22,6 +20,8 @@ from gatewall.replay.change_history import ChangeHistory
 from gatewall.snapshot import codec
 from gatewall.snapshot.assembly import Assembly, SegmentData
 from gatewall.snapshot.files import PolicyFiles
+from gatewall.whatif.backtest.comparison import with_rules
+from gatewall.whatif.backtest.drafts import Draft, apply
 
 MAX_REVISIONS = 500
 """Of what was before as many changes of policy, everything counts as changed."""

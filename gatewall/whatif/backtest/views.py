@@ -13,9 +13,9 @@ from gatewall.api.operations import operation
 from gatewall.api.queries import refuse_unknown_parameters, refused_parameter
 from gatewall.api.resources import Resource
 from gatewall.api.views import ApiView
-from gatewall.backtest import blast_radius, runs
-from gatewall.backtest.models import Backtest
-from gatewall.backtest.serializers import BacktestInput, BacktestOutput, BacktestWithResult
+from gatewall.whatif.backtest import blast_radius, runs
+from gatewall.whatif.backtest.models import Backtest
+from gatewall.whatif.backtest.serializers import BacktestInput, BacktestOutput, BacktestWithResult
 
 _PARAMETERS = {
     "network": {"type": "string", "minLength": 1, "maxLength": 64},

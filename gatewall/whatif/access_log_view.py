@@ -16,9 +16,9 @@ from gatewall.api.operations import operation
 from gatewall.api.queries import choice_in, refuse_unknown_parameters
 from gatewall.api.serializers import ShapedField
 from gatewall.api.views import ApiView
-from gatewall.operations.redecision import decide_again, trace
-from gatewall.operations.rule_shapes import PLACED_RULES
 from gatewall.replay.redecision import Assumed, Missing
+from gatewall.whatif.redecision import decide_again, trace
+from gatewall.whatif.rule_shapes import PLACED_RULES
 
 _TEXT = {"type": "string"}
 _ROW_PARTS = {"kind": _TEXT, "id": {"type": "integer"}, "path": _TEXT}

@@ -10,8 +10,8 @@ from django.db.models import Sum
 from audit import tallies
 from audit.models import GapKind, LogGap
 from audit.statistics import Window
+from gatewall.health.dashboard_data import log_backlog
 from gatewall.models import Node
-from gatewall.operations.dashboard import log_backlog
 from gatewall.policy import revisions, system_settings
 from gatewall.publication import nodes
 from gatewall.snapshot.confirmed import ALARM_SECONDS

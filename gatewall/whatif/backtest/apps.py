@@ -2,6 +2,6 @@ from django.apps import AppConfig
 
 
 class BacktestConfig(AppConfig):
-    name = "gatewall.backtest"
+    name = "gatewall.whatif.backtest"
     label = "backtest"
     verbose_name = "Backtests"

@@ -10,11 +10,11 @@ from typing import Any
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
-from gatewall.backtest import trial
-from gatewall.backtest.drafts import Change, Draft
-from gatewall.backtest.models import Backtest, State
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
+from gatewall.whatif.backtest import trial
+from gatewall.whatif.backtest.drafts import Change, Draft
+from gatewall.whatif.backtest.models import Backtest, State
 
 KEPT = 20
 """So many backtests are kept; the oldest finished ones go."""

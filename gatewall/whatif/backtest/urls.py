@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from gatewall.backtest.views import Backtests, BlastRadius
+from gatewall.whatif.backtest.views import Backtests, BlastRadius
 
 _ONE = rf"^policy/backtest/(?P<pk>{Backtests.lookup_value_regex})$"
 

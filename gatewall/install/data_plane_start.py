@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
+from gatewall.install import launcher
 from gatewall.kernel import env
-from gatewall.operations import launcher
 
 CONFIGURATION, APPLICATION = "data_plane.conf.py", "gatewall.data_plane:application()"
 

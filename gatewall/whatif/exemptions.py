@@ -31,10 +31,10 @@ from gatewall.engine.snapshot import DomainsMode, PolicySnapshot
 from gatewall.engine.waf.rules import Exclusion
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
-from gatewall.operations.narrow_exclusions import narrowest
 from gatewall.policy import revisions
 from gatewall.publication.control_plane import sources_of
 from gatewall.replay.redecision import recorded_request
+from gatewall.whatif.narrow_exclusions import narrowest
 from policies import selectors, services
 from policies.models import MANUAL, AuthorizedDomain, WafRule
 from policies.validators import canonical_domain, exclusion_expiry

@@ -1,0 +1,1 @@
+"""Installing and starting: launcher, checks, demo, key rotation, geo database."""
