@@ -13,8 +13,8 @@ from django.db.models import F
 
 from accounts import selectors
 from accounts.models import Session, User
-from audit.event_kinds import EventKind
-from audit.events import Event, record_event
+from audit.events.kinds import EventKind
+from audit.events.recording import Event, record_event
 from gatewall.engine.segments import shard_of_git_token, shard_of_user
 from gatewall.kernel.refusals import Conflict, Gone
 from gatewall.policy import revisions

@@ -6,10 +6,10 @@ from datetime import datetime
 from accounts import selectors, throttling
 from accounts.models import User
 from accounts.throttling import Attempt, TooManyAttempts
-from audit.event_kinds import EventKind
-from audit.events import Event, count_event, mark_of, record_event
-from audit.masking import masked_text
-from audit.records import storable
+from audit.events.kinds import EventKind
+from audit.events.recording import Event, count_event, mark_of, record_event
+from audit.spool.masking import masked_text
+from audit.spool.records import storable
 
 WRONG = "invalid-credentials"
 UNKNOWN = "unknown"

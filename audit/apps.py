@@ -5,7 +5,7 @@ from django.utils.module_loading import import_string
 class AuditConfig(AppConfig):
     name = "audit"
     verbose_name = "Audit"
-    witness = "audit.revision_events.record"
+    witness = "audit.events.revision_events.record"
 
     def ready(self) -> None:
         """Have every revision recorded among the security events; by name, because revisions must not know events."""

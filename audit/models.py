@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from audit import wildcards  # noqa: F401 - registers the lookup of the columns below
+from audit.log import wildcards  # noqa: F401 - registers the lookup of the columns below
 
 
 class AccessLog(models.Model):
@@ -69,9 +69,10 @@ class SpoolSegment(models.Model):
 
 
 class SpanCount(models.Model):
-    """How many answers of one span (audit/counts.py) had each key of one kind: a reason, status, host, client, ...
+    """How many answers of one span (audit/figures/counts.py) had each key of one kind: a reason, status, host,
+    client, ...
 
-    ``counts`` is a summary (``audit/summaries.py``) as JSON text that no statement looks into, ``error``
+    ``counts`` is a summary (``audit/figures/summaries.py``) as JSON text that no statement looks into, ``error``
     how much any count in it may be too low.
     """
 
@@ -115,7 +116,7 @@ class LogGap(models.Model):
 
 
 class SecurityEvent(models.Model):
-    """Something that whoever runs the gateway may want to be told. Written by ``audit/events.py`` alone.
+    """Something that whoever runs the gateway may want to be told. Written by ``audit/events/recording.py`` alone.
 
     A row of what comes in floods stands for all of one ``rollup``: ``count`` of them, from ``at`` to
     ``last_at`` within one minute. ``minute`` is that of ``at``, since the epoch. ``marks`` tells repeats

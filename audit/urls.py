@@ -2,7 +2,9 @@
 
 from django.urls import path
 
-from audit import event_views, statistics_views, views
+from audit import views
+from audit.events import views as event_views
+from audit.figures import statistics_views
 
 urlpatterns = [
     path("access-logs", views.AccessLogs.as_view(), name="access-logs"),

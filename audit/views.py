@@ -6,9 +6,9 @@ from django.http import StreamingHttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from audit import export, log_query
-from audit.log_filters import PARAMETERS, FilterRefused, filters_of
-from audit.log_query import Cursor, CursorRefused, Filters
+from audit.log import export, query
+from audit.log.filters import PARAMETERS, FilterRefused, filters_of
+from audit.log.query import Cursor, CursorRefused, Filters
 from audit.serializers import AccessLogOutput, AccessLogPage, shown
 from gatewall.api.operations import operation
 from gatewall.api.pagination import MAX_PAGE_SIZE, PAGE_SIZE
@@ -51,10 +51,10 @@ class AccessLogs(ApiView):
         wants_count = choice_in(request, "count", ("false", "true")) == "true"
         if kind != "json":
             return _download(request, filters, after, kind)
-        page = log_query.page_of(filters, after, size)
+        page = query.page_of(filters, after, size)
         return Response(
             {
-                "count": log_query.number_of(filters) if wants_count else None,
+                "count": query.number_of(filters) if wants_count else None,
                 "next": _url_of(request, page.next) if page.next else None,
                 "previous": None,
                 "results": list(shown(page.rows)),
@@ -86,7 +86,7 @@ def _url_of(request: Request, cursor: Cursor) -> str:
 
 
 def _download(request: Request, filters: Filters, after: Cursor | None, kind: str) -> StreamingHttpResponse:
-    rows = shown(log_query.everything(filters, after))
+    rows = shown(query.everything(filters, after))
     parts = () if request.method == "HEAD" else export.lines(rows, kind, AccessLogOutput.Meta.fields)
     response = StreamingHttpResponse(parts, content_type=export.FORMATS[kind])
     response["Content-Disposition"] = f'attachment; filename="access-log.{kind}"'

@@ -16,8 +16,8 @@ from django.conf import settings  # noqa: E402 - needs Django
 from django.db import connection, transaction  # noqa: E402 - needs Django
 
 from accounts.models import User  # noqa: E402 - needs Django
-from audit.records import AccessRecord  # noqa: E402 - needs Django
-from audit.rows import COLUMNS, row_of  # noqa: E402 - needs Django
+from audit.log.rows import COLUMNS, row_of  # noqa: E402 - needs Django
+from audit.spool.records import AccessRecord  # noqa: E402 - needs Django
 from bench.traffic import ATTACKS, client, favourite, page  # noqa: E402 - needs Django
 from gatewall.gate.countries import Countries  # noqa: E402 - needs Django
 from gatewall.policy import revisions  # noqa: E402 - needs Django

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from audit import segments
+from audit.spool import segments
 from bench import report, sizes, traffic
 from bench.cpu import cpu_seconds
 from bench.load import send_each

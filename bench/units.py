@@ -23,7 +23,7 @@ from typing import Any
 import psutil
 import psycopg
 
-from audit import segments
+from audit.spool import segments
 from bench import report, sizes, traffic
 from bench.cpu import cpu_seconds
 from bench.load import send, send_each

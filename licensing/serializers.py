@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from audit.used_resources import LastUsedOutput, UsesOutput
+from audit.figures.used_resources import LastUsedOutput, UsesOutput
 from gatewall.api.fresh_sign_in import FreshInput
 from gatewall.api.serializers import FlagField, MomentField, TextField
 from licensing import services

@@ -5,7 +5,7 @@ from typing import Any
 from django.db.models import Model, QuerySet
 from django.http import Http404
 
-from audit.used_resources import UsedResource
+from audit.figures.used_resources import UsedResource
 from gatewall.api.permissions import IsAdminOrSelf
 from gatewall.api.serializers import ShownOnce
 from gatewall.engine.model import SubjectKind

@@ -10,10 +10,10 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
-from audit import tallies
-from audit.event_kinds import EventKind
-from audit.event_selectors import events_of_network, was_let_in
-from audit.events import Event, count_event, record_events
+from audit.events.kinds import EventKind
+from audit.events.recording import Event, count_event, record_events
+from audit.events.selectors import events_of_network, was_let_in
+from audit.figures import tallies
 from gatewall.engine.addresses import IPAddress, IPNetwork, canonical_text, parse_network
 from gatewall.engine.segments import blocked_networks_of
 from gatewall.kernel.clientip import UNKNOWN_CLIENT, TrustedProxies

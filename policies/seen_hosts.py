@@ -2,8 +2,8 @@
 
 from datetime import datetime, timedelta
 
-from audit import statistics
-from audit.statistics import Window
+from audit.figures import statistics
+from audit.figures.statistics import Window
 from gatewall.engine.hosts import DomainTable, Host
 from policies import policy_source
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from rest_framework import serializers
 
-from audit.used_resources import HitsOutput, LastHitOutput
+from audit.figures.used_resources import HitsOutput, LastHitOutput
 from gatewall.api.serializers import FlagField, MomentField, ShapedField, StrictInput, TextField, WholeNumberField
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action

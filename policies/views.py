@@ -7,7 +7,7 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from audit.used_resources import UsedResource
+from audit.figures.used_resources import UsedResource
 from gatewall.api.operations import operation
 from gatewall.api.resources import Resource
 from gatewall.api.serializers import Warned

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from audit.segments import segment_files
+from audit.spool.segments import segment_files
 from tests.processes import PASSWORD, PATIENCE, request
 from tests.records import read_records
 

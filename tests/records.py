@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from audit.frames import frames
-from audit.records import AccessRecord
-from audit.segments import segment_of
+from audit.spool.frames import frames
+from audit.spool.records import AccessRecord
+from audit.spool.segments import segment_of
 from tests.cast import CLIENT, NOW, OFFICE
 
 

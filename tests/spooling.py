@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from audit.ingest import ship
+from audit.figures.summaries import Summary
+from audit.log.ingest import ship
 from audit.models import SpanCount
-from audit.records import AccessRecord
-from audit.spool import SpoolWriter
-from audit.summaries import Summary
+from audit.spool.records import AccessRecord
+from audit.spool.writer import SpoolWriter
 
 
 def spooled(folder: Path, records: list[AccessRecord], *, close: bool = True, **options: int) -> SpoolWriter:

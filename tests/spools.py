@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from audit.segments import segment_files
-from audit.spool import SpoolWriter
+from audit.spool.segments import segment_files
+from audit.spool.writer import SpoolWriter
 from tests.cast import NOW
 from tests.records import a_record, read_records
 
@@ -33,7 +33,8 @@ def losing(writer: SpoolWriter, count: int, at: float = NOW) -> None:
 def in_a_process(code, *arguments):
     """A process that runs these lines with a writer of its own."""
     begin = (
-        "import os, sys, itertools\nfrom pathlib import Path\nfrom audit.spool import *; from audit.segments import *\n"
+        "import os, sys, itertools\nfrom pathlib import Path\nfrom audit.spool.writer import *\n"
+        "from audit.spool.segments import *\n"
         "from tests.records import a_record\nwriter = SpoolWriter(Path(sys.argv[1]), 'node-1')\n"
     )
     return subprocess.Popen([sys.executable, "-c", begin + code, *arguments], cwd=ROOT, stdout=subprocess.PIPE)

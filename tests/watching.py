@@ -4,8 +4,8 @@ import pytest
 from django.utils import timezone
 
 from accounts import sign_in_events
-from audit import ingest
-from audit.events import Tally, count_events
+from audit.events.recording import Tally, count_events
+from audit.log import ingest
 from audit.models import SecurityEvent
 from gatewall.agent.detection import Watch
 from gatewall.kernel.clientip import TrustedProxies

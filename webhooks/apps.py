@@ -9,6 +9,6 @@ class WebhooksConfig(AppConfig):
 
     def ready(self) -> None:
         """Have every event made into notices; by name, because events must not know webhooks."""
-        from audit import events  # noqa: PLC0415 - its models are not loaded before
+        from audit.events import recording  # noqa: PLC0415 - its models are not loaded before
 
-        events.tell_within(import_string(self.witness))
+        recording.tell_within(import_string(self.witness))

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from audit.event_kinds import SEVERITIES
-from audit.events import Event
+from audit.events.kinds import SEVERITIES
+from audit.events.recording import Event
 
 MAX_DETAIL = 16_384
 """Longer details are left out: receivers take about 20 kB; the event has them."""

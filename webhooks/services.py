@@ -8,8 +8,8 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from audit.event_kinds import EventKind, EventSeverity
-from audit.events import Event, record_event
+from audit.events.kinds import EventKind, EventSeverity
+from audit.events.recording import Event, record_event
 from gatewall.credentials.sealing import Sealer
 from gatewall.kernel.downloads import ANYWHERE, PUBLIC, DownloadRefused, Reach, require_acceptable
 from gatewall.kernel.refusals import Conflict, Gone

@@ -11,11 +11,11 @@ from datetime import UTC, datetime, timedelta
 from django.utils import timezone
 
 from accounts import throttling
-from audit import event_selectors
-from audit.event_kinds import EventKind
-from audit.events import Event, count_event
+from audit.events import selectors
+from audit.events.kinds import EventKind
+from audit.events.recording import Event, count_event
 from audit.models import SecurityEvent
-from audit.records import AccessRecord
+from audit.spool.records import AccessRecord
 from gatewall.engine.addresses import parse_address
 from gatewall.engine.model import Action, Reason
 from gatewall.engine.snapshot import EnforcementMode
@@ -80,7 +80,7 @@ class Watch:
         self._verdicts = self._verdicts[_VERDICTS_AT_ONCE:]
 
     def _look_at_sign_ins(self, at: datetime) -> None:
-        rows = event_selectors.failed_sign_ins(self._since(at))
+        rows = selectors.failed_sign_ins(self._since(at))
         for row in rows:
             if row.pk in self._counted or row.pk > self._settled:  # not again where the clock is set back
                 self._look_at_row(row)

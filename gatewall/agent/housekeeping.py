@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 
 from accounts import challenges, services, throttling, wrong_codes
-from audit import rollups
+from audit.figures import rollups
 from gatewall.engine.model import SubjectKind
 from gatewall.publication import nodes
 from licensing.models import GitToken, License

@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from audit.event_kinds import EventKind
-from audit.events import Event, count_event
+from audit.events.kinds import EventKind
+from audit.events.recording import Event, count_event
 from gatewall.snapshot.confirmed import ALARM_SECONDS, Confirmations, elapsed
 
 _AT_MOST = 100

@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from audit.event_kinds import EventKind
-from audit.statistics import Bar, Window
+from audit.events.kinds import EventKind
+from audit.figures.statistics import Bar, Window
 from gatewall.console import charts, links
 from gatewall.console.charts import Chart, Series
 from gatewall.console.pages import OperatorPage

@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from audit import selectors
-from audit.records import AccessRecord
+from audit.log import selectors
+from audit.spool.records import AccessRecord
 from gatewall.api.caller import caller_of
 from gatewall.console.explained import decision_shown, row_shown, steps_shown
 from gatewall.console.explained_words import ASSUMED, LIFETIMES, MISSING

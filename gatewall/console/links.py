@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from audit.statistics import Window
+from audit.figures.statistics import Window
 from policies.models import AUTO_BAN
 
 

@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from audit import export, log_query
-from audit.field_filters import EXCLUDE
-from audit.log_filters import FILTERS
+from audit.log import export, query
+from audit.log.field_filters import EXCLUDE
+from audit.log.filters import FILTERS
 from gatewall.console import asked as queries
 from gatewall.console import saved_views
 from gatewall.console.asked import MAX_PAGE_SIZE, MOMENTS, Asked, Pairs, asked
@@ -41,14 +41,14 @@ class Log(OperatorPage):
         wanted = asked(request.META.get("QUERY_STRING", ""))
         if wanted.errors:
             return self.shown(request, HTTPStatus.BAD_REQUEST, **_frame(request, wanted), rows=[], failed=True)
-        page = log_query.page_of(wanted.filters, wanted.after, wanted.page_size)
-        budget = log_query.COUNT_BUDGET if wanted.wants_count else _COUNTED
+        page = query.page_of(wanted.filters, wanted.after, wanted.page_size)
+        budget = query.COUNT_BUDGET if wanted.wants_count else _COUNTED
         context = {
             "rows": log_rows(page.rows, wanted),
             "older": wanted.older(page.next) if page.next else None,
             "newer": wanted.newer(),
             "newest": wanted.changed("refresh", "count") if wanted.after else None,
-            "number": log_query.number_of(wanted.filters, budget=budget),
+            "number": query.number_of(wanted.filters, budget=budget),
             "budget": budget,
             "count_all": None if wanted.wants_count else wanted.changed(count="true"),
             "exports": [(kind.upper(), _export(wanted, kind)) for kind in export.FORMATS],

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from audit.field_filters import EXCLUDE
+from audit.log.field_filters import EXCLUDE
 from audit.models import AccessLog
 from gatewall.console import links
 from gatewall.console.asked import MOMENTS, Asked

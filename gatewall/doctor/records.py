@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Q
 
-from audit.event_kinds import EventKind
+from audit.events.kinds import EventKind
 from audit.models import AccessLog, SecurityEvent
 from gatewall.doctor.evidence import Arrival
 

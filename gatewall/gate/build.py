@@ -2,7 +2,7 @@
 
 import time
 
-from audit.spool import SpoolWriter
+from audit.spool.writer import SpoolWriter
 from gatewall.credentials.check import PolicyCredentials, VerifiedTokens
 from gatewall.credentials.sessions import GATE_AUDIENCE, ISSUER, SessionVerifier
 from gatewall.engine.ports import Ports

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from audit.records import AccessRecord
+from audit.spool.records import AccessRecord
 from gatewall.engine.evaluate import CANNOT_DECIDE, evaluate
 from gatewall.engine.model import AccessRequest, Decision, Effect
 from gatewall.engine.ports import Ports

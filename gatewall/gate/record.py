@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from audit.masking import MASK, masked_host, masked_path, masked_query, masked_text
-from audit.records import MAX_PATH, MAX_QUERY, MAX_TEXT, AccessRecord
+from audit.spool.masking import MASK, masked_host, masked_path, masked_query, masked_text
+from audit.spool.records import MAX_PATH, MAX_QUERY, MAX_TEXT, AccessRecord
 from gatewall.engine.addresses import text_of
 from gatewall.engine.model import AccessRequest, Action, DecidedBy, Decision, Effect, Reason, RuleMatch, Subject
 from gatewall.engine.snapshot import PolicySnapshot, QueryStrings

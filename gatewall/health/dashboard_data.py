@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from accounts import selectors as accounts
-from audit import statistics
-from audit.statistics import Window
+from audit.figures import statistics
+from audit.figures.statistics import Window
 from gatewall.health.uptime import started_at
 from gatewall.models import Node
 from gatewall.policy import revisions

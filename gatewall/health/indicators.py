@@ -7,9 +7,9 @@ from enum import StrEnum
 
 from django.db.models import Sum
 
-from audit import tallies
+from audit.figures import tallies
+from audit.figures.statistics import Window
 from audit.models import GapKind, LogGap
-from audit.statistics import Window
 from gatewall.health.dashboard_data import log_backlog
 from gatewall.models import Node
 from gatewall.policy import revisions, system_settings

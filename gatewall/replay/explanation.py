@@ -7,7 +7,7 @@ engine's own table, so that no explanation can drift from an answer. Nothing is 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from audit.records import AccessRecord
+from audit.spool.records import AccessRecord
 from gatewall.credentials.check import license_subject, session_subject
 from gatewall.engine.evaluate import CANNOT_DECIDE, StepResult, explain
 from gatewall.engine.model import AccessRequest, Credential, CredentialKind, Subject, SubjectKind

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from functools import cached_property
 
-from audit.masking import MASK
-from audit.records import MAX_PATH, MAX_QUERY, MAX_TEXT, AccessRecord
+from audit.spool.masking import MASK
+from audit.spool.records import MAX_PATH, MAX_QUERY, MAX_TEXT, AccessRecord
 from gatewall.engine.evaluate import STEPS
 from gatewall.engine.facts import Facts
 from gatewall.engine.model import AccessRequest, Reason

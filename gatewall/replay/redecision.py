@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from audit.records import AccessRecord
+from audit.spool.records import AccessRecord
 from gatewall.credentials.check import git_token_subject, license_subject, session_subject
 from gatewall.engine.addresses import IPAddress, parse_address
 from gatewall.engine.evaluate import STEPS, Step, waf_rules_match

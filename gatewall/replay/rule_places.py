@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from audit.masking import MASK, has_secret_field, masked_path, masked_query, masked_text, masked_value
+from audit.spool.masking import MASK, has_secret_field, masked_path, masked_query, masked_text, masked_value
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.places import Place, Places
 from gatewall.engine.waf.rules import Target, WafRule

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from audit.records import AccessRecord
+from audit.spool.records import AccessRecord
 from gatewall.engine.evaluate import STEPS
 from gatewall.engine.model import Reason
 from gatewall.replay.recorded_waf import DECIDING_STEP

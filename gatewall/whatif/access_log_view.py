@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from audit import selectors
+from audit.log import selectors
 from audit.models import AccessLog
 from audit.serializers import AccessLogOutput
 from gatewall.api import etags

@@ -22,7 +22,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from audit.records import AccessRecord
+from audit.spool.records import AccessRecord
 from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.expiry import is_live
 from gatewall.engine.hosts import Access

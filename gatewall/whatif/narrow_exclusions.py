@@ -6,7 +6,7 @@ from urllib.parse import unquote_to_bytes
 
 from django.core.exceptions import ValidationError
 
-from audit.masking import MASK
+from audit.spool.masking import MASK
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.places import Places
 from gatewall.engine.waf.rules import Exclusion, WafRule

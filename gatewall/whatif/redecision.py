@@ -6,8 +6,8 @@ from typing import Any
 from django.conf import settings
 from django.urls import reverse
 
-from audit.log_filters import DECIDED_BY
-from audit.records import AccessRecord
+from audit.log.filters import DECIDED_BY
+from audit.spool.records import AccessRecord
 from gatewall.engine.evaluate import CANNOT_DECIDE
 from gatewall.engine.model import Reason, Verdict
 from gatewall.engine.snapshot import PolicySnapshot

@@ -2,7 +2,7 @@
 
 import pytest
 
-from audit import ingest
+from audit.log import ingest
 from audit.models import AccessLog
 from gatewall.engine.evaluate import STEPS
 from gatewall.policy import system_settings

@@ -10,7 +10,7 @@ from django.conf import settings as django_settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from audit import log_query
+from audit.log import query as log_query
 from audit.models import AccessLog
 from tests.cast import NOW
 from tests.logs import listed

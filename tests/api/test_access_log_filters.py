@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from audit.log_filters import FILTERS, PARAMETERS
+from audit.log.filters import FILTERS, PARAMETERS
 from tests.cast import NOW
 from tests.logs import listed, numbers
 from tests.records import a_record

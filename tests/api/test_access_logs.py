@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from audit import log_query
+from audit.log import query as log_query
 from tests.cast import NOW
 from tests.logs import listed, numbers
 from tests.records import a_record

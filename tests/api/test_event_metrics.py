@@ -7,9 +7,9 @@ from django.db import OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from audit import tallies
-from audit.event_kinds import SEVERITIES, EventKind
-from audit.events import Event, Tally, count_events, record_event, record_events
+from audit.events.kinds import SEVERITIES, EventKind
+from audit.events.recording import Event, Tally, count_events, record_event, record_events
+from audit.figures import tallies
 from audit.models import SecurityEvent
 from gatewall.engine.addresses import parse_address, parse_network
 from gatewall.kernel.detectors import Detector

@@ -10,7 +10,7 @@ import yaml
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from audit import tallies
+from audit.figures import tallies
 from gatewall.health import metrics
 from gatewall.models import Node
 from policies import geo, subscriptions

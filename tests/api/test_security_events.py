@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 
 from accounts import second_factor
-from audit import events
-from audit.event_kinds import SEVERITIES, EventKind
-from audit.events import Event, Tally, count_event, count_events
+from audit.events import recording
+from audit.events.kinds import SEVERITIES, EventKind
+from audit.events.recording import Event, Tally, count_event, count_events
 from audit.models import SecurityEvent
 from tests.cast import CLIENT, MOMENT
 from tests.factors import an_app
@@ -208,7 +208,7 @@ def test_what_is_rolled_back_is_not_told(admin, bob):
 
 
 def test_a_minute_has_so_many_rows_and_the_rest_is_counted_without_a_client(monkeypatch):
-    monkeypatch.setattr(events, "MAX_ROWS_A_MINUTE", 3)
+    monkeypatch.setattr(recording, "MAX_ROWS_A_MINUTE", 3)
     for number in range(6):
         count_event(Event(EventKind.REQUEST_BLOCKED, MOMENT, f"192.0.2.{number}"), "waf-rule")
     count_event(Event(EventKind.REQUEST_BLOCKED, MOMENT, "192.0.2.1"), "waf-rule")
@@ -222,7 +222,7 @@ def test_a_minute_has_so_many_rows_and_the_rest_is_counted_without_a_client(monk
 
 
 def test_no_row_has_more_marks_than_it_may(monkeypatch):
-    monkeypatch.setattr(events, "MAX_MARKS", 2)
+    monkeypatch.setattr(recording, "MAX_MARKS", 2)
     for number in (1, 1, 2, 3):
         count_event(Event(EventKind.LOGIN_FAILED, MOMENT, CLIENT), "unknown", mark=str(number))
 

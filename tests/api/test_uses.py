@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from audit import ingest
+from audit.log import ingest
 from audit.models import UseCount
 from gatewall.agent import housekeeping
 from policies import services

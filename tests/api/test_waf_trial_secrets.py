@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from audit.masking import MASK
+from audit.spool.masking import MASK
 from policies import services
 from tests.api.waf_trials import places, rule
 from tests.cast import CLIENT, OFFICE, OPEN_LICENSE

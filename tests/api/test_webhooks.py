@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from audit.event_kinds import EventKind
-from audit.events import Event, record_event
+from audit.events.kinds import EventKind
+from audit.events.recording import Event, record_event
 from gatewall.models import PolicyRevision
 from tests.api.resources import fields_refused
 from webhooks import services

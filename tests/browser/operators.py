@@ -9,8 +9,8 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from audit.records import AccessRecord
-from audit.spool import SpoolWriter
+from audit.spool.records import AccessRecord
+from audit.spool.writer import SpoolWriter
 from tests.browser.installation import Wall
 from tests.processes import PASSWORD, PATIENCE
 from tests.records import a_record

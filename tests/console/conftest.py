@@ -7,8 +7,8 @@ import pytest
 import time_machine
 from django.test import Client
 
-from audit import ingest
-from audit.spool import SpoolWriter
+from audit.log import ingest
+from audit.spool.writer import SpoolWriter
 from tests.admin.conftest import Pages, decide, pages
 from tests.records import a_record
 from tests.wall import enter_admin_site

@@ -9,9 +9,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from audit import tallies
-from audit.event_kinds import EventKind
-from audit.events import Event, record_event
+from audit.events.kinds import EventKind
+from audit.events.recording import Event, record_event
+from audit.figures import tallies
 from audit.models import GapKind, LogGap, SecurityEvent
 from gatewall.models import Node
 from tests.console.conftest import ago, query_of

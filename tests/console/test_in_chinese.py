@@ -8,7 +8,7 @@ import polib
 import pytest
 from django.utils import timezone
 
-from audit import ingest
+from audit.log import ingest
 from gatewall.console import doctor_page, saved_views
 from gatewall.doctor import examination
 from gatewall.doctor.evidence import Reply

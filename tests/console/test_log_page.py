@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from audit.log_filters import FILTERS
+from audit.log.filters import FILTERS
 from gatewall.console.asked import asked
 from gatewall.console.log_rows import LABELS
 from tests.console.conftest import ago, query_of

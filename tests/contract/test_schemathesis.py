@@ -22,7 +22,7 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from audit.ingest import ship
+from audit.log.ingest import ship
 from gatewall.api import rate
 from tests.api.resources import KINDS, make
 from tests.records import a_record

@@ -2,10 +2,10 @@
 
 import pytest
 
-from audit.event_filters import EVENT_FILTERS
-from audit.event_kinds import SEVERITIES
-from audit.log_filters import FILTERS
-from audit.secret_names import is_secret_name
+from audit.events.filters import EVENT_FILTERS
+from audit.events.kinds import SEVERITIES
+from audit.log.filters import FILTERS
+from audit.spool.secret_names import is_secret_name
 from gatewall.api.filters import ListFilters
 from gatewall.api.resources import Resource
 from tests.api.test_who_may import patterns

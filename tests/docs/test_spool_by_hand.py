@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from audit.spool import SpoolWriter
+from audit.spool.writer import SpoolWriter
 from tests.records import a_record
 
 BASE = Path(__file__).resolve().parents[2]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from audit.event_kinds import EventKind
-from audit.events import Event, record_event
+from audit.events.kinds import EventKind
+from audit.events.recording import Event, record_event
 from tests.receiver import receiving, send_due
 from webhooks import services
 from webhooks.incidents import SINGLE

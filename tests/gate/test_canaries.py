@@ -12,7 +12,7 @@ from importlib import import_module
 import pytest
 from django.test import Client
 
-from audit import ingest
+from audit.log import ingest
 from audit.models import AccessLog
 from tests.api.test_who_may import ROUTES, path_of
 from tests.canaries import found_in, spellings_of, whole_database, whole_folder
@@ -232,7 +232,7 @@ def test_no_secret_is_logged_when_everything_breaks(secrets, planes, monkeypatch
         raise RuntimeError("broken on purpose")
 
     monkeypatch.setattr("gatewall.gate.gate.evaluate", broken)
-    for name in ("accounts.login.log_in", "policies.services.block_network", "audit.log_query.page_of"):
+    for name in ("accounts.login.log_in", "policies.services.block_network", "audit.log.query.page_of"):
         monkeypatch.setattr(name, broken, raising=False)
     with caplog.at_level(logging.DEBUG):
         for tell in DIALECTS.values():

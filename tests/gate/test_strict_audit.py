@@ -42,7 +42,7 @@ def test_in_strict_mode_the_answer_is_the_decision_while_records_are_kept(strict
 
 
 def test_in_strict_mode_answers_come_back_with_the_spool(strict, blocked, plane, question, monkeypatch):
-    monkeypatch.setattr("audit.spool._RETRY_SECONDS", 0)
+    monkeypatch.setattr("audit.spool.writer._RETRY_SECONDS", 0)
     assert plane(question).status == 503
     blocked.unlink()
 

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from audit import ingest
+from audit.log import ingest
 from audit.models import AccessLog
 from gatewall.agent.backtest_runner import BacktestRunner
 from gatewall.engine.addresses import parse_address

@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from audit import ingest
+from audit.log import ingest
 from audit.models import AccessLog, AccessLogRule, SpanCount, SpoolSegment, UseCount
-from audit.segments import segment_files, waiting_bytes
+from audit.spool.segments import segment_files, waiting_bytes
 from tests.cast import NOW
 from tests.records import a_record
 from tests.spooling import answers_counted, spooled
@@ -168,7 +168,7 @@ def begun(work):
 def test_what_several_processes_wrote_is_one_transaction(folder):
     writers = [spooled(folder, records(10)[number : number + 2], close=False) for number in range(0, 8, 2)]
 
-    counts_of_events = 0 if connection.vendor == "sqlite" else 1  # right after the commit: see audit/tallies.py
+    counts_of_events = 0 if connection.vendor == "sqlite" else 1  # right after the commit: see audit/figures/tallies.py
     assert begun(lambda: ingest.ship(folder)) == 1 + counts_of_events
     assert AccessLog.objects.count() == 8
     assert answers_counted() == 8

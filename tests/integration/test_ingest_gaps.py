@@ -10,11 +10,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from audit import ingest
-from audit.frames import frames
+from audit.log import ingest
 from audit.models import AccessLog, LogGap, SpoolSegment
-from audit.records import AccessRecord
-from audit.segments import segment_files
+from audit.spool.frames import frames
+from audit.spool.records import AccessRecord
+from audit.spool.segments import segment_files
 from tests.cast import NOW
 from tests.records import a_record
 from tests.spooling import answers_counted, spooled

@@ -6,11 +6,12 @@ import pytest
 import time_machine
 from django.db import connection
 
-from audit import ingest, shortening, tallies
-from audit.log_size import LogSize, Meter
+from audit.figures import tallies
+from audit.log import ingest, shortening
+from audit.log.shortening import EPISODE, Budget
+from audit.log.size import LogSize, Meter
 from audit.models import AccessLog, AccessLogRule, SecurityEvent, SpanCount
-from audit.shortening import EPISODE, Budget
-from audit.spool import SpoolWriter
+from audit.spool.writer import SpoolWriter
 from gatewall.agent.log_shipper import LogShipper
 from gatewall.policy import system_settings
 from tests.records import a_record

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection
 
-from audit import log_query
-from audit.log_filters import FilterRefused, filters_of
-from audit.log_query import Cursor, CursorRefused, Filters, number_of, page_of
+from audit.log import query
+from audit.log.filters import FilterRefused, filters_of
+from audit.log.query import Cursor, CursorRefused, Filters, number_of, page_of
 from audit.models import AccessLog
 from tests.cast import NOW
 from tests.records import a_record
@@ -134,7 +134,7 @@ def test_a_page_of_a_rule_looks_at_no_more_rows_than_its_budget(log):
 
 @pytest.mark.parametrize("few", [0, 100], ids=["many", "few"])
 def test_a_network_finds_the_same_rows_whether_they_are_few_or_many(log, monkeypatch, few):
-    monkeypatch.setattr(log_query, "FEW", few)
+    monkeypatch.setattr(query, "FEW", few)
     log([a_record(n, at=NOW + n, client_ip=f"203.0.113.{n}") for n in range(20)])
     filters = filters_of([("client_ip", "203.0.113.8/29"), ("exclude_client_ip", "203.0.113.9")], start=None, end=None)
 
@@ -151,7 +151,7 @@ def test_a_page_begins_where_its_index_says(log, wanted):
     log([a_record(n, at=NOW + n) for n in range(3)])
     filters = filters_of(wanted.items(), start=None, end=None)
     first = page_of(filters, None, 1)
-    rows = AccessLog.objects.filter(filters.moments & filters.index, log_query._behind(first.next))
+    rows = AccessLog.objects.filter(filters.moments & filters.index, query._behind(first.next))
 
     if connection.vendor == "sqlite":  # PostgreSQL chooses by what is in the table
         plan = rows.order_by("-at", "-decision_id")[:2].explain()
@@ -208,8 +208,8 @@ def test_a_quick_look_at_few_rows_changes_no_page(log, monkeypatch, wanted):
     )
     filters = filters_of(wanted.items(), start=None, end=None)
     whole = walk(filters, 3)
-    monkeypatch.setattr(log_query, "QUICK_BUDGET", 4)
-    monkeypatch.setattr(log_query, "_RULE_CHUNK", 5)
+    monkeypatch.setattr(query, "QUICK_BUDGET", 4)
+    monkeypatch.setattr(query, "_RULE_CHUNK", 5)
 
     assert walk(filters, 3) == whole
     assert sum(map(len, whole)) > 3

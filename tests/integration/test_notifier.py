@@ -7,8 +7,8 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from audit.event_kinds import EventKind
-from audit.events import Event, record_event
+from audit.events.kinds import EventKind
+from audit.events.recording import Event, record_event
 from gatewall.agent import notifier
 from gatewall.agent.notifier import Notifier
 from gatewall.install import key_rotation

@@ -8,11 +8,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection
 
-from audit import ingest, rollups, statistics
-from audit.counts import DAY, HOUR, KEYS, MINUTE, TEN_MINUTES, latency_class
+from audit.figures import rollups, statistics
+from audit.figures.counts import DAY, HOUR, KEYS, MINUTE, TEN_MINUTES, latency_class
+from audit.figures.statistics import Window, WindowRefused
+from audit.log import ingest
 from audit.models import AccessLog, SpanCount, UseCount
-from audit.spool import SpoolWriter
-from audit.statistics import Window, WindowRefused
+from audit.spool.writer import SpoolWriter
 from tests.records import a_record
 
 pytestmark = pytest.mark.django_db

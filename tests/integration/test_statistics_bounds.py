@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from audit import rollups, statistics
-from audit.counts import DAY, HOUR, KEYS, MINUTE, TEN_MINUTES
+from audit.figures import rollups, statistics
+from audit.figures.counts import DAY, HOUR, KEYS, MINUTE, TEN_MINUTES
+from audit.figures.statistics import Window, WindowRefused
 from audit.models import LogGap, SpanCount
-from audit.statistics import Window, WindowRefused
 from tests.records import a_record
 from tests.spooling import shipped
 

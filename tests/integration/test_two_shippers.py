@@ -7,9 +7,9 @@ from threading import Event
 import pytest
 from django.db import connection
 
-from audit import ingest
+from audit.log import ingest
 from audit.models import AccessLog, LogGap
-from audit.segments import segment_files
+from audit.spool.segments import segment_files
 from tests.spooling import answers_counted, spooled
 from tests.spools import losing, records
 

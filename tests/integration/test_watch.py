@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from accounts import sign_in_events
-from audit.event_kinds import EventKind
-from audit.events import Event, record_event
+from audit.events.kinds import EventKind
+from audit.events.recording import Event, record_event
 from audit.models import SecurityEvent
 from gatewall.agent.detection import probe_of
 from gatewall.kernel.clientip import UNKNOWN_CLIENT

@@ -7,9 +7,9 @@ import pytest
 from django.db import connection
 
 from accounts import sign_in_events
-from audit import event_selectors
-from audit.event_kinds import EventKind
-from audit.events import Event, record_event
+from audit.events import selectors
+from audit.events.kinds import EventKind
+from audit.events.recording import Event, record_event
 from audit.models import SecurityEvent
 from gatewall.agent import detection
 from gatewall.kernel.detectors import Detector, Verdict
@@ -173,11 +173,11 @@ def test_a_clock_that_is_set_back_counts_no_failure_twice(watched, clock):
 
 
 def test_of_failed_sign_ins_no_more_are_read_than_fit(watched, monkeypatch):
-    monkeypatch.setattr(event_selectors, "MOST_ROWS", 5)
+    monkeypatch.setattr(selectors, "MOST_ROWS", 5)
     failed_at_once([(SCANNER, f"name-{number}") for number in range(3)])
     failed_at_once([(f"203.0.113.{number}", "bob") for number in range(8)])
 
-    assert len(event_selectors.failed_sign_ins(MOMENT - timedelta(days=1))) == 5
+    assert len(selectors.failed_sign_ins(MOMENT - timedelta(days=1))) == 5
     for _ in range(3):
         watched.look()
     assert len(watched.watch._counted) == 5

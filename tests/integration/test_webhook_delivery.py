@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from audit.event_kinds import EventKind
-from audit.events import Event, record_event
+from audit.events.kinds import EventKind
+from audit.events.recording import Event, record_event
 from audit.models import SecurityEvent
 from gatewall.agent.notifier import Notifier
 from gatewall.models import PolicyRevision

@@ -6,8 +6,8 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from audit.event_kinds import EventKind
-from audit.events import Event, record_event
+from audit.events.kinds import EventKind
+from audit.events.recording import Event, record_event
 from audit.models import SecurityEvent
 from gatewall.kernel.posting import Posted
 from gatewall.policy import system_settings

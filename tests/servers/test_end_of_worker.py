@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from audit.segments import segment_files
+from audit.spool.segments import segment_files
 from tests.planes import about
 from tests.processes import PATIENCE, control_plane, data_plane, wait_until
 

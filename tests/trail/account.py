@@ -13,9 +13,9 @@ from uuid import UUID
 
 import psycopg
 
-from audit.losses import loss_files, losses_of
-from audit.segments import segment_files, segment_of
-from audit.summaries import Summary
+from audit.figures.summaries import Summary
+from audit.spool.losses import loss_files, losses_of
+from audit.spool.segments import segment_files, segment_of
 from tests.processes import PATIENCE, wait_until
 from tests.trail.visitors import Ledger
 

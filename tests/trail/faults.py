@@ -9,8 +9,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from audit.frames import frames
-from audit.segments import is_being_written, segment_files, segment_of
+from audit.spool.frames import frames
+from audit.spool.segments import is_being_written, segment_files, segment_of
 from tests.postgres import Server
 from tests.processes import wait_until
 from tests.trail.account import Trail

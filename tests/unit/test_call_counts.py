@@ -10,7 +10,7 @@ from ipaddress import IPv4Address
 
 import pytest
 
-from audit.spool import SpoolWriter
+from audit.spool.writer import SpoolWriter
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX, new_token
 from gatewall.engine.segments import blocked_networks_of
 from gatewall.engine.snapshot import GitTokenState, LicenseState, UserState, Version

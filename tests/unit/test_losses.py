@@ -7,8 +7,8 @@ import uuid
 
 import pytest
 
-from audit.losses import loss_files, losses_of
-from audit.spool import SpoolWriter
+from audit.spool.losses import loss_files, losses_of
+from audit.spool.writer import SpoolWriter
 from tests.cast import NOW
 from tests.processes import wait_until
 from tests.records import a_record
@@ -30,7 +30,7 @@ def writer(spool):
 @pytest.fixture
 def impatient(monkeypatch):
     """A writer that tries again at once what failed."""
-    monkeypatch.setattr("audit.spool._RETRY_SECONDS", 0)
+    monkeypatch.setattr("audit.spool.writer._RETRY_SECONDS", 0)
 
 
 def losses(spool):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from audit import masking, secret_names
-from audit.masking import masked_path, masked_query, masked_text, masked_value
+from audit.spool import masking, secret_names
+from audit.spool.masking import masked_path, masked_query, masked_text, masked_value
 from tests.unit.masking_names import HARMLESS, SECRET
 from tests.unit.test_masking import encoded
 

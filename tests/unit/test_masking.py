@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.masking import masked_host, masked_path, masked_query, masked_text
+from audit.spool.masking import masked_host, masked_path, masked_query, masked_text
 from tests.cast import BOBS_GIT_TOKEN, OPEN_LICENSE, a_session_token
 
 SECRET_NAMES = [

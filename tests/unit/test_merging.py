@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from audit import merging
-from audit.merging import put_together
-from audit.summaries import Summary
+from audit.figures import merging
+from audit.figures.merging import put_together
+from audit.figures.summaries import Summary
 
 
 @pytest.fixture(autouse=True)

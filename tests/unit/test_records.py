@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.frames import MARK
-from audit.records import AccessRecord, RecordRefused
+from audit.spool.frames import MARK
+from audit.spool.records import AccessRecord, RecordRefused
 from tests.records import a_record
 
 # Round trip.

@@ -19,7 +19,7 @@ MODULES = [
     *(f"policies/{name}.py" for name in SPEAK),
     *(f"gatewall/whatif/backtest/{name}.py" for name in ("drafts", "runs", "saving", "serializers", "trial")),
     *("gatewall/doctor/examination.py", "gatewall/doctor/target.py", "gatewall/whatif/exemptions.py"),
-    *("audit/field_filters.py", "audit/log_filters.py", "audit/log_query.py", "gatewall/api/queries.py"),
+    *("audit/log/field_filters.py", "audit/log/filters.py", "audit/log/query.py", "gatewall/api/queries.py"),
     *("gatewall/engine/addresses.py", "gatewall/engine/hosts.py", "gatewall/engine/waf/patterns.py"),
     *("gatewall/gate/headers.py", "gatewall/gate/subrequest.py", "policies/block_lists.py"),
 ]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from audit.losses import loss_files, losses_of
-from audit.segments import is_being_written, segment_files
-from audit.spool import SpoolWriter
+from audit.spool.losses import loss_files, losses_of
+from audit.spool.segments import is_being_written, segment_files
+from audit.spool.writer import SpoolWriter
 from tests.records import a_record
 from tests.spools import in_a_process, losing, read, records
 
@@ -199,7 +199,7 @@ def test_beyond_the_cap_of_the_folder_records_are_counted_as_lost(spool, caplog)
 @pytest.fixture
 def impatient(monkeypatch):
     """A writer that tries again at once what failed."""
-    monkeypatch.setattr("audit.spool._RETRY_SECONDS", 0)
+    monkeypatch.setattr("audit.spool.writer._RETRY_SECONDS", 0)
 
 
 @pytest.mark.usefixtures("impatient")

@@ -5,8 +5,8 @@ import struct
 
 import pytest
 
-from audit.segments import segment_files
-from audit.spool import SpoolWriter
+from audit.spool.segments import segment_files
+from audit.spool.writer import SpoolWriter
 from tests.records import a_record, read_records
 
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from audit.segments import segment_files
-from audit.spool import SpoolWriter
+from audit.spool.segments import segment_files
+from audit.spool.writer import SpoolWriter
 from tests.records import a_record
 from tests.spools import records
 
@@ -17,7 +17,9 @@ def spool(tmp_path):
 
 def test_with_sync_a_record_is_on_disk_when_write_returns(spool, monkeypatch):
     synced = []
-    monkeypatch.setattr("audit.spool.os.fdatasync", lambda descriptor: synced.append(os.fstat(descriptor).st_size))
+    monkeypatch.setattr(
+        "audit.spool.writer.os.fdatasync", lambda descriptor: synced.append(os.fstat(descriptor).st_size)
+    )
     writer = SpoolWriter(spool, "node-1", sync=True)
 
     for record in records(3):
@@ -29,7 +31,7 @@ def test_with_sync_a_record_that_may_not_be_on_disk_is_not_kept_for_sure(spool, 
     writer = SpoolWriter(spool, "node-1", sync=True)
     assert writer.write(a_record(0))
     with monkeypatch.context() as patch:
-        patch.setattr("audit.spool.os.fdatasync", lambda _: (_ for _ in ()).throw(OSError("input/output error")))
+        patch.setattr("audit.spool.writer.os.fdatasync", lambda _: (_ for _ in ()).throw(OSError("input/output error")))
         patch.setattr(writer._losses, "open", lambda: None)
         assert not writer.write(a_record(1))
 
@@ -44,10 +46,12 @@ def test_with_sync_a_record_behind_a_torn_one_is_on_disk_too(spool, monkeypatch)
     (first,) = segment_files(spool)
     synced, write = [], os.write
     with monkeypatch.context() as patch:
-        patch.setattr("audit.spool.os.write", lambda fd, data: write(fd, data[: len(data) // 2]))
-        patch.setattr("audit.new_segments.write_whole", write)
-        patch.setattr("audit.spool.write_whole", write)
-        patch.setattr("audit.spool.os.fdatasync", lambda fd: synced.append((os.fstat(fd).st_ino, os.fstat(fd).st_size)))
+        patch.setattr("audit.spool.writer.os.write", lambda fd, data: write(fd, data[: len(data) // 2]))
+        patch.setattr("audit.spool.new_segments.write_whole", write)
+        patch.setattr("audit.spool.writer.write_whole", write)
+        patch.setattr(
+            "audit.spool.writer.os.fdatasync", lambda fd: synced.append((os.fstat(fd).st_ino, os.fstat(fd).st_size))
+        )
         assert writer.write(a_record(1))
 
     (second,) = set(segment_files(spool)) - {first}
@@ -58,9 +62,9 @@ def test_without_a_free_descriptor_the_next_turn_syncs(spool, monkeypatch):
     writer = SpoolWriter(spool, "node-1")
     assert writer.write(a_record(0))
     synced = []
-    monkeypatch.setattr("audit.spool.os.fdatasync", synced.append)
+    monkeypatch.setattr("audit.spool.writer.os.fdatasync", synced.append)
     with monkeypatch.context() as patch:
-        patch.setattr("audit.spool.os.dup", lambda _: (_ for _ in ()).throw(OSError("too many open files")))
+        patch.setattr("audit.spool.writer.os.dup", lambda _: (_ for _ in ()).throw(OSError("too many open files")))
         writer._sync_outside_lock()
         assert synced == []
 

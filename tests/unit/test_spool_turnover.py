@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from audit import spool as spool_module
-from audit.frames import framed
-from audit.new_segments import new_segment
-from audit.segments import is_being_written, segment_files
-from audit.spool import SpoolWriter
+from audit.spool import writer as spool_module
+from audit.spool.frames import framed
+from audit.spool.new_segments import new_segment
+from audit.spool.segments import is_being_written, segment_files
+from audit.spool.writer import SpoolWriter
 from tests.records import a_record
 from tests.spools import read, records
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from audit.counts import (
+from audit.figures.counts import (
     DAY,
     EVER,
     EXACT,
@@ -20,7 +20,7 @@ from audit.counts import (
     rule_of,
     start_of,
 )
-from audit.summaries import Summary
+from audit.figures.summaries import Summary
 from tests.cast import NOW
 from tests.records import a_record
 

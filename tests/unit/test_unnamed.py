@@ -5,13 +5,13 @@ import os
 
 import pytest
 
-from audit import unnamed
-from audit.spool import SpoolWriter
+from audit.spool import unnamed
+from audit.spool.writer import SpoolWriter
 from tests.processes import wait_until
 from tests.spools import in_a_process
 
 WRITE = """
-from audit import unnamed
+from audit.spool import unnamed
 unnamed.create(Path(sys.argv[1]) / "one.new", os.O_WRONLY)
 print(flush=True); import time; time.sleep(600)
 """

@@ -10,8 +10,8 @@ from typing import Any
 
 from django.db.models import Count, Max, Q, QuerySet
 
-from audit.field_filters import client, country
-from audit.log_query import FEW
+from audit.log.field_filters import client, country
+from audit.log.query import FEW
 from audit.models import AccessLog
 from gatewall.engine.model import Effect, SubjectKind
 from gatewall.policy import system_settings

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from audit.records import AccessRecord
+from audit.spool.records import AccessRecord
 from gatewall.engine.addresses import IPAddress, parse_address
 from gatewall.engine.hosts import Domain, Host
 from gatewall.engine.model import AccessRequest, Effect, Reason, Verdict

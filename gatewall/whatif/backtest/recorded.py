@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from audit.records import AccessRecord
+from audit.spool.records import AccessRecord
 
 
 class Row(NamedTuple):

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from audit.summaries import Summary
+from audit.figures.summaries import Summary
 from gatewall.engine.model import Effect, SubjectKind, Verdict
 from gatewall.whatif.backtest.comparison import Compared
 from gatewall.whatif.backtest.recorded import Row

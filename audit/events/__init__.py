@@ -1,0 +1,1 @@
+"""Security events: their kinds, recording, queries, filters and statistics."""

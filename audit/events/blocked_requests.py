@@ -1,0 +1,44 @@
+"""What a batch of records refused, as security events: one a minute, client and reason. Of the first, where it was."""
+
+import uuid
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from audit.events.kinds import EventKind
+from audit.events.recording import Event, Tally, count_events
+from audit.figures.counts import MINUTE, start_of
+from audit.spool.records import AccessRecord, storable
+from gatewall.engine.model import Effect
+
+_LONGEST_PATH = 255
+
+
+def count_blocked(records: Iterable[AccessRecord]) -> None:
+    """Count the refusals among records that are rows, in the caller's transaction."""
+    found: dict[tuple[int, str, str], tuple[AccessRecord, int, float]] = {}
+    for record in records:
+        if record.outcome != Effect.DENY:
+            continue
+        place = start_of(record.at, MINUTE), record.client_ip, record.reason
+        first, count, last_at = found.get(place, (record, 0, record.at))
+        found[place] = min(first, record, key=lambda each: each.at), count + 1, max(last_at, record.at)
+    if found:
+        count_events(_tally(*each) for each in found.values())
+
+
+def _tally(first: AccessRecord, count: int, last_at: float) -> Tally:
+    detail = {
+        "reason": first.reason,
+        "host": None if first.host is None else storable(first.host, 255),
+        "path": storable(first.path, _LONGEST_PATH),
+        "rules": [int(rule["id"]) for rule in first.rules],
+    }
+    event = Event(
+        EventKind.REQUEST_BLOCKED,
+        datetime.fromtimestamp(first.at, UTC),
+        first.client_ip,
+        country_code=storable(first.country_code, 2) if first.country_code else None,
+        detail=detail,
+        decision_id=uuid.UUID(first.decision_id),
+    )
+    return Tally(event, first.reason, count, datetime.fromtimestamp(last_at, UTC))

@@ -1,0 +1,79 @@
+"""The filters of the security events, from the parameters of a URL: as those of the access log are."""
+
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q
+
+from audit.events.kinds import EventKind, EventSeverity
+from audit.events.query import EventFilters
+from audit.log.field_filters import (
+    EXCLUDE,
+    Filter,
+    FilterRefused,
+    client,
+    condition_of,
+    country,
+    like,
+    none,
+    number,
+    one_of,
+    parameters_of,
+    text,
+)
+from gatewall.engine.model import Reason
+
+_UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", re.ASCII)
+
+
+def _reason(value: str) -> Q:
+    # What is not in the JSON compares to nothing, not even when that is turned round.
+    return Q(detail__reason=value) & Q(detail__reason__isnull=False)
+
+
+EVENT_FILTERS: Mapping[str, Filter] = {
+    "kind": one_of(tuple(EventKind), lambda value: Q(kind=value)),
+    "severity": one_of(tuple(EventSeverity), lambda value: Q(severity=value)),
+    "client_ip": Filter(client, none("client_ip")),
+    "country_code": country(),
+    "user": text("user_name", empty=none("user_name")),
+    "user_id": number("user_id", empty=none("user_id")),
+    "count_min": number("count__gte", excludes=False),
+    "count_max": number("count__lte", excludes=False),
+    "reason": one_of(tuple(Reason), _reason, empty=none("detail__reason")),
+    "decision_id": like(_UUID, "a UUID", lambda value: Q(decision_id=uuid.UUID(value)), empty=none("decision_id")),
+}
+"""What may be asked of each field, by the name of its parameter; ``reason`` is that of ``request.blocked``."""
+
+EVENT_PARAMETERS: Mapping[str, Mapping[str, Any]] = parameters_of(EVENT_FILTERS)
+_IN_ORDER = ("user_id", "client_ip", "kind")
+
+
+def event_filters_of(
+    parameters: Iterable[tuple[str, str]], *, start: datetime | None, end: datetime | None
+) -> EventFilters:
+    """Return the filters that these parameters mean, from ``start`` on and before ``end``. Raises FilterRefused."""
+    if start is not None and end is not None and end <= start:
+        raise FilterRefused("end_time", "a moment after start_time")
+    index = Q(**({"at__gte": start} if start else {}), **({"at__lt": end} if end else {}))
+    wanted: dict[str, Q] = {}
+    rest = Q()
+    for name, value in parameters:
+        condition = condition_of(EVENT_FILTERS, name, value)
+        if name.startswith(EXCLUDE):
+            rest &= ~condition
+        else:
+            wanted[name] = condition
+    best = next((name for name in _IN_ORDER if _is_exact(wanted.get(name))), None)
+    if best is not None:
+        index &= wanted.pop(best)
+    for condition in wanted.values():
+        rest &= condition
+    return EventFilters(index, rest)
+
+
+def _is_exact(condition: Q | None) -> bool:
+    return condition is not None and all("__" not in name for name, _ in condition.children)

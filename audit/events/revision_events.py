@@ -1,0 +1,69 @@
+"""What a policy revision is among the security events: one of each kind that it concerns, in its transaction."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.contrib.auth import get_user_model
+
+from audit.events.kinds import EventKind
+from audit.events.recording import Event, record_event
+from gatewall.models import PolicyRevision
+from gatewall.policy.changes import Action, Diff, Resource
+
+MAX_CHANGES = 20
+MAX_BYTES = 8192
+_OF_RESOURCE = {
+    Resource.SETTINGS: EventKind.SETTINGS_CHANGED,
+    Resource.WEBHOOKS: EventKind.SETTINGS_CHANGED,
+    Resource.USERS: EventKind.USER_CHANGED,
+}
+_TOKENS = frozenset({Resource.LICENSES, Resource.GIT_TOKENS})
+_OF_TOKEN = {Action.CREATED: EventKind.TOKEN_ISSUED, Action.DELETED: EventKind.TOKEN_REVOKED}
+
+
+def record(revision: PolicyRevision, diff: Diff) -> None:
+    """Record what a revision changed, and who did it; a longer diff is with the revision alone."""
+    counts: defaultdict[EventKind, list[dict[str, Any]]] = defaultdict(list)
+    changes: defaultdict[EventKind, list[dict[str, Any]]] = defaultdict(list)
+    for parts, found in ((diff.counts, counts), (diff.changes or [], changes)):
+        for part in parts:
+            found[_kind_of(part)].append(_told(part))
+    user = get_user_model().objects.filter(username=revision.actor).first() if counts and revision.actor else None
+    for kind, numbers in counts.items():
+        detail = {
+            "revision": revision.number,
+            "actor": revision.actor,
+            "counts": numbers,
+            "changes": None if diff.changes is None else _short(changes[kind]),
+        }
+        record_event(Event(kind, revision.committed_at, user=user, detail=detail))
+
+
+def _kind_of(part: dict[str, Any]) -> EventKind:
+    if part["resource"] in _TOKENS:
+        return _OF_TOKEN.get(part["action"], EventKind.POLICY_CHANGED)
+    return _OF_RESOURCE.get(part["resource"], EventKind.POLICY_CHANGED)
+
+
+def _told(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a change without the paths of webhooks: they may be secrets, and every other webhook is told."""
+    if part["resource"] != Resource.WEBHOOKS:
+        return part
+    return part | {side: _without_path(part[side]) for side in ("before", "after") if side in part}
+
+
+def _without_path(fields: Mapping[str, Any]) -> dict[str, Any]:
+    if "url" not in fields:
+        return dict(fields)
+    parts = urlsplit(fields["url"])
+    return {**fields, "url": f"{parts.scheme}://{parts.netloc}/..."}
+
+
+def _short(changes: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
+    """Return the changes, or None where they are too long."""
+    if len(changes) > MAX_CHANGES or len(json.dumps(changes)) > MAX_BYTES:
+        return None
+    return changes

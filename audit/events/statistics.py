@@ -1,0 +1,49 @@
+"""Figures of the security events, counted from the rows: a row stands for as many events as it says."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from django.db.models import F, QuerySet, Sum
+
+from audit.figures.counts import MINUTE
+from audit.figures.statistics import Window, require_timeline
+from audit.models import SecurityEvent
+
+
+@dataclass(frozen=True, slots=True)
+class EventBar:
+    """The events from ``at`` on, up to the next bar."""
+
+    at: datetime
+    count: int
+
+
+def counts_by(window: Window, column: str, top: int | None = None) -> list[tuple[str, int]]:
+    """Return how many events of the window had each value of a column, the most frequent first."""
+    rows = _events(window).exclude(**{f"{column}__isnull": True}).values_list(column)
+    counted = rows.annotate(number=Sum("count")).order_by("-number", column)[:top]
+    return [(value, int(number)) for value, number in counted]  # of whole numbers, PostgreSQL sums decimals
+
+
+def event_timeline(window: Window, interval: timedelta) -> list[EventBar]:
+    """Return the events by interval, the empty ones included. Raises WindowRefused.
+
+    Bars begin at whole multiples of the interval (since 1970, in UTC); the first begins with the window.
+    """
+    require_timeline(window, interval)
+    minutes = int(interval.total_seconds()) // MINUTE
+    bars = _events(window).annotate(bar=F("minute") / minutes).values_list("bar")
+    found = {bar: int(number) for bar, number in bars.annotate(number=Sum("count")).order_by()}
+    return [EventBar(max(window.start, at), found.get(bar, 0)) for bar, at in _bars(window, minutes)]
+
+
+def _bars(window: Window, minutes: int) -> Iterator[tuple[int, datetime]]:
+    first, last = (int(at.timestamp()) // MINUTE for at in (window.start, window.end))
+    for bar in range(first // minutes, (last - 1) // minutes + 1):
+        yield bar, datetime.fromtimestamp(bar * minutes * MINUTE, UTC)
+
+
+def _events(window: Window) -> QuerySet[SecurityEvent]:
+    first, last = (int(at.timestamp()) // MINUTE for at in (window.start, window.end))
+    return SecurityEvent.objects.filter(minute__gte=first, minute__lt=last)

@@ -1,0 +1,99 @@
+"""Counters that only ever grow, for whoever compares them over time.
+
+Not the access log's: see ``audit.figures.counts``.
+"""
+
+import logging
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.db import Error, connection, transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from audit.events.kinds import EventKind
+from audit.models import GapKind, UseCount
+from gatewall.kernel.detectors import Detector
+
+logger = logging.getLogger(__name__)
+
+_PREFIX = "tally "
+_ADD = (
+    "INSERT INTO audit_usecount (kind, row_id, count, last_at) VALUES (%s, 0, %s, %s) "
+    "ON CONFLICT (kind, row_id) DO UPDATE SET count = audit_usecount.count + excluded.count, last_at = excluded.last_at"
+)
+
+
+def lost(kind: GapKind) -> str:
+    """Return the tally of the records that are missing for this reason."""
+    return f"lost.{kind.value}"
+
+
+def of_events(kind: EventKind) -> str:
+    """Return the tally of the security events of a kind."""
+    return f"event.{kind.value}"
+
+
+def banned_by(detector: Detector) -> str:
+    """Return the tally of the bans that this detector led to."""
+    return f"banned.{detector.value}"
+
+
+LOG_FOLDED, LOG_DELETED = "log.folded", "log.deleted"
+"""Rows of the access log that were folded and deleted because it was too large (``audit/log/shortening.py``)."""
+LOG_BYTES = "log.bytes"
+"""What the access log took when it was last measured: no counter, and never added to."""
+ALL = (LOG_FOLDED, LOG_DELETED, *map(lost, GapKind), *map(of_events, EventKind), *map(banned_by, Detector))
+"""What is counted. A closed list: each is a row, and a line of ``/metrics``."""
+
+
+def add(tally: str, number: int = 1) -> None:
+    """Count so many more, in the caller's transaction if there is one."""
+    moment = connection.ops.adapt_datetimefield_value(timezone.now())
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD, [f"{_PREFIX}{tally}", number, moment])
+
+
+def add_each(numbers: Mapping[str, int]) -> None:
+    """Count so many more of each, with the caller's transaction on SQLite and right after its commit on PostgreSQL.
+
+    There, nobody holds these rows, which all want, for the rest of a transaction. On SQLite a writer is alone anyway,
+    and a second transaction would wait for the disk once more. What the database does not take is lost.
+    """
+    if connection.vendor == "sqlite":
+        _add_if_possible(numbers)
+    else:
+        transaction.on_commit(lambda: _add_if_possible(numbers))
+
+
+def note(name: str, number: int, at: datetime) -> None:
+    """Write down what was measured at this moment, in place of what was before."""
+    UseCount.objects.update_or_create(kind=f"{_PREFIX}{name}", row_id=0, defaults={"count": number, "last_at": at})
+
+
+def noted(name: str) -> int | None:
+    """Return what was measured last, None if nothing was yet."""
+    return UseCount.objects.filter(kind=f"{_PREFIX}{name}", row_id=0).values_list("count", flat=True).first()
+
+
+def last_at(*names: str) -> datetime | None:
+    """Return when one of these was last counted, None if none ever was."""
+    kinds = [f"{_PREFIX}{name}" for name in names]
+    found: datetime | None = UseCount.objects.filter(kind__in=kinds, row_id=0).aggregate(at=Max("last_at"))["at"]
+    return found
+
+
+def totals() -> dict[str, int]:
+    """Return all counters, those that never counted anything too."""
+    rows = UseCount.objects.filter(kind__in=[f"{_PREFIX}{tally}" for tally in ALL], row_id=0)
+    found = dict(rows.values_list("kind", "count"))
+    return {tally: found.get(f"{_PREFIX}{tally}", 0) for tally in ALL}
+
+
+def _add_if_possible(numbers: Mapping[str, int]) -> None:
+    try:
+        with transaction.atomic():
+            for tally, number in sorted(numbers.items()):  # two who count the same ones take them in one order
+                add(tally, number)
+    except Error as error:
+        logger.warning("what happened is not counted for /metrics (%s)", type(error).__name__)

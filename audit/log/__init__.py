@@ -1,0 +1,1 @@
+"""The access log as rows: ingest, queries, filters, export, retention, size limit."""

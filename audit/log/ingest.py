@@ -1,0 +1,286 @@
+"""From a host's spool to the database: nothing is lost, nothing is there twice.
+
+What is new in several segments, what is counted of it, and how far each was read are one transaction. A
+segment's file is removed after that; if the process dies in between, the position says that nothing of
+it is missing. What cannot be a row is set aside as a file, and told as a gap.
+"""
+
+import logging
+import uuid
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from audit.events.blocked_requests import count_blocked
+from audit.events.kinds import EventKind
+from audit.events.recording import Event, Tally, count_events
+from audit.figures import tallies
+from audit.figures.counts import counted
+from audit.figures.rollups import add_counts
+from audit.log import partitions
+from audit.log.insert import insert
+from audit.models import GapKind, LogGap, SpoolSegment
+from audit.spool import quarantine
+from audit.spool.batches import Batch, Row, batches
+from audit.spool.losses import SUFFIX as LOSSES
+from audit.spool.losses import loss_files, losses_of
+from audit.spool.records import AccessRecord
+from audit.spool.segments import Looked, Segment, is_being_written, read_from, segment_files, segment_of
+
+logger = logging.getLogger(__name__)
+
+BATCH_BYTES = 1024 * 1024
+"""How much of the spool one transaction takes."""
+SHORT_BATCH_BYTES = 128 * 1024
+"""The same on SQLite, where every other writer waits for that transaction: some 200 rows."""
+Stop = Callable[[], bool]
+Witness = Callable[[AccessRecord], None]
+
+
+def ship(
+    folder: Path,
+    looked: Looked | None = None,
+    should_stop: Stop = lambda: False,
+    saw: Witness | None = None,
+) -> int:
+    """Bring what is in the spool to the database, until told to stop; return how many records. Raises django.db.Error.
+
+    ``saw`` is called with each record once it is there, and must not raise.
+    ``looked`` is what passes of one process remember, so that a file in which nothing is new costs no query.
+    Raises OSError for the first file that cannot be read, when all others are shipped.
+    """
+    one_pass = _Pass({} if looked is None else looked, should_stop, saw)
+    for path in (*loss_files(folder), *segment_files(folder)):
+        if should_stop():
+            break
+        one_pass.take(path)
+    one_pass.insert()
+    if one_pass.failed:
+        raise one_pass.failed[0]
+    return one_pass.shipped
+
+
+def forget(folder: Path, node: str, before: datetime) -> None:
+    """Forget how far files of this host were read that were shipped before this moment and are gone from its spool.
+
+    What still lies there, however long, is never read from its beginning again.
+    """
+    try:
+        files = [*map(segment_of, segment_files(folder)), *map(losses_of, loss_files(folder))]
+    except OSError:
+        return  # one that cannot be read is there as well
+    there = [file.id for file in files if file is not None]
+    SpoolSegment.objects.filter(node=node, shipped_at__lt=before).exclude(pk__in=there).delete()
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A segment's file that was read to this position, of so many bytes that it had then."""
+
+    path: Path
+    segment: Segment
+    position: int
+    size: int
+    is_finished: bool
+
+
+@dataclass(slots=True)
+class _Pass:
+    """One look through the spool: small batches of several files are inserted together."""
+
+    looked: Looked
+    should_stop: Stop
+    saw: Witness | None
+    shipped: int = 0
+    failed: list[OSError] = field(default_factory=list)
+    _batches: list[Batch] = field(default_factory=list)
+    _bytes: int = 0
+    _read: list[_Read] = field(default_factory=list)
+    _overtaken: set[Path] = field(default_factory=set)
+
+    def take(self, path: Path) -> None:
+        """Take what is new in a file, as far as it goes at this moment."""
+        try:
+            if path.suffix == LOSSES:
+                _book_losses(path, self.looked)
+            else:
+                self._take_segment(path)
+        except OSError as error:
+            self.failed.append(error)
+
+    def insert(self) -> None:
+        """Insert what was taken, and remove the files of which that was all."""
+        taken, read = self._batches, self._read
+        self._batches, self._read, self._bytes = [], [], 0
+        for batch, rows in zip(taken, _insert_batches(taken), strict=True) if taken else ():
+            if rows is None:
+                self._overtaken.add(batch.path)  # the next pass begins where the other process is
+                continue
+            self.shipped += len(rows)
+            for row in rows if self.saw is not None else ():
+                self.saw(row.record)
+            self.looked[batch.path] = batch.end, 0
+        for each in read:
+            if each.path not in self._overtaken:
+                self._finish(each)
+
+    def _take_segment(self, path: Path) -> None:
+        finished = not is_being_written(path)  # asked first: after that, what is read is all there will ever be
+        size = path.stat().st_size
+        if not finished and path in self.looked and self.looked[path][0] == size:
+            return
+        segment = segment_of(path)
+        if segment is None:
+            if finished:
+                _set_aside(path)
+            return
+        position = _position(segment.id) or segment.first
+        for batch in batches(path, segment, position, size, _batch_bytes()):
+            position = batch.end
+            self._add(batch)
+            if path in self._overtaken or (not self._batches and self.should_stop()):
+                return
+        self._read.append(_Read(path, segment, position, size, finished))
+
+    def _add(self, batch: Batch) -> None:
+        """Have it inserted with the next ones, or now if that is enough for a transaction."""
+        self._batches.append(batch)
+        self._bytes += batch.end - batch.start
+        if self._bytes >= _batch_bytes() // 2:  # of a long file, each batch by itself
+            self.insert()
+
+    def _finish(self, read: _Read) -> None:
+        waiting = max(0, read.size - read.position)
+        self.looked[read.path] = read.position + waiting, waiting
+        if not read.is_finished:
+            return
+        try:
+            _bury(read.path, read.segment, waiting)
+        except OSError as error:
+            self.failed.append(error)
+        else:
+            self.looked.pop(read.path, None)
+
+
+def _book_losses(path: Path, looked: Looked) -> None:
+    """Write down as a gap what a process of this host could not spool, each record once.
+
+    The file stays: the next process that begins goes on with it.
+    """
+    losses = losses_of(path)
+    if losses is None:
+        if not is_being_written(path):
+            _set_aside(path)
+        return
+    if losses.count and looked.get(path) != (losses.count, 0):
+        with transaction.atomic():
+            whole = Segment(losses.id, losses.node, 0)
+            told = _claim([whole])[whole]
+            if losses.count > told:
+                at = datetime.fromtimestamp(losses.at, UTC) if losses.at else timezone.now()
+                _tell(losses.node, GapKind.DROPPED, losses.count - told, at)
+                _move({whole: losses.count})
+    looked[path] = losses.count, 0
+
+
+def _batch_bytes() -> int:
+    return min(BATCH_BYTES, SHORT_BATCH_BYTES) if connection.vendor == "sqlite" else BATCH_BYTES
+
+
+def _insert_batches(taken: list[Batch]) -> list[list[Row] | None]:
+    """Insert batches in one transaction; return what of each are rows, None if another process was faster."""
+    counts = counted(row.record for batch in taken for row in batch.rows)  # the lock is held as briefly as possible
+    inserted: list[list[Row] | None] = []
+    with transaction.atomic():
+        _commit_for_sure()
+        positions = _claim({batch.segment for batch in taken})
+        days = {partitions.day_of(row.columns[1]) for batch in taken for row in batch.rows}
+        partitions.prepare(days, timezone.now().date())
+        for batch in taken:
+            is_next = positions[batch.segment] == batch.start
+            inserted.append(insert(batch.rows, batch.bad) if is_next else None)
+            if is_next:
+                positions[batch.segment] = batch.end
+                _keep_bad(batch)
+        records = [row.record for rows in inserted for row in rows or ()]
+        is_all = len(records) == sum(len(batch.rows) for batch in taken)
+        add_counts(counts if is_all else counted(records))
+        count_blocked(records)
+        _move(positions)
+    return inserted
+
+
+def _keep_bad(batch: Batch) -> None:
+    for number, data in enumerate(batch.bad):
+        quarantine.keep(batch.path, batch.start, number, data)
+    if batch.bad:
+        logger.error("access log: %d records of segment %s are set aside", len(batch.bad), batch.segment.id)
+        _tell(batch.segment.node, GapKind.DAMAGED, len(batch.bad))
+
+
+def _commit_for_sure() -> None:
+    """On PostgreSQL, wait for the disk at this commit whatever the server's default: the file goes after it."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL synchronous_commit TO on")
+
+
+def _position(id_: uuid.UUID) -> int | None:
+    """Return how far a file was read, or None."""
+    return SpoolSegment.objects.filter(pk=id_).values_list("position", flat=True).first()
+
+
+def _claim(segments: Collection[Segment]) -> dict[Segment, int]:
+    """Return how far each file was read. Nobody else reads them until the transaction ends."""
+    ordered = sorted(segments, key=lambda segment: segment.id)  # two who claim the same ones take them in one order
+    rows = SpoolSegment.objects.select_for_update().filter(pk__in=[segment.id for segment in ordered]).order_by("pk")
+    found = dict(rows.values_list("pk", "position"))
+    if new := [segment for segment in ordered if segment.id not in found]:
+        # There is no row to lock: of two who make it, one waits for the other here.
+        SpoolSegment.objects.bulk_create((_read_to(segment, segment.first) for segment in new), ignore_conflicts=True)
+        found = dict(rows.values_list("pk", "position"))
+    return {segment: found[segment.id] for segment in ordered}
+
+
+def _move(positions: Mapping[Segment, int]) -> None:
+    rows = [_read_to(segment, position) for segment, position in positions.items()]
+    SpoolSegment.objects.bulk_create(
+        rows, update_conflicts=True, unique_fields=["id"], update_fields=["node", "position", "shipped_at"]
+    )
+
+
+def _read_to(segment: Segment, position: int) -> SpoolSegment:
+    return SpoolSegment(id=segment.id, node=segment.node, position=position, shipped_at=timezone.now())
+
+
+def _tell(node: str, kind: GapKind, count: int, at: datetime | None = None) -> None:
+    LogGap.objects.create(node=node, at=at or timezone.now(), kind=kind, count=count)
+    gap = Event(EventKind.LOG_GAP, timezone.now(), detail={"node": node, "gap": kind.value})
+    count_events([Tally(gap, f"{node} {kind.value}", count)])
+    tallies.add(tallies.lost(kind), count)
+
+
+def _set_aside(path: Path) -> None:
+    """Keep a file that does not say whose it is for a person to look at, where it blocks nothing."""
+    quarantine.rename(path)
+    _tell("", GapKind.DAMAGED, 1)
+
+
+def _bury(path: Path, segment: Segment, torn_bytes: int) -> None:
+    """Remove a segment that is in the database; the piece of a record at its end is kept and told.
+
+    Its writer was killed while writing it, and then the request was never answered; or the disk lost what followed.
+    """
+    if torn_bytes > 0:
+        size = path.stat().st_size
+        with transaction.atomic():
+            _commit_for_sure()
+            if _claim([segment])[segment] < size:
+                quarantine.keep(path, size - torn_bytes, 0, read_from(path, size - torn_bytes, torn_bytes))
+                _tell(segment.node, GapKind.TORN, 1)
+                _move({segment: size})
+    path.unlink()

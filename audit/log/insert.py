@@ -1,0 +1,55 @@
+"""Inserts records into the table of the access log, in the caller's transaction."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import DataError, IntegrityError, connection, transaction
+
+from audit.log.rows import COLUMNS
+from audit.spool.batches import Row
+
+# Those of the database, and those of its driver for values that it cannot even send.
+_REFUSALS = (DataError, IntegrityError, ValueError, TypeError, OverflowError)
+_LOG = f"INSERT INTO audit_accesslog ({', '.join(COLUMNS)}) VALUES ({', '.join(['%s'] * len(COLUMNS))})"  # noqa: S608 - our own names
+_RULES = "INSERT INTO audit_accesslogrule (rule_id, at, decision_id) VALUES (%s, %s, %s)"
+
+
+def insert(rows: list[Row], bad: list[bytes]) -> list[Row]:
+    """Insert these rows and return them; what the database refuses is found by halving and goes to ``bad``."""
+    if not rows:
+        return []
+    try:
+        with transaction.atomic():
+            _insert_all(rows)
+    except _REFUSALS:
+        if len(rows) == 1:
+            bad.append(rows[0].data)
+            return []
+        middle = len(rows) // 2
+        return insert(rows[:middle], bad) + insert(rows[middle:], bad)
+    return rows
+
+
+def _insert_all(rows: list[Row]) -> None:
+    rules = [(rule["id"], row.columns[1], row.columns[0]) for row in rows for rule in row.record.rules]
+    if connection.vendor == "postgresql":
+        _copy("audit_accesslog", COLUMNS, (row.columns for row in rows))
+        _copy("audit_accesslogrule", ("rule_id", "at", "decision_id"), rules)
+        return
+    # As Django writes them to a database that knows neither moments nor UUIDs.
+    moment = connection.ops.adapt_datetimefield_value
+    columns = (row.columns for row in rows)
+    with connection.cursor() as cursor:
+        cursor.executemany(_LOG, [(key.hex, moment(at), *others) for key, at, *others in columns])
+        cursor.executemany(_RULES, [(rule, moment(at), key.hex) for rule, at, key in rules])
+
+
+def _copy(table: str, columns: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> None:
+    # What the driver raises here, Django would not turn into its own errors by itself.
+    with (
+        connection.wrap_database_errors,
+        connection.cursor() as cursor,
+        cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN") as copy,
+    ):
+        for row in rows:
+            copy.write_row(row)

@@ -1,0 +1,48 @@
+"""How long what happened is kept (system settings ``access_log_retention_days``, ``event_retention_days``)."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from audit.figures import rollups
+from audit.log import partitions
+from audit.models import AccessLog, AccessLogRule, LogGap, SecurityEvent
+
+_AT_ONCE = 1_000
+"""Rows in one transaction, for which all other writers wait on SQLite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What was deleted: rows one by one, and whole days with theirs; and whether that was all."""
+
+    rows: int
+    partitions: int
+    is_all: bool = True
+
+
+def prune(at: datetime, *, days: int, at_most: int | None = None) -> Pruned:
+    """Delete what is older than so many days; of rows, ``at_most`` so many of a kind, if that is said.
+
+    In portions, each a transaction of its own, so that nobody waits long for the writer's lock.
+    """
+    before = at - timedelta(days=days)
+    dropped = partitions.drop_before(partitions.day_of(before))
+    logs, rules = (_in_portions(model, before, at_most) for model in (AccessLog, AccessLogRule))
+    others = LogGap.objects.filter(at__lt=before).delete()[0] + rollups.prune(before)
+    return Pruned(logs + rules + others, len(dropped), at_most is None or max(logs, rules) < at_most)
+
+
+def prune_events(at: datetime, *, days: int, at_most: int | None = None) -> Pruned:
+    """Delete security events older than so many days, at most so many, as ``prune()`` does."""
+    events = _in_portions(SecurityEvent, at - timedelta(days=days), at_most)
+    return Pruned(events, 0, at_most is None or events < at_most)
+
+
+def _in_portions(model: type[AccessLog | AccessLogRule | SecurityEvent], before: datetime, at_most: int | None) -> int:
+    """Delete by moments: the oldest are found where they are, and a list of keys would be looked for in every day."""
+    deleted, edge = 0, before
+    while edge is not None and (at_most is None or deleted < at_most):
+        old = model.objects.filter(at__lt=before)
+        edge = old.order_by("at").values_list("at", flat=True)[_AT_ONCE - 1 : _AT_ONCE].first()
+        deleted += (old if edge is None else old.filter(at__lte=edge)).delete()[0]
+    return deleted

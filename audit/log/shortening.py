@@ -1,0 +1,149 @@
+"""Keeps the access log under ``access_log_max_bytes``: folds refused rows, then deletes the oldest ones.
+
+A folded row is gone, and stays in everything that was counted of it when it came (``audit/figures/rollups.py``):
+statistics are the same before and after.
+"""
+
+import heapq
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Q
+
+from audit.events.kinds import EventKind
+from audit.events.recording import Event, record_event
+from audit.figures import tallies
+from audit.log import partitions
+from audit.log.size import LogSize, Meter
+from audit.models import AccessLog
+from gatewall.engine.model import Effect, Reason
+
+YOUNG = timedelta(minutes=10)
+"""Refused rows stay for so long: somebody may be looking at theirs."""
+EPISODE = timedelta(days=1)
+"""One event tells of everything that goes until nothing went for so long."""
+_AT_ONCE = 1_000
+_PORTIONS = 2
+_EVERY_SECONDS = 60.0
+_GOAL = 0.95
+_DISK = 1.5
+_LET_IN = (
+    Reason.CLIENT_ALLOWED,
+    Reason.HOST_PUBLIC,
+    Reason.SESSION_VALID,
+    Reason.GIT_TOKEN_VALID,
+    Reason.LICENSE_VALID,
+)
+_REFUSED = tuple(reason.value for reason in Reason if reason not in _LET_IN)
+_LOG = "DELETE FROM audit_accesslog WHERE at = %s AND decision_id = %s"
+_RULES = "DELETE FROM audit_accesslogrule WHERE rule_id = %s AND at = %s AND decision_id = %s"
+
+Row = tuple[Any, datetime, list[dict[str, Any]]]
+"""Decision, moment and WAF rules of a row."""
+
+
+@dataclass(slots=True)
+class Shortened:
+    """What a pass did: rows folded and deleted, whole days dropped."""
+
+    folded: int = 0
+    deleted: int = 0
+    days: int = 0
+
+
+class Budget:
+    """Looks once a minute, and at every turn while the log is too large; each turn does a bounded part."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._meter = Meter()
+        self._due_at = float("-inf")
+        self._is_over = False
+
+    def turn(self, at: datetime, max_bytes: int) -> Shortened:
+        """Bring the log nearer to its limit, if it is over it. Raises django.db.Error."""
+        done = Shortened()
+        if self._clock() < self._due_at:
+            return done
+        size = self._meter.measure()
+        tallies.note(tallies.LOG_BYTES, size.used, at)
+        if size.on_disk > _DISK * max_bytes:
+            _drop_a_day(done, at, size, max_bytes)
+        self._is_over = size.used > max_bytes * (_GOAL if self._is_over else 1)
+        if self._is_over and not done.days:  # else it is measured again first
+            self._take(done, at, size, max_bytes)
+        if not (done.folded or done.deleted or done.days):
+            self._due_at = self._clock() + _EVERY_SECONDS
+            self._meter.forget()
+        return done
+
+    def _take(self, done: Shortened, at: datetime, size: LogSize, max_bytes: int) -> None:
+        for _ in range(_PORTIONS):
+            rows, tally = _oldest_refused(at - YOUNG), tallies.LOG_FOLDED
+            if not rows:
+                rows, tally = _oldest(), tallies.LOG_DELETED
+            if not rows:
+                return
+            with transaction.atomic():
+                _tell(at, size, max_bytes)
+                number = _delete(rows)
+                tallies.add(tally, number)
+            if tally == tallies.LOG_FOLDED:
+                done.folded += number
+            else:
+                done.deleted += number
+            if self._meter.measure().used <= _GOAL * max_bytes:
+                return
+
+
+def _drop_a_day(done: Shortened, at: datetime, size: LogSize, max_bytes: int) -> None:
+    with transaction.atomic():
+        rows = partitions.drop_oldest(partitions.day_of(at))
+        if rows is not None:
+            _tell(at, size, max_bytes)
+            tallies.add(tallies.LOG_DELETED, rows)
+            done.days = 1
+
+
+def _oldest_refused(before: datetime) -> Sequence[Row]:
+    """Return the oldest refused rows. Each reason is looked up in its index, whatever else the log holds."""
+    refused = (AccessLog.objects.filter(reason=reason, at__lt=before).order_by("at") for reason in _REFUSED)
+    moments = heapq.merge(*(rows.values_list("at", flat=True)[:_AT_ONCE] for rows in refused))
+    found = [moment for moment, _ in zip(moments, range(_AT_ONCE), strict=False)]
+    return _rows(Q(reason__in=_REFUSED, at__lte=found[-1]) & ~Q(outcome=Effect.ALLOW.value)) if found else []
+
+
+def _oldest() -> Sequence[Row]:
+    return _rows(Q())
+
+
+def _rows(condition: Q) -> Sequence[Row]:
+    rows = AccessLog.objects.filter(condition).order_by("at", "decision_id")
+    return list(rows.values_list("decision_id", "at", "rules")[:_AT_ONCE])
+
+
+def _delete(rows: Sequence[Row]) -> int:
+    key = str if connection.vendor == "postgresql" else _hex
+    moment = connection.ops.adapt_datetimefield_value
+    rules = [(rule["id"], moment(at), key(id_)) for id_, at, found in rows for rule in found]
+    with connection.cursor() as cursor:
+        cursor.executemany(_LOG, [(moment(at), key(id_)) for id_, at, _ in rows])
+        if rules:
+            cursor.executemany(_RULES, rules)
+    return len(rows)
+
+
+def _hex(id_: Any) -> str:
+    return str(id_.hex)
+
+
+def _tell(at: datetime, size: LogSize, max_bytes: int) -> None:
+    """Write the event, unless an earlier portion of this episode has."""
+    last = tallies.last_at(tallies.LOG_FOLDED, tallies.LOG_DELETED)
+    if last is None or abs(at - last) > EPISODE:
+        detail = {"max_bytes": max_bytes, "used_bytes": size.used}
+        record_event(Event(EventKind.LOG_SHORTENED, at, detail=detail))

@@ -1,0 +1,195 @@
+"""What is a secret in a target, a header or a host name, and ``***`` in its place. Pure; in linear time.
+
+A secret is known by the name it is sent under, also in JSON (``secret_names``), by its looks (``secret_tokens``: our
+tokens, those of well-known services, JSON Web Tokens) or by its place (``user:password@``). Everything is looked at as
+it was sent and percent-decoded up to three times. What cannot be told apart from a secret is masked: a mask too many
+costs a look at the site's own log, one too few a password.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import pairwise
+from urllib.parse import unquote_plus
+
+from audit.spool.secret_names import is_secret_name
+from audit.spool.secret_tokens import SHORTEST_OF_VENDORS, may_have_own_token, may_have_token, tokens
+
+MASK = "***"
+_DECODING_ROUNDS = 3
+_BEFORE_ARGUMENTS = str.maketrans("?;#", "&&&")
+_BETWEEN_NAMES = str.maketrans("[].:/", "     ")
+_BETWEEN_WORDS = frozenset(" \t\r\n\f\v/@?#&")
+_LONGEST_NAME = 200
+_SHORT_NAME = 32
+_LONG = SHORTEST_OF_VENDORS
+_KEPT, _KEPT_LENGTH = 2048, 256
+_harmless: set[str] = set()
+"""Paths and user agents in which there was nothing to look at: a site has few, and most come again."""
+_QUOTES = str.maketrans("'<>=", '""""')
+
+
+def masked_query(query: str) -> str:
+    """Return a query string in which the values of secret names, and values that are secrets, are masked."""
+    if "%" in query or "@" in query or ";" in query or '"' in query or may_have_own_token(query):
+        return "&".join([_masked_argument(part) for part in query.split("&")])
+    if "=" not in query and len(query) < _LONG:
+        return query
+    return "&".join([_masked_by_name(part) for part in query.split("&")])
+
+
+def masked_path(path: str) -> str:
+    """Return a path in which segments with a secret, or with a secret parameter (``;jsessionid=x``), are masked."""
+    if path in _harmless or (";" not in path and "=" not in path and not _may_have_secret(path)):
+        return path
+    return "/".join([_masked_segment(segment) for segment in path.split("/")])
+
+
+def masked_text(text: str) -> str:
+    """Return free text, such as a user agent, in which what looks like a secret is masked."""
+    if text in _harmless or ("=" not in text and not _may_have_secret(text)):
+        return text
+    masked = _without(_user_infos, _without(tokens, text))
+    # What shows only once it is decoded has no place in the text as it stands.
+    return MASK if _is_secret(masked) else masked
+
+
+def masked_value(name: str, value: str) -> str:
+    """Return what was sent under this name: masked whole if the name says so, else as ``masked_text`` has it.
+
+    Names of headers and cookies are taken apart at ``-`` and ``_`` as well: ``x-auth-token``, ``__Host-session``.
+    """
+    plain = _decoded(name)
+    is_secret = _is_secret_name(plain) or _is_secret_name(plain.replace("-", ".").replace("_", "."))
+    return MASK if is_secret else masked_text(value)
+
+
+def has_secret_field(text: str) -> bool:
+    """True if a text has a secret name between quotes or angle brackets, as JSON, multipart forms and XML do."""
+    parts = [part.strip() for part in text.translate(_QUOTES).split('"') if len(part) <= _LONGEST_NAME]
+    return any(_is_secret_name(_decoded(part)) for part in parts if " " not in part)
+
+
+def masked_host(host: str) -> str:
+    """Return a host name in which labels that are tokens of ours are masked."""
+    return _without(tokens, host) if "gw" in host else host
+
+
+def _may_have_secret(text: str) -> bool:
+    """False if the text, which has no ``=``, surely has none: asked first, for this is on the path of every answer."""
+    if "%" in text or "@" in text or '"' in text or may_have_token(text):
+        return True
+    if len(text) <= _KEPT_LENGTH:
+        if len(_harmless) >= _KEPT:
+            _harmless.clear()
+        _harmless.add(text)
+    return False
+
+
+def _masked_argument(argument: str) -> str:
+    """Return an argument with its value masked if it is a secret. Some servers part arguments with ``;`` too."""
+    start = 0
+    for part in argument.split(";"):
+        name, equals, value = part.partition("=")
+        if equals and value and _is_secret_argument(name):
+            return f"{argument[: start + len(name)]}={MASK}"  # a secret may have a ; in it
+        start += len(part) + 1
+    name, equals, value = argument.partition("=")
+    if not equals:
+        return MASK if _is_secret(name) else argument
+    return f"{MASK if _is_secret(name) else name}={MASK if _is_secret(value) else value}"
+
+
+def _masked_by_name(argument: str) -> str:
+    """Return what ``_masked_argument`` does of an argument in which nothing looks like a secret."""
+    name, _, value = argument.partition("=")
+    if value and (_is_secret_argument(name) or (("=" in value or len(value) >= _LONG) and _is_secret(value))):
+        return f"{name}={MASK}"
+    return MASK if len(name) >= _LONG and _is_secret(name) else argument
+
+
+def _masked_segment(segment: str) -> str:
+    plain, semicolon, parameters = segment.partition(";")
+    if semicolon and _has_secret_name(_decoded(parameters)):
+        return f"{MASK if _is_secret(plain) else plain};{MASK}"
+    return MASK if _is_secret(segment) else segment
+
+
+def _is_secret(text: str) -> bool:
+    """True if it has a secret in it, by looks, by place, as an argument of a URL or as a field of JSON in it."""
+    plain = _decoded(text)
+    if _shows_secret(text) or (plain != text and _shows_secret(plain)):
+        return True
+    return _has_secret_name(plain) or ('"' in plain and _has_secret_member(plain))
+
+
+def _shows_secret(text: str) -> bool:
+    return ("@" in text and _has(_user_infos, text)) or (may_have_token(text) and _has(tokens, text))
+
+
+def _has_secret_name(plain: str) -> bool:
+    """True if an argument in the text, which may be a URL, has a secret name."""
+    if "=" not in plain:
+        return False
+    for argument in plain.translate(_BEFORE_ARGUMENTS).split("&"):
+        name, equals, _ = argument.lstrip("=").partition("=")
+        if equals and 0 < len(name) <= _LONGEST_NAME and _is_secret_name(name):
+            return True
+    return False
+
+
+def _has_secret_member(plain: str) -> bool:
+    """True if a field of JSON in the text, a string before a colon, has a secret name."""
+    for name, after in pairwise(plain.split('"')):
+        if 0 < len(name) <= _LONGEST_NAME and after.lstrip().startswith(":") and _is_secret_name(name):
+            return True
+    return False
+
+
+def _is_secret_name(plain: str) -> bool:
+    return is_secret_name(plain) or any(map(is_secret_name, plain.translate(_BETWEEN_NAMES).split()))
+
+
+def _is_secret_argument(name: str) -> bool:
+    return _is_secret_short_name(name) if len(name) <= _SHORT_NAME else _is_secret_name(_decoded(name))
+
+
+@lru_cache(1024)  # a site has few arguments
+def _is_secret_short_name(name: str) -> bool:
+    return _is_secret_name(_decoded(name))
+
+
+def _decoded(text: str) -> str:
+    for _ in range(_DECODING_ROUNDS):
+        if "%" not in text and "+" not in text:
+            break
+        plain = unquote_plus(text)
+        if plain == text:
+            break
+        text = plain
+    return text
+
+
+Spans = Callable[[str], Iterator[tuple[int, int]]]
+"""What finds secrets of one look in a text: where each begins and ends, from left to right."""
+
+
+def _has(spans: Spans, text: str) -> bool:
+    return next(spans(text), None) is not None
+
+
+def _without(spans: Spans, text: str) -> str:
+    parts, done = [], 0
+    for start, end in spans(text):
+        parts += [text[done:start], MASK]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def _user_infos(text: str) -> Iterator[tuple[int, int]]:
+    """Find the ``user:password`` before each ``@``, back to where the word begins."""
+    word = 0
+    for at, character in enumerate(text if "@" in text else ""):
+        if character == "@" and 0 <= text.find(":", word, at) < at - 1:
+            yield word, at
+        if character in _BETWEEN_WORDS or character.isspace():
+            word = at + 1

@@ -1,0 +1,248 @@
+"""The spool: every answer's record, appended to a file of this process before it is answered. Pure.
+
+One ``write`` a record, so that a killed process loses nothing; ``fsync`` follows every 200 ms from a
+thread, so that a power failure loses little. A file holds one segment: a line that names it, then the
+frames of ``audit.spool.frames``. The writer keeps a lock on its file: a torn frame at the end of a
+file that nobody locks is where a process died, and everything before it counts.
+
+The next segment is made by the thread while the one before fills, and the thread brings a full one to disk: an answer
+that waited for either would keep the ones behind it waiting too.
+"""
+
+import logging
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from threading import Event, Lock, Thread
+
+from audit.spool import unnamed
+from audit.spool.frames import MAX_RECORD_BYTES, framed
+from audit.spool.losses import LossCounter
+from audit.spool.new_segments import NewSegment, new_segment, write_whole
+from audit.spool.records import AccessRecord
+from audit.spool.segments import SEGMENT_BYTES
+
+logger = logging.getLogger(__name__)
+
+_FOLDER_BYTES = 1024 * 1024 * 1024
+_SYNC_SECONDS = 0.2
+_CLOSE_SECONDS = 5.0
+"""A disk that hangs keeps nobody from ending."""
+_RETRY_SECONDS = 0.1  # a disk that is full is not asked for each answer
+
+
+class SpoolWriter:
+    """Appends the records of one process. Safe to share between threads; never raises.
+
+    With ``sync``, a record is on the disk when ``write`` returns, else in the hands of the kernel.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        node: str,
+        *,
+        sync: bool = False,
+        segment_bytes: int = SEGMENT_BYTES,
+        folder_bytes: int = _FOLDER_BYTES,
+    ) -> None:
+        self._folder = folder
+        self._node = node
+        self._sync_each = sync
+        self._segment_bytes = segment_bytes
+        self._folder_bytes = folder_bytes
+        self._lock = Lock()
+        self._descriptor = -1
+        self._size = 0
+        self._unsynced = False
+        self._next: NewSegment | None = None
+        self._full: list[int] = []
+        self._retry_at = 0.0
+        self._stop = Event()
+        self._thread: Thread | None = None
+        self._losses = LossCounter(folder, node)
+
+    @property
+    def lost(self) -> int:
+        """Records that could not be written since this process began."""
+        return self._losses.count
+
+    def write(self, record: AccessRecord) -> bool:
+        """Append a record and return True; False if it is lost, which is counted, or not known to be on the disk."""
+        frame = framed(record.to_bytes())
+        with self._lock:
+            if len(frame) > MAX_RECORD_BYTES:  # whoever reads would stop there
+                return self._lose(record, f"a record has {len(frame)} bytes")
+            try:
+                self._append(frame)
+            except OSError as error:
+                self._give_up_segment()
+                return self._lose(record, error)
+            return not self._sync_each or self._is_synced()
+
+    def is_usable(self) -> bool:
+        """True if the last record could be written, or the next one probably can."""
+        with self._lock:
+            try:
+                if self._descriptor < 0:
+                    self._start_segment()
+            except OSError:
+                return False
+            return True
+
+    def sync_regularly(self) -> None:
+        """Have a thread bring what was written to disk every 200 ms."""
+        self._thread = Thread(target=self._sync_until_closed, name="spool", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Bring everything to disk and let go of the files."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(_CLOSE_SECONDS)  # it may be making a segment that nobody needs any more
+        with self._lock:
+            self._is_synced()
+            self._give_up_segment()
+            if self._next is not None:
+                self._next.remove()
+                self._next = None
+            self._losses.close()
+        self._let_go_of_full()
+
+    def _lose(self, record: AccessRecord, why: object) -> bool:
+        if not self._losses.count:
+            logger.error("access log: records are being lost: %s", why)
+        self._losses.add(record.at)
+        return False
+
+    def _append(self, frame: bytes) -> None:
+        is_over = self._descriptor < 0 or self._size + len(frame) > self._segment_bytes
+        if is_over and not self._goes_on_in_next():
+            if time.monotonic() < self._retry_at:
+                raise OSError("the last try failed a moment ago")
+            self._retry_at = time.monotonic() + _RETRY_SECONDS
+            self._start_segment()
+            self._retry_at = 0.0
+        written = os.write(self._descriptor, frame)
+        self._size += written
+        self._unsynced = True
+        if written != len(frame):
+            # Whatever follows a torn frame could not be read, so this segment ends here.
+            self._start_segment()
+            write_whole(self._descriptor, frame)
+            self._size += len(frame)
+            self._unsynced = True
+
+    def _start_segment(self) -> None:
+        self._is_synced()
+        self._give_up_segment()
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._losses.open()  # first: whatever goes wrong after it is counted where it outlives us
+        _, self._descriptor, self._size = new_segment(self._folder, self._node, self._folder_bytes)
+
+    def _goes_on_in_next(self) -> bool:
+        """Leave a full segment for the one that the thread has made; False if there is none."""
+        following, self._next = self._next, None
+        if following is None:
+            return False
+        if not following.is_there():
+            os.close(following.descriptor)
+            return False
+        if self._descriptor >= 0:
+            self._full.append(self._descriptor)
+        _, self._descriptor, self._size = following
+        return True
+
+    def _give_up_segment(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            with suppress(OSError):
+                os.close(descriptor)
+
+    def _is_synced(self) -> bool:
+        """Bring what was written to disk; False if that failed, after which nothing more is written there."""
+        if self._descriptor < 0 or not self._unsynced:
+            return True
+        self._unsynced = False
+        try:
+            os.fdatasync(self._descriptor)
+        except OSError as error:
+            self._distrust(error)
+            return False
+        return True
+
+    def _distrust(self, error: OSError) -> None:
+        """Leave the segment: what the kernel could not bring to disk it may have thrown away."""
+        logger.error("access log: not synced: %s", error)
+        self._give_up_segment()
+
+    def _leave_removed(self) -> None:
+        """Begin anew: nobody ships what stands in a file that somebody removed."""
+        logger.error("access log: the spool was removed, with what was in it")
+        self._give_up_segment()
+
+    def _sync_until_closed(self) -> None:
+        self._keep_losses()
+        with suppress(OSError):
+            unnamed.remove_abandoned(self._folder)
+        while not self._stop.wait(_SYNC_SECONDS):
+            self._let_go_of_full()
+            self._sync_outside_lock()
+            self._make_next()
+            self._keep_losses()
+
+    def _make_next(self) -> None:
+        """Make the segment that follows the one that is filling; outside the lock, because the disk is waited for."""
+        with self._lock:
+            is_due = self._descriptor >= 0 and 2 * self._size >= self._segment_bytes
+            if self._stop.is_set() or self._next is not None or not is_due:
+                return
+        try:
+            made = new_segment(self._folder, self._node, self._folder_bytes)
+        except OSError:
+            return  # whoever needs one tries again, and says why there is none
+        with self._lock:
+            if not self._stop.is_set():
+                self._next = made
+                return
+        made.remove()
+
+    def _let_go_of_full(self) -> None:
+        """Bring full segments to disk; until then they count as being written."""
+        with self._lock:
+            full, self._full = self._full, []
+        for descriptor in full:
+            try:
+                os.fdatasync(descriptor)
+            except OSError as error:
+                logger.error("access log: not synced: %s", error)  # noqa: TRY400 - the words say it all
+            finally:
+                os.close(descriptor)
+
+    def _keep_losses(self) -> None:
+        """Have a place to count in before the disk is full, and tell what was lost although nobody asks any more."""
+        with self._lock, suppress(OSError):
+            if not self._stop.is_set():
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._losses.open()
+
+    def _sync_outside_lock(self) -> None:
+        """Sync a duplicate of the descriptor, so that no answer waits for the disk."""
+        with self._lock:
+            if self._descriptor >= 0 and not os.fstat(self._descriptor).st_nlink:
+                self._leave_removed()
+            if self._descriptor < 0 or not self._unsynced:
+                return
+            try:
+                descriptor = os.dup(self._descriptor)
+            except OSError:  # none is free: the next turn tries again
+                return
+            self._unsynced = False
+        try:
+            os.fdatasync(descriptor)
+        except OSError as error:
+            with self._lock:
+                self._distrust(error)
+        finally:
+            os.close(descriptor)
