@@ -13,11 +13,13 @@ from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor, forced
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Target
 from gatewall.models import choices
-from policies import scanned_apart, selectors, services, subscriptions
+from policies import selectors, services
 from policies.countries import COUNTRY_NAMES
+from policies.lists import subscriptions
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
+from policies.rules import scanned_apart
+from policies.rules.batch import change_waf_rules
 from policies.validators import canonical_country, canonical_domain, canonical_network
-from policies.waf_batch import change_waf_rules
 
 _RECORD = ("created_at", "created_by")
 _OWN_ADDRESS = "also when it shuts out my own address"

@@ -7,7 +7,7 @@ from django.utils.module_loading import import_string
 class PoliciesConfig(AppConfig):
     name = "policies"
     verbose_name = "Policies"
-    taking_back = "policies.restore.take_back"
+    taking_back = "policies.history.restore.take_back"
 
     def ready(self) -> None:
         """Let the lock-out guard see what is left of the lists without a change that waits for confirmation."""

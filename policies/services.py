@@ -17,10 +17,10 @@ from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions, system_settings
 from policies import rows
-from policies.broad_patterns import refuse_matching_everything
 from policies.lockout import ask_before_all_of_loopback, kept_in
 from policies.models import MANUAL, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
-from policies.scanned_apart import log_once
+from policies.rules.broad_patterns import refuse_matching_everything
+from policies.rules.scanned_apart import log_once
 from policies.scopes import Scopes
 from policies.validators import validate_pattern
 

@@ -3,7 +3,8 @@
 from django.urls import path
 from rest_framework.routers import SimpleRouter
 
-from policies import unban_view, views
+from policies import views
+from policies.bans import unban_view
 
 router = SimpleRouter(trailing_slash=False)
 router.register("ip-black-list", views.Blocklist, basename="ip-black-list")

@@ -17,7 +17,7 @@ from gatewall.engine.model import Action
 from gatewall.engine.snapshot import DomainsMode
 from gatewall.engine.waf.rules import Severity
 from gatewall.policy import revisions, system_settings
-from policies import geo, scanned_apart, seen_hosts, selectors, services, subscriptions
+from policies import geo, seen_hosts, selectors, services
 from policies.filters import (
     AllowlistFilters,
     AuthorizedDomainFilters,
@@ -26,7 +26,10 @@ from policies.filters import (
     ListSubscriptionFilters,
     WafRuleFilters,
 )
+from policies.lists import subscriptions
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
+from policies.rules import scanned_apart
+from policies.rules.batch import change_waf_rules
 from policies.serializers import (
     FETCHED,
     AllowlistEntryInput,
@@ -44,7 +47,6 @@ from policies.serializers import (
     WafRuleInput,
     WafRuleOutput,
 )
-from policies.waf_batch import change_waf_rules
 
 _FORCE = {"force": {"type": "boolean", "default": False}}
 _SEVERITY_RANKS = [When(severity=each.value, then=Value(rank)) for rank, each in enumerate(Severity)]

@@ -92,7 +92,7 @@ class GatewallAdminSite(admin.AdminSite):
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Return what every page has: also the first ten forced changes that wait for confirmation."""
-        from policies import confirmation  # noqa: PLC0415 - no models yet when this module is loaded
+        from policies.history import confirmation  # noqa: PLC0415 - no models yet when this module is loaded
 
         context = super().each_context(request)
         waiting = list(confirmation.pending()[:_MAX_WAITING]) if context["has_permission"] else []

@@ -26,7 +26,7 @@ from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles, Stamp
 from gatewall.snapshot.notification import AgentLock, Bell, Ear, Lease
 from gatewall.snapshot.worker_report import living_workers, workers_folder
-from policies import confirmation
+from policies.history import confirmation
 
 logger = logging.getLogger(__name__)
 

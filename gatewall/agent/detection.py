@@ -23,8 +23,8 @@ from gatewall.kernel.clientip import TrustedProxies
 from gatewall.kernel.detectors import Detectors, FailedSignIn, Limits, Probe, Verdict
 from gatewall.models import SystemSettings
 from gatewall.policy import revisions, system_settings
-from policies import banning
-from policies.banning import Offence, Spared
+from policies.bans import banning
+from policies.bans.banning import Offence, Spared
 
 logger = logging.getLogger(__name__)
 

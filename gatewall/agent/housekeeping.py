@@ -14,8 +14,8 @@ from audit.figures import rollups
 from gatewall.engine.model import SubjectKind
 from gatewall.publication import nodes
 from licensing.models import GitToken, License
-from policies import banning
 from policies import selectors as policies
+from policies.bans import banning
 from webhooks import outbox
 
 EVERY = timedelta(minutes=10)

@@ -8,7 +8,7 @@ from threading import Event, Thread
 from django.db import Error, close_old_connections, connection
 from django.utils import timezone
 
-from policies import fetching
+from policies.lists import fetching
 
 logger = logging.getLogger(__name__)
 

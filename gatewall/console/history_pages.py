@@ -22,8 +22,8 @@ from gatewall.kernel.refusals import Refusal
 from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import revisions
 from gatewall.policy.changes import Resource
-from policies import confirmation
-from policies.restore import Preview, preview, restore
+from policies.history import confirmation
+from policies.history.restore import Preview, preview, restore
 
 _PAGE_SIZE = 25
 _MAX_PAGE = 1_000_000

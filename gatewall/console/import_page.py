@@ -21,9 +21,9 @@ from gatewall.console.pages import OperatorPage
 from gatewall.console.said import in_words
 from gatewall.kernel.refusals import Refusal
 from gatewall.policy import revisions
-from policies.block_lists import Format, ListRefused
-from policies.importing import Imported, Importer, ImportRules
-from policies.list_preview import MAX_BYTES, ListPreview, Proposal, import_as_shown, preview
+from policies.lists.block_lists import Format, ListRefused
+from policies.lists.importing import Imported, Importer, ImportRules
+from policies.lists.preview import MAX_BYTES, ListPreview, Proposal, import_as_shown, preview
 from policies.validators import validate_list_name
 
 _SALT = "gatewall.console.import"

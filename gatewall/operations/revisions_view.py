@@ -15,8 +15,8 @@ from gatewall.api.resources import Resource
 from gatewall.api.serializers import FlagField, StrictInput
 from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import changes
-from policies.confirmation import confirm
-from policies.restore import restore
+from policies.history.confirmation import confirm
+from policies.history.restore import restore
 
 
 def _as_listed(value: str) -> str:

@@ -11,7 +11,7 @@ from gatewall.gate.build import build_rule_trial
 from gatewall.publication.control_plane import sources_of
 from gatewall.replay.explanation import MadeUpRequest
 from gatewall.replay.waf_trial import Draft, Trial
-from policies.draft_rules import DraftRule, draft_rule
+from policies.rules.drafts import DraftRule, draft_rule
 
 
 class NoPolicy(APIException):

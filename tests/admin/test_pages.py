@@ -13,8 +13,8 @@ from audit.models import SecurityEvent
 from gatewall.policy import system_settings
 from licensing import services as licensing
 from policies import services as policies
-from policies import subscriptions
-from policies.builtin_rules import seed_waf_rules
+from policies.lists import subscriptions
+from policies.rules.builtin import seed_waf_rules
 from tests.admin.conftest import ADMIN
 from tests.wall import PASSWORD
 from webhooks import services as webhooks

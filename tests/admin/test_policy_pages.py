@@ -9,8 +9,8 @@ from gatewall.engine.model import Reason
 from gatewall.engine.waf.vector import AVAILABLE
 from gatewall.policy import revisions, system_settings
 from policies import services
-from policies.builtin_rules import seed_waf_rules
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+from policies.rules.builtin import seed_waf_rules
 from tests.cast import CLIENT, OFFICE
 
 

@@ -9,9 +9,10 @@ from django.utils import timezone
 from audit.models import SecurityEvent
 from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import system_settings
-from policies import confirmation, services
+from policies import services
+from policies.history import confirmation
+from policies.history.restore import restore
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule
-from policies.restore import restore
 from tests.api.test_lock_out import ME
 from tests.history import now, the_rows
 from tests.wall import Api, a_token

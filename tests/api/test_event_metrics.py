@@ -13,7 +13,7 @@ from audit.figures import tallies
 from audit.models import SecurityEvent
 from gatewall.engine.addresses import parse_address, parse_network
 from gatewall.kernel.detectors import Detector
-from policies.banning import Offence, ban
+from policies.bans.banning import Offence, ban
 from tests.wall import PASSWORD
 
 pytestmark = pytest.mark.django_db

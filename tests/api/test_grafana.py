@@ -13,7 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from audit.figures import tallies
 from gatewall.health import metrics
 from gatewall.models import Node
-from policies import geo, subscriptions
+from policies import geo
+from policies.lists import subscriptions
 from tests.mmdb import write_mmdb
 
 pytestmark = pytest.mark.django_db

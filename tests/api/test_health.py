@@ -5,7 +5,7 @@ from django.db import InterfaceError, OperationalError, connection
 from django.test import Client
 
 from gatewall.snapshot import pattern_cache
-from policies.builtin_rules import seed_waf_rules
+from policies.rules.builtin import seed_waf_rules
 from tests.mmdb import write_mmdb
 
 pytestmark = pytest.mark.django_db

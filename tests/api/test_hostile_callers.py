@@ -8,7 +8,7 @@ from accounts.models import Session
 from gatewall.api import rate
 from gatewall.policy import revisions, system_settings
 from policies import services as policies
-from policies import undo
+from policies.history import undo
 from tests.factors import App, secret_of
 from tests.wall import PASSWORD, Api, a_git_token, a_token
 

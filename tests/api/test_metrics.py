@@ -19,7 +19,8 @@ from gatewall.engine.model import Reason
 from gatewall.health import metrics
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.models import Node
-from policies import services, subscriptions
+from policies import services
+from policies.lists import subscriptions
 from policies.models import ListSubscription
 from tests.records import a_record
 from tests.spooling import spooled

@@ -13,8 +13,8 @@ from gatewall.policy import revisions
 from gatewall.policy.changes import Action, Change
 from licensing.models import License
 from policies import services
-from policies.builtin_rules import seed_waf_rules
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule
+from policies.rules.builtin import seed_waf_rules
 from tests.history import now, the_rows
 from tests.wall import PASSWORD, a_license
 

@@ -6,9 +6,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gatewall.policy import system_settings
-from policies.builtin_rules import seed_waf_rules
+from policies.history.restore import restore
 from policies.models import AuthorizedDomain
-from policies.restore import restore
+from policies.rules.builtin import seed_waf_rules
 from tests.history import Step, now, scopes, the_rows
 from tests.wall import a_license
 

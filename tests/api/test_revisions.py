@@ -12,7 +12,7 @@ from gatewall.policy import changes, revisions, system_settings
 from gatewall.policy.changes import Action, Change, Resource
 from licensing.models import GitToken, License
 from policies import services
-from policies.builtin_rules import seed_waf_rules
+from policies.rules.builtin import seed_waf_rules
 from tests.api.resources import KINDS, make
 from tests.wall import PASSWORD, a_git_token, a_license
 

@@ -5,8 +5,8 @@ import pytest
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
 from policies import services
-from policies.builtin_rules import seed_waf_rules
 from policies.models import WafRule
+from policies.rules.builtin import seed_waf_rules
 from tests.api.resources import fields_refused
 from tests.patterns import put_compiled
 

@@ -3,9 +3,10 @@
 import pytest
 
 from gatewall.policy import revisions
-from policies import restore, services
-from policies.builtin_rules import seed_waf_rules
+from policies import services
+from policies.history import restore
 from policies.models import WafRule
+from policies.rules.builtin import seed_waf_rules
 from tests.api.resources import fields_refused
 
 pytestmark = pytest.mark.django_db

@@ -3,8 +3,8 @@
 import pytest
 
 from gatewall.policy import revisions, system_settings
-from policies.builtin_rules import seed_waf_rules
 from policies.models import WafRule
+from policies.rules.builtin import seed_waf_rules
 from tests.api.waf_trials import places, rule
 from tests.cast import OFFICE
 from tests.patterns import put_compiled

@@ -8,7 +8,8 @@ import pytest
 from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import revisions
 from gatewall.policy.changes import MAX_CHANGES
-from policies import confirmation, services
+from policies import services
+from policies.history import confirmation
 from policies.models import AllowlistEntry, BlocklistEntry
 from tests.console.conftest import ME
 

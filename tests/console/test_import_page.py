@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from gatewall.models import PolicyRevision
 from policies import services
-from policies.list_preview import MAX_BYTES
+from policies.lists.preview import MAX_BYTES
 from policies.models import BlocklistEntry
 from tests.admin.conftest import Fields
 from tests.console.conftest import ME

@@ -7,7 +7,7 @@ import pytest
 from gatewall.policy import system_settings
 from gatewall.snapshot import pattern_cache
 from policies import services
-from policies.builtin_rules import seed_waf_rules
+from policies.rules.builtin import seed_waf_rules
 from tests.cast import CLIENT, OFFICE
 from tests.dialects import Question
 from tests.mmdb import write_mmdb

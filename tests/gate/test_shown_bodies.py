@@ -7,7 +7,7 @@ import pytest
 from gatewall.engine.waf.reading import MAX_BODY
 from gatewall.policy import system_settings
 from policies import services
-from policies.builtin_rules import seed_waf_rules
+from policies.rules.builtin import seed_waf_rules
 from tests.cast import CLIENT
 from tests.patterns import put_compiled
 from tests.wall import a_token

@@ -55,7 +55,7 @@ def import_list(tmp_path, capsys):
 @pytest.fixture
 def waf(db):
     """The rules that come with Gatewall."""
-    import_module("policies.builtin_rules").seed_waf_rules(actor="seed")
+    import_module("policies.rules.builtin").seed_waf_rules(actor="seed")
 
 
 @pytest.fixture

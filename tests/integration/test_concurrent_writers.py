@@ -18,8 +18,8 @@ from gatewall.publication.compiler import one_moment
 from gatewall.snapshot import codec
 from gatewall.snapshot.places import policy_files
 from policies import services as policies
+from policies.history.restore import restore
 from policies.models import MANUAL, BlocklistEntry
-from policies.restore import restore
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -3,8 +3,8 @@
 import pytest
 
 from policies import services
-from policies.builtin_rules import seed_waf_rules
 from policies.models import WafRule
+from policies.rules.builtin import seed_waf_rules
 
 pytestmark = pytest.mark.django_db
 

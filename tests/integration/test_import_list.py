@@ -11,7 +11,8 @@ from django.utils import timezone
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
-from policies import importing, services
+from policies import services
+from policies.lists import importing
 from policies.models import BlocklistEntry
 from tests.lists import networks, refusal
 

@@ -4,7 +4,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from gatewall.policy import revisions
-from policies import importing
+from policies.lists import importing
 from tests.lists import networks, refusal
 
 pytestmark = pytest.mark.django_db
@@ -120,7 +120,7 @@ def test_a_list_of_too_many_entries_is_refused(import_list, monkeypatch):
 
 
 def test_a_list_of_too_many_bytes_is_refused(import_list, monkeypatch):
-    monkeypatch.setattr("policies.block_lists.MAX_BYTES", 1024)
+    monkeypatch.setattr("policies.lists.block_lists.MAX_BYTES", 1024)
 
     assert "more than" in str(refusal(import_list, "1.2.3.4\n" + "# filler\n" * 200))
 

@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from gatewall.agent.list_fetcher import ListFetcher
 from gatewall.policy import revisions
-from policies import fetching, services, subscriptions
-from policies.list_diff import ListDiff
+from policies import services
+from policies.lists import fetching, subscriptions
+from policies.lists.diff import ListDiff
 from policies.models import ListSubscription
 from tests.lists import networks
 from tests.publisher import publishing

@@ -9,8 +9,9 @@ from accounts.models import Session, User
 from gatewall.kernel.refusals import Gone
 from licensing import services as licensing
 from licensing.models import GitToken, License
-from policies import rows, subscriptions
+from policies import rows
 from policies import services as policies
+from policies.lists import subscriptions
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, ListSubscription, WafRule
 from tests.receiver import a_webhook
 from tests.wall import PASSWORD

@@ -14,9 +14,10 @@ from audit.models import SecurityEvent
 from gatewall.agent import detection
 from gatewall.kernel.detectors import Detector, Verdict
 from gatewall.policy import system_settings
-from policies import banning, services
+from policies import services
+from policies.bans import banning
+from policies.bans.unbanning import unban
 from policies.models import BlocklistEntry
-from policies.unbanning import unban
 from tests.cast import MOMENT, an_address
 from tests.wall import PASSWORD, a_user
 from tests.watching import SCANNER, TOLD, VISITOR, bans, events, failed_at_once, noticed, scan, sign_in

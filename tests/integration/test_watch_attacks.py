@@ -7,8 +7,9 @@ import pytest
 from audit.models import SecurityEvent
 from gatewall.kernel.detectors import Detector, network_of
 from gatewall.policy import system_settings
-from policies import banning, services
-from policies.banning import Offence
+from policies import services
+from policies.bans import banning
+from policies.bans.banning import Offence
 from tests.cast import MOMENT, an_address
 from tests.wall import a_user
 from tests.watching import SCANNER, TOLD, VISITOR, bans, events, failed_at_once, noticed, sign_in

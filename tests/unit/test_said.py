@@ -21,7 +21,7 @@ MODULES = [
     *("gatewall/doctor/examination.py", "gatewall/doctor/target.py", "gatewall/whatif/exemptions.py"),
     *("audit/log/field_filters.py", "audit/log/filters.py", "audit/log/query.py", "gatewall/api/queries.py"),
     *("gatewall/engine/addresses.py", "gatewall/engine/hosts.py", "gatewall/engine/waf/patterns.py"),
-    *("gatewall/gate/headers.py", "gatewall/gate/subrequest.py", "policies/block_lists.py"),
+    *("gatewall/gate/headers.py", "gatewall/gate/subrequest.py", "policies/lists/block_lists.py"),
 ]
 """Whose refusals an operator page may have to show."""
 OF_WORDS = "7 from 7 to 7"

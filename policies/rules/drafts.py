@@ -7,10 +7,10 @@ from django.core.exceptions import ValidationError
 
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import WafRule as EngineRule
-from policies.broad_patterns import why_it_matches_everything
 from policies.models import WafRule
 from policies.policy_source import engine_rule
-from policies.scanned_apart import warnings_about
+from policies.rules.broad_patterns import why_it_matches_everything
+from policies.rules.scanned_apart import warnings_about
 from policies.validators import validate_pattern
 
 

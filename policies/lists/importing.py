@@ -12,9 +12,10 @@ from gatewall.engine.segments import blocked_networks_of
 from gatewall.kernel.clientip import Caller, TrustedProxies
 from gatewall.policy import revisions
 from gatewall.policy.changes import MAX_CHANGES, Action, Change, Described, Resource, difference
-from policies import list_rows, rows
-from policies.block_lists import BadLine, Format, Listed, ListRefused, Ranges, read_list, source_named
-from policies.list_diff import Entry, ListDiff
+from policies import rows
+from policies.lists import rows as list_rows
+from policies.lists.block_lists import BadLine, Format, Listed, ListRefused, Ranges, read_list, source_named
+from policies.lists.diff import Entry, ListDiff
 from policies.lockout import kept_in
 from policies.models import BlocklistEntry
 

@@ -20,7 +20,8 @@ from gatewall.kernel.clientip import UNKNOWN_CLIENT, TrustedProxies
 from gatewall.kernel.detectors import Detector
 from gatewall.policy import revisions
 from gatewall.policy.changes import Change, difference
-from policies import list_rows, rows, selectors
+from policies import rows, selectors
+from policies.lists import rows as list_rows
 from policies.models import AUTO_BAN, BlocklistEntry
 
 MAX_BANS = 50_000

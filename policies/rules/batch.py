@@ -7,8 +7,8 @@ from gatewall.engine.segments import Segment
 from gatewall.policy import revisions
 from gatewall.policy.changes import difference
 from policies import rows
-from policies.broad_patterns import refuse_matching_everything
 from policies.models import WafRule
+from policies.rules.broad_patterns import refuse_matching_everything
 
 _BATCH = 500
 

@@ -1,4 +1,4 @@
-"""Lists that are fetched again and again: who subscribes to which. Fetching them is ``policies.fetching``."""
+"""Lists that are fetched again and again: who subscribes to which. Fetching them is ``policies.lists.fetching``."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from gatewall.engine.segments import blocked_networks_of
 from gatewall.kernel.downloads import ANYWHERE, PUBLIC, DownloadRefused, Reach, require_acceptable
 from gatewall.policy import revisions
 from policies import rows
-from policies.block_lists import source_named
-from policies.importing import remove_entries
+from policies.lists.block_lists import source_named
+from policies.lists.importing import remove_entries
 from policies.models import ListSubscription
 
 

@@ -14,12 +14,12 @@ from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import revisions, system_settings
 from gatewall.policy.changes import FIELDS, Change, Described, Resource, difference, moment_of
 from policies import rows
-from policies.builtin_rules import free_name
+from policies.history.undo import CannotRestore, Past
 from policies.lockout import kept_in, stays_refused
 from policies.models import AUTO_BAN, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+from policies.rules.builtin import free_name
 from policies.scopes import Scopes
 from policies.services import MAX_CUSTOM_RULES
-from policies.undo import CannotRestore, Past
 from policies.validators import validate_pattern
 
 _BATCH = 200

@@ -10,7 +10,8 @@ from django.db.models import QuerySet
 from gatewall.engine.addresses import IPAddress, canonical_text, networks_of
 from gatewall.engine.segments import blocked_networks_of
 from gatewall.policy import revisions
-from policies import list_rows, policy_source, rows
+from policies import policy_source, rows
+from policies.lists import rows as list_rows
 from policies.models import AUTO_BAN, BlocklistEntry
 
 _LOOKED_UP_AT_ONCE = 500

@@ -13,10 +13,10 @@ from typing import Any
 from django.conf import settings
 
 from gatewall.kernel.downloads import DownloadFailed, DownloadRefused, download
-from policies.block_lists import MAX_BYTES, Format, ListRefused, source_named
-from policies.importing import ImportRules, import_list
+from policies.lists.block_lists import MAX_BYTES, Format, ListRefused, source_named
+from policies.lists.importing import ImportRules, import_list
+from policies.lists.subscriptions import reach_of
 from policies.models import BlocklistEntry, ListSubscription
-from policies.subscriptions import reach_of
 
 logger = logging.getLogger(__name__)
 

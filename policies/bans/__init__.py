@@ -1,0 +1,1 @@
+"""Bans: banning clients and networks, and lifting bans."""

@@ -1,0 +1,1 @@
+"""The history of policy changes: undo, restore and confirmation."""

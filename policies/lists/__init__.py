@@ -1,0 +1,1 @@
+"""IP lists: reading, comparing, importing and subscribing to them."""
