@@ -2,18 +2,11 @@
 
 from django.urls import URLPattern, path
 
-from gatewall.console import (
-    backtests,
-    blast_radius,
-    dashboard_page,
-    doctor_page,
-    explain_pages,
-    history_pages,
-    import_page,
-    log_page,
-    network_pages,
-    view_pages,
-)
+from gatewall.console.backtest import backtest_pages, blast_radius
+from gatewall.console.explain import explain_pages
+from gatewall.console.log import log_page, view_pages
+from gatewall.console.policy import history_pages, import_page, network_pages
+from gatewall.console.site import dashboard_page, doctor_page
 
 app_name = "console"
 urlpatterns: list[URLPattern] = [
@@ -26,8 +19,8 @@ urlpatterns: list[URLPattern] = [
     path("log/allow/", network_pages.Allow.as_view(), name="allow"),
     path("explain/", explain_pages.Explain.as_view(), name="explain"),
     path("explain/<uuid:decision_id>/", explain_pages.Receipt.as_view(), name="explain-receipt"),
-    path("backtest/", backtests.BacktestsPage.as_view(), name="backtests"),
-    path("backtest/<int:pk>/", backtests.BacktestPage.as_view(), name="backtest"),
+    path("backtest/", backtest_pages.BacktestsPage.as_view(), name="backtests"),
+    path("backtest/<int:pk>/", backtest_pages.BacktestPage.as_view(), name="backtest"),
     path("blast-radius/", blast_radius.BlastRadiusPage.as_view(), name="blast-radius"),
     path("history/", history_pages.History.as_view(), name="history"),
     path("history/<int:number>/", history_pages.Revision.as_view(), name="history-revision"),

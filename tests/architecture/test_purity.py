@@ -87,7 +87,7 @@ MODULES = sorted(
         "gatewall.whatif.backtest.comparison",
         "gatewall.whatif.backtest.recorded",
         "gatewall.whatif.backtest.tally",
-        "gatewall.console.charts",
+        "gatewall.console.site.charts",
     }
 )
 PROBE = "import importlib, json, sys; importlib.import_module(sys.argv[1]); print(json.dumps(sorted(sys.modules)))"

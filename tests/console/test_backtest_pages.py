@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from audit.log import ingest
-from gatewall.console.backtest_forms import FORMS
+from gatewall.console.backtest.forms import FORMS
 from gatewall.models import Node
 from gatewall.whatif.backtest import running, runs
 from gatewall.whatif.backtest.models import Backtest, State

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewall.console import doctor_page
+from gatewall.console.site import doctor_page
 from gatewall.doctor import examination
 from gatewall.doctor.evidence import Evidence, Reply, Seen
 from gatewall.doctor.probes import PLAIN, Probe

@@ -9,7 +9,8 @@ import pytest
 from django.utils import timezone
 
 from audit.log import ingest
-from gatewall.console import doctor_page, saved_views
+from gatewall.console.log import saved_views
+from gatewall.console.site import doctor_page
 from gatewall.doctor import examination
 from gatewall.doctor.evidence import Reply
 from gatewall.models import PendingConfirmation, PolicyRevision

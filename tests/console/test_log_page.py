@@ -9,8 +9,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from audit.log.filters import FILTERS
-from gatewall.console.asked import asked
-from gatewall.console.log_rows import LABELS
+from gatewall.console.log.log_query import asked
+from gatewall.console.log.log_rows import LABELS
 from tests.console.conftest import ago, query_of
 from tests.wall import Api, a_token
 

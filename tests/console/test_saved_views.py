@@ -3,7 +3,7 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from gatewall.console import saved_views
+from gatewall.console.log import saved_views
 from gatewall.console.models import SavedView
 from tests.admin.conftest import Pages
 from tests.console.conftest import query_of

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewall.console.charts import HEIGHT, WIDTH, Series, share, steps, trend
+from gatewall.console.site.charts import HEIGHT, WIDTH, Series, share, steps, trend
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from gatewall.console import saved_views
-from gatewall.console.asked import MOMENTS, asked
+from gatewall.console.log import saved_views
+from gatewall.console.log.log_query import MOMENTS, asked
 from gatewall.console.models import SavedView
-from gatewall.console.pages import OperatorPage
+from gatewall.console.site.pages import OperatorPage
 
 
 class KeepView(OperatorPage):

@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from gatewall.api.caller import caller_of
-from gatewall.console.explained import row_shown
-from gatewall.console.explained_words import ACTIONS, RESOURCES
-from gatewall.console.pages import OperatorPage
+from gatewall.console.explain.explained import row_shown
+from gatewall.console.explain.explained_words import ACTIONS, RESOURCES
 from gatewall.console.said import in_words
+from gatewall.console.site.pages import OperatorPage
 from gatewall.kernel.refusals import Refusal
 from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import revisions

@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from gatewall.console.pages import OperatorPage
 from gatewall.console.said import in_words
+from gatewall.console.site.pages import OperatorPage
 from gatewall.doctor.examination import ExaminationRunning, examine
 from gatewall.doctor.report import own_host, place_of, report
 from gatewall.doctor.sending import Way

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 
 from audit.log.field_filters import EXCLUDE
 from audit.models import AccessLog
-from gatewall.console import links
-from gatewall.console.asked import MOMENTS, Asked
+from gatewall.console.log.log_query import MOMENTS, Asked
+from gatewall.console.site import links
 
 LABELS: Mapping[str, str | Promise] = {
     "client_ip": _("client"),

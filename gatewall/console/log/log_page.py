@@ -13,12 +13,12 @@ from django.utils.translation import gettext_lazy
 from audit.log import export, query
 from audit.log.field_filters import EXCLUDE
 from audit.log.filters import FILTERS
-from gatewall.console import asked as queries
-from gatewall.console import saved_views
-from gatewall.console.asked import MAX_PAGE_SIZE, MOMENTS, Asked, Pairs, asked
-from gatewall.console.log_rows import LABELS, chips, log_rows
-from gatewall.console.pages import OperatorPage
-from gatewall.console.refreshing import CHOICES, refreshed
+from gatewall.console.log import log_query as queries
+from gatewall.console.log import saved_views
+from gatewall.console.log.log_query import MAX_PAGE_SIZE, MOMENTS, Asked, Pairs, asked
+from gatewall.console.log.log_rows import LABELS, chips, log_rows
+from gatewall.console.site.pages import OperatorPage
+from gatewall.console.site.refreshing import CHOICES, refreshed
 from gatewall.engine.model import Effect, Reason
 
 QUICK = ("client_ip", "host", "path", "outcome", "reason", "status")

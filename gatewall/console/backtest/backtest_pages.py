@@ -15,12 +15,12 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions
 
 from gatewall.api.caller import caller_of
-from gatewall.console import links
-from gatewall.console.backtest_forms import FORMS, DraftForm
-from gatewall.console.blast_radius import radius_of
-from gatewall.console.explained_words import kind_of
-from gatewall.console.pages import OperatorPage
+from gatewall.console.backtest.blast_radius import radius_of
+from gatewall.console.backtest.forms import FORMS, DraftForm
+from gatewall.console.explain.explained_words import kind_of
 from gatewall.console.said import in_words
+from gatewall.console.site import links
+from gatewall.console.site.pages import OperatorPage
 from gatewall.kernel.refusals import Refusal
 from gatewall.models import Node
 from gatewall.policy.changes import Resource

@@ -13,10 +13,10 @@ from django.utils.translation import gettext_lazy
 
 from audit.events.kinds import EventKind
 from audit.figures.statistics import Bar, Window
-from gatewall.console import charts, links
-from gatewall.console.charts import Chart, Series
-from gatewall.console.pages import OperatorPage
-from gatewall.console.refreshing import CHOICES, refreshed
+from gatewall.console.site import charts, links
+from gatewall.console.site.charts import Chart, Series
+from gatewall.console.site.pages import OperatorPage
+from gatewall.console.site.refreshing import CHOICES, refreshed
 from gatewall.health import dashboard as figures
 from gatewall.health.dashboard import SPANS, Board, Client
 from gatewall.health.indicators import signs

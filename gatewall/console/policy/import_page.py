@@ -17,8 +17,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from gatewall.api.caller import caller_of
-from gatewall.console.pages import OperatorPage
 from gatewall.console.said import in_words
+from gatewall.console.site.pages import OperatorPage
 from gatewall.kernel.refusals import Refusal
 from gatewall.policy import revisions
 from policies.lists.block_lists import Format, ListRefused

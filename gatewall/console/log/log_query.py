@@ -20,8 +20,8 @@ from gatewall.api.queries import (
     refused_parameter,
     whole_number_in,
 )
-from gatewall.console.refreshing import CHOICES
 from gatewall.console.said import in_words
+from gatewall.console.site.refreshing import CHOICES
 
 MAX_PAGE_SIZE = 200
 MOMENTS = ("start_time", "end_time")

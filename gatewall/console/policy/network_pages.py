@@ -18,11 +18,11 @@ from django.utils.translation import gettext_lazy
 
 from gatewall.api.caller import caller_of
 from gatewall.api.service_admin import actor
-from gatewall.console import links
-from gatewall.console.asked import pairs_of
-from gatewall.console.log_rows import MAX_BACK
-from gatewall.console.pages import OperatorPage
+from gatewall.console.log.log_query import pairs_of
+from gatewall.console.log.log_rows import MAX_BACK
 from gatewall.console.said import in_words
+from gatewall.console.site import links
+from gatewall.console.site.pages import OperatorPage
 from gatewall.engine.hosts import DomainTable, Host
 from gatewall.kernel.refusals import Refusal
 from policies import policy_source, selectors, services

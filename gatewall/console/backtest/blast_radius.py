@@ -7,9 +7,9 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from gatewall.console.explained_words import kind_of
-from gatewall.console.pages import OperatorPage
+from gatewall.console.explain.explained_words import kind_of
 from gatewall.console.said import in_words
+from gatewall.console.site.pages import OperatorPage
 from gatewall.whatif.backtest import blast_radius
 
 

@@ -6,7 +6,7 @@ from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from gatewall.console.asked import asked
+from gatewall.console.log.log_query import asked
 from gatewall.console.models import SavedView
 
 MOST = 50

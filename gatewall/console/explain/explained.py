@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from gatewall.console.explained_words import FORMS, MISSING, OUTCOMES, REASONS, RESOURCES, STEPS
+from gatewall.console.explain.explained_words import FORMS, MISSING, OUTCOMES, REASONS, RESOURCES, STEPS
 
 _PAGES = {
     "ip-black-list": "policies_blocklistentry",

@@ -15,10 +15,10 @@ from django.utils.translation import gettext_lazy
 from audit.log import selectors
 from audit.spool.records import AccessRecord
 from gatewall.api.caller import caller_of
-from gatewall.console.explained import decision_shown, row_shown, steps_shown
-from gatewall.console.explained_words import ASSUMED, LIFETIMES, MISSING
-from gatewall.console.pages import OperatorPage
+from gatewall.console.explain.explained import decision_shown, row_shown, steps_shown
+from gatewall.console.explain.explained_words import ASSUMED, LIFETIMES, MISSING
 from gatewall.console.said import in_words
+from gatewall.console.site.pages import OperatorPage
 from gatewall.engine.model import Effect
 from gatewall.kernel.refusals import Refusal
 from gatewall.whatif import exemptions, explain_view

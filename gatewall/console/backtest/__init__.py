@@ -1,0 +1,1 @@
+"""Pages that compare a draft of the policy with the recorded requests."""

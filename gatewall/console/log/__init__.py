@@ -1,0 +1,1 @@
+"""Pages of the access log: its query, rows and saved views."""

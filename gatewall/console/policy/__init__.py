@@ -1,0 +1,1 @@
+"""Pages of the history of the policy, of imports and of networks."""
