@@ -8,7 +8,7 @@ import random
 from pathlib import Path
 
 from bench.site import browser_headers, http
-from tests.mmdb import write_mmdb
+from tests.support.mmdb import write_mmdb
 
 CLIENT_HEADER = "X-Bench-Client"
 """Names the client's address to the nginx in front (``real_ip_header``)."""

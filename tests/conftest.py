@@ -11,7 +11,7 @@ from importlib import import_module
 import pytest
 import time_machine
 
-from tests.cast import MOMENT, OFFICE
+from tests.support.cast import MOMENT, OFFICE
 
 
 def pytest_collection_modifyitems(config, items):
@@ -49,7 +49,7 @@ def _compiled_patterns(request, monkeypatch):
     """A gate of a test compiles no built-in patterns: a child process would go on with it after the test."""
     if uses_database(request.node):
         pattern_cache = import_module("gatewall.snapshot.pattern_cache")
-        monkeypatch.setattr(pattern_cache, "_compiled", import_module("tests.patterns").compile_here)
+        monkeypatch.setattr(pattern_cache, "_compiled", import_module("tests.support.patterns").compile_here)
 
 
 @pytest.fixture(autouse=True)
@@ -76,8 +76,8 @@ def clock():
 
 @pytest.fixture
 def wall(db):
-    """Return ``tests.wall``, which drives Gatewall in this process."""
-    return import_module("tests.wall")
+    """Return ``tests.support.proxies``, which drives Gatewall in this process."""
+    return import_module("tests.support.proxies")
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from gatewall.engine.evaluate import evaluate
 from gatewall.policy import revisions
 from gatewall.publication.store import DatabasePolicyStore
 from gatewall.snapshot.places import policy_files
-from tests.cast import AUDIENCE, ISSUER, a_ports, a_request
-from tests.wall import enter_admin_site
+from tests.support.cast import AUDIENCE, ISSUER, a_ports, a_request
+from tests.support.proxies import enter_admin_site
 
 ADMIN = f"{settings.ROOT_PATH}/admin"
 

@@ -15,8 +15,8 @@ from gatewall.policy import revisions
 from licensing import services as licensing
 from licensing.models import GitToken, License
 from tests.admin.conftest import ADMIN, Fields, Pages
-from tests.cast import OFFICE, a_credential
-from tests.wall import PASSWORD, enter_admin_site
+from tests.support.cast import OFFICE, a_credential
+from tests.support.proxies import PASSWORD, enter_admin_site
 
 OTHER_PASSWORD = "staple battery horse correct"
 

@@ -12,8 +12,8 @@ from accounts import recovery, selectors, services, throttling
 from accounts.models import FailureCount, Session
 from gatewall.policy import system_settings
 from tests.admin.conftest import ADMIN, Fields, Pages
-from tests.factors import an_app
-from tests.wall import PASSWORD, Api, a_token, enter_admin_site
+from tests.support.proxies import PASSWORD, Api, a_token, enter_admin_site
+from tests.support.second_factor import an_app
 
 pytestmark = pytest.mark.django_db
 OTHER_PASSWORD = "staple battery horse correct"

@@ -12,8 +12,8 @@ from accounts import second_factor, services
 from accounts.backends import AccountsBackend
 from accounts.models import FailureCount, Session, WrongCodes
 from tests.admin.conftest import ADMIN, Pages
-from tests.factors import an_app
-from tests.wall import PASSWORD, Api
+from tests.support.proxies import PASSWORD, Api
+from tests.support.second_factor import an_app
 
 pytestmark = pytest.mark.django_db
 COOKIE = settings.SESSION_COOKIE_NAME

@@ -2,7 +2,7 @@
 
 from accounts import wrong_codes
 from accounts.models import WrongCodes
-from tests.factors import an_app
+from tests.support.second_factor import an_app
 
 
 def test_admin_unlocks_code_entry_after_too_many_wrong_codes(pages, bob):

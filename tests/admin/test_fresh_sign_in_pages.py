@@ -9,7 +9,7 @@ from accounts import services
 from accounts.models import Session
 from licensing.models import GitToken, License
 from tests.admin.test_webhooks import act
-from tests.wall import PASSWORD, a_git_token
+from tests.support.proxies import PASSWORD, a_git_token
 from webhooks.models import Webhook
 
 PAGES = pytest.mark.parametrize(

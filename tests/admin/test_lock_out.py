@@ -8,7 +8,7 @@ from gatewall.policy import revisions
 from policies import services
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry
 from tests.admin.conftest import Pages
-from tests.wall import enter_admin_site
+from tests.support.proxies import enter_admin_site
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,7 @@ from policies import services as policies
 from policies.lists import subscriptions
 from policies.rules.builtin import seed_waf_rules
 from tests.admin.conftest import ADMIN
-from tests.wall import PASSWORD
+from tests.support.proxies import PASSWORD
 from webhooks import services as webhooks
 
 INLINE = re.compile(r"<script(?![^>]*\ssrc=)[^>]*>|<style|\sstyle=|\son[a-z]+=|javascript:", re.IGNORECASE)

@@ -11,7 +11,7 @@ from gatewall.policy import revisions, system_settings
 from policies import services
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
 from policies.rules.builtin import seed_waf_rules
-from tests.cast import CLIENT, OFFICE
+from tests.support.cast import CLIENT, OFFICE
 
 
 @pytest.fixture

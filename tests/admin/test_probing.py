@@ -4,7 +4,7 @@ import pytest
 
 from accounts.models import User
 from tests.admin.conftest import ADMIN, Pages
-from tests.wall import PASSWORD, a_git_token, a_license
+from tests.support.proxies import PASSWORD, a_git_token, a_license
 
 HIDDEN = [
     "/accounts/user/?password__startswith=argon",

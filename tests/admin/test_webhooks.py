@@ -3,7 +3,7 @@
 import pytest
 
 from tests.admin.conftest import ADMIN, Fields
-from tests.receiver import a_webhook
+from tests.support.receiver import a_webhook
 from webhooks import services
 from webhooks.models import Delivery, Webhook
 

@@ -6,8 +6,8 @@ from importlib import import_module
 import pytest
 
 from tests.api.own import OLD
-from tests.cast import MOMENT
-from tests.factors import an_app
+from tests.support.cast import MOMENT
+from tests.support.second_factor import an_app
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def log(tmp_path):
     """Return a function that brings records to the database by way of a spool."""
 
     def write(*records):
-        import_module("tests.spooling").shipped(tmp_path / "log", records)
+        import_module("tests.support.spool_shipping").shipped(tmp_path / "log", records)
 
     return write
 

@@ -1,7 +1,7 @@
 """Sign-in as somebody who guesses does it, from one network or another."""
 
 from accounts.models import FailureCount, WrongCodes
-from tests.wall import PASSWORD, Api
+from tests.support.proxies import PASSWORD, Api
 
 HERE, THERE = "203.0.113.7", "198.51.100.200"
 FIRST_DELAY = 30

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.wall import PASSWORD
+from tests.support.proxies import PASSWORD
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.wall import PASSWORD, Api
+from tests.support.proxies import PASSWORD, Api
 
 DOORS = ["/login", "/admin-login"]
 BOTH = pytest.mark.parametrize("door", DOORS)

@@ -18,9 +18,9 @@ from gatewall.publication.store import DatabasePolicyStore
 from policies.countries import COUNTRY_NAMES
 from policies.validators import canonical_country, canonical_domain, canonical_network, validate_path_prefix
 from tests.api.resources import KINDS
-from tests.cast import OFFICE, a_policy, a_ports, a_request, a_rule
+from tests.support.cast import OFFICE, a_policy, a_ports, a_request, a_rule
+from tests.support.proxies import PASSWORD
 from tests.unit.publications import some_files
-from tests.wall import PASSWORD
 
 pytestmark = pytest.mark.django_db
 HYPOTHESIS = settings(

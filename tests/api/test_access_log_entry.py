@@ -7,9 +7,9 @@ from audit.models import AccessLog
 from gatewall.engine.evaluate import STEPS
 from gatewall.policy import system_settings
 from policies import services
-from tests.cast import CLIENT
-from tests.records import a_record
-from tests.wall import a_token
+from tests.support.cast import CLIENT
+from tests.support.proxies import a_token
+from tests.support.records import a_record
 
 pytestmark = pytest.mark.django_db
 

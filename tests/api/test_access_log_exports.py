@@ -12,9 +12,9 @@ from django.test.utils import CaptureQueriesContext
 
 from audit.log import query as log_query
 from audit.models import AccessLog
-from tests.cast import NOW
-from tests.logs import listed
-from tests.records import a_record
+from tests.support.cast import NOW
+from tests.support.logs import listed
+from tests.support.records import a_record
 
 pytestmark = pytest.mark.django_db
 

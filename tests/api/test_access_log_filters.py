@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from audit.log.filters import FILTERS, PARAMETERS
-from tests.cast import NOW
-from tests.logs import listed, numbers
-from tests.records import a_record
+from tests.support.cast import NOW
+from tests.support.logs import listed, numbers
+from tests.support.records import a_record
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from audit.figures import rollups
 from audit.figures.counts import KEYS
-from tests.records import a_record
+from tests.support.records import a_record
 
 pytestmark = pytest.mark.django_db
 

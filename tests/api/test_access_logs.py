@@ -7,9 +7,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from audit.log import query as log_query
-from tests.cast import NOW
-from tests.logs import listed, numbers
-from tests.records import a_record
+from tests.support.cast import NOW
+from tests.support.logs import listed, numbers
+from tests.support.records import a_record
 
 pytestmark = pytest.mark.django_db
 

@@ -4,7 +4,7 @@ import pytest
 
 from gatewall.api import rate
 from gatewall.kernel.request_rate import RequestRateTable
-from tests.wall import PASSWORD, Api, a_license, a_token, a_user
+from tests.support.proxies import PASSWORD, Api, a_license, a_token, a_user
 
 pytestmark = pytest.mark.django_db
 LIMIT = 5

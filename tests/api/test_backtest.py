@@ -14,9 +14,9 @@ from gatewall.whatif.backtest import running, runs, saving
 from gatewall.whatif.backtest.models import Backtest
 from policies import services
 from policies.lockout import WouldLockYouOut
-from tests.cast import CLIENT
-from tests.records import a_record
-from tests.spooling import spooled
+from tests.support.cast import CLIENT
+from tests.support.records import a_record
+from tests.support.spool_shipping import spooled
 
 pytestmark = pytest.mark.django_db
 

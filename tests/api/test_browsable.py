@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from tests.api.resources import KINDS, make
-from tests.wall import Api, a_token, enter_admin_site
+from tests.support.proxies import Api, a_token, enter_admin_site
 
 pytestmark = pytest.mark.django_db
 HTML = {"Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"}

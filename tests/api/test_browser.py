@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.wall import PASSWORD, Api, a_token
+from tests.support.proxies import PASSWORD, Api, a_token
 
 pytestmark = pytest.mark.django_db
 FOREIGN = [

@@ -10,7 +10,7 @@ from accounts import challenges, second_factor, services, throttling
 from accounts.models import RecoveryCode
 from gatewall.credentials.sessions import ISSUER
 from tests.api.sign_ins import BOTH, FLOWS, begin, finish
-from tests.wall import PASSWORD, Api, a_token, code_of
+from tests.support.proxies import PASSWORD, Api, a_token, code_of
 
 pytestmark = pytest.mark.django_db
 

@@ -14,8 +14,8 @@ from policies.history import confirmation
 from policies.history.restore import restore
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule
 from tests.api.test_lock_out import ME
-from tests.history import now, the_rows
-from tests.wall import Api, a_token
+from tests.support.history import now, the_rows
+from tests.support.proxies import Api, a_token
 
 pytestmark = pytest.mark.django_db
 

@@ -13,8 +13,8 @@ from gatewall.health import uptime
 from gatewall.models import Node
 from gatewall.snapshot.places import node_name
 from tests.api.resources import KINDS, make
-from tests.records import a_record
-from tests.wall import a_token, a_user
+from tests.support.proxies import a_token, a_user
+from tests.support.records import a_record
 
 pytestmark = pytest.mark.django_db
 

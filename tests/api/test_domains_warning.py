@@ -6,7 +6,7 @@ from django.test import Client
 from gatewall.install.checks import check_rows
 from gatewall.policy import system_settings
 from policies import selectors, services
-from tests.wall import enter_admin_site
+from tests.support.proxies import enter_admin_site
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from gatewall.api.etags import tag_of
 from gatewall.policy import system_settings
 from policies.models import BlocklistEntry
 from tests.api.resources import CHANGEABLE, KINDS, fields_refused, make
-from tests.wall import Api, a_token, a_user
+from tests.support.proxies import Api, a_token, a_user
 
 ALL_KINDS = pytest.mark.parametrize("kind", KINDS, ids=str)
 CHANGEABLE_KINDS = pytest.mark.parametrize("kind", CHANGEABLE, ids=str)

@@ -14,7 +14,7 @@ from audit.models import SecurityEvent
 from gatewall.engine.addresses import parse_address, parse_network
 from gatewall.kernel.detectors import Detector
 from policies.bans.banning import Offence, ban
-from tests.wall import PASSWORD
+from tests.support.proxies import PASSWORD
 
 pytestmark = pytest.mark.django_db
 

@@ -13,9 +13,9 @@ from gatewall.engine.model import Reason
 from gatewall.policy import revisions, system_settings
 from policies import services
 from policies.models import WafRule
-from tests.cast import CLIENT, OFFICE
-from tests.mmdb import write_mmdb
-from tests.wall import a_git_token, a_license, a_token
+from tests.support.cast import CLIENT, OFFICE
+from tests.support.mmdb import write_mmdb
+from tests.support.proxies import a_git_token, a_license, a_token
 
 pytestmark = pytest.mark.django_db
 VISIT = {"client_ip": CLIENT, "host": OFFICE, "method": "GET", "uri": "/?q=attack", "scheme": "https"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cast import CLIENT, OFFICE
+from tests.support.cast import CLIENT, OFFICE
 
 pytestmark = pytest.mark.django_db
 VISIT = {"client_ip": CLIENT, "host": OFFICE, "method": "GET", "uri": "/"}

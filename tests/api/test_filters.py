@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from tests.api.resources import KINDS, fields_refused, make
-from tests.wall import Api, a_token, a_user
+from tests.support.proxies import Api, a_token, a_user
 
 pytestmark = pytest.mark.django_db
 ALL_KINDS = pytest.mark.parametrize("kind", KINDS, ids=str)

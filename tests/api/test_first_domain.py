@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from audit.log import ingest
 from audit.spool.writer import SpoolWriter
-from tests.records import a_record
+from tests.support.records import a_record
 
 pytestmark = pytest.mark.django_db
 

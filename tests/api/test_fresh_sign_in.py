@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from licensing.models import GitToken, License
 from tests.api.own import OLD
-from tests.factors import an_app
-from tests.wall import PASSWORD, Api, a_git_token, a_token, code_of, enter_admin_site
+from tests.support.proxies import PASSWORD, Api, a_git_token, a_token, code_of, enter_admin_site
+from tests.support.second_factor import an_app
 from webhooks import services as webhooks
 from webhooks.models import Webhook
 

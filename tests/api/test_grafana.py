@@ -15,7 +15,7 @@ from gatewall.health import metrics
 from gatewall.models import Node
 from policies import geo
 from policies.lists import subscriptions
-from tests.mmdb import write_mmdb
+from tests.support.mmdb import write_mmdb
 
 pytestmark = pytest.mark.django_db
 FOLDER = Path(__file__).resolve().parents[2] / "deploy" / "grafana"

@@ -6,7 +6,7 @@ from django.test import Client
 
 from gatewall.snapshot import pattern_cache
 from policies.rules.builtin import seed_waf_rules
-from tests.mmdb import write_mmdb
+from tests.support.mmdb import write_mmdb
 
 pytestmark = pytest.mark.django_db
 OUTSIDE = {"X-Forwarded-For": "203.0.113.9"}

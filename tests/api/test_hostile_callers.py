@@ -9,8 +9,8 @@ from gatewall.api import rate
 from gatewall.policy import revisions, system_settings
 from policies import services as policies
 from policies.history import undo
-from tests.factors import App, secret_of
-from tests.wall import PASSWORD, Api, a_git_token, a_token
+from tests.support.proxies import PASSWORD, Api, a_git_token, a_token
+from tests.support.second_factor import App, secret_of
 
 pytestmark = pytest.mark.django_db
 

@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from policies import services
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry
-from tests.history import now, the_rows
-from tests.wall import Api, a_token
+from tests.support.history import now, the_rows
+from tests.support.proxies import Api, a_token
 
 pytestmark = pytest.mark.django_db
 

@@ -6,7 +6,7 @@ import pytest
 
 from licensing.models import GitToken, License
 from tests.api.resources import fields_refused
-from tests.wall import a_git_token
+from tests.support.proxies import a_git_token
 
 pytestmark = pytest.mark.django_db
 

@@ -22,9 +22,9 @@ from gatewall.models import Node
 from policies import services
 from policies.lists import subscriptions
 from policies.models import ListSubscription
-from tests.records import a_record
-from tests.spooling import spooled
-from tests.wall import Api
+from tests.support.proxies import Api
+from tests.support.records import a_record
+from tests.support.spool_shipping import spooled
 
 pytestmark = pytest.mark.django_db
 TOKEN = "Mt4bN8qZ1xV6rC3kP9wJ2hF7dS5gL0yT"

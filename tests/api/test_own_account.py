@@ -6,9 +6,9 @@ import pytest
 
 from accounts.models import FailureCount, RecoveryCode, TotpDevice
 from tests.api.own import AUDIENCES, NEW, OLD, of
-from tests.cast import MOMENT
-from tests.factors import App, an_app, secret_of
-from tests.wall import PASSWORD, Api, a_token, code_of
+from tests.support.cast import MOMENT
+from tests.support.proxies import PASSWORD, Api, a_token, code_of
+from tests.support.second_factor import App, an_app, secret_of
 
 pytestmark = pytest.mark.django_db
 

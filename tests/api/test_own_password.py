@@ -8,8 +8,8 @@ from django.utils import timezone
 from accounts import login, services
 from accounts.models import Session, User
 from tests.api.own import AUDIENCES, NEW, OLD, of
-from tests.factors import an_app
-from tests.wall import PASSWORD, Api, a_token, code_of, enter_admin_site
+from tests.support.proxies import PASSWORD, Api, a_token, code_of, enter_admin_site
+from tests.support.second_factor import an_app
 
 pytestmark = pytest.mark.django_db
 

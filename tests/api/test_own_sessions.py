@@ -7,9 +7,9 @@ from django.utils import timezone
 
 from accounts import services
 from accounts.models import Session
-from tests.cast import CLIENT
-from tests.factors import an_app
-from tests.wall import PASSWORD, Api, a_token
+from tests.support.cast import CLIENT
+from tests.support.proxies import PASSWORD, Api, a_token
+from tests.support.second_factor import an_app
 
 pytestmark = pytest.mark.django_db
 NOBODYS = "f3beafb3-47de-4d6d-9855-4e6adc475691"

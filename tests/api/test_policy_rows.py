@@ -6,7 +6,7 @@ from gatewall.policy import system_settings
 from licensing.models import License
 from policies.models import AllowlistEntry, WafRule
 from tests.api.resources import fields_refused
-from tests.mmdb import write_mmdb
+from tests.support.mmdb import write_mmdb
 
 pytestmark = pytest.mark.django_db
 

@@ -8,8 +8,8 @@ from django.utils import timezone
 from accounts import login, second_factor, services
 from accounts.models import FailureCount, RecoveryCode, Session, TotpDevice
 from gatewall.policy import system_settings
-from tests.factors import an_app
-from tests.wall import PASSWORD, Api, a_token, code_of
+from tests.support.proxies import PASSWORD, Api, a_token, code_of
+from tests.support.second_factor import an_app
 
 pytestmark = pytest.mark.django_db
 KEY = "the recovery key of this installation"

@@ -8,7 +8,7 @@ from gatewall.engine.snapshot import Version
 from gatewall.policy import revisions
 from gatewall.snapshot.places import run_folder
 from gatewall.snapshot.worker_report import WorkerReport
-from tests.cast import a_policy
+from tests.support.cast import a_policy
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LATER = 10**15

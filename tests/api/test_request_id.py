@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from gatewall.kernel.clientip import TrustedProxies
-from tests.wall import Api
+from tests.support.proxies import Api
 
 pytestmark = pytest.mark.django_db
 GOOD = ["a", "A-b_c.9", "x" * 64, "0", "550e8400-e29b-41d4-a716-446655440000"]

@@ -15,8 +15,8 @@ from licensing.models import License
 from policies import services
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule
 from policies.rules.builtin import seed_waf_rules
-from tests.history import now, the_rows
-from tests.wall import PASSWORD, a_license
+from tests.support.history import now, the_rows
+from tests.support.proxies import PASSWORD, a_license
 
 pytestmark = pytest.mark.django_db
 

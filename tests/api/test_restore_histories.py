@@ -9,8 +9,8 @@ from gatewall.policy import system_settings
 from policies.history.restore import restore
 from policies.models import AuthorizedDomain
 from policies.rules.builtin import seed_waf_rules
-from tests.history import Step, now, scopes, the_rows
-from tests.wall import a_license
+from tests.support.history import Step, now, scopes, the_rows
+from tests.support.proxies import a_license
 
 pytestmark = pytest.mark.django_db
 

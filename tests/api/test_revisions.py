@@ -14,7 +14,7 @@ from licensing.models import GitToken, License
 from policies import services
 from policies.rules.builtin import seed_waf_rules
 from tests.api.resources import KINDS, make
-from tests.wall import PASSWORD, a_git_token, a_license
+from tests.support.proxies import PASSWORD, a_git_token, a_license
 
 pytestmark = pytest.mark.django_db
 

@@ -15,7 +15,7 @@ from gatewall.api.resources import Resource
 from gatewall.api.views import ApiView
 from tests.api.resources import CHANGEABLE, KINDS, make
 from tests.api.test_who_may import PAGES, WHO, patterns, verbs
-from tests.wall import PASSWORD, Api, a_token
+from tests.support.proxies import PASSWORD, Api, a_token
 
 COMMITTED = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"
 ALL_KINDS = pytest.mark.parametrize("kind", KINDS, ids=str)

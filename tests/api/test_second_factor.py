@@ -9,9 +9,9 @@ from django.utils import timezone
 from accounts import challenges, second_factor, tokens
 from accounts.models import Challenge, RecoveryCode, Session, TotpDevice
 from tests.api.sign_ins import BOTH, begin, finish
-from tests.cast import MOMENT
-from tests.factors import an_app
-from tests.wall import PASSWORD, Api, a_token, code_of
+from tests.support.cast import MOMENT
+from tests.support.proxies import PASSWORD, Api, a_token, code_of
+from tests.support.second_factor import an_app
 
 pytestmark = pytest.mark.django_db
 

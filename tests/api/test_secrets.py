@@ -5,7 +5,7 @@ import pytest
 from accounts.models import User
 from licensing.models import GitToken, License
 from tests.api.test_who_may import ROUTES, path_of
-from tests.wall import PASSWORD, a_git_token, a_license, a_token
+from tests.support.proxies import PASSWORD, a_git_token, a_license, a_token
 
 pytestmark = pytest.mark.django_db
 READABLE = sorted({name for name, verb in ROUTES if verb == "GET"})
@@ -55,7 +55,7 @@ def test_a_bug_is_answered_without_a_word_about_it(alice, monkeypatch):
     from django.test import Client  # noqa: PLC0415
 
     from policies import selectors  # noqa: PLC0415
-    from tests.wall import assert_well_formed  # noqa: PLC0415
+    from tests.support.proxies import assert_well_formed  # noqa: PLC0415
 
     def broken():
         raise RuntimeError("canary")

@@ -8,7 +8,7 @@ from audit.events import query
 from audit.events.kinds import EventKind
 from audit.events.recording import Event, Tally, count_events, record_event
 from audit.models import SecurityEvent
-from tests.cast import CLIENT, MOMENT
+from tests.support.cast import CLIENT, MOMENT
 
 pytestmark = pytest.mark.django_db
 

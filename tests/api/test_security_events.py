@@ -10,9 +10,9 @@ from audit.events import recording
 from audit.events.kinds import SEVERITIES, EventKind
 from audit.events.recording import Event, Tally, count_event, count_events
 from audit.models import SecurityEvent
-from tests.cast import CLIENT, MOMENT
-from tests.factors import an_app
-from tests.wall import PASSWORD, Api, a_token
+from tests.support.cast import CLIENT, MOMENT
+from tests.support.proxies import PASSWORD, Api, a_token
+from tests.support.second_factor import an_app
 
 pytestmark = pytest.mark.django_db
 HOME = "203.0.113.9"

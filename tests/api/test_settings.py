@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.api.resources import fields_refused
-from tests.wall import PASSWORD
+from tests.support.proxies import PASSWORD
 
 pytestmark = pytest.mark.django_db
 DEFAULTS = {

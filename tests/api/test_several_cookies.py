@@ -4,7 +4,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from accounts.models import Session
-from tests.wall import Api, a_token, enter_admin_site
+from tests.support.proxies import Api, a_token, enter_admin_site
 
 pytestmark = pytest.mark.django_db
 NEW = {"ip": "203.0.113.7"}

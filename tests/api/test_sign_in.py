@@ -7,7 +7,7 @@ import pytest
 
 from accounts import services
 from accounts.models import Session
-from tests.wall import PASSWORD, Api, a_token
+from tests.support.proxies import PASSWORD, Api, a_token
 
 pytestmark = pytest.mark.django_db
 BOTH = pytest.mark.parametrize("path", ["/login", "/admin-login"])

@@ -4,7 +4,7 @@ import pytest
 from django.urls import resolve
 
 from tests.api.test_who_may import verbs
-from tests.wall import PASSWORD, ROOT
+from tests.support.proxies import PASSWORD, ROOT
 
 PUBLIC = """
 POST /login

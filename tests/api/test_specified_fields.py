@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.api.resources import KINDS
-from tests.wall import PASSWORD, ROOT
+from tests.support.proxies import PASSWORD, ROOT
 
 RECORD = {"created_by": "alice"}
 NEVER_HIT = {"hits": 0, "last_hit_at": None}

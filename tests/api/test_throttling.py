@@ -12,8 +12,8 @@ from accounts.hashers import TooBusy
 from accounts.models import Challenge, Session
 from gatewall.policy import system_settings
 from tests.api.guessing import FIRST_DELAY, HERE, THERE, counts, fail, finish, sign_in, waits
-from tests.factors import an_app
-from tests.wall import PASSWORD, Api, a_token
+from tests.support.proxies import PASSWORD, Api, a_token
+from tests.support.second_factor import an_app
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock", "alice", "bob")]
 

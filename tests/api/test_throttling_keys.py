@@ -9,8 +9,8 @@ import time_machine
 from accounts.models import FailureCount
 from gatewall.policy import system_settings
 from tests.api.guessing import FIRST_DELAY, HERE, THERE, fail, sign_in, waits
-from tests.cast import MOMENT
-from tests.wall import PASSWORD
+from tests.support.cast import MOMENT
+from tests.support.proxies import PASSWORD
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock", "alice", "bob")]
 

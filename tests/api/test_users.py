@@ -4,7 +4,7 @@ import pytest
 
 from accounts.models import Session, User
 from tests.api.resources import fields_refused
-from tests.wall import PASSWORD, Api, a_token, a_user
+from tests.support.proxies import PASSWORD, Api, a_token, a_user
 
 pytestmark = pytest.mark.django_db
 

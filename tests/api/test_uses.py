@@ -13,8 +13,8 @@ from gatewall.agent import housekeeping
 from policies import services
 from policies.models import BlocklistEntry
 from tests.api.resources import KINDS, make
-from tests.cast import CLIENT, OFFICE
-from tests.wall import a_license
+from tests.support.cast import CLIENT, OFFICE
+from tests.support.proxies import a_license
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,7 @@ from policies import services
 from policies.models import WafRule
 from policies.rules.builtin import seed_waf_rules
 from tests.api.resources import fields_refused
-from tests.patterns import put_compiled
+from tests.support.patterns import put_compiled
 
 pytestmark = pytest.mark.django_db
 PATH = "/waf-rules/batch"

@@ -6,8 +6,8 @@ from gatewall.policy import revisions, system_settings
 from policies.models import WafRule
 from policies.rules.builtin import seed_waf_rules
 from tests.api.waf_trials import places, rule
-from tests.cast import OFFICE
-from tests.patterns import put_compiled
+from tests.support.cast import OFFICE
+from tests.support.patterns import put_compiled
 
 pytestmark = pytest.mark.django_db
 UNION = "/?id=1%27%20UNION%20SELECT%20password%20FROM%20users--"

@@ -8,7 +8,7 @@ import pytest
 from audit.spool.masking import MASK
 from policies import services
 from tests.api.waf_trials import places, rule
-from tests.cast import CLIENT, OFFICE, OPEN_LICENSE
+from tests.support.cast import CLIENT, OFFICE, OPEN_LICENSE
 
 pytestmark = pytest.mark.django_db
 

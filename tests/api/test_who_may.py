@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts import challenges, services
 from accounts.models import Session
-from tests.wall import Api, a_license, a_token, enter_admin_site
+from tests.support.proxies import Api, a_license, a_token, enter_admin_site
 
 PUBLIC, SIGNED_IN, SELF, ADMIN = "public", "signed in", "self", "admin"
 HEALTH = {("health", "GET"), ("health-live", "GET"), ("health-ready", "GET")}

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from tests.api.guessing import HERE, challenge, guess, number
-from tests.visitor import FORM
-from tests.wall import PASSWORD, ROOT, Api, a_token, enter_admin_site
+from tests.support.proxies import PASSWORD, ROOT, Api, a_token, enter_admin_site
+from tests.support.visitor import FORM
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 

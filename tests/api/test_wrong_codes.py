@@ -12,8 +12,8 @@ from accounts.throttling import TooManyAttempts
 from accounts.wrong_codes import CodeEntryLocked
 from audit.models import SecurityEvent
 from tests.api.guessing import FIRST_DELAY, THERE, challenge, fail, finish, guess, number, waits
-from tests.cast import MOMENT
-from tests.wall import PASSWORD, Api, a_token
+from tests.support.cast import MOMENT
+from tests.support.proxies import PASSWORD, Api, a_token
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 

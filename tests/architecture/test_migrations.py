@@ -22,7 +22,7 @@ from django.db.models import (
 from django.db.models.functions import Now, Random
 
 from gatewall.database.online_index import AddIndexOnline
-from tests import migration_rules as rules
+from tests.support import migration_rules as rules
 
 BASE = Path(__file__).resolve().parents[2]
 BY_COUNTRY = Index(fields=["country_code", "at"], name="access_log_by_country")

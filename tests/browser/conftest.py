@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from tests.browser.installation import Watch, find_chromium, installation, launch
-from tests.processes import PATIENCE
+from tests.support.processes import PATIENCE
 
 NOT_RUN = "NOT RUN: the visitor pages in a browser, because there is no chromium (apt-get install chromium)"
 _not_run = pytest.StashKey[bool]()

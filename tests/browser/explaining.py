@@ -13,7 +13,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from tests.browser.installation import Wall, find_chromium, installation, launch, sign_in
 from tests.browser.screenshots import FOLDER, keep
-from tests.processes import PASSWORD, PATIENCE, wait_until
+from tests.support.processes import PASSWORD, PATIENCE, wait_until
 
 ATTACK = "/editor/page?text=%3Cscript%3Ealert(1)%3C/script%3E&other=1"
 LOOKS = {

@@ -8,8 +8,8 @@ from PIL import Image
 from playwright.sync_api import Page
 
 from tests.browser.installation import Wall, sign_in
-from tests.factors import App, secret_of
-from tests.processes import PASSWORD
+from tests.support.processes import PASSWORD
+from tests.support.second_factor import App, secret_of
 
 
 def scan(page: Page) -> App:

@@ -16,7 +16,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright
 
 from gatewall.install.launcher import free_port
-from tests.processes import PASSWORD, PATIENCE, api, control_plane, environment, prepare, running, wait_until
+from tests.support.processes import PASSWORD, PATIENCE, api, control_plane, environment, prepare, running, wait_until
 
 SUFFIX = "gate.test"
 _EXPECTED = (

@@ -9,7 +9,7 @@ from playwright.sync_api import sync_playwright
 from tests.browser.installation import find_chromium, installation, launch
 from tests.browser.operators import enter, fill_log
 from tests.browser.screenshots import FOLDER, keep
-from tests.processes import wait_until
+from tests.support.processes import wait_until
 
 PAGES = {
     "dashboard": "/dashboard/",

@@ -12,8 +12,8 @@ from playwright.sync_api import Page
 from audit.spool.records import AccessRecord
 from audit.spool.writer import SpoolWriter
 from tests.browser.installation import Wall
-from tests.processes import PASSWORD, PATIENCE
-from tests.records import a_record
+from tests.support.processes import PASSWORD, PATIENCE
+from tests.support.records import a_record
 
 _DAY = 86_400
 _HOSTS = ("wiki.example.com", "git.example.com", "grafana.example.com", "files.example.com")

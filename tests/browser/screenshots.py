@@ -10,7 +10,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from tests.browser.gallery import first_visit
 from tests.browser.installation import find_chromium, installation, launch, without_admin
-from tests.processes import BASE
+from tests.support.processes import BASE
 
 FOLDER = BASE / "docs" / "screenshots"
 NARROW_AND_DARK = {"sign-in", "second-factor", "set-up", "account", "denied"}

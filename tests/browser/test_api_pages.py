@@ -5,8 +5,8 @@ import urllib.request
 
 import pytest
 
-from tests.factors import App, secret_of
-from tests.processes import PASSWORD, PATIENCE
+from tests.support.processes import PASSWORD, PATIENCE
+from tests.support.second_factor import App, secret_of
 
 
 def call(wall, path, token="", **fields):

@@ -2,7 +2,7 @@
 
 from tests.browser.gallery import enrol
 from tests.browser.installation import sign_in
-from tests.processes import PASSWORD, wait_until
+from tests.support.processes import PASSWORD, wait_until
 
 FOCUS = """() => {
     const e = document.activeElement, style = getComputedStyle(e);

@@ -5,8 +5,8 @@ import pytest
 from gatewall.install.launcher import free_port
 from tests.browser.gallery import enrol
 from tests.browser.installation import sign_in
-from tests.processes import PASSWORD, control_plane, nginx
-from tests.upstream import Upstream
+from tests.support.processes import PASSWORD, control_plane, nginx
+from tests.support.upstream import Upstream
 
 SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["with JavaScript", "without"])
 THROUGH = "You are through"

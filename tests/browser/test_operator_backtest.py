@@ -8,7 +8,7 @@ import pytest
 from tests.browser.installation import SUFFIX
 from tests.browser.screenshots import keep
 from tests.browser.test_every_page import LOOKS, checked
-from tests.processes import PASSWORD, PATIENCE, request, send, wait_until
+from tests.support.processes import PASSWORD, PATIENCE, request, send, wait_until
 
 HOST = f"office.{SUFFIX}"
 SEEN = "/seen/"

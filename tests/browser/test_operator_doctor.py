@@ -6,9 +6,9 @@ import pytest
 
 from tests.browser.installation import sign_in
 from tests.browser.test_every_page import LOOKS, checked
-from tests.processes import PASSWORD
 from tests.proxies.changed import BELIEVING, FORWARDING, KEPT, MUTE, changed_nginx
-from tests.upstream import Upstream
+from tests.support.processes import PASSWORD
+from tests.support.upstream import Upstream
 
 PASSED_THROUGH = (FORWARDING, "X-Forwarded-Host $gatewall_host;", "X-Forwarded-Host $doctors_host;")
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.browser.explaining import ATTACK, LOOKS, enter, explaining, receipt, refused, shut_out
 from tests.browser.test_every_page import checked
-from tests.processes import wait_until
+from tests.support.processes import wait_until
 
 THROUGH = "You are through"
 

@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from tests.browser.operators import enter, fill_log, visit_from
 from tests.browser.test_every_page import CONTROLS, LOOKS
-from tests.processes import wait_until
+from tests.support.processes import wait_until
 
 ATTACKER, NEIGHBOUR = "127.0.0.77", "127.0.0.78"
 PAGES = {

@@ -5,8 +5,8 @@ from urllib.parse import quote
 import pytest
 
 from tests.browser.installation import sign_in
-from tests.processes import PASSWORD
-from tests.visitor import HOSTILE
+from tests.support.processes import PASSWORD
+from tests.support.visitor import HOSTILE
 
 SEND = """async ([path, policy]) => (await fetch(path, {
     method: "POST", referrerPolicy: policy, body: new URLSearchParams({name: "stolen", days: "30"}),

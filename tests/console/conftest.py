@@ -10,8 +10,8 @@ from django.test import Client
 from audit.log import ingest
 from audit.spool.writer import SpoolWriter
 from tests.admin.conftest import Pages, decide, pages
-from tests.records import a_record
-from tests.wall import enter_admin_site
+from tests.support.proxies import enter_admin_site
+from tests.support.records import a_record
 
 __all__ = ["decide", "pages"]
 NOON = datetime(2026, 3, 15, 12, 0, 30, tzinfo=UTC)

@@ -14,10 +14,10 @@ from gatewall.whatif.backtest.models import Backtest, State
 from policies import services
 from policies.models import BlocklistEntry, WafRule
 from tests.admin.conftest import ADMIN, Pages
-from tests.cast import CLIENT, OFFICE
-from tests.records import a_record
-from tests.spooling import spooled
-from tests.wall import enter_admin_site
+from tests.support.cast import CLIENT, OFFICE
+from tests.support.proxies import enter_admin_site
+from tests.support.records import a_record
+from tests.support.spool_shipping import spooled
 
 pytestmark = pytest.mark.django_db
 

@@ -15,7 +15,7 @@ from audit.figures import tallies
 from audit.models import GapKind, LogGap, SecurityEvent
 from gatewall.models import Node
 from tests.console.conftest import ago, query_of
-from tests.wall import Api, a_token
+from tests.support.proxies import Api, a_token
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("noon")]
 

@@ -11,8 +11,8 @@ from gatewall.engine.evaluate import STEPS
 from gatewall.policy import revisions
 from policies import services
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule
-from tests.cast import CLIENT, OFFICE
-from tests.wall import a_token
+from tests.support.cast import CLIENT, OFFICE
+from tests.support.proxies import a_token
 
 pytestmark = pytest.mark.django_db
 

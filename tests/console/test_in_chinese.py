@@ -20,8 +20,8 @@ from policies import services
 from tests.admin.conftest import ADMIN
 from tests.console.test_doctor_page import send
 from tests.messages import CATALOGUES
-from tests.records import a_record
-from tests.spooling import spooled
+from tests.support.records import a_record
+from tests.support.spool_shipping import spooled
 from tests.unit.examined import evidence
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ from audit.log.filters import FILTERS
 from gatewall.console.log.log_query import asked
 from gatewall.console.log.log_rows import LABELS
 from tests.console.conftest import ago, query_of
-from tests.wall import Api, a_token
+from tests.support.proxies import Api, a_token
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("noon")]
 

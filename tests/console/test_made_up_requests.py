@@ -4,8 +4,8 @@ import pytest
 
 from gatewall.engine.evaluate import STEPS
 from policies import services
-from tests.cast import CLIENT, OFFICE
 from tests.console.test_explain_pages import text_of
+from tests.support.cast import CLIENT, OFFICE
 
 pytestmark = pytest.mark.django_db
 

@@ -7,8 +7,8 @@ import pytest
 from gatewall.engine.model import Reason
 from policies import services
 from policies.models import AllowlistEntry, BlocklistEntry
-from tests.cast import CLIENT, OFFICE
 from tests.console.conftest import ago, query_of
+from tests.support.cast import CLIENT, OFFICE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("noon")]
 

@@ -7,7 +7,7 @@ from gatewall.console.log import saved_views
 from gatewall.console.models import SavedView
 from tests.admin.conftest import Pages
 from tests.console.conftest import query_of
-from tests.wall import a_user, enter_admin_site
+from tests.support.proxies import a_user, enter_admin_site
 
 pytestmark = pytest.mark.django_db
 

@@ -25,8 +25,8 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from audit.log.ingest import ship
 from gatewall.api import rate
 from tests.api.resources import KINDS, make
-from tests.records import a_record
-from tests.spooling import spooled
+from tests.support.records import a_record
+from tests.support.spool_shipping import spooled
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ import pytest
 
 from gatewall.install.launcher import free_port
 from tests.deploy import dockerfile, jail
-from tests.processes import PASSWORD, PATIENCE, running, wait_until
+from tests.support.processes import PASSWORD, PATIENCE, running, wait_until
 
 _NO_JAIL = 70
 _JAIL = Path(jail.__file__)

@@ -14,8 +14,8 @@ from tests.deploy import dockerfile
 from tests.deploy.dockerfile import BASE
 from tests.deploy.jail import USER
 from tests.docs.test_tables import VARIABLES
-from tests.processes import control_plane, prepare, request, running, wait_until
-from tests.upstream import Upstream
+from tests.support.processes import control_plane, prepare, request, running, wait_until
+from tests.support.upstream import Upstream
 
 FOLDER = BASE / "deploy" / "compose"
 FILE = FOLDER / "compose.yaml"

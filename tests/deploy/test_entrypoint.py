@@ -11,8 +11,8 @@ import pytest
 from gatewall.install.launcher import free_port
 from tests.deploy.image import image
 from tests.deploy.jail import USER
-from tests.planes import BLOCKED, OFFICE, Admin, Verdict, about, ask
-from tests.processes import request, wait_until
+from tests.support.processes import request, wait_until
+from tests.support.servers import BLOCKED, OFFICE, Admin, Verdict, about, ask
 
 SHARED = "/dev/shm"  # noqa: S108
 ELSEWHERE = ("/tmp", SHARED, "/var/tmp")  # noqa: S108 - that nobody writes there is what is tested

@@ -15,8 +15,8 @@ from gatewall.install.launcher import free_port
 from tests.deploy import dockerfile
 from tests.deploy.dockerfile import BASE
 from tests.docs.test_tables import VARIABLES
-from tests.planes import Verdict, about, ask
-from tests.processes import environment, no_agent_leads, prepare, running, stop, wait_for, wait_until
+from tests.support.processes import environment, no_agent_leads, prepare, running, stop, wait_for, wait_until
+from tests.support.servers import Verdict, about, ask
 
 FOLDER = BASE / "deploy" / "systemd"
 PLACE = "/opt/gatewall"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.examples import Shell, examples
-from tests.factors import STEP, code_of_step
-from tests.processes import control_plane, prepare
+from tests.support.examples import Shell, examples
+from tests.support.processes import control_plane, prepare
+from tests.support.second_factor import STEP, code_of_step
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FILES = ("api.md", "api-tour.md")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from audit.spool.writer import SpoolWriter
-from tests.records import a_record
+from tests.support.records import a_record
 
 BASE = Path(__file__).resolve().parents[2]
 

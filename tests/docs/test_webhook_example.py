@@ -7,7 +7,7 @@ import pytest
 
 from audit.events.kinds import EventKind
 from audit.events.recording import Event, record_event
-from tests.receiver import receiving, send_due
+from tests.support.receiver import receiving, send_due
 from webhooks import services
 from webhooks.incidents import SINGLE
 

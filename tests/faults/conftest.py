@@ -7,8 +7,8 @@ from typing import NamedTuple
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.planes import furnish
-from tests.processes import control_plane, manage, prepare
+from tests.support.processes import control_plane, manage, prepare
+from tests.support.servers import furnish
 
 BLOCK = "from policies.services import block_network as block; block(actor='elsewhere', network='{}')"
 

@@ -3,8 +3,8 @@
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.planes import CLIENT, Verdict, about, ask, tell
-from tests.processes import agent, control_plane, data_plane, wait_until
+from tests.support.processes import agent, control_plane, data_plane, wait_until
+from tests.support.servers import CLIENT, Verdict, about, ask, tell
 
 
 @pytest.fixture

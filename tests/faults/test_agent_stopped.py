@@ -13,9 +13,9 @@ import pytest
 from gatewall.install.launcher import free_port
 from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder
-from tests.locks import leads
-from tests.planes import CLIENT, Verdict, about, ask, tell
-from tests.processes import agent, configuration, control_plane, data_plane, request, wait_until
+from tests.support.locks import leads
+from tests.support.processes import agent, configuration, control_plane, data_plane, request, wait_until
+from tests.support.servers import CLIENT, Verdict, about, ask, tell
 
 BLOCKED = Verdict(403, "client-blocked")
 

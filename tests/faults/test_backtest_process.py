@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.processes import agent, control_plane, prepare, send, token_of, wait_until
+from tests.support.processes import agent, control_plane, prepare, send, token_of, wait_until
 
 BLOCK = {"resource": "ip-black-list", "values": {"ip": "203.0.113.7"}}
 

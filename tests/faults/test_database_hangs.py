@@ -14,9 +14,9 @@ from gatewall.database.postgresql.connection import connect
 from gatewall.install.launcher import free_port
 from gatewall.kernel import env_database
 from tests.nemesis.chaos import ChaosProxy, Mode
-from tests.planes import SESSION_VALID, Admin, about, ask, furnish
 from tests.postgres import Server, server
-from tests.processes import agent, control_plane, make_keys, manage, request, wait_until
+from tests.support.processes import agent, control_plane, make_keys, manage, request, wait_until
+from tests.support.servers import SESSION_VALID, Admin, about, ask, furnish
 
 PATIENCE_SECONDS = 1
 PAGES = ["/health", "/health/ready", "/", "/users", "/ip-black-list", "/access-logs"]

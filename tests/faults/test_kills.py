@@ -11,8 +11,7 @@ import pytest
 
 from gatewall.install.launcher import free_port
 from gatewall.snapshot.worker_report import living_workers
-from tests.planes import Admin, Load, about, ask, recorded_decisions, right_answers, tell, wrong_answers
-from tests.processes import (
+from tests.support.processes import (
     BASE,
     PATIENCE,
     accepts,
@@ -25,6 +24,7 @@ from tests.processes import (
     no_agent_leads,
     wait_until,
 )
+from tests.support.servers import Admin, Load, about, ask, recorded_decisions, right_answers, tell, wrong_answers
 
 BACK_WITHIN_SECONDS = 15
 """Under load, on a machine that has other work too; it takes less than one otherwise."""

@@ -2,13 +2,13 @@
 
 import pytest
 
+from tests.kill_test import faults as host_faults
 from tests.nemesis import faults, report, run
 from tests.nemesis.checker import Bounds, Wrong
 from tests.nemesis.hosts import Means, play
 from tests.nemesis.visitors import Editor
-from tests.planes import tell
-from tests.processes import prepare
-from tests.trail import faults as host_faults
+from tests.support.processes import prepare
+from tests.support.servers import tell
 
 PATIENT = Bounds(same_host=10, other_host=10)
 """No bound of ours: a build server is slow. The long form holds the answers against the documented bounds."""

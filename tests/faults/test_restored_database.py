@@ -7,8 +7,18 @@ from typing import NamedTuple
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.planes import Admin, Verdict, about, ask
-from tests.processes import BASE, PATIENCE, agent, control_plane, data_plane, environment, manage, manager, wait_until
+from tests.support.processes import (
+    BASE,
+    PATIENCE,
+    agent,
+    control_plane,
+    data_plane,
+    environment,
+    manage,
+    manager,
+    wait_until,
+)
+from tests.support.servers import Admin, Verdict, about, ask
 
 REVOKED = Verdict(401, "credential-invalid")
 VALID = Verdict(200, "session-valid")

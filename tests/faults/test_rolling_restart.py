@@ -7,8 +7,8 @@ import pytest
 
 from tests.nemesis import faults
 from tests.nemesis.hosts import Means, play
-from tests.planes import tell
-from tests.processes import prepare
+from tests.support.processes import prepare
+from tests.support.servers import tell
 
 ROUNDS = 3
 ANSWERS = 1000

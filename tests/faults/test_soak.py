@@ -1,9 +1,9 @@
 """The short form of ``python -m tests.soak``: it works, and nothing fails under its load."""
 
+from tests.kill_test import report as kill_report
 from tests.soak import report
 from tests.soak.judgment import courses_of
 from tests.soak.run import Load, installed, soak
-from tests.trail import report as trail_report
 
 SHORT = Load(minutes=0.2, answers=20, edits=2, sign_ins=0.5)
 
@@ -13,7 +13,7 @@ def test_a_soak_samples_every_process_and_nothing_fails(tmp_path):
         soaked = soak(stage, trail, SHORT, lambda _words: None)
 
     # No bound on what is slow or grows: a build server is busy with other things.
-    assert trail_report.failures(soaked.account, soaked.ledger) == []
+    assert kill_report.failures(soaked.account, soaked.ledger) == []
     assert soaked.edits.errors + soaked.edits.refused == 0
     assert soaked.sign_ins.errors + soaked.sign_ins.refused == 0
     assert len(soaked.rows.readable_after) > 1

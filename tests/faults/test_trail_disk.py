@@ -3,11 +3,11 @@
 import pytest
 
 from tests.faults.trail_scenes import a_disk, a_scene, wrong_after
-from tests.planes import Admin
-from tests.processes import wait_until
-from tests.trail import faults
-from tests.trail.account import account_of
-from tests.trail.visitors import Ledger, Visitors
+from tests.kill_test import faults
+from tests.kill_test.account import account_of
+from tests.kill_test.visitors import Ledger, Visitors
+from tests.support.processes import wait_until
+from tests.support.servers import Admin
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.faults.trail_scenes import a_scene, wrong_after
-from tests.trail import faults
+from tests.kill_test import faults
 
 SHORT = (
     (faults.a_worker_of_each_plane, faults.the_agent_before_its_commit),

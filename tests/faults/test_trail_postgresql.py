@@ -5,9 +5,9 @@ import shutil
 import pytest
 
 from tests.faults.trail_scenes import a_scene, wrong_after
+from tests.kill_test import faults
 from tests.postgres import server
-from tests.processes import set_up
-from tests.trail import faults
+from tests.support.processes import set_up
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import shutil
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.planes import Admin, Verdict, about, ask, furnish
 from tests.postgres import KEEPS_COMMITS, server
-from tests.processes import agent, control_plane, data_plane, request, set_up, wait_until
+from tests.support.processes import agent, control_plane, data_plane, request, set_up, wait_until
+from tests.support.servers import Admin, Verdict, about, ask, furnish
 
 BOUND = 20
 VALID, CANNOT_DECIDE = Verdict(200, "session-valid"), Verdict(503, "cannot-decide")

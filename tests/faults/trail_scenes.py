@@ -1,4 +1,4 @@
-"""Hosts whose access log is held against what their visitors were answered, for the short form of tests.trail."""
+"""Hosts whose access log is held against what their visitors were answered, for the short form of tests.kill_test."""
 
 import os
 import random
@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.planes import furnish, right_answers
+from tests.kill_test import nemesis, report
+from tests.kill_test.account import Trail, account_of
+from tests.kill_test.disk import NoMount, SmallDisk, small_disk
+from tests.kill_test.faults import Scene
+from tests.kill_test.stage import Stage
+from tests.kill_test.visitors import Ledger, Visitors
 from tests.postgres import Server
-from tests.trail import nemesis, report
-from tests.trail.account import Trail, account_of
-from tests.trail.disk import NoMount, SmallDisk, small_disk
-from tests.trail.faults import Scene
-from tests.trail.stage import Stage
-from tests.trail.visitors import Ledger, Visitors
+from tests.support.servers import furnish, right_answers
 
 _RATE = 60
 _NOT_RUN = "NOT RUN: faults of the disk, because nothing can be mounted here"

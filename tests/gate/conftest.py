@@ -10,7 +10,7 @@ PLANES = {"control": "ControlPlane", "data": "DataPlane"}
 @pytest.fixture
 def new_plane(wall):
     """Return a function that makes a plane of this name."""
-    dialects, made = import_module("tests.dialects"), []
+    dialects, made = import_module("tests.support.dialects"), []
 
     def new(name):
         made.append(getattr(dialects, PLANES[name])())
@@ -49,4 +49,4 @@ def dialect(request, wall):
 @pytest.fixture
 def visit(dialect):
     """Return a function that tells a visit in the dialect: ``method, host, client, proto, uri``."""
-    return import_module("tests.dialects").DIALECTS[dialect]
+    return import_module("tests.support.dialects").DIALECTS[dialect]

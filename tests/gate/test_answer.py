@@ -6,8 +6,8 @@ import pytest
 
 from gatewall.kernel.clientip import TrustedProxies
 from policies import services
-from tests.cast import CLIENT
-from tests.wall import a_git_token, a_license, a_token
+from tests.support.cast import CLIENT
+from tests.support.proxies import a_git_token, a_license, a_token
 
 pytestmark = pytest.mark.django_db
 IDENTITY = ("Remote-User", "Remote-Email", "Remote-Groups", "X-Gatewall-Subject-Kind")

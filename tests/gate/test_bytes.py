@@ -3,7 +3,7 @@
 import pytest
 
 from policies import services
-from tests.wall import a_git_token, a_license, a_token
+from tests.support.proxies import a_git_token, a_license, a_token
 
 pytestmark = pytest.mark.django_db
 HIGH = [chr(byte) for byte in range(0x80, 0x100)]

@@ -15,11 +15,11 @@ from django.test import Client
 from audit.log import ingest
 from audit.models import AccessLog
 from tests.api.test_who_may import ROUTES, path_of
-from tests.canaries import found_in, spellings_of, whole_database, whole_folder
-from tests.cast import base64url
-from tests.dialects import DIALECTS
-from tests.factors import an_app
-from tests.wall import PASSWORD, Api, a_git_token, a_license, a_token, enter_admin_site
+from tests.support.canaries import found_in, spellings_of, whole_database, whole_folder
+from tests.support.cast import base64url
+from tests.support.dialects import DIALECTS
+from tests.support.proxies import PASSWORD, Api, a_git_token, a_license, a_token, enter_admin_site
+from tests.support.second_factor import an_app
 
 pytestmark = pytest.mark.django_db
 FORM = "application/x-www-form-urlencoded"

@@ -13,9 +13,9 @@ from licensing import services as licensing
 from licensing.models import GitToken, License
 from policies import services
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
-from tests.cast import CLIENT, OFFICE
-from tests.mmdb import write_mmdb
-from tests.wall import PASSWORD, a_git_token, a_license, a_token
+from tests.support.cast import CLIENT, OFFICE
+from tests.support.mmdb import write_mmdb
+from tests.support.proxies import PASSWORD, a_git_token, a_license, a_token
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

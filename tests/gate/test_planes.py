@@ -4,9 +4,9 @@ import pytest
 
 from accounts import services as accounts
 from policies import services
-from tests.cast import CLIENT, OFFICE
-from tests.dialects import Question
-from tests.wall import a_git_token, a_license, a_token
+from tests.support.cast import CLIENT, OFFICE
+from tests.support.dialects import Question
+from tests.support.proxies import a_git_token, a_license, a_token
 
 pytestmark = pytest.mark.django_db
 HTML = ("Accept", "text/html,*/*;q=0.8")

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from policies import services
-from tests.cast import CLIENT, OFFICE
-from tests.wall import a_token
+from tests.support.cast import CLIENT, OFFICE
+from tests.support.proxies import a_token
 
 pytestmark = pytest.mark.django_db
 FAMILY = {"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-method", "x-forwarded-uri"}

@@ -8,11 +8,11 @@ from gatewall.policy import system_settings
 from gatewall.snapshot import pattern_cache
 from policies import services
 from policies.rules.builtin import seed_waf_rules
-from tests.cast import CLIENT, OFFICE
-from tests.dialects import Question
-from tests.mmdb import write_mmdb
-from tests.patterns import put_compiled
-from tests.wall import a_git_token, a_license, a_token
+from tests.support.cast import CLIENT, OFFICE
+from tests.support.dialects import Question
+from tests.support.mmdb import write_mmdb
+from tests.support.patterns import put_compiled
+from tests.support.proxies import a_git_token, a_license, a_token
 
 pytestmark = pytest.mark.django_db
 

@@ -8,8 +8,8 @@ from gatewall.publication.publisher import confirm_new_epoch, publish
 from gatewall.snapshot.places import policy_files
 from policies import services
 from policies.models import BlocklistEntry
-from tests.cast import CLIENT
-from tests.wall import a_token
+from tests.support.cast import CLIENT
+from tests.support.proxies import a_token
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -8,9 +8,9 @@ from gatewall.engine.waf.reading import MAX_BODY
 from gatewall.policy import system_settings
 from policies import services
 from policies.rules.builtin import seed_waf_rules
-from tests.cast import CLIENT
-from tests.patterns import put_compiled
-from tests.wall import a_token
+from tests.support.cast import CLIENT
+from tests.support.patterns import put_compiled
+from tests.support.proxies import a_token
 
 pytestmark = pytest.mark.django_db
 FORM = ("Content-Type", "application/x-www-form-urlencoded")

@@ -8,8 +8,8 @@ import pytest
 from django.db import OperationalError
 
 from gatewall.policy import system_settings
-from tests.dialects import Question
-from tests.wall import a_token
+from tests.support.dialects import Question
+from tests.support.proxies import a_token
 
 pytestmark = pytest.mark.django_db
 HEALTH = Question("/wall/health/ready", ())

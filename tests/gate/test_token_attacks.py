@@ -8,10 +8,10 @@ from django.conf import settings
 
 from accounts import services
 from accounts.models import Session
-from tests.cast import NOW
-from tests.token_attacks import TOKENS
-from tests.token_forger import Forger, claims_of
-from tests.wall import Api, a_token, a_user
+from tests.support.cast import NOW
+from tests.support.proxies import Api, a_token, a_user
+from tests.support.token_attacks import TOKENS
+from tests.support.token_forger import Forger, claims_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("socket_disabled")]
 REFUSED = {(401, "credential-invalid"), (401, "credential-missing")}

@@ -10,9 +10,9 @@ from accounts import challenges, recovery, second_factor, services
 from accounts.models import RecoveryCode
 from gatewall.credentials.keyring import KeyRing
 from gatewall.credentials.rotation import new_key
-from tests.token_attacks import staged
-from tests.token_forger import Forger, claims_of
-from tests.wall import PASSWORD, Api, a_git_token, a_license, a_token, a_user
+from tests.support.proxies import PASSWORD, Api, a_git_token, a_license, a_token, a_user
+from tests.support.token_attacks import staged
+from tests.support.token_forger import Forger, claims_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("socket_disabled")]
 INVALID = (401, "credential-invalid")

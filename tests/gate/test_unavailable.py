@@ -7,8 +7,8 @@ from django.db import InterfaceError, OperationalError, connection
 from gatewall.database.caches import SharedCache
 from policies import services
 from policies.models import WafRule
-from tests.valkey import caches_on, valkey
-from tests.wall import a_token
+from tests.support.proxies import a_token
+from tests.support.valkey import caches_on, valkey
 
 pytestmark = pytest.mark.django_db
 

@@ -2,7 +2,7 @@
 
 import base64
 
-from tests.wall import a_git_token, a_token
+from tests.support.proxies import a_git_token, a_token
 
 CUTTING = {"forward", "original-url", "envoy"}
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 from gatewall.whatif.backtest import running, runs
 from gatewall.whatif.backtest.drafts import Change, Draft
 from gatewall.whatif.backtest.models import State
-from tests.cast import CLIENT
+from tests.support.cast import CLIENT
 
 BLOCK = Draft("ip-black-list", Change.CREATE, None, {"ip": CLIENT})
 

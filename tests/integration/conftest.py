@@ -6,13 +6,13 @@ import pytest
 import time_machine
 from django.conf import settings
 
-from tests.cast import OFFICE
+from tests.support.cast import OFFICE
 
 
 @pytest.fixture
 def installation(tmp_path, monkeypatch):
     """Return the key files of an installation, two keys each, on 1 March 2026."""
-    key_files = import_module("tests.key_files")  # needs Django
+    key_files = import_module("tests.support.key_files")  # needs Django
     for name in key_files.NAMES:
         monkeypatch.delenv(name, raising=False)
     with time_machine.travel(key_files.START, tick=False) as clock:
@@ -29,7 +29,7 @@ def vault(db):
 @pytest.fixture
 def visitor(bob):
     """Return a browser at our pages; there is a Bob who may sign in."""
-    return import_module("tests.visitor").Visitor()
+    return import_module("tests.support.visitor").Visitor()
 
 
 @pytest.fixture
@@ -61,8 +61,8 @@ def waf(db):
 @pytest.fixture
 def watched(db, clock, settings, tmp_path):
     """What drives the watch of an agent, at the moment of the cast; there is a webhook for what is severe."""
-    watching = import_module("tests.watching")
-    import_module("tests.receiver").a_webhook()
+    watching = import_module("tests.support.watching")
+    import_module("tests.support.receiver").a_webhook()
     settings.GATEWALL_TRUSTED_PROXIES = watching.TRUSTED
     return watching.Watched(tmp_path / "spool")
 

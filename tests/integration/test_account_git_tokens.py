@@ -7,8 +7,8 @@ import pytest
 from django.utils import timezone
 
 from licensing.models import GitToken
-from tests.visitor import FORM, Visitor, words
-from tests.wall import PASSWORD, a_git_token, a_token
+from tests.support.proxies import PASSWORD, a_git_token, a_token
+from tests.support.visitor import FORM, Visitor, words
 
 pytestmark = pytest.mark.django_db
 

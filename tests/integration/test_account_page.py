@@ -9,9 +9,9 @@ from django.utils import timezone
 from accounts import second_factor, services
 from accounts.models import Session
 from licensing.models import GitToken
-from tests.factors import an_app
-from tests.visitor import Visitor, words
-from tests.wall import PASSWORD, a_git_token, a_token
+from tests.support.proxies import PASSWORD, a_git_token, a_token
+from tests.support.second_factor import an_app
+from tests.support.visitor import Visitor, words
 
 pytestmark = pytest.mark.django_db
 NEW = "another good password"

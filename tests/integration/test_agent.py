@@ -21,7 +21,7 @@ from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder
 from policies import services
 from policies.models import AUTO_BAN, BlocklistEntry
-from tests.cast import MOMENT
+from tests.support.cast import MOMENT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

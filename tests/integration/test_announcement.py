@@ -20,7 +20,7 @@ from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.published import PublishedPolicies
 from gatewall.snapshot.worker_report import WorkerReport, workers_folder
 from policies import rows, services
-from tests.processes import wait_until
+from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -160,7 +160,7 @@ def test_a_worker_that_refuses_what_is_published_is_not_waited_for(worker, monke
 CODE = (
     "import sys; from pathlib import Path\n"
     "from gatewall.snapshot.worker_report import WorkerReport\n"
-    "from tests.cast import a_policy\n"
+    "from tests.support.cast import a_policy\n"
     "WorkerReport(Path(sys.argv[1])).loaded(a_policy(), reloaded=False); print('told', flush=True); sys.stdin.read()"
 )
 

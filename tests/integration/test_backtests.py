@@ -24,10 +24,10 @@ from policies import services
 from policies.lockout import WouldLockYouOut
 from policies.models import AuthorizedDomain, BlocklistEntry
 from policies.rows import Duplicate
-from tests.cast import CLIENT, OFFICE
 from tests.integration.backtests import BLOCK, a_draft, asked, run_of, turns
-from tests.records import a_record
-from tests.spooling import spooled
+from tests.support.cast import CLIENT, OFFICE
+from tests.support.records import a_record
+from tests.support.spool_shipping import spooled
 
 pytestmark = pytest.mark.django_db
 

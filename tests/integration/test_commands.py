@@ -17,7 +17,7 @@ from gatewall.models import PolicyRevision
 from gatewall.policy import revisions, system_settings
 from policies import services
 from policies.models import AuthorizedDomain, WafRule
-from tests.wall import PASSWORD
+from tests.support.proxies import PASSWORD
 
 BASE = Path(__file__).resolve().parents[2]
 KEYS = ("GATEWALL_SECRET_KEY", "GATEWALL_JWT_KEYS", "GATEWALL_DATA_KEYS")

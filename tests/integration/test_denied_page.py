@@ -7,8 +7,8 @@ import pytest
 
 from gatewall.engine.model import Reason
 from gatewall.policy import system_settings
-from tests.cast import OFFICE
-from tests.visitor import HOSTILE, Visitor, words
+from tests.support.cast import OFFICE
+from tests.support.visitor import HOSTILE, Visitor, words
 
 pytestmark = pytest.mark.django_db
 NUMBER = "01a1fd36-967d-76c8-9e6c-0123456789ab"

@@ -20,8 +20,8 @@ from gatewall.kernel.clientip import TrustedProxies
 from gatewall.models import Node
 from gatewall.policy import system_settings
 from policies import services
-from tests import processes
-from tests.cast import KEYS
+from tests.support import processes
+from tests.support.cast import KEYS
 
 pytestmark = pytest.mark.django_db
 LOOPBACK = ["127.0.0.0/8", "::1"]

@@ -9,7 +9,7 @@ import pytest
 
 from gatewall.kernel import downloads
 from gatewall.kernel.downloads import ANYWHERE, BY_HAND, PUBLIC, DownloadFailed, DownloadRefused, Reach, download
-from tests.publisher import publishing
+from tests.support.publisher import publishing
 
 PLAIN_PUBLIC = Reach(http=True, http_from_here=True, private=False)
 """As PUBLIC, without TLS, so that a server on loopback can be asked."""

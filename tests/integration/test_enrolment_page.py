@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from accounts import second_factor
 from accounts.models import TotpDevice
-from tests.cast import OFFICE
-from tests.factors import App, secret_of
-from tests.visitor import BACK, Visitor, field, recovery_codes, secret, words
-from tests.wall import PASSWORD, a_token
+from tests.support.cast import OFFICE
+from tests.support.proxies import PASSWORD, a_token
+from tests.support.second_factor import App, secret_of
+from tests.support.visitor import BACK, Visitor, field, recovery_codes, secret, words
 
 pytestmark = pytest.mark.django_db
 LATER = timedelta(minutes=11)

@@ -6,7 +6,7 @@ import pytest
 
 from gatewall.kernel import env
 from gatewall.kernel.clientip import TrustedProxies
-from tests.mmdb import write_mmdb
+from tests.support.mmdb import write_mmdb
 
 SECRET = "Yx3vQm8Lr0Tn5Kb2Wd7Hc4Jf9Pg6Zs1A"
 KEYS = "k1:sfIGTqFk88MQGpuVcKQshQKGRBF3JVUXe8o0VhDfjeo"

@@ -24,10 +24,10 @@ from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.worker_report import WorkerReport
 from policies import services
 from policies.models import BlocklistEntry
-from tests.cast import CLIENT, MOMENT, NOW, TRUSTED, a_subrequest
-from tests.records import a_record
-from tests.spooling import spooled
-from tests.spools import losing
+from tests.support.cast import CLIENT, MOMENT, NOW, TRUSTED, a_subrequest
+from tests.support.records import a_record
+from tests.support.spool_files import losing
+from tests.support.spool_shipping import spooled
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

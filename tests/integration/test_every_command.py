@@ -18,13 +18,13 @@ from gatewall.kernel import env
 from gatewall.management.commands import backtest, doctor
 from gatewall.publication.lineage import DatabaseWentBack
 from policies import services
-from tests import wall
-from tests.cast import CLIENT
 from tests.docs.test_tables import rows, words
 from tests.integration.backtests import BLOCK, asked
-from tests.key_files import START
-from tests.mmdb import write_mmdb
-from tests.processes import PASSWORD, environment, is_listening, manager, prepare, running, wait_until
+from tests.support import proxies
+from tests.support.cast import CLIENT
+from tests.support.key_files import START
+from tests.support.mmdb import write_mmdb
+from tests.support.processes import PASSWORD, environment, is_listening, manager, prepare, running, wait_until
 
 COMMANDS = {name for name, app in get_commands().items() if app == "gatewall"}
 SERVERS = {"agent", "control_plane", "data_plane", "up"}
@@ -70,7 +70,7 @@ def a_backtest(world):
 
 
 def an_admin(world):
-    wall.a_user("root", is_admin=True)
+    proxies.a_user("root", is_admin=True)
     return ["root"]
 
 
@@ -124,7 +124,7 @@ def a_geo_database(world):
 
 
 def a_user(world):
-    wall.a_user("bob")
+    proxies.a_user("bob")
     return ["bob"]
 
 

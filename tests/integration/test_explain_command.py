@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from policies import services
-from tests.wall import a_git_token, a_license, a_token
+from tests.support.proxies import a_git_token, a_license, a_token
 
 pytestmark = pytest.mark.django_db
 VISIT = ("explain", "--client-ip", "203.0.113.9", "--host", "app.example", "--uri", "/x")

@@ -16,8 +16,8 @@ from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.holder import PolicyHolder
 from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.published import LastPublished
-from tests.cast import MOMENT
 from tests.integration.test_fast_clocks import a_session
+from tests.support.cast import MOMENT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -13,7 +13,7 @@ from gatewall.agent import housekeeping
 from gatewall.publication.publisher import publish
 from gatewall.snapshot.places import policy_files
 from gatewall.snapshot.published import PublishedPolicies
-from tests.cast import MOMENT
+from tests.support.cast import MOMENT
 
 pytestmark = pytest.mark.django_db
 LIFETIME = timedelta(hours=24)

@@ -13,8 +13,8 @@ from django.db import OperationalError, connection
 from accounts.models import User
 from gatewall.portal import first_run
 from gatewall.snapshot.places import run_folder
-from tests.visitor import Visitor, field, words
-from tests.wall import PASSWORD, a_user
+from tests.support.proxies import PASSWORD, a_user
+from tests.support.visitor import Visitor, field, words
 
 pytestmark = pytest.mark.django_db
 

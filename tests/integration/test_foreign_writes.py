@@ -25,10 +25,10 @@ from licensing import services as licensing
 from licensing.models import GitToken, License
 from policies import services
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
-from tests.cast import NOW
 from tests.integration.test_fast_clocks import a_session
-from tests.valkey import caches_on, valkey
-from tests.wall import a_user
+from tests.support.cast import NOW
+from tests.support.proxies import a_user
+from tests.support.valkey import caches_on, valkey
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CLIENT = parse_address("203.0.113.7")

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from gatewall.policy import system_settings
-from tests.wall import PASSWORD, a_token
+from tests.support.proxies import PASSWORD, a_token
 
 pytestmark = pytest.mark.django_db
 FORM = "application/x-www-form-urlencoded"

@@ -11,8 +11,8 @@ from django.utils import timezone
 from accounts import challenges, services, throttling
 from accounts.models import Challenge, Session
 from gatewall.policy import system_settings
-from tests.factors import an_app
-from tests.wall import PASSWORD, Api
+from tests.support.proxies import PASSWORD, Api
+from tests.support.second_factor import an_app
 
 pytestmark = pytest.mark.django_db
 FORM = "application/x-www-form-urlencoded"

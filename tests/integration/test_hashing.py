@@ -11,7 +11,7 @@ from django.contrib.auth.hashers import Argon2PasswordHasher, MD5PasswordHasher,
 
 from accounts import hashers, login, services
 from accounts.hashers import AT_ONCE, Argon2idHasher, TooBusy
-from tests.wall import PASSWORD
+from tests.support.proxies import PASSWORD
 
 VISITORS = 12
 

@@ -15,7 +15,7 @@ from gatewall.agent.agent import Agent
 from gatewall.agent.log_shipper import LogShipper
 from gatewall.models import Node
 from gatewall.snapshot.places import policy_files, run_folder
-from tests.wall import a_token
+from tests.support.proxies import a_token
 
 pytestmark = pytest.mark.django_db
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)

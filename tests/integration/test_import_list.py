@@ -14,7 +14,7 @@ from gatewall.policy import revisions
 from policies import services
 from policies.lists import importing
 from policies.models import BlocklistEntry
-from tests.lists import networks, refusal
+from tests.support.lists import networks, refusal
 
 pytestmark = pytest.mark.django_db
 

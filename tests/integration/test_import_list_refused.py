@@ -5,7 +5,7 @@ from django.core.management import CommandError, call_command
 
 from gatewall.policy import revisions
 from policies.lists import importing
-from tests.lists import networks, refusal
+from tests.support.lists import networks, refusal
 
 pytestmark = pytest.mark.django_db
 

@@ -10,8 +10,8 @@ from audit.events.recording import Event, Tally, count_event, count_events, reco
 from audit.models import SecurityEvent
 from gatewall.models import PolicyRevision
 from gatewall.policy import system_settings
-from tests.cast import MOMENT, an_address
-from tests.receiver import a_webhook
+from tests.support.cast import MOMENT, an_address
+from tests.support.receiver import a_webhook
 from webhooks import incidents, notices, selectors, services
 from webhooks.models import Delivery, Incident, Notice
 

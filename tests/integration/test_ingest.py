@@ -9,10 +9,10 @@ from django.test.utils import CaptureQueriesContext
 from audit.log import ingest
 from audit.models import AccessLog, AccessLogRule, SpanCount, SpoolSegment, UseCount
 from audit.spool.segments import segment_files, waiting_bytes
-from tests.cast import NOW
-from tests.records import a_record
-from tests.spooling import answers_counted, spooled
-from tests.spools import records
+from tests.support.cast import NOW
+from tests.support.records import a_record
+from tests.support.spool_files import records
+from tests.support.spool_shipping import answers_counted, spooled
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -15,10 +15,10 @@ from audit.models import AccessLog, LogGap, SpoolSegment
 from audit.spool.frames import frames
 from audit.spool.records import AccessRecord
 from audit.spool.segments import segment_files
-from tests.cast import NOW
-from tests.records import a_record
-from tests.spooling import answers_counted, spooled
-from tests.spools import losing, records
+from tests.support.cast import NOW
+from tests.support.records import a_record
+from tests.support.spool_files import losing, records
+from tests.support.spool_shipping import answers_counted, spooled
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -14,8 +14,8 @@ from accounts import throttling
 from accounts.models import FailureCount
 from accounts.session_store import SessionStore
 from gatewall.agent import housekeeping
-from tests.cast import MOMENT
-from tests.wall import enter_admin_site
+from tests.support.cast import MOMENT
+from tests.support.proxies import enter_admin_site
 
 pytestmark = pytest.mark.django_db
 HERE = "203.0.113.7"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.cast import OFFICE
-from tests.visitor import Visitor, words
-from tests.wall import Api
+from tests.support.cast import OFFICE
+from tests.support.proxies import Api
+from tests.support.visitor import Visitor, words
 
 pytestmark = pytest.mark.django_db
 CHINESE = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.1"}

@@ -11,7 +11,7 @@ import pytest
 
 from gatewall.install import launcher
 from gatewall.install.launcher import complaint, free_port, ports_not_given_out
-from tests.publisher import publishing
+from tests.support.publisher import publishing
 
 PICK = """
 import random, sys

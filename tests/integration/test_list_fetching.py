@@ -15,8 +15,8 @@ from policies import services
 from policies.lists import fetching, subscriptions
 from policies.lists.diff import ListDiff
 from policies.models import ListSubscription
-from tests.lists import networks
-from tests.publisher import publishing
+from tests.support.lists import networks
+from tests.support.publisher import publishing
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)

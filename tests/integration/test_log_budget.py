@@ -14,7 +14,7 @@ from audit.models import AccessLog, AccessLogRule, SecurityEvent, SpanCount
 from audit.spool.writer import SpoolWriter
 from gatewall.agent.log_shipper import LogShipper
 from gatewall.policy import system_settings
-from tests.records import a_record
+from tests.support.records import a_record
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NOW = datetime.now(UTC).replace(hour=12)  # whatever is minutes old is of the same day

@@ -10,9 +10,9 @@ from audit.log import query
 from audit.log.filters import FilterRefused, filters_of
 from audit.log.query import Cursor, CursorRefused, Filters, number_of, page_of
 from audit.models import AccessLog
-from tests.cast import NOW
-from tests.records import a_record
-from tests.spooling import shipped
+from tests.support.cast import NOW
+from tests.support.records import a_record
+from tests.support.spool_shipping import shipped
 
 pytestmark = pytest.mark.django_db
 EVERYTHING = Filters()

@@ -20,9 +20,9 @@ from gatewall.models import Node
 from gatewall.policy import system_settings
 from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder
-from tests.cast import NOW
-from tests.processes import wait_until
-from tests.records import a_record
+from tests.support.cast import NOW
+from tests.support.processes import wait_until
+from tests.support.records import a_record
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

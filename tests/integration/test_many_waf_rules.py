@@ -15,7 +15,7 @@ from gatewall.snapshot.published import PublishedPolicies
 from policies import services
 from policies.models import WafRule
 from policies.policy_source import engine_rule
-from tests.cast import a_request
+from tests.support.cast import a_request
 
 BIGGEST = {
     "name": "n" * 100,

@@ -12,8 +12,8 @@ from audit.events.recording import Event, record_event
 from gatewall.agent import notifier
 from gatewall.agent.notifier import Notifier
 from gatewall.install import key_rotation
-from tests.key_files import NAMES
-from tests.receiver import a_webhook, outcomes, receiving
+from tests.support.key_files import NAMES
+from tests.support.receiver import a_webhook, outcomes, receiving
 from webhooks import delivering, incidents, selectors, services
 from webhooks.models import Webhook
 

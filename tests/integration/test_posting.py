@@ -10,7 +10,7 @@ import pytest
 
 from gatewall.kernel import posting
 from gatewall.kernel.downloads import ANYWHERE, PUBLIC
-from tests.receiver import Receiver
+from tests.support.receiver import Receiver
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from gatewall.publication.standby import Standby
 from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder
-from tests.processes import wait_until
+from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 RELOADS = 20

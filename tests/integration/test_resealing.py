@@ -11,7 +11,7 @@ from gatewall.credentials.keyring import KeyRing
 from gatewall.credentials.rotation import new_ring
 from gatewall.credentials.sealing import SealBroken, Sealer
 from gatewall.install.key_rotation import SEALED_COLUMNS
-from tests.key_files import NAMES, START, Killed, accepted, kill_at_call, signed
+from tests.support.key_files import NAMES, START, Killed, accepted, kill_at_call, signed
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,7 @@ from django.db import connection
 from audit.log import ingest, retention
 from audit.models import AccessLog, LogGap, SpanCount
 from audit.spool.writer import SpoolWriter
-from tests.records import a_record
+from tests.support.records import a_record
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NOON = datetime.now(UTC).replace(hour=12)

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from policies import services
-from tests.wall import PASSWORD
+from tests.support.proxies import PASSWORD
 
 pytestmark = pytest.mark.django_db
 

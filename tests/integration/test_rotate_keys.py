@@ -10,8 +10,8 @@ from gatewall.credentials import ringfile
 from gatewall.credentials.keyring import KeyRing, SigningKey
 from gatewall.credentials.rotation import new_ring
 from gatewall.policy import system_settings
-from tests import processes
-from tests.key_files import NAMES, START, accepted, signed
+from tests.support import processes
+from tests.support.key_files import NAMES, START, accepted, signed
 
 pytestmark = pytest.mark.django_db
 

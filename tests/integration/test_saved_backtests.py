@@ -17,10 +17,10 @@ from gatewall.whatif.backtest.models import Backtest
 from policies import services
 from policies.lockout import WouldLockYouOut
 from policies.models import AllowlistEntry, BlocklistEntry, WafRule
-from tests.cast import CLIENT
 from tests.integration.backtests import BLOCK, a_draft, asked
-from tests.records import a_record
-from tests.spooling import spooled
+from tests.support.cast import CLIENT
+from tests.support.records import a_record
+from tests.support.spool_shipping import spooled
 
 pytestmark = pytest.mark.django_db
 

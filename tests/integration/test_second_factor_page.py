@@ -9,9 +9,9 @@ import time_machine
 from django.utils import timezone
 
 from accounts.models import Session
-from tests.cast import OFFICE
-from tests.factors import an_app
-from tests.visitor import BACK, Visitor, field, words
+from tests.support.cast import OFFICE
+from tests.support.second_factor import an_app
+from tests.support.visitor import BACK, Visitor, field, words
 
 pytestmark = pytest.mark.django_db
 

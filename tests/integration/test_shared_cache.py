@@ -10,8 +10,8 @@ from django.core.cache.backends.redis import RedisCache
 from redis import RedisError
 
 from gatewall.database.caches import SharedCache
-from tests.odd_cache import answering
-from tests.valkey import caches_on, valkey
+from tests.support.odd_cache import answering
+from tests.support.valkey import caches_on, valkey
 
 LARGE = 12_000_000
 SLOW_ENOUGH = 500_000  # bytes a second, for a machine that has other things to do
@@ -142,7 +142,7 @@ def test_a_large_value_may_take_longer_than_a_small_one(odd, monkeypatch):
 def test_a_large_value_may_be_sent_for_longer_than_a_small_one(odd, monkeypatch):
     sent = []
     shared = odd(lambda connection, words: (sent.append(len(words[2])), connection.sendall(b"+OK\r\n")))
-    monkeypatch.setattr("tests.odd_cache.PART", 100_000)
+    monkeypatch.setattr("tests.support.odd_cache.PART", 100_000)
     monkeypatch.setattr("gatewall.database.caches._BoundedSocket.BYTES_PER_SECOND", SLOW_ENOUGH)
 
     shared.set("key", b"v" * (LARGE - 1))

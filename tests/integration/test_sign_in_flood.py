@@ -10,7 +10,7 @@ from django.db import connection
 from accounts import login, sign_in_events, sign_ins_at_once
 from accounts.models import FailureCount
 from accounts.sign_ins_at_once import AT_ONCE
-from tests.wall import PASSWORD, Api
+from tests.support.proxies import PASSWORD, Api
 
 pytestmark = pytest.mark.django_db(transaction=True)
 VISITORS = 12

@@ -11,8 +11,8 @@ from django.test import Client
 
 from accounts import second_factor
 from accounts.models import Challenge, RecoveryCode, TotpDevice
-from tests.factors import an_app
-from tests.wall import PASSWORD, Api, a_token, enter_admin_site
+from tests.support.proxies import PASSWORD, Api, a_token, enter_admin_site
+from tests.support.second_factor import an_app
 
 pytestmark = pytest.mark.django_db
 TYPED = "my password, typed as a name"

@@ -13,8 +13,8 @@ from policies import rows
 from policies import services as policies
 from policies.lists import subscriptions
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, ListSubscription, WafRule
-from tests.receiver import a_webhook
-from tests.wall import PASSWORD
+from tests.support.proxies import PASSWORD
+from tests.support.receiver import a_webhook
 from webhooks import services as webhooks
 from webhooks.models import Webhook
 

@@ -14,7 +14,7 @@ from audit.figures.statistics import Window, WindowRefused
 from audit.log import ingest
 from audit.models import AccessLog, SpanCount, UseCount
 from audit.spool.writer import SpoolWriter
-from tests.records import a_record
+from tests.support.records import a_record
 
 pytestmark = pytest.mark.django_db
 

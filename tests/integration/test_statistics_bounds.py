@@ -8,8 +8,8 @@ from audit.figures import rollups, statistics
 from audit.figures.counts import DAY, HOUR, KEYS, MINUTE, TEN_MINUTES
 from audit.figures.statistics import Window, WindowRefused
 from audit.models import LogGap, SpanCount
-from tests.records import a_record
-from tests.spooling import shipped
+from tests.support.records import a_record
+from tests.support.spool_shipping import shipped
 
 pytestmark = pytest.mark.django_db
 

@@ -5,10 +5,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from accounts.models import Session, TotpDevice
-from tests.cast import OFFICE
-from tests.factors import an_app
-from tests.visitor import BACK, HOSTILE, field, words
-from tests.wall import a_token
+from tests.support.cast import OFFICE
+from tests.support.proxies import a_token
+from tests.support.second_factor import an_app
+from tests.support.visitor import BACK, HOSTILE, field, words
 
 pytestmark = pytest.mark.django_db
 

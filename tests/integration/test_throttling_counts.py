@@ -9,8 +9,8 @@ from accounts.hashers import TooBusy
 from accounts.models import FailureCount
 from accounts.throttling import TooManyAttempts
 from gatewall.policy import system_settings
-from tests.cast import MOMENT
-from tests.wall import a_token
+from tests.support.cast import MOMENT
+from tests.support.proxies import a_token
 
 pytestmark = pytest.mark.django_db
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from accounts.throttling import Count, Counted, Limit
-from tests.cast import MOMENT
+from tests.support.cast import MOMENT
 
 MINUTE = timedelta(minutes=1)
 SIX = Limit(6, 15 * MINUTE, timedelta(seconds=10))

@@ -10,8 +10,8 @@ from django.db import connection
 from audit.log import ingest
 from audit.models import AccessLog, LogGap
 from audit.spool.segments import segment_files
-from tests.spooling import answers_counted, spooled
-from tests.spools import losing, records
+from tests.support.spool_files import losing, records
+from tests.support.spool_shipping import answers_counted, spooled
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

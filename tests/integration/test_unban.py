@@ -10,7 +10,7 @@ from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
 from policies import services
 from policies.models import BlocklistEntry
-from tests.cast import CLIENT
+from tests.support.cast import CLIENT
 
 pytestmark = pytest.mark.django_db
 

@@ -23,7 +23,7 @@ from gatewall.publication.publisher import publish
 from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import policy_files, run_folder
-from tests.cast import MOMENT
+from tests.support.cast import MOMENT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OUTAGE = 100

@@ -10,7 +10,7 @@ from gatewall.models import Node, SystemSettings
 from gatewall.publication import nodes
 from gatewall.publication.nodes import database_now, report_node
 from gatewall.snapshot.confirmed import elapsed
-from tests.integration import test_cut_off as cut_off
+from tests.integration import test_unconfirmed as cut_off
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LOCKED_FOR = 5

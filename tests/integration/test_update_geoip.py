@@ -18,8 +18,8 @@ from gatewall.kernel import downloads, env
 from gatewall.policy import revisions
 from gatewall.publication.control_plane import sources_of
 from policies import geo, services
-from tests.mmdb import write_mmdb
-from tests.publisher import publishing
+from tests.support.mmdb import write_mmdb
+from tests.support.publisher import publishing
 
 pytestmark = pytest.mark.django_db
 KEYS = ("GATEWALL_SECRET_KEY", "GATEWALL_JWT_KEYS", "GATEWALL_DATA_KEYS")

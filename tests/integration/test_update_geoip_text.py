@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 
 from gatewall.management.commands import update_geoip
 from policies import geo, services
-from tests.mmdb import write_mmdb
+from tests.support.mmdb import write_mmdb
 
 pytestmark = pytest.mark.django_db
 

@@ -13,10 +13,10 @@ from gatewall.agent.detection import probe_of
 from gatewall.kernel.clientip import UNKNOWN_CLIENT
 from policies import services
 from policies.models import BlocklistEntry
-from tests.cast import MOMENT, NOW
-from tests.records import a_record
-from tests.wall import PASSWORD, a_token, a_user
-from tests.watching import CGNAT, MONITOR, SCAN, SCANNER, TOLD, VISITOR, bans, events, noticed, scan, sign_in
+from tests.support.cast import MOMENT, NOW
+from tests.support.proxies import PASSWORD, a_token, a_user
+from tests.support.records import a_record
+from tests.support.watching import CGNAT, MONITOR, SCAN, SCANNER, TOLD, VISITOR, bans, events, noticed, scan, sign_in
 
 pytestmark = pytest.mark.django_db
 

@@ -18,9 +18,9 @@ from policies import services
 from policies.bans import banning
 from policies.bans.unbanning import unban
 from policies.models import BlocklistEntry
-from tests.cast import MOMENT, an_address
-from tests.wall import PASSWORD, a_user
-from tests.watching import SCANNER, TOLD, VISITOR, bans, events, failed_at_once, noticed, scan, sign_in
+from tests.support.cast import MOMENT, an_address
+from tests.support.proxies import PASSWORD, a_user
+from tests.support.watching import SCANNER, TOLD, VISITOR, bans, events, failed_at_once, noticed, scan, sign_in
 
 pytestmark = pytest.mark.django_db
 

@@ -10,9 +10,9 @@ from gatewall.policy import system_settings
 from policies import services
 from policies.bans import banning
 from policies.bans.banning import Offence
-from tests.cast import MOMENT, an_address
-from tests.wall import a_user
-from tests.watching import SCANNER, TOLD, VISITOR, bans, events, failed_at_once, noticed, sign_in
+from tests.support.cast import MOMENT, an_address
+from tests.support.proxies import a_user
+from tests.support.watching import SCANNER, TOLD, VISITOR, bans, events, failed_at_once, noticed, sign_in
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,7 @@ from subprocess import run
 import pytest
 
 from gatewall.kernel import env
-from tests.cast import base64url
+from tests.support.cast import base64url
 
 BASE = Path(__file__).resolve().parents[2]
 RINGS = ("GATEWALL_JWT_KEYS", "GATEWALL_DATA_KEYS")

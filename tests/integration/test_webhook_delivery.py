@@ -13,8 +13,8 @@ from audit.events.recording import Event, record_event
 from audit.models import SecurityEvent
 from gatewall.agent.notifier import Notifier
 from gatewall.models import PolicyRevision
-from tests.cast import MOMENT
-from tests.receiver import a_webhook, is_signed, outcomes, receiving, send_due
+from tests.support.cast import MOMENT
+from tests.support.receiver import a_webhook, is_signed, outcomes, receiving, send_due
 from webhooks import delivering, outbox, services
 from webhooks.models import Delivery, Notice, Webhook
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from audit.events.kinds import EventKind
 from audit.events.recording import Event, record_event
 from gatewall.kernel.posting import Posted
-from tests.receiver import a_webhook
+from tests.support.receiver import a_webhook
 from webhooks import delivering, outbox, services
 from webhooks.models import Delivery
 

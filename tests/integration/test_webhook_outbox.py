@@ -11,7 +11,7 @@ from audit.events.recording import Event, record_event
 from audit.models import SecurityEvent
 from gatewall.kernel.posting import Posted
 from gatewall.policy import system_settings
-from tests.receiver import a_webhook, outcomes
+from tests.support.receiver import a_webhook, outcomes
 from webhooks import delivering, incidents, outbox
 from webhooks.models import Delivery
 

@@ -14,11 +14,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from tests.kill_test.report import machine
 from tests.nemesis import faults, network, report, run
 from tests.nemesis.checker import Bounds
 from tests.nemesis.hosts import Means, Play, play
 from tests.nemesis.visitors import Editor
-from tests.trail.report import machine
 
 
 def main() -> int:

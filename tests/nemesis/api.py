@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tests.processes import PASSWORD
+from tests.support.processes import PASSWORD
 
 _PATIENCE_SECONDS = 20
 _ATTEMPTS_SECONDS = 900

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from enum import StrEnum
 from typing import Self
 
-from tests.processes import BASE
+from tests.support.processes import BASE
 
 _PIECE = 65536
 

@@ -21,9 +21,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tests.nemesis.town import CLIENTS, HOSTS, URIS
-from tests.planes import about
-from tests.trail.visitors import wire
+from tests.kill_test.visitors import wire
+from tests.nemesis.workload import CLIENTS, HOSTS, URIS
+from tests.support.servers import about
 
 PATIENCE_SECONDS = 10.0
 _BEHIND_SECONDS = 1.0

@@ -1,4 +1,4 @@
-"""What goes wrong while the policy changes: what tests.trail does to hosts, and what only policies suffer."""
+"""What goes wrong while the policy changes: what tests.kill_test does to hosts, and what only policies suffer."""
 
 import http.client
 import json
@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 
+from tests.kill_test import faults as host_faults
+from tests.kill_test.faults import Scene
 from tests.nemesis.chaos import Mode
 from tests.nemesis.hosts import Play
-from tests.trail import faults as host_faults
-from tests.trail.faults import Scene
 
 Fault = Callable[[Play], None]
 
@@ -21,7 +21,7 @@ def nothing(play: Play) -> None:
 
 
 def on_a_host(fault: Callable[[Scene], None], *, deaf: bool = False) -> Fault:
-    """A fault of tests.trail on one of the hosts. A deaf host hears nothing from elsewhere until it is over."""
+    """A fault of tests.kill_test on one of the hosts. A deaf host hears nothing from elsewhere until it is over."""
 
     def do(play: Play) -> None:
         host = play.a_host()

@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.mmdb import write_mmdb
+from tests.kill_test.account import Trail
+from tests.kill_test.faults import Scene
+from tests.kill_test.stage import Stage
 from tests.nemesis.api import Api
 from tests.nemesis.chaos import ChaosProxy
 from tests.nemesis.history import History
 from tests.nemesis.ledger import Ledger, clean
 from tests.nemesis.network import Namespace
 from tests.nemesis.oracle import COUNTRIES
-from tests.nemesis.town import Town
 from tests.nemesis.visitors import Door, TownVisitors
-from tests.patterns import put_compiled
+from tests.nemesis.workload import Town
 from tests.postgres import KEEPS_COMMITS, Server, server
-from tests.processes import configuration, set_up
-from tests.trail.account import Trail
-from tests.trail.faults import Scene
-from tests.trail.stage import Stage
-from tests.valkey import Valkey, valkey
+from tests.support.mmdb import write_mmdb
+from tests.support.patterns import put_compiled
+from tests.support.processes import configuration, set_up
+from tests.support.valkey import Valkey, valkey
 
 CLOCK = str(Path(__file__).with_name("clock"))
 """On the path of the processes, so that their wall clocks can be set."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from tests.nemesis.ledger import Ledger
-from tests.nemesis.town import Town
-from tests.processes import BASE
+from tests.nemesis.workload import Town
+from tests.support.processes import BASE
 
 
 class Door(NamedTuple):

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 from gatewall.install import demo
 from gatewall.install.launcher import free_port
-from tests.processes import is_listening, running, wait_until
+from tests.support.processes import is_listening, running, wait_until
 
 FORWARDING, PROTECT, SITE = "gatewall/gatewall-forwarding.conf", "gatewall/gatewall-protect.conf", "site.conf"
 KEPT = (FORWARDING, "X-Forwarded-For $remote_addr;", "X-Forwarded-For $http_x_forwarded_for;")

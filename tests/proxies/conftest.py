@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.processes import agent, api, control_plane, data_plane, nginx, prepare, sign_in
 from tests.proxies.every.table import gathered
-from tests.upstream import Upstream
+from tests.support.processes import agent, api, control_plane, data_plane, nginx, prepare, sign_in
+from tests.support.upstream import Upstream
 
 LET_IN = "198.51.100.8"
 

@@ -7,17 +7,6 @@ import pytest
 
 from gatewall.install.launcher import free_port
 from gatewall.kernel.detectors import Limits
-from tests.processes import (
-    BASE,
-    agent,
-    control_plane,
-    data_plane,
-    environment,
-    manager,
-    prepare,
-    send,
-    token_of,
-)
 from tests.proxies.changed import (
     APPENDED,
     BELIEVING,
@@ -32,7 +21,18 @@ from tests.proxies.changed import (
     URI_KEPT,
     changed_nginx,
 )
-from tests.upstream import Upstream
+from tests.support.processes import (
+    BASE,
+    agent,
+    control_plane,
+    data_plane,
+    environment,
+    manager,
+    prepare,
+    send,
+    token_of,
+)
+from tests.support.upstream import Upstream
 
 OK, WRONG, UNKNOWN, NOT_HERE = "ok", "wrong", "unknown", "not-applicable"
 ALL_WELL = {

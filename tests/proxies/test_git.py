@@ -13,8 +13,8 @@ from typing import NamedTuple
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.planes import Admin
-from tests.processes import PATIENCE, agent, control_plane, data_plane, nginx, prepare, request, wait_until
+from tests.support.processes import PATIENCE, agent, control_plane, data_plane, nginx, prepare, request, wait_until
+from tests.support.servers import Admin
 
 USER_PASSWORD = "wrong donkey cell pin"
 GIT = shutil.which("git") or ""

@@ -12,9 +12,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.processes import BROWSER, PATIENCE, api, nginx, request, wait_until
 from tests.proxies.conftest import LET_IN
-from tests.upstream import Upstream
+from tests.support.processes import BROWSER, PATIENCE, api, nginx, request, wait_until
+from tests.support.upstream import Upstream
 
 
 @pytest.fixture(scope="module")

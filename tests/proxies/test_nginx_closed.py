@@ -7,8 +7,8 @@ import pytest
 
 from gatewall.install import demo
 from gatewall.install.launcher import free_port
-from tests.processes import BASE, BROWSER, nginx, request
-from tests.upstream import Upstream
+from tests.support.processes import BASE, BROWSER, nginx, request
+from tests.support.upstream import Upstream
 
 # An operator's own error pages: none of them may turn "the gate failed" into "come in".
 ERROR_PAGES = """

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.processes import BROWSER, nginx, request, sign_in
 from tests.proxies.test_nginx_closed import ERROR_PAGES
-from tests.upstream import Upstream
+from tests.support.processes import BROWSER, nginx, request, sign_in
+from tests.support.upstream import Upstream
 
 UNKNOWN = {**BROWSER, "Host": "unknown.example"}
 ATTACK = "/?id=1%27%20UNION%20SELECT%20password%20FROM%20users--"

@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.planes import Admin
-from tests.processes import agent, api, control_plane, nginx, prepare, request, sign_in, wait_until
-from tests.receiver import receiving
-from tests.upstream import Upstream
+from tests.support.processes import agent, api, control_plane, nginx, prepare, request, sign_in, wait_until
+from tests.support.receiver import receiving
+from tests.support.servers import Admin
+from tests.support.upstream import Upstream
 
 VISITOR, SCANNER, CGNAT, MONITOR = "198.51.100.20", "203.0.113.66", "100.64.7.7", "192.0.2.53"
 GUESSER, LAST = "203.0.113.99", "198.51.100.99"

@@ -5,8 +5,8 @@ from urllib.parse import quote
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.processes import PATIENCE, agent, control_plane, nginx, prepare, request, send, token_of, wait_until
-from tests.upstream import Upstream
+from tests.support.processes import PATIENCE, agent, control_plane, nginx, prepare, request, send, token_of, wait_until
+from tests.support.upstream import Upstream
 
 HOST, OTHER = "office.example", "shop.example"
 UNION = "1' UNION SELECT password FROM users--"

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from tests.planes import ATTACK, Admin, Headers, about
-from tests.token_forger import claims_of
+from tests.support.servers import ATTACK, Admin, Headers, about
+from tests.support.token_forger import claims_of
 
 NEW_ZEALAND = "192.0.2.77"
 PASSWORD = "wrong donkey cell pin"

@@ -3,7 +3,7 @@
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.processes import prepare
+from tests.support.processes import prepare
 
 
 @pytest.fixture

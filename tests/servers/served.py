@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from gatewall.server import threaded
 from gatewall.server.threaded import ThreadedServer
-from tests.processes import PATIENCE
+from tests.support.processes import PATIENCE
 
 THREADS = 8
 

@@ -9,7 +9,7 @@ import pytest
 
 from gatewall.api.parsers import MAX_BODY_BYTES
 from gatewall.install.launcher import free_port
-from tests.processes import PASSWORD, PATIENCE, control_plane, prepare
+from tests.support.processes import PASSWORD, PATIENCE, control_plane, prepare
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ import pytest
 
 from gatewall.gate.bodies import READ_AT_MOST, SECONDS
 from gatewall.install.launcher import free_port
-from tests.processes import environment, manager, prepare, running, wait_for
-from tests.wire import Wire, a_request, answers_in
+from tests.support.processes import environment, manager, prepare, running, wait_for
+from tests.support.wire import Wire, a_request, answers_in
 
 LIVE = a_request(target="/wall/health/live")
 AUTH = a_request("X-Forwarded-For: 192.0.2.7", "X-Forwarded-Host: office.example")

@@ -9,7 +9,7 @@ import pytest
 from gatewall.gate import bodies
 from gatewall.server.answer_bytes import Answer
 from gatewall.server.server import AtOnceServer
-from tests.wire import a_request, answers_in
+from tests.support.wire import a_request, answers_in
 
 RESET = struct.pack("ii", 1, 0)
 

@@ -10,9 +10,9 @@ import time
 import psutil
 import pytest
 
-from tests.children import workers
-from tests.processes import data_plane, environment, manager, request, running, stop, wait_until
-from tests.wire import Wire, a_request
+from tests.support.children import workers
+from tests.support.processes import data_plane, environment, manager, request, running, stop, wait_until
+from tests.support.wire import Wire, a_request
 
 WORKERS = 2
 LIVE = a_request(target="/wall/health/live")

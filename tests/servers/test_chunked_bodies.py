@@ -4,7 +4,7 @@ import http.client
 import json
 
 from gatewall.install.launcher import free_port
-from tests.processes import PASSWORD, PATIENCE, control_plane, prepare, request
+from tests.support.processes import PASSWORD, PATIENCE, control_plane, prepare, request
 
 SIGN_IN = json.dumps({"username": "admin", "password": PASSWORD}).encode()
 

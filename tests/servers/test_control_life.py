@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 
-from tests.children import workers
-from tests.processes import (
+from tests.support.children import workers
+from tests.support.processes import (
     PATIENCE,
     control_plane,
     environment,
@@ -20,7 +20,7 @@ from tests.processes import (
     token_of,
     wait_until,
 )
-from tests.wire import Wire, a_request
+from tests.support.wire import Wire, a_request
 
 
 def test_the_old_worker_answers_until_its_successor_does(home, port):

@@ -5,7 +5,17 @@ import subprocess
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.processes import BASE, agent, control_plane, data_plane, environment, manager, prepare, request, sign_in
+from tests.support.processes import (
+    BASE,
+    agent,
+    control_plane,
+    data_plane,
+    environment,
+    manager,
+    prepare,
+    request,
+    sign_in,
+)
 
 
 @pytest.fixture(scope="module")

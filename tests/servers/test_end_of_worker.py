@@ -6,8 +6,8 @@ import signal
 import pytest
 
 from audit.spool.segments import segment_files
-from tests.planes import about
-from tests.processes import PATIENCE, control_plane, data_plane, wait_until
+from tests.support.processes import PATIENCE, control_plane, data_plane, wait_until
+from tests.support.servers import about
 
 LONG = "x" * 2000
 ENOUGH = 3000

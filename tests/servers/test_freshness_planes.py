@@ -8,10 +8,10 @@ from typing import NamedTuple
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.mmdb import write_mmdb
-from tests.planes import OFFICE, Admin, ask, tell
-from tests.processes import agent, control_plane, data_plane, prepare, wait_until
 from tests.servers.changes import NEW_ZEALAND, POLICY, REVOCATIONS, Site, settings
+from tests.support.mmdb import write_mmdb
+from tests.support.processes import agent, control_plane, data_plane, prepare, wait_until
+from tests.support.servers import OFFICE, Admin, ask, tell
 
 BOUND_SECONDS = 1.0
 TRIES = 3

@@ -13,7 +13,7 @@ import pytest
 
 from gatewall.api.pagination import PAGE_SIZE
 from gatewall.install.launcher import free_port
-from tests.processes import PASSWORD, control_plane, prepare
+from tests.support.processes import PASSWORD, control_plane, prepare
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"
 PACKAGE = "generated_gatewall"

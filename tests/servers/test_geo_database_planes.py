@@ -5,9 +5,9 @@ import time
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.mmdb import write_mmdb
-from tests.planes import Admin, about
-from tests.processes import agent, control_plane, data_plane, manage, prepare, request, wait_until
+from tests.support.mmdb import write_mmdb
+from tests.support.processes import agent, control_plane, data_plane, manage, prepare, request, wait_until
+from tests.support.servers import Admin, about
 
 CLIENT, WORKERS, ROUNDS = "192.0.2.77", "3", 24
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from gatewall.snapshot.worker_report import living_workers
-from tests.processes import BASE, data_plane, environment, make_keys, prepare, wait_until
+from tests.support.processes import BASE, data_plane, environment, make_keys, prepare, wait_until
 
 
 def mode(path):

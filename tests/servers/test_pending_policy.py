@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.planes import CLIENT, OFFICE, Admin, Verdict, about, ask, tell
-from tests.processes import agent, control_plane, data_plane, prepare, wait_until
+from tests.support.processes import agent, control_plane, data_plane, prepare, wait_until
+from tests.support.servers import CLIENT, OFFICE, Admin, Verdict, about, ask, tell
 
 BOUND_SECONDS = 1.0
 

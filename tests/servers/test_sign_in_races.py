@@ -11,9 +11,9 @@ from django.utils import timezone
 from accounts import login, second_factor, throttling, totp, wrong_codes
 from accounts.models import Challenge, FailureCount, RecoveryCode, Session, TotpDevice, WrongCodes
 from gatewall.policy import system_settings
-from tests.crowds import at_once
-from tests.factors import App, an_app, secret_of
-from tests.wall import PASSWORD, Api, a_token
+from tests.support.concurrency import at_once
+from tests.support.proxies import PASSWORD, Api, a_token
+from tests.support.second_factor import App, an_app, secret_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HERE, THERE = "203.0.113.7", "198.51.100.200"

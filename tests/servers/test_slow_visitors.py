@@ -6,9 +6,9 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from gatewall.server import threaded
-from tests.processes import PATIENCE, wait_until
 from tests.servers.served import THREADS, served
-from tests.wire import Wire, a_request
+from tests.support.processes import PATIENCE, wait_until
+from tests.support.wire import Wire, a_request
 
 SLOW = 64
 MIB = 1024 * 1024

@@ -8,9 +8,18 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.processes import PASSWORD, control_plane, environment, is_listening, request, running, sign_in, wait_until
 from tests.servers.together import THREADS
-from tests.wire import Wire, a_request
+from tests.support.processes import (
+    PASSWORD,
+    control_plane,
+    environment,
+    is_listening,
+    request,
+    running,
+    sign_in,
+    wait_until,
+)
+from tests.support.wire import Wire, a_request
 
 SLOW = 64
 FORM = ("Content-Type: application/x-www-form-urlencoded", "Content-Length: 500")

@@ -11,9 +11,9 @@ import pytest
 
 from gatewall.server.exchange import PIECE
 from gatewall.server.threaded import MAX_BODY
-from tests.processes import PATIENCE, wait_until
 from tests.servers.served import served
-from tests.wire import Wire, a_request
+from tests.support.processes import PATIENCE, wait_until
+from tests.support.wire import Wire, a_request
 
 PLAIN = ("Content-Type", "text/plain")
 HTTP_1_0 = b"GET %b HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.processes import (
+from tests.support.processes import (
     BASE,
     BROWSER,
     PASSWORD,

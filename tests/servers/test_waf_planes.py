@@ -12,8 +12,8 @@ from gatewall.engine.waf.vector import AVAILABLE
 from gatewall.gate import bodies
 from gatewall.install.launcher import free_port
 from gatewall.snapshot.pattern_cache import NO_ENGINE
-from tests.planes import ATTACK, about, ask
-from tests.processes import PATIENCE, agent, api, control_plane, data_plane, prepare, request, wait_until
+from tests.support.processes import PATIENCE, agent, api, control_plane, data_plane, prepare, request, wait_until
+from tests.support.servers import ATTACK, about, ask
 
 CLIENT = "198.51.100.9"
 ATTACK_FORM = b"a=1%27%20UNION%20SELECT%20password%20FROM%20users--"

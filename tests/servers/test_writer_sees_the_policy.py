@@ -9,11 +9,11 @@ import psutil
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.children import workers
-from tests.mmdb import write_mmdb
-from tests.planes import OFFICE, SESSION_VALID, Admin, Load, Verdict, about, tell
-from tests.processes import PATIENCE, agent, control_plane, data_plane, prepare, wait_until
 from tests.servers.changes import NEW_ZEALAND, POLICY, REVOCATIONS, Site, settings
+from tests.support.children import workers
+from tests.support.mmdb import write_mmdb
+from tests.support.processes import PATIENCE, agent, control_plane, data_plane, prepare, wait_until
+from tests.support.servers import OFFICE, SESSION_VALID, Admin, Load, Verdict, about, tell
 
 WORKERS = 2
 TRIES = 10

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
-from tests.planes import Verdict, about
-from tests.processes import PASSWORD
-from tests.trail.visitors import Ledger, decision_of, read_answer, wire
+from tests.kill_test.visitors import Ledger, decision_of, read_answer, wire
+from tests.support.processes import PASSWORD
+from tests.support.servers import Verdict, about
 
 _PATIENCE_SECONDS = 30
 _FIRST_LOOK_SECONDS, _LOOK_SECONDS = 0.2, 0.1

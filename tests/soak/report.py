@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from tests.kill_test import report as kill_report
 from tests.soak.callers import Outcome
 from tests.soak.judgment import Course, courses_of, growing, quantile, tolerance_of
 from tests.soak.run import Load, Soaked
-from tests.trail import report as trail_report
 
 _APPLIED = 0.95
 """Which share of the load must have been applied for the soak to say anything."""
@@ -14,7 +14,7 @@ _APPLIED = 0.95
 def failures(soaked: Soaked, load: Load, *, row_seconds: float) -> list[str]:
     """What must not be, in words; nothing if all is well."""
     kinds = {"edits": soaked.edits, "sign-ins": soaked.sign_ins, "looks at rows": soaked.rows.outcome}
-    wrong = trail_report.failures(soaked.account, soaked.ledger)
+    wrong = kill_report.failures(soaked.account, soaked.ledger)
     for words, outcome in kinds.items():
         if outcome.errors or outcome.refused:
             wrong.append(f"{outcome.errors} {words} got a 5xx or no answer, {outcome.refused} a 4xx")
@@ -51,9 +51,9 @@ def text_of(soaked: Soaked, load: Load, kind: str, wrong: Sequence[str]) -> str:
         [
             (
                 f"{kind}, {soaked.seconds / 60:.1f} minutes; a second: {load.answers:g} answers, {load.edits:g} edits, "
-                f"{load.sign_ins:g} sign-ins; {trail_report.machine()}."
+                f"{load.sign_ins:g} sign-ins; {kill_report.machine()}."
             ),
-            trail_report.summary(soaked.account, soaked.ledger, 0),
+            kill_report.summary(soaked.account, soaked.ledger, 0),
             f"The slowest answer came after {soaked.ledger.slowest:.2f} s.",
             _calls(
                 {"edits": soaked.edits, "sign-ins": soaked.sign_ins, "looks at rows": soaked.rows.outcome},

@@ -7,14 +7,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.planes import OFFICE, SESSION_VALID, RightAnswers, Verdict, about, furnish, right_answers
+from tests.kill_test.account import Account, Trail, account_of
+from tests.kill_test.stage import Stage
+from tests.kill_test.visitors import Ledger, Visitors
 from tests.postgres import server
-from tests.processes import prepare, set_up
 from tests.soak.callers import Editor, Outcome, Paced, Rows, SignIns
 from tests.soak.samples import Sample, Sampler
-from tests.trail.account import Account, Trail, account_of
-from tests.trail.stage import Stage
-from tests.trail.visitors import Ledger, Visitors
+from tests.support.processes import prepare, set_up
+from tests.support.servers import OFFICE, SESSION_VALID, RightAnswers, Verdict, about, furnish, right_answers
 
 _CLIENTS = 500
 _SAMPLES = 240

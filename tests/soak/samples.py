@@ -10,7 +10,7 @@ from typing import Self
 
 import psutil
 
-from tests.trail.stage import Stage
+from tests.kill_test.stage import Stage
 
 MEBIBYTE = 2**20
 Sample = Mapping[str, float]

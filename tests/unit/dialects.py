@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gatewall.engine.model import AccessRequest
 from gatewall.gate import subrequest
 from gatewall.gate.subrequest import Subrequest
-from tests.cast import NOW, PROXY, TRUSTED
+from tests.support.cast import NOW, PROXY, TRUSTED
 
 VISIT = {"client": "1.2.3.4", "host": "office.example", "proto": "https", "method": "POST", "uri": "/path?q=1"}
 

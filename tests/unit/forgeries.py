@@ -1,4 +1,4 @@
-"""Tokens that must open nothing: more spellings of the attacks in ``tests/token_attacks.py``, by their rows."""
+"""Tokens that must open nothing: more spellings of the attacks in ``tests/support/token_attacks.py``, by their rows."""
 
 import hashlib
 import hmac
@@ -7,7 +7,7 @@ import json
 import jwt
 
 from gatewall.credentials.keyring import SigningKey
-from tests.cast import (
+from tests.support.cast import (
     BOB,
     BOBS_GIT_TOKEN,
     HOUR,

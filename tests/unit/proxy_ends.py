@@ -5,7 +5,7 @@ import asyncio
 from gatewall.gate import bodies
 from gatewall.server.answer_bytes import Answer
 from gatewall.server.connection import AtOnceConnection
-from tests.wire import answers_in, split
+from tests.support.wire import answers_in, split
 
 OK = Answer(200, (("X-A", "1"),))
 

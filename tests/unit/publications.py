@@ -8,7 +8,7 @@ from gatewall.engine.snapshot import Version
 from gatewall.snapshot import codec
 from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.manifest import Manifest, SegmentRef
-from tests.cast import NOW, a_source
+from tests.support.cast import NOW, a_source
 
 KEY = manifest_key("the secret key of the tests")
 EPOCH = "0d6e3c8e-2f4b-4f6e-9d3c-1a2b3c4d5e6f"

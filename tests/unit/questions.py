@@ -1,7 +1,7 @@
 """Questions of a proxy in the dialect of ``/auth``."""
 
 from gatewall.gate.subrequest import auth
-from tests.cast import NOW, PROXY, TRUSTED, a_subrequest
+from tests.support.cast import NOW, PROXY, TRUSTED, a_subrequest
 
 FULL = {
     "x_forwarded_for": "1.2.3.4",

@@ -7,7 +7,7 @@ from gatewall.gate.responses import GuardPage
 from gatewall.gate.subrequest import Subrequest, auth
 from gatewall.replay.change_history import ChangeHistory
 from gatewall.replay.redecision import Redecider
-from tests.cast import (
+from tests.support.cast import (
     BOB,
     BOBS_GIT_TOKEN,
     CHARLIE,
@@ -22,7 +22,7 @@ from tests.cast import (
     a_rule,
     a_session_token,
 )
-from tests.records import Records
+from tests.support.records import Records
 
 DOMAINS = {OFFICE: "authenticated", "open.example": "public", "vault.example": "two_factor", "shut.example": "denied"}
 CREDENTIALS = {

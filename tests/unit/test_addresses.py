@@ -16,7 +16,7 @@ from gatewall.engine.addresses import (
     parse_network,
     text_of,
 )
-from tests.cast import a_blocked, an_address
+from tests.support.cast import a_blocked, an_address
 
 NO_ADDRESS = [
     "",

@@ -16,7 +16,7 @@ from gatewall.engine.segments import (
 from gatewall.engine.snapshot import Version
 from gatewall.snapshot import codec
 from gatewall.snapshot.assembly import Assembly, SegmentData, SegmentRefused
-from tests.cast import ALICE, BOB, GIT_TOKENS, LICENSES, OFFICE, a_rule, a_source
+from tests.support.cast import ALICE, BOB, GIT_TOKENS, LICENSES, OFFICE, a_rule, a_source
 
 USERS, TOKENS, OPEN = (
     shard_of_user(BOB.id),

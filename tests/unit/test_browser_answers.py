@@ -7,7 +7,7 @@ import pytest
 from gatewall.engine.evaluate import CANNOT_DECIDE
 from gatewall.engine.model import Effect, Reason, RuleMatch
 from gatewall.gate.responses import GuardPage, answer, for_browser, is_navigation
-from tests.cast import BOB_SUBJECT, OFFICE, a_decision, a_policy, a_request
+from tests.support.cast import BOB_SUBJECT, OFFICE, a_decision, a_policy, a_request
 
 HTML = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 BROWSER = {"accept": HTML}

@@ -15,7 +15,7 @@ from gatewall.kernel.clientip import (
     peer_address,
     peer_or_unknown,
 )
-from tests.cast import PROXY, TRUSTED
+from tests.support.cast import PROXY, TRUSTED
 
 NOBODY = TrustedProxies.parse([])
 

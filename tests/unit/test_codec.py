@@ -15,7 +15,18 @@ from gatewall.engine.segments import Segment, blocked_networks_of
 from gatewall.engine.snapshot import BlockedCountry
 from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Transform
 from gatewall.snapshot import codec, keyed_rows
-from tests.cast import DAY, GIT_TOKENS, LICENSES, NOW, OFFICE, USERS, a_blocked, a_rule, an_allowed, some_settings
+from tests.support.cast import (
+    DAY,
+    GIT_TOKENS,
+    LICENSES,
+    NOW,
+    OFFICE,
+    USERS,
+    a_blocked,
+    a_rule,
+    an_allowed,
+    some_settings,
+)
 
 RULE = a_rule(
     r"union\s+select",

@@ -8,7 +8,7 @@ from gatewall.engine.snapshot import Version
 from gatewall.snapshot.confirmed import Confirmations, PolicyAge
 from gatewall.snapshot.holder import PolicyHolder, PolicyRefused, PolicyUnavailable
 from gatewall.snapshot.published import LastPublished, PublishedPolicies
-from tests.cast import a_policy
+from tests.support.cast import a_policy
 from tests.unit.clocks import Clock
 from tests.unit.publications import a_version, publish, put
 

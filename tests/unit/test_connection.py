@@ -5,8 +5,8 @@ import pytest
 from gatewall.gate import bodies
 from gatewall.server.answer_bytes import Answer
 from gatewall.server.http1 import Body
+from tests.support.wire import a_request
 from tests.unit.proxy_ends import Proxy
-from tests.wire import a_request
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from gatewall.gate import bodies
 from gatewall.server import connection
 from gatewall.server.answer_bytes import CONTINUE, Answer
 from gatewall.server.http1 import Body
+from tests.support.wire import a_request
 from tests.unit.proxy_ends import Proxy
-from tests.wire import a_request
 
 
 @pytest.fixture

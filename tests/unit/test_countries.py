@@ -5,7 +5,7 @@ from ipaddress import ip_address
 import pytest
 
 from gatewall.gate.countries import LOOK_SECONDS, Countries
-from tests.mmdb import write_mmdb
+from tests.support.mmdb import write_mmdb
 from tests.unit.clocks import Clock
 
 CLIENT = ip_address("198.51.100.7")

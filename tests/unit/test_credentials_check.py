@@ -7,7 +7,7 @@ import pytest
 from gatewall.credentials.check import PolicyCredentials, VerifiedTokens
 from gatewall.credentials.sessions import SessionVerifier
 from gatewall.engine.model import CredentialKind, Subject, SubjectKind
-from tests.cast import (
+from tests.support.cast import (
     ALICE,
     AUDIENCE,
     BOB,

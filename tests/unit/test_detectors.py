@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gatewall.kernel import detectors
 from gatewall.kernel.detectors import Detector, Detectors, FailedSignIn, Limits, Probe
-from tests.cast import NOW, an_address
+from tests.support.cast import NOW, an_address
 
 LIMITS = Limits(
     window_seconds=600,

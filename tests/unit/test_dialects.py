@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gatewall.kernel.clientip import TrustedProxies
-from tests.cast import PROXY, TRUSTED
+from tests.support.cast import PROXY, TRUSTED
 from tests.unit.dialects import TONGUES, VISIT
 
 EACH = pytest.mark.parametrize("tongue", TONGUES.values(), ids=TONGUES)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from gatewall.engine.evaluate import CANNOT_DECIDE, evaluate, explain
 from gatewall.engine.model import DecidedBy, Effect, Reason, Subject, SubjectKind
 from gatewall.engine.snapshot import Version
-from tests.cast import (
+from tests.support.cast import (
     ALICE_SUBJECT,
     BOB_SUBJECT,
     OFFICE,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewall.engine.evaluate import STEPS, evaluate, explain
-from tests.unit.scenes import NEVER_TOGETHER, ONE_STANDING, PAIRS, SITUATIONS, Scene
+from tests.unit.request_cases import NEVER_TOGETHER, ONE_STANDING, PAIRS, SITUATIONS, Scene
 
 each_situation = pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.name)
 each_pair = pytest.mark.parametrize(

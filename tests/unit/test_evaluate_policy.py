@@ -5,7 +5,7 @@ import pytest
 from gatewall.engine.evaluate import evaluate
 from gatewall.engine.model import Action, DecidedBy, Effect, Reason
 from gatewall.engine.waf.rules import Category
-from tests.cast import OFFICE, a_policy, a_ports, a_request, a_rule, an_allowed
+from tests.support.cast import OFFICE, a_policy, a_ports, a_request, a_rule, an_allowed
 
 
 def decide(policy, *, country=None, **request):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.examples import ExampleError, Shell, examples
+from tests.support.examples import ExampleError, Shell, examples
 
 ANSWER = (
     'HTTP/1.1 201 Created\r\nETag: "abc"\r\nLocation: /wall/things/7\r\n\r\n'

@@ -6,7 +6,7 @@ import pytest
 
 from gatewall.server.answer_bytes import Unsendable
 from gatewall.server.exchange import PIECE, Exchange
-from tests.processes import PATIENCE
+from tests.support.processes import PATIENCE
 
 
 class Loop:

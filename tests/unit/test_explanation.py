@@ -13,7 +13,7 @@ from gatewall.gate.responses import GuardPage
 from gatewall.gate.subrequest import Subrequest, auth
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.replay.explanation import AssumedSubject, Explainer, MadeUpRequest
-from tests.cast import (
+from tests.support.cast import (
     BOB,
     BOBS_GIT_TOKEN,
     CHARLIE,
@@ -33,7 +33,7 @@ from tests.cast import (
     a_session_token,
     an_allowed,
 )
-from tests.records import Records
+from tests.support.records import Records
 
 SHARED = ("client_ip", "country_code", "method", "scheme", "host", "path", "query", "status", "outcome", "reason")
 SHARED += ("decided_by", "rules", "visible", "subject", "policy_revision")

@@ -11,7 +11,7 @@ from gatewall.gate.decision_id import new_decision_id
 from gatewall.gate.gate import Dialect, Gate
 from gatewall.gate.responses import GuardPage
 from gatewall.gate.subrequest import auth
-from tests.cast import (
+from tests.support.cast import (
     BOB,
     NOW,
     OFFICE,
@@ -26,7 +26,7 @@ from tests.cast import (
     a_session_token,
     a_subrequest,
 )
-from tests.records import Records
+from tests.support.records import Records
 
 ASKED = {"x_forwarded_for": "1.2.3.4", "x_forwarded_host": OFFICE, "x_forwarded_uri": "/?q=attack"}
 

@@ -7,7 +7,7 @@ import pytest
 
 from gatewall.engine.snapshot import Version
 from gatewall.snapshot.holder import PolicyHolder, PolicyRefused, PolicyUnavailable
-from tests.cast import a_policy
+from tests.support.cast import a_policy
 
 
 class Store:

@@ -8,7 +8,7 @@ from gatewall.gate import bodies
 from gatewall.gate.bodies import READ_AT_MOST
 from gatewall.server import http1
 from gatewall.server.http1 import Body, Phase, Refusal, Request, RequestReader
-from tests.wire import a_request, split
+from tests.support.wire import a_request, split
 
 CHUNKED = "Transfer-Encoding: chunked"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gatewall.credentials.keyring import KeyRing, KeyRingRefused, SigningKey
-from tests.cast import base64url
+from tests.support.cast import base64url
 
 RANDOM = bytes(range(40, 72))
 TEXT = base64url(RANDOM)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gatewall.engine.addresses import NetworkTable
 from gatewall.engine.lists import IPLists, Standing
-from tests.cast import DAY, NOW, OFFICE, a_blocked, an_address, an_allowed
+from tests.support.cast import DAY, NOW, OFFICE, a_blocked, an_address, an_allowed
 
 
 def standing(client, *, blocked=(), allowed=(), domain=None, at=NOW, allowlist_applies=True):

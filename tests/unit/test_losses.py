@@ -9,10 +9,10 @@ import pytest
 
 from audit.spool.losses import loss_files, losses_of
 from audit.spool.writer import SpoolWriter
-from tests.cast import NOW
-from tests.processes import wait_until
-from tests.records import a_record
-from tests.spools import in_a_process, records
+from tests.support.cast import NOW
+from tests.support.processes import wait_until
+from tests.support.records import a_record
+from tests.support.spool_files import in_a_process, records
 
 
 @pytest.fixture

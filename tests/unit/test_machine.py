@@ -6,7 +6,7 @@ import pytest
 
 from gatewall.credentials import machine
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX, digest_of, is_well_formed, new_token
-from tests.cast import BOBS_GIT_TOKEN
+from tests.support.cast import BOBS_GIT_TOKEN
 
 PREFIXES = pytest.mark.parametrize("prefix", [GIT_TOKEN_PREFIX, LICENSE_PREFIX])
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.spool.masking import masked_host, masked_path, masked_query, masked_text
-from tests.cast import BOBS_GIT_TOKEN, OPEN_LICENSE, a_session_token
+from tests.support.cast import BOBS_GIT_TOKEN, OPEN_LICENSE, a_session_token
 
 SECRET_NAMES = [
     "access_token", "api_key", "apikey", "auth", "authorization", "client_secret", "code", "id_token", "jwt", "key",

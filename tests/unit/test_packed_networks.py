@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from gatewall.engine import packed_networks
 from gatewall.engine.addresses import NetworkTable
 from gatewall.engine.packed_networks import PackedNetworks, PackedRefused, pack
-from tests.cast import DAY, NOW, a_blocked, an_address
+from tests.support.cast import DAY, NOW, a_blocked, an_address
 
 FEW_BITS = st.integers(0, 15)
 """Few addresses, so that networks hold each other and are there twice."""

@@ -15,8 +15,8 @@ from gatewall.engine.waf.vector import AVAILABLE, DatabaseRefused, VectorScanner
 from gatewall.snapshot import pattern_cache, pattern_process
 from gatewall.snapshot.pattern_cache import NO_ENGINE, NOT_COMPILED, PatternCache, name_of
 from gatewall.snapshot.published import PublishedPolicies
-from tests.cast import a_request, a_rule
-from tests.processes import wait_until
+from tests.support.cast import a_request, a_rule
+from tests.support.processes import wait_until
 from tests.unit.publications import publish, some_files
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="there is no hyperscan for this machine")

@@ -7,8 +7,8 @@ import pytest
 
 from gatewall.engine.segments import shard_of_user
 from gatewall.snapshot.published import LastPublished, PublishedPolicies
-from tests.cast import BOB, OFFICE
-from tests.processes import wait_until
+from tests.support.cast import BOB, OFFICE
+from tests.support.processes import wait_until
 from tests.unit.publications import EPOCH, OTHER_EPOCH, Observer, a_version, publish, put, revision
 
 

@@ -10,7 +10,7 @@ from gatewall.credentials.manifest_key import manifest_key
 from gatewall.engine.segments import Segment, shard_of_user
 from gatewall.snapshot import manifest as manifests
 from gatewall.snapshot.published import PublishedPolicies
-from tests.cast import BOB, OFFICE
+from tests.support.cast import BOB, OFFICE
 from tests.unit.publications import (
     EPOCH,
     KEY,

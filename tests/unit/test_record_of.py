@@ -7,7 +7,16 @@ import pytest
 from gatewall.engine.evaluate import CANNOT_DECIDE
 from gatewall.engine.model import CredentialKind, DecidedBy, Effect, Reason, RuleMatch, Verdict
 from gatewall.gate.record import record_of
-from tests.cast import BOB_SUBJECT, BOBS_GIT_TOKEN, LICENSE_SUBJECT, NOW, a_credential, a_decision, a_policy, a_request
+from tests.support.cast import (
+    BOB_SUBJECT,
+    BOBS_GIT_TOKEN,
+    LICENSE_SUBJECT,
+    NOW,
+    a_credential,
+    a_decision,
+    a_policy,
+    a_request,
+)
 from tests.unit.dialects import TONGUES
 
 CANARY = "canary-secret"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from audit.spool.frames import MARK
 from audit.spool.records import AccessRecord, RecordRefused
-from tests.records import a_record
+from tests.support.records import a_record
 
 # Round trip.
 

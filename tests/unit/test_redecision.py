@@ -9,7 +9,7 @@ from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.reading import LONG_URI
 from gatewall.gate.bodies import Body
 from gatewall.replay.change_history import ChangeHistory
-from tests.cast import (
+from tests.support.cast import (
     BOB,
     BOBS_GIT_TOKEN,
     CHARLIE,
@@ -22,7 +22,7 @@ from tests.cast import (
     a_policy,
     an_allowed,
 )
-from tests.records import a_record
+from tests.support.records import a_record
 from tests.unit.recorded import ALL_CHANGED, CREDENTIALS, DOMAINS, UNCHANGED, a_redecider, a_rule_for, recorded
 
 VISIT = [("x-forwarded-for", CLIENT), ("x-forwarded-host", OFFICE), ("x-forwarded-uri", "/wiki?a=1")]

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gatewall.engine.model import Action
-from tests.cast import (
+from tests.support.cast import (
     BOBS_GIT_TOKEN,
     CLIENT,
     OFFICE,

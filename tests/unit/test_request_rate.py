@@ -5,7 +5,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gatewall.kernel.request_rate import LookedAtRequestRate, SharedRequestRate
-from tests.cast import NOW, an_address
+from tests.support.cast import NOW, an_address
 
 MINUTE = NOW // 60 * 60
 """The beginning of a minute."""

@@ -8,7 +8,7 @@ import pytest
 from gatewall.engine.evaluate import CANNOT_DECIDE
 from gatewall.engine.model import CredentialKind, Effect, Reason, Subject, SubjectKind
 from gatewall.gate.responses import GuardPage, answer
-from tests.cast import (
+from tests.support.cast import (
     ALICE_SUBJECT,
     BOB_SUBJECT,
     GIT_SUBJECT,

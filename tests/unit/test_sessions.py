@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gatewall.credentials.keyring import KeyRing
 from gatewall.credentials.sessions import SessionClaims, SessionVerifier, verify_payload
-from tests.cast import (
+from tests.support.cast import (
     ALICE,
     AUDIENCE,
     BOB,

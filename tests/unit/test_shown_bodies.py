@@ -11,7 +11,7 @@ from gatewall.engine.waf.reading import MAX_BODY
 from gatewall.gate import bodies, subrequest
 from gatewall.gate.bodies import Body
 from gatewall.gate.subrequest import Subrequest
-from tests.cast import NOW, PROXY, TRUSTED
+from tests.support.cast import NOW, PROXY, TRUSTED
 from tests.unit.dialects import TONGUES
 
 TEXT = b"q=" + b"x" * 500

@@ -9,8 +9,8 @@ import pytest
 from audit.spool.losses import loss_files, losses_of
 from audit.spool.segments import is_being_written, segment_files
 from audit.spool.writer import SpoolWriter
-from tests.records import a_record
-from tests.spools import in_a_process, losing, read, records
+from tests.support.records import a_record
+from tests.support.spool_files import in_a_process, losing, read, records
 
 ROOT = Path(__file__).parents[2]
 

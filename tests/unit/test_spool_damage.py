@@ -7,7 +7,7 @@ import pytest
 
 from audit.spool.segments import segment_files
 from audit.spool.writer import SpoolWriter
-from tests.records import a_record, read_records
+from tests.support.records import a_record, read_records
 
 
 def records(count):

@@ -6,8 +6,8 @@ import pytest
 
 from audit.spool.segments import segment_files
 from audit.spool.writer import SpoolWriter
-from tests.records import a_record
-from tests.spools import records
+from tests.support.records import a_record
+from tests.support.spool_files import records
 
 
 @pytest.fixture

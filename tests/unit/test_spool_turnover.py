@@ -11,8 +11,8 @@ from audit.spool.frames import framed
 from audit.spool.new_segments import new_segment
 from audit.spool.segments import is_being_written, segment_files
 from audit.spool.writer import SpoolWriter
-from tests.records import a_record
-from tests.spools import read, records
+from tests.support.records import a_record
+from tests.support.spool_files import read, records
 
 SEGMENT_BYTES = 5000
 

@@ -6,7 +6,7 @@ from gatewall.gate.gate import Dialect, Gate
 from gatewall.gate.responses import GuardPage
 from gatewall.gate.subrequest import auth
 from gatewall.snapshot.confirmed import PolicyAge
-from tests.cast import (
+from tests.support.cast import (
     BOB,
     NOW,
     OFFICE,
@@ -18,7 +18,7 @@ from tests.cast import (
     a_session_token,
     a_subrequest,
 )
-from tests.records import Records
+from tests.support.records import Records
 
 ASKED = {"x_forwarded_for": "1.2.3.4", "x_forwarded_host": OFFICE, "x_forwarded_uri": "/"}
 STRICT = {"stale_policy": "strict", "stale_policy_seconds": 60}

@@ -4,7 +4,7 @@ import pytest
 
 from gatewall.gate.subrequest import Subrequest
 from gatewall.kernel.clientip import TrustedProxies
-from tests.cast import NOW, PROXY, TRUSTED
+from tests.support.cast import NOW, PROXY, TRUSTED
 from tests.unit.questions import FULL, ask, with_full
 
 HIGH_TEXT = bytes(range(0x80, 0x100)).decode("latin-1")

@@ -6,7 +6,7 @@ import pytest
 
 from gatewall.engine.model import Credential, CredentialKind
 from gatewall.gate.subrequest import auth
-from tests.cast import BOBS_GIT_TOKEN, NOW, TRUSTED, a_subrequest
+from tests.support.cast import BOBS_GIT_TOKEN, NOW, TRUSTED, a_subrequest
 
 HEADER, COOKIE = CredentialKind.SESSION_HEADER, CredentialKind.SESSION_COOKIE
 GIT, BASIC, LICENSE = CredentialKind.GIT_TOKEN, CredentialKind.GIT_BASIC, CredentialKind.LICENSE

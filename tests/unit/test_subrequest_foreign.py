@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gatewall.gate.headers import from_lines
 from gatewall.gate.subrequest import Subrequest, auth
-from tests.cast import NOW, PROXY, TRUSTED
+from tests.support.cast import NOW, PROXY, TRUSTED
 from tests.unit.questions import FULL, ask, with_full
 
 HIGH = [chr(code) for code in range(0x80, 0x100)]

@@ -21,8 +21,8 @@ from audit.figures.counts import (
     start_of,
 )
 from audit.figures.summaries import Summary
-from tests.cast import NOW
-from tests.records import a_record
+from tests.support.cast import NOW
+from tests.support.records import a_record
 
 
 def summed_up(stream, keys, *, pieces=7):

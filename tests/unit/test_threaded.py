@@ -6,8 +6,8 @@ import pytest
 
 from gatewall.server import threaded
 from gatewall.server.threaded import ThreadedServer
+from tests.support.wire import a_request
 from tests.unit.proxy_ends import House, Transport
-from tests.wire import a_request
 
 MOST = 1000
 

@@ -8,9 +8,9 @@ import pytest
 
 from gatewall.engine.model import CredentialKind
 from gatewall.kernel import env
-from tests.cast import ALICE, BOB, KEYS, NOW, a_credential, a_credential_check, a_policy, base64url, some_claims
-from tests.token_attacks import COUNTS, STAGED, TOKENS, staged
-from tests.token_forger import Forger
+from tests.support.cast import ALICE, BOB, KEYS, NOW, a_credential, a_credential_check, a_policy, base64url, some_claims
+from tests.support.token_attacks import COUNTS, STAGED, TOKENS, staged
+from tests.support.token_forger import Forger
 
 DELETED, DISABLED = replace(BOB, id=98), replace(BOB, id=4, is_active=False)
 POLICY = a_policy(users=[ALICE, BOB, DISABLED])

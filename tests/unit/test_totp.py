@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts import totp
-from tests.factors import STEP, App, code_of_step, secret_of
+from tests.support.second_factor import STEP, App, code_of_step, secret_of
 
 SECRET = b"12345678901234567890"
 RFC_6238 = [

@@ -7,8 +7,8 @@ import pytest
 
 from audit.spool import unnamed
 from audit.spool.writer import SpoolWriter
-from tests.processes import wait_until
-from tests.spools import in_a_process
+from tests.support.processes import wait_until
+from tests.support.spool_files import in_a_process
 
 WRITE = """
 from audit.spool import unnamed

@@ -14,7 +14,7 @@ from gatewall.engine.waf.prefilter import READ_OTHERWISE, expression_of, why_apa
 from gatewall.engine.waf.rules import Operator, Target
 from gatewall.engine.waf.scanning import OneByOne
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow, DatabaseRefused, VectorScanner, why_refused
-from tests.cast import a_request, a_rule
+from tests.support.cast import a_request, a_rule
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="there is no hyperscan for this machine")
 OTHERS = [a_rule(f"other{number}x", id=number, targets=(Target.ARGS,)) for number in range(1, 9)]

@@ -6,7 +6,7 @@ from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import Exclusion, Target
 from gatewall.engine.waf.views import MAX_SEPARATE, Views
-from tests.cast import a_request, a_rule
+from tests.support.cast import a_request, a_rule
 
 BUILTIN = RuleSet(builtin_rules())
 IN_ARGS = {"targets": (Target.ARGS,)}

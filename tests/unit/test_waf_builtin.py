@@ -5,7 +5,7 @@ import pytest
 from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
-from tests.cast import a_request
+from tests.support.cast import a_request
 from tests.unit.attacks import ATTACKS as FIRST_ATTACKS
 from tests.unit.look_alikes import HARMLESS as FIRST_HARMLESS
 from tests.unit.waf_examples import ATTACKS_OF_NAMED, HARMLESS_OF_NAMED

@@ -13,7 +13,7 @@ from gatewall.engine.waf.judge import builtin_rules, request_of
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.reading import MAX_SEPARATE, values_of
 from gatewall.engine.waf.rules import Target
-from tests.cast import a_request
+from tests.support.cast import a_request
 
 RULES = RuleSet(builtin_rules())
 BYTES = st.binary(max_size=60).map(lambda data: data.decode("latin-1"))

@@ -15,7 +15,7 @@ from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.reading import BEGINNING, LONG_URI
 from gatewall.engine.waf.rules import Exclusion
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow
-from tests.cast import a_policy, a_request, a_rule
+from tests.support.cast import a_policy, a_request, a_rule
 
 BUILTIN = builtin_rules()
 REST = "protocol-not-inspected"

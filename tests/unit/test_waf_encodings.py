@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from gatewall.engine.waf.judge import Judge
-from tests.cast import a_request
+from tests.support.cast import a_request
 
 PAYLOADS = {
     "sqli": [

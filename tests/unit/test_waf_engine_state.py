@@ -20,7 +20,7 @@ from gatewall.gate.waf_state import waf_checks
 from gatewall.snapshot import pattern_cache
 from gatewall.snapshot.pattern_cache import NO_ENGINE, NOT_COMPILED, PatternCache
 from gatewall.snapshot.published import PublishedPolicies
-from tests.cast import a_request, a_rule
+from tests.support.cast import a_request, a_rule
 from tests.unit.publications import publish, some_files
 
 BASE = Path(__file__).resolve().parents[2]

@@ -8,7 +8,7 @@ from gatewall.engine.waf.lines import on_one_line
 from gatewall.engine.waf.prefilter import expression_of
 from gatewall.engine.waf.rules import Operator
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow, DatabaseRefused, VectorScanner
-from tests.cast import a_rule
+from tests.support.cast import a_rule
 
 needs_the_engine = pytest.mark.skipif(not AVAILABLE, reason="there is no hyperscan for this machine")
 

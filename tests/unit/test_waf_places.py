@@ -9,7 +9,7 @@ from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.patterns import compile_find, compile_pattern
 from gatewall.engine.waf.places import MAX_PLACES, Form, Places
 from gatewall.engine.waf.rules import Exclusion, Operator, Target, Transform
-from tests.cast import OFFICE, a_request, a_rule
+from tests.support.cast import OFFICE, a_request, a_rule
 from tests.unit.attacks import ATTACKS
 from tests.unit.look_alikes import HARMLESS
 

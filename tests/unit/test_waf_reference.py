@@ -19,7 +19,7 @@ from gatewall.engine.waf.scanning import OneByOne
 from gatewall.engine.waf.transforms import apply
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow, VectorScanner
 from gatewall.engine.waf.views import Views, readings
-from tests.cast import NOW, a_request, a_rule
+from tests.support.cast import NOW, a_request, a_rule
 from tests.unit.attacks import ATTACKS as FIRST_ATTACKS
 from tests.unit.look_alikes import HARMLESS as FIRST_HARMLESS
 from tests.unit.waf_examples import ATTACKS_OF_NAMED, HARMLESS_OF_NAMED

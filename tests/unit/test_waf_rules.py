@@ -8,7 +8,7 @@ from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.patterns import MAX_PATTERN_BYTES, PatternRefused, compile_pattern
 from gatewall.engine.waf.rules import Operator, Target, Transform, WafRule
-from tests.cast import a_request, a_rule
+from tests.support.cast import a_request, a_rule
 
 EVERYWHERE = tuple(Target)
 

@@ -10,7 +10,7 @@ from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import Exclusion, Target, Transform
 from gatewall.engine.waf.transforms import apply
 from gatewall.engine.waf.views import canonical_path, decode, readings
-from tests.cast import NOW, a_request, a_rule
+from tests.support.cast import NOW, a_request, a_rule
 
 BINARY = bytes(range(0xF0, 0x100)) + b"\xfb\xff"
 

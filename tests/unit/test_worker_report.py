@@ -12,7 +12,7 @@ import pytest
 
 from gatewall.engine.snapshot import Version
 from gatewall.snapshot.worker_report import WorkerReport, WorkerState, living_workers
-from tests.cast import a_policy
+from tests.support.cast import a_policy
 
 ME = os.getpid()
 BASE = Path(__file__).resolve().parents[2]

@@ -10,10 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.corpora.record import texts
 from tests.corpora.record.tap import PATIENCE, Reply, Tape
-from tests.processes import running, wait_until
+from tests.support.processes import running, wait_until
 
 _QUIET = {
     "GIT_TERMINAL_PROMPT": "0",

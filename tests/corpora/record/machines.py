@@ -14,11 +14,11 @@ from urllib.parse import quote, urlencode
 import django
 import requests
 
-from gatewall.operations.launcher import free_port
+from gatewall.install.launcher import free_port
 from tests.corpora.record import machines_asked as asked
 from tests.corpora.record import texts
 from tests.corpora.record.tap import PATIENCE, Reply, Tape
-from tests.processes import BASE, PASSWORD, control_plane, prepare
+from tests.support.processes import BASE, PASSWORD, control_plane, prepare
 
 
 def own_api(tape: Tape, folder: Path) -> None:

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Error, Page, sync_playwright
 from tests.browser.installation import Wall, find_chromium, installation, launch
 from tests.corpora.record import texts
 from tests.corpora.record.tap import Reply, Seen, Tape
-from tests.processes import PASSWORD
+from tests.support.processes import PASSWORD
 
 _FIELDS = ("q", "query", "search", "s", "term", "keywords", "filter", "name", "title", "comment", "subject", "text")
 _PATHS = ("/search", "/", "/api/items", "/wiki/index.php", "/catalogue", "/autocomplete")

@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tests.processes import PATIENCE, Answer
-from tests.upstream import Upstream
+from tests.support.processes import PATIENCE, Answer
+from tests.support.upstream import Upstream
 
 SITE = b"site"
 """The body of every answer of the site."""

@@ -5,11 +5,11 @@ from contextlib import ExitStack
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.processes import agent, api, control_plane, data_plane, prepare, request, sign_in, wait_until
 from tests.proxies.conftest import LET_IN
 from tests.proxies.every.asking import Front
 from tests.proxies.every.kinds import KINDS, Behind
-from tests.upstream import Upstream
+from tests.support.processes import agent, api, control_plane, data_plane, prepare, request, sign_in, wait_until
+from tests.support.upstream import Upstream
 
 IDENTITY = {
     "Remote-User": "admin",

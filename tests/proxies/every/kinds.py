@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gatewall.install.launcher import free_port
-from tests.processes import BASE, is_listening, nginx, request, running, wait_until
+from tests.support.processes import BASE, is_listening, nginx, request, running, wait_until
 
 DEPLOY = BASE / "deploy"
 UNTRUSTED = tuple(

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from tests.processes import BASE
 from tests.proxies.every.kinds import KINDS
+from tests.support.processes import BASE
 
 MODULES = ("visitors", "told", "closed", "aliases", "history", "lines")
 TITLES = {

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.processes import request
 from tests.proxies.every.asking import AT_ONCE, FORGED, WEBSOCKET, forged, leaked, lines_of, raw, shake_hands
 from tests.proxies.every.kinds import UNTRUSTED
+from tests.support.processes import request
 
 BATCHES = [UNTRUSTED[first : first + AT_ONCE] for first in range(0, len(UNTRUSTED), AT_ONCE)]
 IDENTITY = ("Remote-User", "Remote-Email", "Remote-Groups", "X-Gatewall-Subject-Kind", "X-Gatewall-Decision-Id")

@@ -8,10 +8,10 @@ from contextlib import ExitStack, contextmanager, suppress
 import pytest
 
 from gatewall.install.launcher import free_port
-from tests.processes import BROWSER, data_plane, make_keys, request
 from tests.proxies.every.asking import SITE
 from tests.proxies.every.conftest import IDENTITY, Fronts
 from tests.proxies.every.kinds import KINDS, Behind
+from tests.support.processes import BROWSER, data_plane, make_keys, request
 
 ODD_ANSWERS = {
     "nothing": b"",

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.processes import send, token_of
 from tests.proxies.every import kinds
 from tests.proxies.every.kinds import KINDS
+from tests.support.processes import send, token_of
 
 OTHERS = [name for name in KINDS if name != "nginx"]
 """What nginx is examined for stands in tests/proxies/test_doctor.py."""

@@ -6,8 +6,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.processes import BROWSER, PATIENCE, request, sign_in, wait_until
 from tests.proxies.every.asking import PUBLIC, UNKNOWN, raw, reached
+from tests.support.processes import BROWSER, PATIENCE, request, sign_in, wait_until
 
 FORWARDING = (
     *("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Method", "X-Forwarded-Uri"),

@@ -10,9 +10,9 @@ import yaml
 from gatewall.gate import routes
 from gatewall.install import demo
 from gatewall.install.launcher import free_port
-from tests.processes import is_listening, request, running, wait_until
 from tests.proxies.every.asking import Front, leaked, lines_of, raw
 from tests.proxies.every.kinds import DEPLOY, UNTRUSTED
+from tests.support.processes import is_listening, request, running, wait_until
 
 SAMPLES = DEPLOY / "ingress-nginx"
 PREFIX = "nginx.ingress.kubernetes.io/"

@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.processes import BROWSER, PASSWORD, PATIENCE, request
 from tests.proxies.every.asking import PUBLIC, SITE, lines_of, raw, reached
+from tests.support.processes import BROWSER, PASSWORD, PATIENCE, request
 
 SHUT = {0, 302, 303, 400, 401, 403, 404, 405, 414, 431, 501, 505}
 

@@ -4,8 +4,8 @@ from urllib.parse import unquote_to_bytes
 
 import pytest
 
-from tests.processes import request
 from tests.proxies.every.asking import http2, lines_of, raw
+from tests.support.processes import request
 
 URIS = {
     "plain": "/a/b?c=d&e",

@@ -7,10 +7,10 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.processes import BROWSER, PASSWORD, request
 from tests.proxies.conftest import LET_IN
 from tests.proxies.every.asking import SITE, raw, shake_hands
 from tests.proxies.every.kinds import SHOWS_BODIES, UNTRUSTED
+from tests.support.processes import BROWSER, PASSWORD, request
 
 UNION = "/?id=1%27%20UNION%20SELECT%20password%20FROM%20users--"
 PREFLIGHT = {"Origin": "https://other.example", "Access-Control-Request-Method": "PUT"}

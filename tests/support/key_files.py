@@ -9,7 +9,7 @@ from gatewall.credentials import ringfile
 from gatewall.credentials.keyring import KeyRing
 from gatewall.credentials.rotation import new_ring
 from gatewall.credentials.sessions import SessionVerifier
-from tests.cast import AUDIENCE, ISSUER, a_session_token
+from tests.support.cast import AUDIENCE, ISSUER, a_session_token
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

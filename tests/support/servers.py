@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from audit.spool.segments import segment_files
-from tests.processes import PASSWORD, PATIENCE, request
-from tests.records import read_records
+from tests.support.processes import PASSWORD, PATIENCE, request
+from tests.support.records import read_records
 
 OFFICE = "office.example"
 CLIENT = "198.51.100.7"

@@ -7,7 +7,7 @@ from typing import Any
 from tests.nemesis.api import Api
 from tests.nemesis.history import Changes, Edit, History
 from tests.nemesis.oracle import SETTINGS, Key
-from tests.processes import PASSWORD
+from tests.support.processes import PASSWORD
 
 PLAIN = "198.51.100.7"
 SINGLE = tuple(f"203.0.113.{last}" for last in (3, 9, 17, 140, 200))

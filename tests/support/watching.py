@@ -10,7 +10,7 @@ from audit.models import SecurityEvent
 from gatewall.agent.detection import Watch
 from gatewall.kernel.clientip import TrustedProxies
 from policies.models import BlocklistEntry
-from tests.wall import Api
+from tests.support.proxies import Api
 from webhooks import incidents, notices
 from webhooks.models import Notice
 

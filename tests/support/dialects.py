@@ -20,8 +20,8 @@ from gatewall.server.environ import environ_of
 from gatewall.server.http1 import RequestReader
 from gatewall.snapshot.places import policy_files
 from gatewall.snapshot.published import PublishedPolicies
-from tests.cast import CLIENT, OFFICE
-from tests.wall import ROOT, AuthEndpoint
+from tests.support.cast import CLIENT, OFFICE
+from tests.support.proxies import ROOT, AuthEndpoint
 
 Line = tuple[str, str]
 _IDS = ("x-gatewall-decision-id", "x-request-id")

@@ -10,7 +10,7 @@ from gatewall.engine.model import AccessRequest, Effect, Reason
 from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.engine.waf.rules import WafRule
-from tests.cast import CLIENT, OFFICE, a_blocked, a_policy, a_ports, a_request, a_rule, an_allowed
+from tests.support.cast import CLIENT, OFFICE, a_blocked, a_policy, a_ports, a_request, a_rule, an_allowed
 
 SHOP = "shop.example"
 

@@ -1,4 +1,4 @@
-"""The long form of the fault tests of the access log: ``python -m tests.trail --minutes 30 --kills 1000 --seed 1``.
+"""The long form of the fault tests of the access log: ``python -m tests.kill_test --minutes 30 --kills 1000 --seed 1``.
 
 Prints what it does, and at the end the report for docs/reliability.md. Ends with 1 if anything is lost without
 a word, doubled, wrong or counted wrong.
@@ -12,22 +12,22 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.planes import furnish, right_answers
+from tests.kill_test import nemesis, report
+from tests.kill_test.account import Account, Trail, account_of
+from tests.kill_test.disk import small_disk
+from tests.kill_test.faults import Scene
+from tests.kill_test.stage import Stage
+from tests.kill_test.visitors import Ledger, Visitors
 from tests.postgres import server
-from tests.processes import set_up
-from tests.trail import nemesis, report
-from tests.trail.account import Account, Trail, account_of
-from tests.trail.disk import small_disk
-from tests.trail.faults import Scene
-from tests.trail.stage import Stage
-from tests.trail.visitors import Ledger, Visitors
+from tests.support.processes import set_up
+from tests.support.servers import furnish, right_answers
 
 DISK = "32m"
 
 
 def main() -> int:
     """Run until the kills or the minutes are done; 1 if something is wrong with the log."""
-    parser = argparse.ArgumentParser(prog="python -m tests.trail", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.kill_test", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))  # noqa: S311 - it is printed

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Self
 from uuid import UUID
 
-from tests.planes import RightAnswers
+from tests.support.servers import RightAnswers
 
 _HEAD = re.compile(
     rb"HTTP/1\.1 (?P<status>\d{3}) .*\r\nx-gatewall-decision-id: (?P<decision>[0-9a-f-]{36})\r\n",

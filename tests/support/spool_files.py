@@ -8,10 +8,10 @@ import pytest
 
 from audit.spool.segments import segment_files
 from audit.spool.writer import SpoolWriter
-from tests.cast import NOW
-from tests.records import a_record, read_records
+from tests.support.cast import NOW
+from tests.support.records import a_record, read_records
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def records(count, **parts):
@@ -35,6 +35,6 @@ def in_a_process(code, *arguments):
     begin = (
         "import os, sys, itertools\nfrom pathlib import Path\nfrom audit.spool.writer import *\n"
         "from audit.spool.segments import *\n"
-        "from tests.records import a_record\nwriter = SpoolWriter(Path(sys.argv[1]), 'node-1')\n"
+        "from tests.support.records import a_record\nwriter = SpoolWriter(Path(sys.argv[1]), 'node-1')\n"
     )
     return subprocess.Popen([sys.executable, "-c", begin + code, *arguments], cwd=ROOT, stdout=subprocess.PIPE)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple, Self
 
-from tests.processes import PATIENCE
+from tests.support.processes import PATIENCE
 
 
 class Given(NamedTuple):

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.trail.faults import KILLS, OTHERS, Scene
+from tests.kill_test.faults import KILLS, OTHERS, Scene
 
 Fault = Callable[[Scene], None]
 

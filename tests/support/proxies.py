@@ -20,7 +20,7 @@ from accounts.tokens import API, GATE
 from gatewall.api.codes import PROBLEM_CODES
 from gatewall.api.problems import MEDIA_TYPE
 from licensing import services as licensing
-from tests.cast import CLIENT, OFFICE
+from tests.support.cast import CLIENT, OFFICE
 
 PASSWORD = "correct horse battery staple"
 ROOT = "/wall"

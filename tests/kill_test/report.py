@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 import psutil
 
-from tests.trail.account import Account, Trail, decided_at
-from tests.trail.nemesis import Event
-from tests.trail.visitors import Ledger
+from tests.kill_test.account import Account, Trail, decided_at
+from tests.kill_test.nemesis import Event
+from tests.kill_test.visitors import Ledger
 
 _HEAD = (
     "Fault | times | kills | answers | rows | missing | told: dropped, damaged, torn "

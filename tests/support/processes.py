@@ -24,10 +24,10 @@ from gatewall.install.launcher import answers, free_port
 from gatewall.kernel import env
 from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import run_folder
-from tests.locks import leads
-from tests.patterns import put_compiled
+from tests.support.locks import leads
+from tests.support.patterns import put_compiled
 
-BASE = Path(__file__).resolve().parents[1]
+BASE = Path(__file__).resolve().parents[2]
 PASSWORD = "correct horse battery staple"
 PATIENCE = 120.0
 """Seconds after which what does not come is held to be missing. No bound of ours: a busy machine is slow."""

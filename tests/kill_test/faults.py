@@ -11,12 +11,12 @@ from pathlib import Path
 
 from audit.spool.frames import frames
 from audit.spool.segments import is_being_written, segment_files, segment_of
+from tests.kill_test.account import Trail
+from tests.kill_test.disk import SmallDisk
+from tests.kill_test.stage import Stage
+from tests.kill_test.visitors import Visitors
 from tests.postgres import Server
-from tests.processes import wait_until
-from tests.trail.account import Trail
-from tests.trail.disk import SmallDisk
-from tests.trail.stage import Stage
-from tests.trail.visitors import Visitors
+from tests.support.processes import wait_until
 
 
 @dataclass(frozen=True)

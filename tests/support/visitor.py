@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 from django.http import HttpResponse
 from django.test import Client
 
-from tests.cast import OFFICE
-from tests.wall import PASSWORD, ROOT
+from tests.support.cast import OFFICE
+from tests.support.proxies import PASSWORD, ROOT
 
 FORM = "application/x-www-form-urlencoded"
 BACK = f"https://{OFFICE}:8443/a%20b?c=d"

@@ -12,7 +12,7 @@ from subprocess import Popen
 from typing import Self
 
 from gatewall.install.launcher import free_port
-from tests.processes import is_listening, running, wait_until
+from tests.support.processes import is_listening, running, wait_until
 
 
 def program() -> Path:

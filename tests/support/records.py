@@ -7,7 +7,7 @@ from typing import Any
 from audit.spool.frames import frames
 from audit.spool.records import AccessRecord
 from audit.spool.segments import segment_of
-from tests.cast import CLIENT, NOW, OFFICE
+from tests.support.cast import CLIENT, NOW, OFFICE
 
 
 def a_record(number: int = 1, **parts: Any) -> AccessRecord:

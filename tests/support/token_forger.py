@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from gatewall.credentials.keyring import SigningKey
-from tests.cast import base64url
+from tests.support.cast import base64url
 
 HOUR = 3600
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"

@@ -10,7 +10,7 @@ from gatewall.snapshot import pattern_cache
 from gatewall.snapshot.pattern_cache import PatternCache, name_of
 from gatewall.snapshot.places import policy_files
 
-SHARED = Path(__file__).resolve().parents[1] / ".pytest_cache" / "patterns"
+SHARED = Path(__file__).resolve().parents[2] / ".pytest_cache" / "patterns"
 _KEY = b"the tests of this checkout"
 _compile = pattern_cache._compiled
 

@@ -16,8 +16,8 @@ import psycopg
 from audit.figures.summaries import Summary
 from audit.spool.losses import loss_files, losses_of
 from audit.spool.segments import segment_files, segment_of
-from tests.processes import PATIENCE, wait_until
-from tests.trail.visitors import Ledger
+from tests.kill_test.visitors import Ledger
+from tests.support.processes import PATIENCE, wait_until
 
 
 class Trail:

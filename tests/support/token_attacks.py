@@ -5,8 +5,8 @@
 
 import json
 
-from tests.cast import base64url
-from tests.token_forger import (
+from tests.support.cast import base64url
+from tests.support.token_forger import (
     HOUR,
     Attack,
     bytes_of,

@@ -14,8 +14,8 @@ from typing import Self
 import psutil
 
 from gatewall.install.launcher import free_port
-from tests.locks import leads
-from tests.processes import (
+from tests.support.locks import leads
+from tests.support.processes import (
     environment,
     is_listening,
     manager,
