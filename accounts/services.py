@@ -16,9 +16,9 @@ from accounts.models import Session, User
 from audit.events.kinds import EventKind
 from audit.events.recording import Event, record_event
 from gatewall.engine.segments import shard_of_git_token, shard_of_user
+from gatewall.kernel.changes import Resource, describe, difference
 from gatewall.kernel.refusals import Conflict, Gone
 from gatewall.policy import revisions
-from gatewall.policy.changes import Resource, describe, difference
 from policies.models import AuthorizedDomain
 from policies.rows import still_registered
 

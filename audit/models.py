@@ -69,10 +69,10 @@ class SpoolSegment(models.Model):
 
 
 class SpanCount(models.Model):
-    """How many answers of one span (audit/figures/counts.py) had each key of one kind: a reason, status, host,
+    """How many answers of one span (audit/counting/counts.py) had each key of one kind: a reason, status, host,
     client, ...
 
-    ``counts`` is a summary (``audit/figures/summaries.py``) as JSON text that no statement looks into, ``error``
+    ``counts`` is a summary (``audit/counting/summaries.py``) as JSON text that no statement looks into, ``error``
     how much any count in it may be too low.
     """
 

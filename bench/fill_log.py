@@ -18,7 +18,7 @@ django.setup()
 
 from django.db import connection, transaction  # noqa: E402 - needs Django
 
-from audit.figures.counts import EXACT, KEYS, MINUTE  # noqa: E402 - needs Django
+from audit.counting.counts import EXACT, KEYS, MINUTE  # noqa: E402 - needs Django
 from audit.log import partitions  # noqa: E402 - needs Django
 
 _AT_ONCE = 2

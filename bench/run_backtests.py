@@ -16,17 +16,17 @@ from django.conf import settings  # noqa: E402 - needs Django
 from django.db import connection, transaction  # noqa: E402 - needs Django
 
 from accounts.models import User  # noqa: E402 - needs Django
-from audit.log.rows import COLUMNS, row_of  # noqa: E402 - needs Django
 from audit.spool.records import AccessRecord  # noqa: E402 - needs Django
+from audit.spool.rows import COLUMNS, row_of  # noqa: E402 - needs Django
 from bench.traffic import ATTACKS, client, favourite, page  # noqa: E402 - needs Django
 from gatewall.gate.countries import Countries  # noqa: E402 - needs Django
 from gatewall.policy import revisions  # noqa: E402 - needs Django
+from gatewall.replay.comparison import Comparison  # noqa: E402 - needs Django
+from gatewall.replay.recorded import record_of  # noqa: E402 - needs Django
+from gatewall.replay.tally import Tally  # noqa: E402 - needs Django
 from gatewall.snapshot.places import policy_files  # noqa: E402 - needs Django
 from gatewall.whatif.backtest import trial, window  # noqa: E402 - needs Django
-from gatewall.whatif.backtest.comparison import Comparison  # noqa: E402 - needs Django
 from gatewall.whatif.backtest.drafts import Change, Draft  # noqa: E402 - needs Django
-from gatewall.whatif.backtest.recorded import record_of  # noqa: E402 - needs Django
-from gatewall.whatif.backtest.tally import Tally  # noqa: E402 - needs Django
 from policies.models import AuthorizedDomain  # noqa: E402 - needs Django
 
 _ALL = 100_000_000

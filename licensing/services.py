@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX, MachineToken, new_token
 from gatewall.engine.segments import shard_of_git_token, shard_of_license
+from gatewall.kernel.changes import Resource, describe, difference
 from gatewall.kernel.refusals import Conflict, Gone
 from gatewall.policy import revisions
-from gatewall.policy.changes import Resource, describe, difference
 from licensing import selectors
 from licensing.models import GitToken, License, MachineCredential
 from policies.models import AuthorizedDomain

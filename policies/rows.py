@@ -6,9 +6,9 @@ from typing import Any
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
+from gatewall.kernel.changes import Change, Described, Resource, describe, difference
 from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions
-from gatewall.policy.changes import Change, Described, Resource, describe, difference
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
 
 RESOURCES: Mapping[type[models.Model], Resource] = {

@@ -6,7 +6,7 @@ Reached through reverse relations, to avoid importing accounts and licensing.
 from collections.abc import Iterable
 from typing import Any
 
-from gatewall.policy.changes import Change, Described, Resource, describe, difference
+from gatewall.kernel.changes import Change, Described, Resource, describe, difference
 from policies.models import AuthorizedDomain
 
 _SUBJECTS = {Resource.USERS: "users", Resource.LICENSES: "licenses"}

@@ -11,10 +11,10 @@ from django.utils import timezone
 from audit.events.kinds import EventKind, EventSeverity
 from audit.events.recording import Event, record_event
 from gatewall.credentials.sealing import Sealer
+from gatewall.kernel.changes import Change, Resource, describe, difference
 from gatewall.kernel.downloads import ANYWHERE, PUBLIC, DownloadRefused, Reach, require_acceptable
 from gatewall.kernel.refusals import Conflict, Gone
 from gatewall.policy import revisions
-from gatewall.policy.changes import Change, Resource, describe, difference
 from webhooks import outbox, selectors, signing
 from webhooks.models import Delivery, Webhook
 from webhooks.outbox import Draft

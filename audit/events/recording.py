@@ -21,9 +21,9 @@ from django.utils.crypto import salted_hmac
 
 from audit.events.kinds import SEVERITIES, EventKind
 from audit.figures.tallies import add_each, of_events
-from audit.log.rows import client_key
 from audit.models import SecurityEvent
 from audit.spool.records import storable
+from audit.spool.rows import client_key
 
 MAX_ROWS_A_MINUTE = 1_000
 MAX_MARKS = 64

@@ -10,8 +10,8 @@ from django.contrib.auth import get_user_model
 
 from audit.events.kinds import EventKind
 from audit.events.recording import Event, record_event
+from gatewall.kernel.changes import Action, Diff, Resource
 from gatewall.models import PolicyRevision
-from gatewall.policy.changes import Action, Diff, Resource
 
 MAX_CHANGES = 20
 MAX_BYTES = 8192

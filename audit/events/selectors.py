@@ -5,8 +5,8 @@ from datetime import datetime
 from django.db.models import Q, QuerySet
 
 from audit.events.kinds import EventKind
-from audit.log.rows import client_key
 from audit.models import AccessLog, SecurityEvent
+from audit.spool.rows import client_key
 from gatewall.engine.addresses import IPNetwork
 from gatewall.engine.model import Effect
 

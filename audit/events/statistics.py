@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.db.models import F, QuerySet, Sum
 
-from audit.figures.counts import MINUTE
+from audit.counting.counts import MINUTE
 from audit.figures.statistics import Window, require_timeline
 from audit.models import SecurityEvent
 

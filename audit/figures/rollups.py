@@ -7,8 +7,8 @@ from typing import Any
 from django.db import connection
 from django.db.models import Q, QuerySet
 
-from audit.figures.counts import EXACT, KEYS, KINDS, Counts, Place
-from audit.figures.summaries import Summary
+from audit.counting.counts import EXACT, KEYS, KINDS, Counts, Place
+from audit.counting.summaries import Summary
 from audit.models import SpanCount, UseCount
 
 _MINUTES_AT_ONCE = 100

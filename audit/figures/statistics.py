@@ -8,9 +8,9 @@ from operator import itemgetter
 
 from django.db.models import Q, QuerySet, Sum
 
-from audit.figures.counts import DAY, EVER, HOUR, KEYS, MINUTE, TEN_MINUTES, start_of
-from audit.figures.merging import put_together
-from audit.figures.summaries import Summary
+from audit.counting.counts import DAY, EVER, HOUR, KEYS, MINUTE, TEN_MINUTES, start_of
+from audit.counting.merging import put_together
+from audit.counting.summaries import Summary
 from audit.models import GapKind, LogGap, SpanCount
 
 MAX_BARS = 1_500

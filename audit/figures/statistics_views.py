@@ -9,10 +9,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from audit.counting.counts import DAY, HOUR, MINUTE, rule_of
+from audit.counting.summaries import Summary
 from audit.figures import statistics
-from audit.figures.counts import DAY, HOUR, MINUTE, rule_of
 from audit.figures.statistics import Bar, Window, WindowRefused
-from audit.figures.summaries import Summary
 from gatewall.api.operations import operation
 from gatewall.api.queries import moment_in, refuse_unknown_parameters, refused_parameter, whole_number_in
 from gatewall.api.views import ApiView

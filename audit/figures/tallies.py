@@ -1,6 +1,6 @@
 """Counters that only ever grow, for whoever compares them over time.
 
-Not the access log's: see ``audit.figures.counts``.
+Not the access log's: see ``audit.counting.counts``.
 """
 
 import logging

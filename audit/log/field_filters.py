@@ -11,8 +11,8 @@ from typing import Any
 
 from django.db.models import Q
 
-from audit.log.rows import client_key
 from audit.log.wildcards import MAX_STARS, stars_in
+from audit.spool.rows import client_key
 from gatewall.engine.addresses import parse_network
 
 MAX_TEXT = 2048

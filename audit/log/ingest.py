@@ -15,11 +15,11 @@ from pathlib import Path
 from django.db import connection, transaction
 from django.utils import timezone
 
+from audit.counting.counts import counted
 from audit.events.blocked_requests import count_blocked
 from audit.events.kinds import EventKind
 from audit.events.recording import Event, Tally, count_events
 from audit.figures import tallies
-from audit.figures.counts import counted
 from audit.figures.rollups import add_counts
 from audit.log import partitions
 from audit.log.insert import insert

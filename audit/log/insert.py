@@ -5,8 +5,8 @@ from typing import Any
 
 from django.db import DataError, IntegrityError, connection, transaction
 
-from audit.log.rows import COLUMNS
 from audit.spool.batches import Row
+from audit.spool.rows import COLUMNS
 
 # Those of the database, and those of its driver for values that it cannot even send.
 _REFUSALS = (DataError, IntegrityError, ValueError, TypeError, OverflowError)

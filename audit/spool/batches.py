@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from audit.log.rows import row_of
 from audit.spool.frames import MAX_RECORD_BYTES, frames
 from audit.spool.records import AccessRecord, RecordRefused
+from audit.spool.rows import row_of
 from audit.spool.segments import SEGMENT_BYTES, Segment, read_from
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop
 from accounts import browser, login
 from accounts.challenges import Challenged
 from gatewall.kernel.refusals import Refusal
-from gatewall.kernel.sentences import Sentences
+from gatewall.policy.sentences import Sentences
 
 _REFUSALS = Sentences(
     (

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_noop as _
 
-from gatewall.kernel.sentences import Sentences
+from gatewall.policy.sentences import Sentences
 
 _KNOWN = Sentences(
     (

@@ -14,11 +14,12 @@ from pathlib import Path
 from django.conf import settings
 from django.utils import timezone
 
-from gatewall.doctor import probes, records, sending
-from gatewall.doctor.evidence import Arrival, Evidence, Reply, Seen
-from gatewall.doctor.probes import Probe
-from gatewall.doctor.sending import Way
-from gatewall.doctor.target import Target, require_ours
+from gatewall.doctor import records
+from gatewall.doctor.probing import probes, sending
+from gatewall.doctor.probing.evidence import Arrival, Evidence, Reply, Seen
+from gatewall.doctor.probing.probes import Probe
+from gatewall.doctor.probing.sending import Way
+from gatewall.doctor.probing.target import Target, require_ours
 from gatewall.engine.hosts import DomainTable
 from gatewall.kernel.refusals import Conflict
 from gatewall.snapshot.places import run_folder

@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from audit.events.kinds import EventKind
 from audit.models import AccessLog, SecurityEvent
-from gatewall.doctor.evidence import Arrival
+from gatewall.doctor.probing.evidence import Arrival
 
 _NUMBER = r"[0-9]{2}"
 _CLOCKS_DIFFER = timedelta(seconds=10)

@@ -6,10 +6,10 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from gatewall.doctor import words
-from gatewall.doctor.evidence import Arrival, Evidence, Reply, Seen
-from gatewall.doctor.findings import Finding, Result, Verdict, worst
-from gatewall.doctor.judging import judge
-from gatewall.doctor.snippets import Place, snippets
+from gatewall.doctor.probing.evidence import Arrival, Evidence, Reply, Seen
+from gatewall.doctor.probing.findings import Finding, Result, Verdict, worst
+from gatewall.doctor.probing.judging import judge
+from gatewall.doctor.probing.snippets import Place, snippets
 
 _NEEDS_A_FIX = frozenset({Verdict.WRONG, Verdict.UNKNOWN})
 _MAX_SHOWN = 300

@@ -10,10 +10,10 @@ from gatewall.api.operations import operation
 from gatewall.api.serializers import FlagField, ShapedField, StrictInput, TextField
 from gatewall.api.views import ApiView
 from gatewall.doctor.examination import examine
-from gatewall.doctor.findings import Verdict
+from gatewall.doctor.probing.findings import Verdict
+from gatewall.doctor.probing.sending import Way
+from gatewall.doctor.probing.snippets import KINDS
 from gatewall.doctor.report import report
-from gatewall.doctor.sending import Way
-from gatewall.doctor.snippets import KINDS
 
 
 class DoctorInput(StrictInput):

@@ -4,8 +4,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from gatewall.doctor.findings import Finding
-from gatewall.kernel.sentences import Sentences
+from gatewall.doctor.probing.findings import Finding
+from gatewall.policy.sentences import Sentences
 
 TITLES: dict[str, Promise] = {
     "asked": _("The gate is asked"),

@@ -9,12 +9,12 @@ from typing import Any
 
 from django.conf import settings
 
+from audit.counting.summaries import Summary
 from audit.events import statistics as event_statistics
 from audit.events.kinds import EventKind
 from audit.figures import statistics
 from audit.figures.statistics import Bar, Window
 from audit.figures.statistics_views import rules_of
-from audit.figures.summaries import Summary
 from gatewall.engine.addresses import parse_address
 from gatewall.publication.control_plane import sources_of
 from policies import selectors as policies

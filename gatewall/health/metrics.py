@@ -11,9 +11,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from accounts import selectors as accounts
+from audit.counting.summaries import Summary
 from audit.events.kinds import SEVERITIES, EventKind
 from audit.figures import statistics, tallies
-from audit.figures.summaries import Summary
 from audit.models import GapKind
 from gatewall.engine.addresses import parse_hop
 from gatewall.engine.model import Effect, Reason
@@ -25,7 +25,7 @@ from policies import geo
 from policies import selectors as policies
 
 BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-"""In seconds; each bound is a class of ``audit.figures.counts.latency_class``, so that the buckets are exact."""
+"""In seconds; each bound is a class of ``audit.counting.counts.latency_class``, so that the buckets are exact."""
 OUTCOMES = {
     **dict.fromkeys((Reason.CLIENT_ALLOWED, Reason.HOST_PUBLIC, Reason.SESSION_VALID), Effect.ALLOW),
     **dict.fromkeys((Reason.GIT_TOKEN_VALID, Reason.LICENSE_VALID), Effect.ALLOW),

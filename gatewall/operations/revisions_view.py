@@ -13,8 +13,8 @@ from gatewall.api.filters import Filters, text
 from gatewall.api.operations import operation
 from gatewall.api.resources import Resource
 from gatewall.api.serializers import FlagField, StrictInput
+from gatewall.kernel import changes
 from gatewall.models import PendingConfirmation, PolicyRevision
-from gatewall.policy import changes
 from policies.history.confirmation import confirm
 from policies.history.restore import restore
 

@@ -20,9 +20,9 @@ from django.utils import timezone
 
 from gatewall.engine.segments import SHARD_OF, Segment, kind_of, told_of, whole_of
 from gatewall.engine.snapshot import Version
+from gatewall.kernel.changes import Change, Diff, diff_of
 from gatewall.kernel.refusals import Gone
 from gatewall.models import PolicyHead, PolicyRevision, PolicyRevocation, PolicySegment
-from gatewall.policy.changes import Change, Diff, diff_of
 
 _ONLY = 1
 _BEFORE_ANY_CHANGE = uuid.UUID(int=0)

@@ -12,9 +12,9 @@ from gatewall.engine.snapshot import (
     StalePolicy,
     UnknownCountry,
 )
+from gatewall.kernel.changes import Change, Described, Resource, describe, difference
 from gatewall.models import SystemSettings
 from gatewall.policy import revisions
-from gatewall.policy.changes import Change, Described, Resource, describe, difference
 
 _ONLY = 1
 

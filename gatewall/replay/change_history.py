@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gatewall.policy.changes import Resource
+from gatewall.kernel.changes import Resource
 
 
 @dataclass(slots=True)

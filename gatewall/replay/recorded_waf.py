@@ -12,7 +12,7 @@ from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot
 from gatewall.engine.waf.reading import LONG_URI
 from gatewall.engine.waf.rules import Target, WafRule
-from gatewall.policy.changes import Resource
+from gatewall.kernel.changes import Resource
 from gatewall.replay.change_history import ChangeHistory
 
 _NEVER_RECORDED = frozenset({Target.HEADERS, Target.COOKIES, Target.REFERER})

@@ -16,10 +16,10 @@ from audit.events.selectors import events_of_network, was_let_in
 from audit.figures import tallies
 from gatewall.engine.addresses import IPAddress, IPNetwork, canonical_text, parse_network
 from gatewall.engine.segments import blocked_networks_of
+from gatewall.kernel.changes import Change, difference
 from gatewall.kernel.clientip import UNKNOWN_CLIENT, TrustedProxies
 from gatewall.kernel.detectors import Detector
 from gatewall.policy import revisions
-from gatewall.policy.changes import Change, difference
 from policies import rows, selectors
 from policies.lists import rows as list_rows
 from policies.models import AUTO_BAN, BlocklistEntry

@@ -8,11 +8,11 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, transaction
 
 from gatewall.engine.segments import NAMES_DOMAINS, Segment, blocked_networks_of
+from gatewall.kernel.changes import FIELDS, Change, Described, Resource, difference, moment_of
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Gone
 from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import revisions, system_settings
-from gatewall.policy.changes import FIELDS, Change, Described, Resource, difference, moment_of
 from policies import rows
 from policies.history.undo import CannotRestore, Past
 from policies.lockout import kept_in, stays_refused

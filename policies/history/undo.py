@@ -5,9 +5,9 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from gatewall.kernel.changes import Action, Resource
 from gatewall.kernel.refusals import Conflict
 from gatewall.models import PolicyRevision
-from gatewall.policy.changes import Action, Resource
 from policies.models import AUTO_BAN, AuthorizedDomain
 
 RESTORABLE = frozenset(

@@ -9,13 +9,13 @@ from typing import BinaryIO
 
 from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.segments import blocked_networks_of
+from gatewall.kernel.changes import MAX_CHANGES, Action, Change, Described, Resource, difference
 from gatewall.kernel.clientip import Caller, TrustedProxies
 from gatewall.policy import revisions
-from gatewall.policy.changes import MAX_CHANGES, Action, Change, Described, Resource, difference
 from policies import rows
 from policies.lists import rows as list_rows
-from policies.lists.block_lists import BadLine, Format, Listed, ListRefused, Ranges, read_list, source_named
-from policies.lists.diff import Entry, ListDiff
+from policies.lists.parsing.block_lists import BadLine, Format, Listed, ListRefused, Ranges, read_list, source_named
+from policies.lists.parsing.diff import Entry, ListDiff
 from policies.lockout import kept_in
 from policies.models import BlocklistEntry
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from policies.lists.diff import Entry, Row
+from policies.lists.parsing.diff import Entry, Row
 from policies.models import BlocklistEntry
 
 _BATCH = 500

@@ -4,8 +4,8 @@ from django.db.models import QuerySet
 
 from gatewall.engine.model import Action
 from gatewall.engine.segments import Segment
+from gatewall.kernel.changes import difference
 from gatewall.policy import revisions
-from gatewall.policy.changes import difference
 from policies import rows
 from policies.models import WafRule
 from policies.rules.broad_patterns import refuse_matching_everything

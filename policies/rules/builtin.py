@@ -6,8 +6,8 @@ from collections.abc import Collection
 from gatewall.engine.segments import Segment
 from gatewall.engine.waf.builtin import BUILTIN_RULES, BuiltinRule
 from gatewall.engine.waf.rules import Operator
+from gatewall.kernel.changes import Change
 from gatewall.policy import revisions
-from gatewall.policy.changes import Change
 from policies import rows, selectors
 from policies.models import WafRule
 

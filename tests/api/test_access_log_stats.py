@@ -6,8 +6,8 @@ import pytest
 import time_machine
 from django.utils import timezone
 
+from audit.counting.counts import KEYS
 from audit.figures import rollups
-from audit.figures.counts import KEYS
 from tests.support.records import a_record
 
 pytestmark = pytest.mark.django_db

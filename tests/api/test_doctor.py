@@ -3,7 +3,7 @@
 import pytest
 
 from gatewall.doctor import examination
-from gatewall.doctor.evidence import Reply
+from gatewall.doctor.probing.evidence import Reply
 
 
 @pytest.fixture

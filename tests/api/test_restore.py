@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from accounts import services as accounts
 from accounts.models import User
+from gatewall.kernel.changes import Action, Change
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
-from gatewall.policy.changes import Action, Change
 from licensing.models import License
 from policies import services
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule

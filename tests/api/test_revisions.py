@@ -7,9 +7,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts import services as accounts
+from gatewall.kernel import changes
+from gatewall.kernel.changes import Action, Change, Resource
 from gatewall.models import PolicyRevision
-from gatewall.policy import changes, revisions, system_settings
-from gatewall.policy.changes import Action, Change, Resource
+from gatewall.policy import revisions, system_settings
 from licensing.models import GitToken, License
 from policies import services
 from policies.rules.builtin import seed_waf_rules

@@ -4,9 +4,9 @@ import pytest
 
 from gatewall.console.site import doctor_page
 from gatewall.doctor import examination
-from gatewall.doctor.evidence import Evidence, Reply, Seen
-from gatewall.doctor.probes import PLAIN, Probe
-from gatewall.doctor.target import Target
+from gatewall.doctor.probing.evidence import Evidence, Reply, Seen
+from gatewall.doctor.probing.probes import PLAIN, Probe
+from gatewall.doctor.probing.target import Target
 from tests.unit.examined import evidence
 
 DOCTOR = "/doctor/"

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
+from gatewall.kernel.changes import MAX_CHANGES
 from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import revisions
-from gatewall.policy.changes import MAX_CHANGES
 from policies import services
 from policies.history import confirmation
 from policies.models import AllowlistEntry, BlocklistEntry

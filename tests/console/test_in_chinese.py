@@ -12,7 +12,7 @@ from audit.log import ingest
 from gatewall.console.log import saved_views
 from gatewall.console.site import doctor_page
 from gatewall.doctor import examination
-from gatewall.doctor.evidence import Reply
+from gatewall.doctor.probing.evidence import Reply
 from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import revisions
 from gatewall.whatif.backtest import running, runs

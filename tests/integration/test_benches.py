@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.figures.counts import latency_class
+from audit.counting.counts import latency_class
 from bench import everything, import_list, latency, lists, log_pages, report, scale, shipping, traffic, wanted
 from bench.cpu import scheduled
 from bench.open_loop import latencies, percentile

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection
 
+from audit.counting.counts import DAY, HOUR, KEYS, MINUTE, TEN_MINUTES, latency_class
 from audit.figures import rollups, statistics
-from audit.figures.counts import DAY, HOUR, KEYS, MINUTE, TEN_MINUTES, latency_class
 from audit.figures.statistics import Window, WindowRefused
 from audit.log import ingest
 from audit.models import AccessLog, SpanCount, UseCount

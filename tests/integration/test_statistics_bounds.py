@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from audit.counting.counts import DAY, HOUR, KEYS, MINUTE, TEN_MINUTES
 from audit.figures import rollups, statistics
-from audit.figures.counts import DAY, HOUR, KEYS, MINUTE, TEN_MINUTES
 from audit.figures.statistics import Window, WindowRefused
 from audit.models import LogGap, SpanCount
 from tests.support.records import a_record

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import psycopg
 
-from audit.figures.summaries import Summary
+from audit.counting.summaries import Summary
 from audit.spool.losses import loss_files, losses_of
 from audit.spool.segments import segment_files, segment_of
 from tests.kill_test.visitors import Ledger

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from audit.figures.summaries import Summary
+from audit.counting.summaries import Summary
 from audit.log.ingest import ship
 from audit.models import SpanCount
 from audit.spool.records import AccessRecord

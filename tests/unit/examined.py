@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 
-from gatewall.doctor import probes
-from gatewall.doctor.evidence import Arrival, Evidence, Reply, Seen
-from gatewall.doctor.probes import Probe
-from gatewall.doctor.target import Target
+from gatewall.doctor.probing import probes
+from gatewall.doctor.probing.evidence import Arrival, Evidence, Reply, Seen
+from gatewall.doctor.probing.probes import Probe
+from gatewall.doctor.probing.target import Target
 from gatewall.kernel.clientip import TrustedProxies
 
 SITE = Target.parse("http://office.example/")

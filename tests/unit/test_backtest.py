@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from gatewall.engine.model import Effect
 from gatewall.engine.waf.rules import Exclusion
+from gatewall.replay.comparison import Comparison, with_rules
+from gatewall.replay.recorded import Row, record_of
 from gatewall.replay.redecision import Missing
-from gatewall.whatif.backtest.comparison import Comparison, with_rules
-from gatewall.whatif.backtest.recorded import Row, record_of
-from gatewall.whatif.backtest.tally import EXAMPLES, SHOWN, Tally
+from gatewall.replay.tally import EXAMPLES, SHOWN, Tally
 from tests.support.cast import CLIENT, NOW, OFFICE, USERS, Countries, a_policy, an_allowed
 from tests.unit.recorded import ALL_CHANGED, CREDENTIALS, DOMAINS, UNCHANGED, a_rule_for, recorded
 from tests.unit.test_redecision_properties import LINES, POLICIES

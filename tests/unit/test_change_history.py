@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewall.policy.changes import Resource
+from gatewall.kernel.changes import Resource
 from gatewall.replay.change_history import ChangeHistory
 
 

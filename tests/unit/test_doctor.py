@@ -2,13 +2,13 @@
 
 import pytest
 
-from gatewall.doctor import probes
-from gatewall.doctor.findings import Verdict
-from gatewall.doctor.judging import CHECKS, judge
-from gatewall.doctor.snippets import DEPLOY, KINDS, Place, excerpt, filled, parts_of, snippets
-from gatewall.doctor.spelling import Spelling, compare
-from gatewall.doctor.target import Target, TargetRefused, require_ours
-from gatewall.doctor.this_request import this_request
+from gatewall.doctor.probing import probes
+from gatewall.doctor.probing.findings import Verdict
+from gatewall.doctor.probing.judging import CHECKS, judge
+from gatewall.doctor.probing.snippets import DEPLOY, KINDS, Place, excerpt, filled, parts_of, snippets
+from gatewall.doctor.probing.spelling import Spelling, compare
+from gatewall.doctor.probing.target import Target, TargetRefused, require_ours
+from gatewall.doctor.probing.this_request import this_request
 from gatewall.engine.addresses import parse_address
 from gatewall.engine.hosts import Domain, DomainTable
 from gatewall.kernel.clientip import TrustedProxies

@@ -4,10 +4,10 @@ import socket
 
 import pytest
 
-from gatewall.doctor import sending
-from gatewall.doctor.probes import Probe
-from gatewall.doctor.sending import Way
-from gatewall.doctor.target import Target
+from gatewall.doctor.probing import sending
+from gatewall.doctor.probing.probes import Probe
+from gatewall.doctor.probing.sending import Way
+from gatewall.doctor.probing.target import Target
 
 PROBE = Probe("plain", "0" * 34, "/")
 

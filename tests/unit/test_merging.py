@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from audit.figures import merging
-from audit.figures.merging import put_together
-from audit.figures.summaries import Summary
+from audit.counting import merging
+from audit.counting.merging import put_together
+from audit.counting.summaries import Summary
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import pytest
 from django.utils import translation
 
 from gatewall.console.said import in_words, is_known
-from gatewall.kernel.sentences import Sentences, _Filled
+from gatewall.policy.sentences import Sentences, _Filled
 from gatewall.whatif.explain_view import HeadersField
 from tests.messages import BASE
 
@@ -18,10 +18,10 @@ SPEAK = (
 MODULES = [
     *(f"policies/{name}.py" for name in SPEAK),
     *(f"gatewall/whatif/backtest/{name}.py" for name in ("drafts", "runs", "saving", "serializers", "trial")),
-    *("gatewall/doctor/examination.py", "gatewall/doctor/target.py", "gatewall/whatif/exemptions.py"),
+    *("gatewall/doctor/examination.py", "gatewall/doctor/probing/target.py", "gatewall/whatif/exemptions.py"),
     *("audit/log/field_filters.py", "audit/log/filters.py", "audit/log/query.py", "gatewall/api/queries.py"),
     *("gatewall/engine/addresses.py", "gatewall/engine/hosts.py", "gatewall/engine/waf/patterns.py"),
-    *("gatewall/gate/headers.py", "gatewall/gate/subrequest.py", "policies/lists/block_lists.py"),
+    *("gatewall/gate/headers.py", "gatewall/gate/subrequest.py", "policies/lists/parsing/block_lists.py"),
 ]
 """Whose refusals an operator page may have to show."""
 OF_WORDS = "7 from 7 to 7"

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from audit.figures.counts import (
+from audit.counting.counts import (
     DAY,
     EVER,
     EXACT,
@@ -20,7 +20,7 @@ from audit.figures.counts import (
     rule_of,
     start_of,
 )
-from audit.figures.summaries import Summary
+from audit.counting.summaries import Summary
 from tests.support.cast import NOW
 from tests.support.records import a_record
 

@@ -21,9 +21,9 @@ from gatewall.console.explain.explained_words import kind_of
 from gatewall.console.said import in_words
 from gatewall.console.site import links
 from gatewall.console.site.pages import OperatorPage
+from gatewall.kernel.changes import Resource
 from gatewall.kernel.refusals import Refusal
 from gatewall.models import Node
-from gatewall.policy.changes import Resource
 from gatewall.whatif.backtest import runs, saving
 from gatewall.whatif.backtest.drafts import Change
 from gatewall.whatif.backtest.models import Backtest, State

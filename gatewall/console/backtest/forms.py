@@ -14,9 +14,9 @@ from gatewall.console.said import in_words
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Target
+from gatewall.kernel.changes import Resource
 from gatewall.kernel.refusals import Refusal
 from gatewall.models import choices
-from gatewall.policy.changes import Resource
 from gatewall.whatif.backtest.drafts import Change
 from gatewall.whatif.backtest.serializers import BacktestInput
 from policies.admin import PatternField

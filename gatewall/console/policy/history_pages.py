@@ -18,10 +18,10 @@ from gatewall.console.explain.explained import row_shown
 from gatewall.console.explain.explained_words import ACTIONS, RESOURCES
 from gatewall.console.said import in_words
 from gatewall.console.site.pages import OperatorPage
+from gatewall.kernel.changes import Resource
 from gatewall.kernel.refusals import Refusal
 from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import revisions
-from gatewall.policy.changes import Resource
 from policies.history import confirmation
 from policies.history.restore import Preview, preview, restore
 

@@ -11,11 +11,11 @@ from django.utils.translation import gettext_lazy
 from gatewall.console.said import in_words
 from gatewall.console.site.pages import OperatorPage
 from gatewall.doctor.examination import ExaminationRunning, examine
+from gatewall.doctor.probing.sending import Way
+from gatewall.doctor.probing.snippets import KINDS, samples
+from gatewall.doctor.probing.target import TargetRefused
+from gatewall.doctor.probing.this_request import ThisRequest, this_request
 from gatewall.doctor.report import own_host, place_of, report
-from gatewall.doctor.sending import Way
-from gatewall.doctor.snippets import KINDS, samples
-from gatewall.doctor.target import TargetRefused
-from gatewall.doctor.this_request import ThisRequest, this_request
 from gatewall.engine.hosts import Authority, DomainTable
 from policies import policy_source
 

@@ -8,10 +8,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from gatewall.doctor.examination import examine
-from gatewall.doctor.findings import Verdict
+from gatewall.doctor.probing.findings import Verdict
+from gatewall.doctor.probing.sending import Way
+from gatewall.doctor.probing.snippets import KINDS
 from gatewall.doctor.report import report
-from gatewall.doctor.sending import Way
-from gatewall.doctor.snippets import KINDS
 from gatewall.engine.hosts import Authority
 from gatewall.kernel.refusals import Refusal
 

@@ -18,8 +18,8 @@ from accounts import selectors as accounts
 from accounts import services as account_services
 from gatewall.api.serializers import FlagField, StrictInput
 from gatewall.engine.hosts import Access
+from gatewall.kernel.changes import Resource
 from gatewall.kernel.clientip import Caller
-from gatewall.policy.changes import Resource
 from licensing import selectors as licensing
 from licensing import services as license_services
 from policies import selectors, services

@@ -12,12 +12,12 @@ from rest_framework import exceptions
 from gatewall.engine.waf.patterns import PatternRefused
 from gatewall.gate.countries import Countries
 from gatewall.kernel.refusals import Refusal
+from gatewall.replay.comparison import Comparison
+from gatewall.replay.tally import Tally
 from gatewall.snapshot.assembly import SegmentRefused
 from gatewall.snapshot.places import policy_files
 from gatewall.whatif.backtest import runs, trial, window
-from gatewall.whatif.backtest.comparison import Comparison
 from gatewall.whatif.backtest.models import Backtest
-from gatewall.whatif.backtest.tally import Tally
 
 MAX_ROWS = 5_000_000
 """Of a window with more requests, the newest are looked at."""

@@ -3,11 +3,11 @@
 from typing import Any
 
 from gatewall.engine.model import Action
+from gatewall.kernel.changes import Resource
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
-from gatewall.policy.changes import Resource
 from gatewall.whatif.backtest import runs, trial
 from gatewall.whatif.backtest.drafts import Change, Draft, apply
 from gatewall.whatif.backtest.models import Backtest, State

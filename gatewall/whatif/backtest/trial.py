@@ -17,10 +17,10 @@ from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
 from gatewall.publication.compiler import Moment, one_moment, segment_bytes
 from gatewall.replay.change_history import ChangeHistory
+from gatewall.replay.comparison import with_rules
 from gatewall.snapshot import codec
 from gatewall.snapshot.assembly import Assembly, SegmentData
 from gatewall.snapshot.files import PolicyFiles
-from gatewall.whatif.backtest.comparison import with_rules
 from gatewall.whatif.backtest.drafts import Draft, apply
 
 MAX_REVISIONS = 500

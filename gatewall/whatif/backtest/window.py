@@ -8,7 +8,7 @@ from django.db.models import F, Q, TextField
 from django.db.models.functions import Cast
 
 from audit.models import AccessLog
-from gatewall.whatif.backtest.recorded import Row
+from gatewall.replay.recorded import Row
 
 PIECE = 2_000
 _JSON = ("rules", "credential", "visible")

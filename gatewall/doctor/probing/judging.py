@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator
 
-from gatewall.doctor import answering, arriving
-from gatewall.doctor.evidence import Evidence
-from gatewall.doctor.findings import Finding, Result, unknown
+from gatewall.doctor.probing import answering, arriving
+from gatewall.doctor.probing.evidence import Evidence
+from gatewall.doctor.probing.findings import Finding, Result, unknown
 
 ASKED = "asked"
 CHECKS: dict[str, Callable[[Evidence], Iterator[Finding]]] = {

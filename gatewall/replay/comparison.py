@@ -19,9 +19,9 @@ from gatewall.engine.snapshot import PolicySnapshot, WafInspector
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import WafRule
 from gatewall.replay.change_history import ChangeHistory
+from gatewall.replay.recorded import Row, record_of
 from gatewall.replay.recorded_waf import altered_targets, ends_of, looks_at, unrecorded_targets
 from gatewall.replay.redecision import Assumed, Missing, Redecider, is_readable, recorded_request
-from gatewall.whatif.backtest.recorded import Row, record_of
 
 KEPT = 50_000
 """How many answers of each kind are remembered; then they are forgotten, all at once."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 
-from gatewall.doctor import probes
-from gatewall.doctor.evidence import Arrival, Evidence, Seen
-from gatewall.doctor.findings import Finding, not_applicable, ok, unknown, wrong
-from gatewall.doctor.spelling import Spelling, compare
+from gatewall.doctor.probing import probes
+from gatewall.doctor.probing.evidence import Arrival, Evidence, Seen
+from gatewall.doctor.probing.findings import Finding, not_applicable, ok, unknown, wrong
+from gatewall.doctor.probing.spelling import Spelling, compare
 from gatewall.engine.addresses import parse_address
 from gatewall.engine.model import Reason
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 
-from audit.figures.summaries import Summary
+from audit.counting.summaries import Summary
 
 Part = tuple[str, int]
 """What ``Summary.to_text`` wrote, and the error of that summary."""

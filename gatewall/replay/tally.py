@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from audit.figures.summaries import Summary
+from audit.counting.summaries import Summary
 from gatewall.engine.model import Effect, SubjectKind, Verdict
-from gatewall.whatif.backtest.comparison import Compared
-from gatewall.whatif.backtest.recorded import Row
+from gatewall.replay.comparison import Compared
+from gatewall.replay.recorded import Row
 
 SHOWN = 50
 """How many of the most frequent hosts, subjects, clients and people a result names."""

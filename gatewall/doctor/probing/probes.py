@@ -7,7 +7,7 @@ access log by its nonce, which nobody can guess and which stands in the user age
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from gatewall.doctor.target import Target
+from gatewall.doctor.probing.target import Target
 
 USER_AGENT = "Gatewall-Doctor/1"
 FOLDER = "/gatewall-doctor"

@@ -9,9 +9,9 @@ import ssl
 from dataclasses import dataclass
 from ipaddress import IPv6Address
 
-from gatewall.doctor.evidence import SHOWN_HEADERS, Reply
-from gatewall.doctor.probes import Probe
-from gatewall.doctor.target import Target
+from gatewall.doctor.probing.evidence import SHOWN_HEADERS, Reply
+from gatewall.doctor.probing.probes import Probe
+from gatewall.doctor.probing.target import Target
 from gatewall.engine.addresses import parse_address
 from gatewall.engine.special_addresses import CLOUD_METADATA, inside_of
 from gatewall.kernel.downloads import Deadline, DownloadRefused, addresses_of

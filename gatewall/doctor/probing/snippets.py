@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
 
-DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
+DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
 _SAMPLE_ROOT, _SAMPLE_HOST = "/wall", "app.example.com"
 _SUFFIXES = frozenset({".caddy", ".cfg", ".conf", ".example", ".lua", ".yaml", ".yml"})
 KINDS = {

@@ -4,8 +4,8 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gatewall.doctor.probes import PLAIN, Probe
-from gatewall.doctor.target import Target
+from gatewall.doctor.probing.probes import PLAIN, Probe
+from gatewall.doctor.probing.target import Target
 from gatewall.engine.addresses import IPNetwork
 
 SHOWN_HEADERS = (

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from audit.figures.summaries import Summary
+from audit.counting.summaries import Summary
 from audit.spool.records import AccessRecord, storable
 
 MINUTE, TEN_MINUTES, HOUR, DAY = 60, 600, 3_600, 86_400

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from gatewall.doctor import probes
-from gatewall.doctor.evidence import Arrival, Evidence, Reply, Seen
-from gatewall.doctor.findings import Finding, not_applicable, ok, unknown, wrong
+from gatewall.doctor.probing import probes
+from gatewall.doctor.probing.evidence import Arrival, Evidence, Reply, Seen
+from gatewall.doctor.probing.findings import Finding, not_applicable, ok, unknown, wrong
 from gatewall.engine.model import Reason
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})

@@ -1,0 +1,1 @@
+"""The proxy doctor: probes, what arrived, and the findings. No Django."""

@@ -1,0 +1,1 @@
+"""Block lists as text: parsing and comparing them. No Django."""
