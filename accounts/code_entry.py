@@ -12,7 +12,7 @@ from accounts import challenges, second_factor, sign_in_events, wrong_codes
 from accounts.models import User
 from accounts.throttling import Attempt, TooManyAttempts
 from accounts.wrong_codes import CodeEntryLocked, Try
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 
 

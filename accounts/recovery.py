@@ -9,7 +9,7 @@ from django.db import transaction
 from accounts import login, second_factor, services, sign_in_events
 from accounts.login import Visitor
 from accounts.models import User
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from gatewall.kernel.refusals import Forbidden
 

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from accounts import selectors, totp, wrong_codes
 from accounts.models import RecoveryCode, TotpDevice, User
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from gatewall.credentials.sealing import SealBroken, Sealer
 from gatewall.kernel.refusals import Conflict, Gone, Invalid

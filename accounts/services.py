@@ -13,7 +13,7 @@ from django.db.models import F
 
 from accounts import selectors
 from accounts.models import Session, User
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from gatewall.engine.segments import shard_of_git_token, shard_of_user
 from gatewall.kernel.changes import Resource, describe, difference

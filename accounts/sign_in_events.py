@@ -6,7 +6,7 @@ from datetime import datetime
 from accounts import selectors, throttling
 from accounts.models import User
 from accounts.throttling import Attempt, TooManyAttempts
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.events.recording import Event, count_event, mark_of, record_event
 from audit.spool.masking import masked_text
 from audit.spool.records import storable

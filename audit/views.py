@@ -6,9 +6,10 @@ from django.http import StreamingHttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from audit.log import export, query
+from audit.log import query
 from audit.log.filters import PARAMETERS, FilterRefused, filters_of
 from audit.log.query import Cursor, CursorRefused, Filters
+from audit.querying import export
 from audit.serializers import AccessLogOutput, AccessLogPage, shown
 from gatewall.api.operations import operation
 from gatewall.api.pagination import MAX_PAGE_SIZE, PAGE_SIZE

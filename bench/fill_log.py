@@ -19,7 +19,7 @@ django.setup()
 from django.db import connection, transaction  # noqa: E402 - needs Django
 
 from audit.counting.counts import EXACT, KEYS, MINUTE  # noqa: E402 - needs Django
-from audit.log import partitions  # noqa: E402 - needs Django
+from audit.storage import partitions  # noqa: E402 - needs Django
 
 _AT_ONCE = 2
 _ROWS = """

@@ -14,7 +14,7 @@ django.setup()
 
 from django.db import connection  # noqa: E402 - needs Django
 
-from audit.log import ingest  # noqa: E402 - needs Django
+from audit.storage import ingest  # noqa: E402 - needs Django
 
 
 def main(folder: Path) -> None:

@@ -20,11 +20,11 @@ django.setup()
 from django.conf import settings  # noqa: E402 - needs Django
 from django.db import connection  # noqa: E402 - needs Django
 
-from audit.log import ingest  # noqa: E402 - needs Django
 from audit.spool import segments  # noqa: E402 - needs Django
 from audit.spool.frames import frames  # noqa: E402 - needs Django
 from audit.spool.records import AccessRecord  # noqa: E402 - needs Django
 from audit.spool.rows import row_of  # noqa: E402 - needs Django
+from audit.storage import ingest  # noqa: E402 - needs Django
 from gatewall.credentials.manifest_key import manifest_key  # noqa: E402 - needs Django
 from gatewall.publication.publisher import publish  # noqa: E402 - needs Django
 from gatewall.snapshot.files import PolicyFiles  # noqa: E402 - needs Django

@@ -74,7 +74,7 @@ MIDDLEWARE = [
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "gatewall" / part / "templates" for part in ("portal", "operations")],
+        "DIRS": [BASE_DIR / "gatewall" / "portal" / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [

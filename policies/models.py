@@ -8,7 +8,7 @@ from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Severity, Target
 from gatewall.models import Record, choices
-from policies.lists.parsing.block_lists import Format
+from policies.list_files.block_lists import Format
 from policies.validators import (
     validate_country_code,
     validate_domain_name,

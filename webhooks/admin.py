@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from gatewall.api.fresh_sign_in import is_fresh
 from gatewall.api.service_admin import FreshForm, ServiceAdmin, actor
 from gatewall.kernel.refusals import Refusal

@@ -1,6 +1,6 @@
 """What the lists of webhooks and of what was sent to them can be filtered by."""
 
-from audit.events.kinds import EventSeverity
+from audit.event_kinds import EventSeverity
 from gatewall.api.filters import Filters, ListFilters, at_or_after, before, flag, is_set, one_of, text
 from webhooks.models import DeliveryStatus
 

@@ -5,7 +5,7 @@ import uuid
 from django.db import models
 from django.utils import timezone
 
-from audit.events.kinds import EventKind, EventSeverity
+from audit.event_kinds import EventKind, EventSeverity
 from gatewall.models import Record, choices
 from webhooks.validators import validate_kinds, validate_url
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from audit.events.kinds import SEVERITIES
+from audit.event_kinds import SEVERITIES
 from audit.events.recording import Event
 
 MAX_DETAIL = 16_384

@@ -5,7 +5,7 @@ from datetime import datetime
 from django.conf import settings
 from django.db.models import QuerySet
 
-from audit.events.kinds import SEVERITIES, EventKind, EventSeverity
+from audit.event_kinds import SEVERITIES, EventKind, EventSeverity
 from gatewall.credentials.sealing import SealBroken, Sealer
 from webhooks.models import Delivery, DeliveryStatus, Webhook
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from audit.events.kinds import EventKind, EventSeverity
+from audit.event_kinds import EventKind, EventSeverity
 from gatewall.api.fresh_sign_in import FreshInput
 from gatewall.api.serializers import FlagField, ShapedField, StrictInput, TextField
 from webhooks import notices

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from audit.events.kinds import EventKind, EventSeverity
+from audit.event_kinds import EventKind, EventSeverity
 from audit.events.recording import Event, record_event
 from gatewall.credentials.sealing import Sealer
 from gatewall.kernel.changes import Change, Resource, describe, difference

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
 
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from gatewall.engine.hosts import Authority
 
 _KINDS = frozenset(kind.value for kind in EventKind)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from audit.counting.counts import MINUTE, start_of
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.events.recording import Event, Tally, count_events
 from audit.spool.records import AccessRecord, storable
 from gatewall.engine.model import Effect

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db.models import Q
 
-from audit.events.kinds import EventKind, EventSeverity
+from audit.event_kinds import EventKind, EventSeverity
 from audit.events.query import EventFilters
-from audit.log.field_filters import (
+from audit.querying.field_filters import (
     EXCLUDE,
     Filter,
     FilterRefused,

@@ -19,7 +19,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from audit.events.kinds import SEVERITIES, EventKind
+from audit.event_kinds import SEVERITIES, EventKind
 from audit.figures.tallies import add_each, of_events
 from audit.models import SecurityEvent
 from audit.spool.records import storable

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from django.contrib.auth import get_user_model
 
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from gatewall.kernel.changes import Action, Diff, Resource
 from gatewall.models import PolicyRevision

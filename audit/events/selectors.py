@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.models import AccessLog, SecurityEvent
 from audit.spool.rows import client_key
 from gatewall.engine.addresses import IPNetwork

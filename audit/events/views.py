@@ -9,9 +9,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from audit.event_kinds import EventKind, EventSeverity
 from audit.events import query, statistics
 from audit.events.filters import EVENT_PARAMETERS, event_filters_of
-from audit.events.kinds import EventKind, EventSeverity
 from audit.events.query import EventCursor, EventCursorRefused, EventFilters
 from audit.events.statistics import EventBar
 from audit.figures.statistics import Window, WindowRefused
@@ -25,9 +25,9 @@ from audit.figures.statistics_views import (
     usual_interval,
     window_in,
 )
-from audit.log import export
-from audit.log.field_filters import FilterRefused
 from audit.models import SecurityEvent
+from audit.querying import export
+from audit.querying.field_filters import FilterRefused
 from gatewall.api.operations import operation
 from gatewall.api.pagination import MAX_PAGE_SIZE, PAGE_SIZE
 from gatewall.api.queries import choice_in, moment_in, refuse_unknown_parameters, refused_parameter, whole_number_in

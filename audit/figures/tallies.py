@@ -11,7 +11,7 @@ from django.db import Error, connection, transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.models import GapKind, UseCount
 from gatewall.kernel.detectors import Detector
 
@@ -40,7 +40,7 @@ def banned_by(detector: Detector) -> str:
 
 
 LOG_FOLDED, LOG_DELETED = "log.folded", "log.deleted"
-"""Rows of the access log that were folded and deleted because it was too large (``audit/log/shortening.py``)."""
+"""Rows of the access log that were folded and deleted because it was too large (``audit/storage/shortening.py``)."""
 LOG_BYTES = "log.bytes"
 """What the access log took when it was last measured: no counter, and never added to."""
 ALL = (LOG_FOLDED, LOG_DELETED, *map(lost, GapKind), *map(of_events, EventKind), *map(banned_by, Detector))

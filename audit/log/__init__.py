@@ -1,1 +1,1 @@
-"""The access log as rows: ingest, queries, filters, export, retention, size limit."""
+"""The access log as rows: its filters, queries and selectors."""

@@ -12,7 +12,10 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
 
-from audit.log.field_filters import (
+from audit.log.query import Filters
+from audit.log.selectors import around
+from audit.models import AccessLogRule
+from audit.querying.field_filters import (
     EXCLUDE,
     Filter,
     FilterRefused,
@@ -28,10 +31,7 @@ from audit.log.field_filters import (
     text,
     whole,
 )
-from audit.log.json_lists import ListHolds
-from audit.log.query import Filters
-from audit.log.selectors import around
-from audit.models import AccessLogRule
+from audit.querying.json_lists import ListHolds
 from gatewall.engine.hosts import Host
 from gatewall.engine.model import Action, CredentialKind, Effect, Reason, SubjectKind
 

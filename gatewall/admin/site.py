@@ -44,7 +44,7 @@ class GatewallAdminSite(admin.AdminSite):
     site_header = site_title = "Gatewall"
     index_title = _("Policy and accounts")
     site_url = None
-    login_template = "operations/login.html"
+    login_template = "admin/sign_in.html"
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Sign in as everywhere, and open a row for the session, which says with which factors."""

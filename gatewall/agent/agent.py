@@ -15,8 +15,8 @@ from gatewall.agent.backtest_runner import BacktestRunner
 from gatewall.agent.host_events import HostEvents
 from gatewall.agent.list_fetcher import ListFetcher
 from gatewall.agent.log_shipper import LogShipper
-from gatewall.agent.notifier import Notifier
 from gatewall.agent.unconfirmed import CutOff
+from gatewall.agent.webhook_sender import WebhookSender
 from gatewall.engine.snapshot import Version
 from gatewall.policy import revisions
 from gatewall.publication.announcement import published_by_caller
@@ -24,7 +24,7 @@ from gatewall.publication.nodes import report_node
 from gatewall.publication.publisher import publish
 from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles, Stamp
-from gatewall.snapshot.notification import AgentLock, Bell, Ear, Lease
+from gatewall.snapshot.notification import AgentLock, Lease, Listener, Notifier
 from gatewall.snapshot.worker_report import living_workers, workers_folder
 from policies.history import confirmation
 
@@ -47,7 +47,7 @@ class Agent:
     def __init__(self, files: PolicyFiles, run: Path, node: str, shipper: LogShipper) -> None:
         self._shipper = shipper
         self._fetcher = ListFetcher()
-        self._notifier = Notifier()
+        self._webhook_sender = WebhookSender()
         self._backtests = BacktestRunner()
         self._files = files
         self._run = run
@@ -69,21 +69,21 @@ class Agent:
         while not should_stop():
             with lock.lead() as lease:
                 if lease is not None:
-                    with Bell(self._run).listening() as ear:
-                        self._lead(lease, should_stop, ear)
+                    with Notifier(self._run).listening() as listener:
+                        self._lead(lease, should_stop, listener)
             if not should_stop():
                 time.sleep(_POLL_SECONDS)
 
-    def _lead(self, lease: Lease, should_stop: Callable[[], bool], ear: Ear) -> None:
+    def _lead(self, lease: Lease, should_stop: Callable[[], bool], listener: Listener) -> None:
         """Take turns until told to stop, or until another agent has taken over: then this one was stopped for long."""
         shipping, fetching = self._shipper.shipping(), self._fetcher.fetching()
-        with shipping, fetching, self._notifier.sending(), self._backtests.running():
+        with shipping, fetching, self._webhook_sender.sending(), self._backtests.running():
             while not should_stop():
                 if not lease.renew():
                     logger.warning("agent: another one has taken over, because this one stood still")
                     return
                 self.turn()
-                ear.wait(_POLL_SECONDS)
+                listener.wait(_POLL_SECONDS)
 
     def turn(self) -> None:
         """Publish if something was committed, take back and report once a second, and tidy up every ten minutes."""
@@ -127,7 +127,7 @@ class Agent:
     def _report(self) -> None:
         self._shipper.keep_going()
         self._fetcher.keep_going()
-        self._notifier.keep_going()
+        self._webhook_sender.keep_going()
         self._backtests.keep_going()
         problem = self._problem or self._shipper.problem
         report_node(self._node, self._files, self._run, problem, self._shipper.state())

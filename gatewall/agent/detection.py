@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from django.utils import timezone
 
 from accounts import throttling
+from audit.event_kinds import EventKind
 from audit.events import selectors
-from audit.events.kinds import EventKind
 from audit.events.recording import Event, count_event
 from audit.models import SecurityEvent
 from audit.spool.records import AccessRecord

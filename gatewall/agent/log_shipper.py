@@ -12,8 +12,8 @@ from django.conf import settings
 from django.db import Error, close_old_connections, connection
 from django.utils import timezone
 
-from audit.log import ingest, partitions, retention, shortening
 from audit.spool.segments import waiting_bytes
+from audit.storage import ingest, partitions, retention, shortening
 from gatewall.agent.detection import Watch
 from gatewall.database.sqlite.upkeep import Upkeep
 from gatewall.policy import system_settings

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.events.recording import Event, count_event
 from gatewall.snapshot.confirmed import ALARM_SECONDS, Confirmations, elapsed
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Q
 
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.models import AccessLog, SecurityEvent
 from gatewall.doctor.probing.evidence import Arrival
 

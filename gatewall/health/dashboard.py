@@ -10,8 +10,8 @@ from typing import Any
 from django.conf import settings
 
 from audit.counting.summaries import Summary
+from audit.event_kinds import EventKind
 from audit.events import statistics as event_statistics
-from audit.events.kinds import EventKind
 from audit.figures import statistics
 from audit.figures.statistics import Bar, Window
 from audit.figures.statistics_views import rules_of

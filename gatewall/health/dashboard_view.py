@@ -20,7 +20,7 @@ from gatewall.api.operations import operation
 from gatewall.api.queries import refuse_unknown_parameters
 from gatewall.api.views import ApiView
 from gatewall.health import dashboard_data
-from gatewall.operations.reload_view import NodeOutput
+from gatewall.publication.reload_view import NodeOutput
 
 
 class _Requests(OutcomesOutput):

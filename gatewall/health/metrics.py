@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 
 from accounts import selectors as accounts
 from audit.counting.summaries import Summary
-from audit.events.kinds import SEVERITIES, EventKind
+from audit.event_kinds import SEVERITIES, EventKind
 from audit.figures import statistics, tallies
 from audit.models import GapKind
 from gatewall.engine.addresses import parse_hop

@@ -4,8 +4,9 @@ from django.urls import path, re_path
 
 from gatewall.doctor import view
 from gatewall.health import dashboard_view, health, metrics_view
-from gatewall.operations import reload_view, settings_view
+from gatewall.operations import settings_view
 from gatewall.operations.revisions_view import PolicyRevisions
+from gatewall.publication import reload_view
 from gatewall.whatif import access_log_view, explain_view, rule_trial_view
 
 _REVISION = rf"^policy/revisions/(?P<pk>{PolicyRevisions.lookup_value_regex})"

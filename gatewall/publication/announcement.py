@@ -16,7 +16,7 @@ from gatewall.publication.publisher import publish
 from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.folder_watch import FolderWatch, watching
 from gatewall.snapshot.manifest import Manifest
-from gatewall.snapshot.notification import AgentLock, Bell
+from gatewall.snapshot.notification import AgentLock, Notifier
 from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.published import ManifestInForce
 from gatewall.snapshot.worker_report import living_workers, workers_folder
@@ -47,11 +47,11 @@ def announce(version: Version) -> bool:
     """
     files, run = policy_files(settings.CONFIG), run_folder(settings.CONFIG.home)
     if getattr(_thread, "publishes", False):
-        Bell(run).ring()
+        Notifier(run).notify()
         return False
     with watching(files.folder, workers_folder(run)) as news:
         patience = _Patience(news, time.monotonic() + _WAIT_SECONDS)
-        Bell(run).ring()
+        Notifier(run).notify()
         return _is_published_in_time(files, run, version, patience) and _is_taken_in_time(run, version, patience)
 
 

@@ -54,7 +54,7 @@ class Server(Protocol):
         """Forget it."""
 
 
-class House(Server, Protocol):
+class ServerContext(Server, Protocol):
     """A server whose application answers at once."""
 
     application: Application
@@ -70,10 +70,10 @@ class Connection(asyncio.BufferedProtocol):
     idle_seconds = IDLE_SECONDS
     write_seconds = WRITE_SECONDS
 
-    def __init__(self, house: Server, loop: asyncio.AbstractEventLoop, peer: str) -> None:
-        self._house = house
+    def __init__(self, context: Server, loop: asyncio.AbstractEventLoop, peer: str) -> None:
+        self._context = context
         self._loop = loop
-        self._reader = RequestReader(house.bounds_of)
+        self._reader = RequestReader(context.bounds_of)
         self._transport: asyncio.Transport
         self._peer = peer
         self._phase = Phase.IDLE
@@ -87,23 +87,23 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - a stream has both ends
         self._transport = transport
-        self._house.opened(self)
+        self._context.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_ending = True
         if self._turn is not None:
             self._turn.cancel()
         self._reader.close()
-        self._house.closed(self)
+        self._context.closed(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        return self._house.buffer
+        return self._context.buffer
 
     def buffer_updated(self, nbytes: int) -> None:
         if self._is_ending:
             self._throw_away(nbytes)
             return
-        self._reader.feed(bytes(self._house.buffer[:nbytes]))
+        self._reader.feed(bytes(self._context.buffer[:nbytes]))
         if self._turn is None and not self._is_blocked:
             self._advance()
 
@@ -123,7 +123,7 @@ class Connection(asyncio.BufferedProtocol):
             self.deadline = self._loop.time() + self._allowed()
             self._take_turn()
 
-    # What the house asks.
+    # What the server asks.
 
     @property
     def may_go(self) -> bool:
@@ -206,7 +206,7 @@ class Connection(asyncio.BufferedProtocol):
     def _answered(self, *, is_read: bool, stays: bool) -> None:
         """Go on behind an answer; ``is_read`` if all of its request was read."""
         self._phase = Phase.IDLE
-        self._house.answered(self)
+        self._context.answered(self)
         if not stays:
             self._end(is_read=is_read)
         elif not self._is_blocked:
@@ -247,7 +247,7 @@ class Connection(asyncio.BufferedProtocol):
     def _mark_end(self) -> None:
         self._is_ending = True
         self.deadline = self._loop.time() + LINGER_SECONDS
-        self._house.ended(self)
+        self._context.ended(self)
 
     def _throw_away(self, number: int) -> None:
         self._thrown_away += number
@@ -258,18 +258,18 @@ class Connection(asyncio.BufferedProtocol):
 class AtOnceConnection(Connection):
     """A connection whose requests are answered at once, in the turn of the loop in which they are whole."""
 
-    def __init__(self, house: House, loop: asyncio.AbstractEventLoop, peer: str) -> None:
-        super().__init__(house, loop, peer)
-        self._application = house.application
+    def __init__(self, context: ServerContext, loop: asyncio.AbstractEventLoop, peer: str) -> None:
+        super().__init__(context, loop, peer)
+        self._application = context.application
 
     def _answer(self, request: Request) -> None:
         method, target, lines, body, keep_alive = request
-        house = self._house
-        keep_alive = keep_alive and not house.is_leaving
+        context = self._context
+        keep_alive = keep_alive and not context.is_leaving
         sent, stays = REFUSALS[503], False
         try:
             answer = self._application(method.decode("latin-1"), target, lines, self._peer, "http", body)
-            sent = answer_bytes(answer, house.date, shows_body=method != b"HEAD", keep_alive=keep_alive)
+            sent = answer_bytes(answer, context.date, shows_body=method != b"HEAD", keep_alive=keep_alive)
             stays = keep_alive
         except Unsendable:
             logger.exception("an answer could not be sent")

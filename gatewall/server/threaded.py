@@ -69,11 +69,11 @@ class Threads(connection.Server, Protocol):
 class ThreadedConnection(Connection):
     """A connection whose requests threads answer. While one does, nothing more is read."""
 
-    _house: Threads
+    _context: Threads
     write_seconds = WRITE_SECONDS
 
-    def __init__(self, house: Threads, loop: asyncio.AbstractEventLoop, peer: str) -> None:
-        super().__init__(house, loop, peer)
+    def __init__(self, context: Threads, loop: asyncio.AbstractEventLoop, peer: str) -> None:
+        super().__init__(context, loop, peer)
         self._exchange: Exchange | None = None
         self._is_read = True
         self._body_size = self._written = self._taken = 0
@@ -92,14 +92,14 @@ class ThreadedConnection(Connection):
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_lost = True
         super().connection_lost(exc)
-        self._house.waits_no_more(self)
-        self._house.weigh(self)
+        self._context.waits_no_more(self)
+        self._context.weigh(self)
         if self._exchange is not None:
             self._exchange.room.set()
 
     def buffer_updated(self, nbytes: int) -> None:
         super().buffer_updated(nbytes)
-        self._house.weigh(self)
+        self._context.weigh(self)
 
     def resume_writing(self) -> None:
         if self._exchange is None:
@@ -107,7 +107,7 @@ class ThreadedConnection(Connection):
             return
         self._is_blocked = False
         self.deadline = math.inf
-        self._house.waits_no_more(self)
+        self._context.waits_no_more(self)
         self._exchange.room.set()
 
     # What the server asks.
@@ -146,7 +146,7 @@ class ThreadedConnection(Connection):
             self._transport.abort()
             return
         self._reader.close()
-        self._reader = RequestReader(self._house.bounds_of)
+        self._reader = RequestReader(self._context.bounds_of)
         self._refuse(503)
 
     # One request.
@@ -158,10 +158,10 @@ class ThreadedConnection(Connection):
         self._transport.pause_reading()
         self.deadline = math.inf
         is_new = self._reader.is_new
-        keep_alive = request.keep_alive and not self._house.is_leaving
+        keep_alive = request.keep_alive and not self._context.is_leaving
         self._exchange = Exchange(self, self._loop, method=request.method, is_new=is_new, keep_alive=keep_alive)
-        environ = environ_of(request, peer=self._peer, is_new=is_new, server=self._house.name)
-        self._house.run(self._exchange, environ, self)
+        environ = environ_of(request, peer=self._peer, is_new=is_new, server=self._context.name)
+        self._context.run(self._exchange, environ, self)
 
     def pass_on(self, data: bytes) -> None:
         """Write a piece of the answer. If the reader is behind, its thread waits until ``resume_writing``."""
@@ -170,7 +170,7 @@ class ThreadedConnection(Connection):
             return
         self._write(data)
         if self._is_blocked:
-            self._house.waits(self)
+            self._context.waits(self)
         else:
             exchange.room.set()
 
@@ -181,7 +181,7 @@ class ThreadedConnection(Connection):
         if self.is_lost:
             return
         self._write(data)
-        self._answered(is_read=self._is_read, stays=stays and not self._house.is_leaving)
+        self._answered(is_read=self._is_read, stays=stays and not self._context.is_leaving)
 
     def fail(self, exchange: Exchange) -> None:
         """End a connection whose answer could not be made: with 500, or amid what was sent.
@@ -199,7 +199,7 @@ class ThreadedConnection(Connection):
         self._written += len(data)
         self._written_at = self._loop.time()
         self._transport.write(data)
-        self._house.weigh(self)
+        self._context.weigh(self)
 
     def _mark_end(self) -> None:
         super()._mark_end()

@@ -8,11 +8,12 @@ import sys
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, ValuesView
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 _HEADER = struct.Struct("=8sQ")
 _MAGIC = b"rows key" if sys.byteorder == "little" else b"yek swor"
-_KEY, _OFFSET = "Q", "Q"
+_KEY: Final = "Q"
+_OFFSET: Final = "Q"
 _WIDTH = 8
 
 Name = TypeVar("Name")

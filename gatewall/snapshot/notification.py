@@ -133,47 +133,47 @@ class StandbyLock(AgentLock):
     name = "standby.lock"
 
 
-class Bell:
-    """A FIFO that a sleeping agent listens to."""
+class Notifier:
+    """Wakes the agent of this host through a FIFO."""
 
     def __init__(self, run: Path) -> None:
         self._path = run / "agent.wake"
 
-    def ring(self) -> None:
-        """Wake the agent; without one, nothing happens."""
+    def notify(self) -> None:
+        """Wake the agent, if one listens."""
         try:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
-            return  # nobody listens, or there is no FIFO yet
+            return  # no agent listens, or there is no FIFO yet
         try:
             os.write(descriptor, b"!")
         except OSError:
-            pass  # the FIFO is full of calls already, or the listener is just leaving
+            pass  # the FIFO is full of notifications already, or the listener is closing
         finally:
             os.close(descriptor)
 
     @contextmanager
-    def listening(self) -> Iterator["Ear"]:
-        """Make the FIFO and give what waits on it."""
+    def listening(self) -> Iterator["Listener"]:
+        """Make the FIFO and yield its listener."""
         if not self._path.exists():
             os.mkfifo(self._path, 0o600)
         # Read and write, so that it never reports the end of a file when the last caller hangs up.
         descriptor = os.open(self._path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
-            yield Ear(descriptor)
+            yield Listener(descriptor)
         finally:
             os.close(descriptor)
 
 
-class Ear:
-    """The agent's end of the bell."""
+class Listener:
+    """The agent's end of the FIFO."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     def wait(self, seconds: float) -> None:
-        """Return when somebody rang, or after this time."""
+        """Return on a notification, or after this time."""
         ready, _, _ = select.select([self._descriptor], [], [], seconds)
         if ready:
-            with suppress(BlockingIOError):  # another agent of this host has just heard it
+            with suppress(BlockingIOError):  # another agent of this host has just read it
                 os.read(self._descriptor, 65536)

@@ -5,9 +5,9 @@ from typing import Any
 from django.conf import settings
 
 from gatewall.engine.evaluate import StepResult
-from gatewall.gate.build import build_explainer
 from gatewall.gate.record import row_of, rules_of
 from gatewall.publication.control_plane import sources_of
+from gatewall.replay.build import build_explainer
 from gatewall.replay.explanation import Explanation, MadeUpRequest
 from gatewall.replay.rule_places import RulePlaces
 from gatewall.whatif.rule_shapes import placed

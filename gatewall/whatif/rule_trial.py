@@ -7,8 +7,8 @@ from django.conf import settings
 from rest_framework.exceptions import APIException
 
 from gatewall.engine.waf.rules import WafRule
-from gatewall.gate.build import build_rule_trial
 from gatewall.publication.control_plane import sources_of
+from gatewall.replay.build import build_rule_trial
 from gatewall.replay.explanation import MadeUpRequest
 from gatewall.replay.waf_trial import Draft, Trial
 from policies.rules.drafts import DraftRule, draft_rule

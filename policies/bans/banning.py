@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.events.recording import Event, count_event, record_events
 from audit.events.selectors import events_of_network, was_let_in
 from audit.figures import tallies

@@ -12,8 +12,8 @@ from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions
 from policies import selectors
+from policies.list_files.block_lists import Format, Listed, Ranges, read_list
 from policies.lists.importing import Imported, Importer, ImportRules, dropped_for, import_list
-from policies.lists.parsing.block_lists import Format, Listed, Ranges, read_list
 from policies.lockout import is_allowed
 
 MAX_BYTES = 512 * 1024

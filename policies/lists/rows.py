@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from policies.lists.parsing.diff import Entry, Row
+from policies.list_files.diff import Entry, Row
 from policies.models import BlocklistEntry
 
 _BATCH = 500

@@ -38,7 +38,7 @@ def visits(auth, settings):
 
     def visit(**headers):
         answer = auth(**headers)
-        import_module("audit.log.ingest").ship(settings.GATEWALL_HOME / "spool")
+        import_module("audit.storage.ingest").ship(settings.GATEWALL_HOME / "spool")
         return answer.headers["X-Gatewall-Decision-Id"]
 
     return visit

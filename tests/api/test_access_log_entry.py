@@ -2,8 +2,8 @@
 
 import pytest
 
-from audit.log import ingest
 from audit.models import AccessLog
+from audit.storage import ingest
 from gatewall.engine.evaluate import STEPS
 from gatewall.policy import system_settings
 from policies import services

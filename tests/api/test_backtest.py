@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from audit.log import ingest
+from audit.storage import ingest
 from gatewall.engine.addresses import parse_address
 from gatewall.kernel.clientip import Caller
 from gatewall.policy import revisions

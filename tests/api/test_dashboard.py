@@ -6,9 +6,9 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from audit.log import ingest
 from audit.models import LogGap
 from audit.spool.writer import SpoolWriter
+from audit.storage import ingest
 from gatewall.health import uptime
 from gatewall.models import Node
 from gatewall.snapshot.places import node_name

@@ -7,7 +7,7 @@ from django.db import OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from audit.events.kinds import SEVERITIES, EventKind
+from audit.event_kinds import SEVERITIES, EventKind
 from audit.events.recording import Event, Tally, count_events, record_event, record_events
 from audit.figures import tallies
 from audit.models import SecurityEvent

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from audit.log import ingest
 from audit.spool.writer import SpoolWriter
+from audit.storage import ingest
 from tests.support.records import a_record
 
 pytestmark = pytest.mark.django_db

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from audit.figures import tallies
-from audit.log import ingest
-from audit.log.ingest import ship
-from audit.log.retention import prune
 from audit.models import GapKind, SpanCount
+from audit.storage import ingest
+from audit.storage.ingest import ship
+from audit.storage.retention import prune
 from gatewall.engine import evaluate
 from gatewall.engine.model import Reason
 from gatewall.health import metrics

@@ -122,7 +122,7 @@ def is_described(pattern, verb):
 
 
 def test_a_route_that_says_nothing_of_itself_is_found(monkeypatch):
-    from gatewall.operations.reload_view import Reload  # noqa: PLC0415
+    from gatewall.publication.reload_view import Reload  # noqa: PLC0415
 
     monkeypatch.delattr(Reload.post, "operation")
     silent = [pattern for pattern in patterns() if pattern.name == "system-reload"]

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from audit.event_kinds import EventKind
 from audit.events import query
-from audit.events.kinds import EventKind
 from audit.events.recording import Event, Tally, count_events, record_event
 from audit.models import SecurityEvent
 from tests.support.cast import CLIENT, MOMENT

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from accounts import second_factor
+from audit.event_kinds import SEVERITIES, EventKind
 from audit.events import recording
-from audit.events.kinds import SEVERITIES, EventKind
 from audit.events.recording import Event, Tally, count_event, count_events
 from audit.models import SecurityEvent
 from tests.support.cast import CLIENT, MOMENT

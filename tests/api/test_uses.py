@@ -7,8 +7,8 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from audit.log import ingest
 from audit.models import UseCount
+from audit.storage import ingest
 from gatewall.agent import housekeeping
 from policies import services
 from policies.models import BlocklistEntry

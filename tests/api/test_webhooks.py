@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from gatewall.models import PolicyRevision
 from tests.api.resources import fields_refused

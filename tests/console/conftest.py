@@ -7,8 +7,8 @@ import pytest
 import time_machine
 from django.test import Client
 
-from audit.log import ingest
 from audit.spool.writer import SpoolWriter
+from audit.storage import ingest
 from tests.admin.conftest import Pages, decide, pages
 from tests.support.proxies import enter_admin_site
 from tests.support.records import a_record

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from audit.log import ingest
+from audit.storage import ingest
 from gatewall.console.backtest.forms import FORMS
 from gatewall.models import Node
 from gatewall.whatif.backtest import running, runs

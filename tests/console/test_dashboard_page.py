@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from audit.figures import tallies
 from audit.models import GapKind, LogGap, SecurityEvent

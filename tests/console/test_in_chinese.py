@@ -8,7 +8,7 @@ import polib
 import pytest
 from django.utils import timezone
 
-from audit.log import ingest
+from audit.storage import ingest
 from gatewall.console.log import saved_views
 from gatewall.console.site import doctor_page
 from gatewall.doctor import examination

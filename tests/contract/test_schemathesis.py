@@ -22,7 +22,7 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from audit.log.ingest import ship
+from audit.storage.ingest import ship
 from gatewall.api import rate
 from tests.api.resources import KINDS, make
 from tests.support.records import a_record

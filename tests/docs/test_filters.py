@@ -2,8 +2,8 @@
 
 import pytest
 
+from audit.event_kinds import SEVERITIES
 from audit.events.filters import EVENT_FILTERS
-from audit.events.kinds import SEVERITIES
 from audit.log.filters import FILTERS
 from audit.spool.secret_names import is_secret_name
 from gatewall.api.filters import ListFilters

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from tests.support.receiver import receiving, send_due
 from webhooks import services

@@ -12,8 +12,8 @@ from importlib import import_module
 import pytest
 from django.test import Client
 
-from audit.log import ingest
 from audit.models import AccessLog
+from audit.storage import ingest
 from tests.api.test_who_may import ROUTES, path_of
 from tests.support.canaries import found_in, spellings_of, whole_database, whole_folder
 from tests.support.cast import base64url

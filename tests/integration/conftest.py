@@ -84,5 +84,5 @@ def recorded(auth, wall, bob):
     assert auth(x_forwarded_uri="/search?q=evil").status == 401
     assert auth(x_forwarded_for="203.0.113.9", service_authorization=token).status == 200
     auth.gate.close()
-    import_module("audit.log.ingest").ship(settings.GATEWALL_HOME / "spool")
+    import_module("audit.storage.ingest").ship(settings.GATEWALL_HOME / "spool")
     assert logs.AccessLog.objects.count() == 5

@@ -10,8 +10,8 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from audit.log import ingest
 from audit.models import AccessLog
+from audit.storage import ingest
 from gatewall.agent.backtest_runner import BacktestRunner
 from gatewall.engine.addresses import parse_address
 from gatewall.kernel.clientip import Caller

@@ -10,10 +10,10 @@ import time_machine
 from django.core.management import call_command
 from django.utils import timezone
 
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
-from audit.log import ingest, retention
 from audit.models import GapKind, SecurityEvent
+from audit.storage import ingest, retention
 from gatewall.agent import host_events
 from gatewall.agent.agent import Agent
 from gatewall.agent.host_events import HostEvents

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from audit.events.kinds import SEVERITIES, EventKind
+from audit.event_kinds import SEVERITIES, EventKind
 from audit.events.recording import Event, Tally, count_event, count_events, record_event, record_events
 from audit.models import SecurityEvent
 from gatewall.models import PolicyRevision

@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from audit.log import ingest
 from audit.models import AccessLog, AccessLogRule, SpanCount, SpoolSegment, UseCount
 from audit.spool.segments import segment_files, waiting_bytes
+from audit.storage import ingest
 from tests.support.cast import NOW
 from tests.support.records import a_record
 from tests.support.spool_files import records

@@ -10,11 +10,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from audit.log import ingest
 from audit.models import AccessLog, LogGap, SpoolSegment
 from audit.spool.frames import frames
 from audit.spool.records import AccessRecord
 from audit.spool.segments import segment_files
+from audit.storage import ingest
 from tests.support.cast import NOW
 from tests.support.records import a_record
 from tests.support.spool_files import losing, records

@@ -12,8 +12,8 @@ from django.utils import timezone
 from gatewall.agent.list_fetcher import ListFetcher
 from gatewall.policy import revisions
 from policies import services
+from policies.list_files.diff import ListDiff
 from policies.lists import fetching, subscriptions
-from policies.lists.parsing.diff import ListDiff
 from policies.models import ListSubscription
 from tests.support.lists import networks
 from tests.support.publisher import publishing

@@ -7,11 +7,11 @@ import time_machine
 from django.db import connection
 
 from audit.figures import tallies
-from audit.log import ingest, shortening
-from audit.log.shortening import EPISODE, Budget
-from audit.log.size import LogSize, Meter
 from audit.models import AccessLog, AccessLogRule, SecurityEvent, SpanCount
 from audit.spool.writer import SpoolWriter
+from audit.storage import ingest, shortening
+from audit.storage.shortening import EPISODE, Budget
+from audit.storage.size import LogSize, Meter
 from gatewall.agent.log_shipper import LogShipper
 from gatewall.policy import system_settings
 from tests.support.records import a_record

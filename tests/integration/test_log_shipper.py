@@ -10,9 +10,9 @@ import time_machine
 from django.conf import settings
 from django.db import OperationalError
 
-from audit.log import ingest, retention
 from audit.models import AccessLog
 from audit.spool.writer import SpoolWriter
+from audit.storage import ingest, retention
 from gatewall.agent import log_shipper
 from gatewall.agent.agent import Agent
 from gatewall.agent.log_shipper import LogShipper

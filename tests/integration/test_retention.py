@@ -6,9 +6,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from audit.log import ingest, retention
 from audit.models import AccessLog, LogGap, SpanCount
 from audit.spool.writer import SpoolWriter
+from audit.storage import ingest, retention
 from tests.support.records import a_record
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -11,9 +11,9 @@ from django.db import connection
 from audit.counting.counts import DAY, HOUR, KEYS, MINUTE, TEN_MINUTES, latency_class
 from audit.figures import rollups, statistics
 from audit.figures.statistics import Window, WindowRefused
-from audit.log import ingest
 from audit.models import AccessLog, SpanCount, UseCount
 from audit.spool.writer import SpoolWriter
+from audit.storage import ingest
 from tests.support.records import a_record
 
 pytestmark = pytest.mark.django_db

@@ -7,9 +7,9 @@ from threading import Event
 import pytest
 from django.db import connection
 
-from audit.log import ingest
 from audit.models import AccessLog, LogGap
 from audit.spool.segments import segment_files
+from audit.storage import ingest
 from tests.support.spool_files import losing, records
 from tests.support.spool_shipping import answers_counted, spooled
 

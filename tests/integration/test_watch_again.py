@@ -7,8 +7,8 @@ import pytest
 from django.db import connection
 
 from accounts import sign_in_events
+from audit.event_kinds import EventKind
 from audit.events import selectors
-from audit.events.kinds import EventKind
 from audit.events.recording import Event, record_event
 from audit.models import SecurityEvent
 from gatewall.agent import detection

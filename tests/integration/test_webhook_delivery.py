@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from audit.models import SecurityEvent
-from gatewall.agent.notifier import Notifier
+from gatewall.agent.webhook_sender import WebhookSender
 from gatewall.models import PolicyRevision
 from tests.support.cast import MOMENT
 from tests.support.receiver import a_webhook, is_signed, outcomes, receiving, send_due
@@ -223,7 +223,7 @@ def test_a_receiver_that_hangs_delays_no_other(receiver, monkeypatch):
         a_webhook(receiver.url, name="fast")
         for number in range(5):
             tell(number)
-        notifier = Notifier()
+        notifier = WebhookSender()
         until = time.monotonic() + 5
         while len(receiver.got) < 5 and time.monotonic() < until:
             notifier.turn()

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from gatewall.kernel.posting import Posted
 from tests.support.receiver import a_webhook

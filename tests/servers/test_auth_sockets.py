@@ -14,7 +14,7 @@ from tests.support.wire import a_request, answers_in
 RESET = struct.pack("ii", 1, 0)
 
 
-class House:
+class ServerContext:
     """A server, its listening socket and the peers of what it was asked."""
 
     def __init__(self):
@@ -42,10 +42,10 @@ class House:
 
 
 @pytest.fixture
-def house():
-    house = House()
-    with house.listening:
-        yield house
+def context():
+    context = ServerContext()
+    with context.listening:
+        yield context
 
 
 async def until(condition):
@@ -54,26 +54,26 @@ async def until(condition):
             await asyncio.sleep(0.01)
 
 
-def test_a_peer_that_resets_its_connection_keeps_its_address(house):
+def test_a_peer_that_resets_its_connection_keeps_its_address(context):
     """Asked of the socket it would have none, as who comes over a unix socket, and would be trusted."""
 
     async def scene(_server):
-        client = house.connected()
+        client = context.connected()
         client.sendall(a_request())
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         client.close()
-        await until(lambda: house.peers)
+        await until(lambda: context.peers)
 
-    house.serve(scene)
+    context.serve(scene)
 
-    assert house.peers == ["127.0.0.1"]
+    assert context.peers == ["127.0.0.1"]
 
 
-def test_a_request_that_came_before_the_end_of_an_idle_connection_is_answered(house):
+def test_a_request_that_came_before_the_end_of_an_idle_connection_is_answered(context):
     async def scene(server):
-        client = house.connected()
+        client = context.connected()
         client.sendall(a_request())
-        await until(lambda: house.peers)
+        await until(lambda: context.peers)
         assert client.recv(1000)
         for connection in server._all():
             connection.deadline = 0.0
@@ -83,6 +83,6 @@ def test_a_request_that_came_before_the_end_of_an_idle_connection_is_answered(ho
         assert [each.status for each in answers_in(client.recv(1000))] == [200]
         client.close()
 
-    house.serve(scene)
+    context.serve(scene)
 
-    assert len(house.peers) == 2
+    assert len(context.peers) == 2

@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from gatewall.agent.notifier import Notifier
+from gatewall.agent.webhook_sender import Notifier
 from webhooks import services
 from webhooks.models import Delivery
 

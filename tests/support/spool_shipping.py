@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from audit.counting.summaries import Summary
-from audit.log.ingest import ship
 from audit.models import SpanCount
 from audit.spool.records import AccessRecord
 from audit.spool.writer import SpoolWriter
+from audit.storage.ingest import ship
 
 
 def spooled(folder: Path, records: list[AccessRecord], *, close: bool = True, **options: int) -> SpoolWriter:

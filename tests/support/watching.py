@@ -5,8 +5,8 @@ from django.utils import timezone
 
 from accounts import sign_in_events
 from audit.events.recording import Tally, count_events
-from audit.log import ingest
 from audit.models import SecurityEvent
+from audit.storage import ingest
 from gatewall.agent.detection import Watch
 from gatewall.kernel.clientip import TrustedProxies
 from policies.models import BlocklistEntry

@@ -44,7 +44,7 @@ class Transport(asyncio.Transport):
         self.reads = True
 
 
-class House:
+class ServerContext:
     """The server of one connection, its loop and its clock."""
 
     bounds_of = staticmethod(bodies.bounds)
@@ -106,8 +106,8 @@ class Proxy:
     """A connection with what it is connected to."""
 
     def __init__(self, answer=OK, peer="192.0.2.1", **transport):
-        self.house, self.transport = House(answer), Transport(**transport)
-        self.transport.connection = self.connection = AtOnceConnection(self.house, self.house, peer)
+        self.context, self.transport = ServerContext(answer), Transport(**transport)
+        self.transport.connection = self.connection = AtOnceConnection(self.context, self.context, peer)
         self.connection.connection_made(self.transport)
 
     def send(self, *pieces):
@@ -118,11 +118,11 @@ class Proxy:
                     self.connection.buffer_updated(len(data))
 
     def wait(self, seconds):
-        self.house.now += seconds
+        self.context.now += seconds
         self.connection.expire()
 
     def turns(self):
-        while self.house.turn():
+        while self.context.turn():
             pass
 
     @property

@@ -17,7 +17,7 @@ def proxy():
 def test_one_answer_is_written_at_once_and_the_connection_stays(proxy):
     proxy.send(a_request())
 
-    assert proxy.house.asked == [("GET", b"/wall/auth", "192.0.2.1", "http", None)]
+    assert proxy.context.asked == [("GET", b"/wall/auth", "192.0.2.1", "http", None)]
     assert proxy.transport.sent == b"HTTP/1.1 200 OK\r\nX-A: 1\r\ndate: today\r\ncontent-length: 0\r\n\r\n"
     assert not proxy.transport.closed
     assert proxy.connection.is_idle
@@ -28,7 +28,7 @@ def test_the_peer_of_a_unix_socket_is_empty():
 
     proxy.send(a_request())
 
-    assert proxy.house.asked[0][2] == ""
+    assert proxy.context.asked[0][2] == ""
 
 
 @pytest.mark.parametrize(("method", "shown"), [("GET", b"page"), ("HEAD", b"")])
@@ -46,11 +46,11 @@ def test_requests_that_come_at_once_are_answered_one_a_turn(proxy):
 
     assert proxy.statuses == [200]
     assert not proxy.transport.reads
-    proxy.house.turn()
+    proxy.context.turn()
     assert proxy.statuses == [200] * 2
-    proxy.house.turn()
+    proxy.context.turn()
     assert proxy.statuses == [200] * 3
-    proxy.house.turn()
+    proxy.context.turn()
     assert proxy.transport.reads
     proxy.send(b"\r\n")
     assert proxy.statuses == [200] * 4
@@ -75,7 +75,7 @@ def test_what_stands_behind_the_last_request_is_read_and_not_answered(proxy):
     proxy.send(a_request("Connection: close") + a_request(), a_request(), b"\0")
     proxy.turns()
 
-    assert (proxy.statuses, len(proxy.house.asked)) == ([200], 1)
+    assert (proxy.statuses, len(proxy.context.asked)) == ([200], 1)
     assert (proxy.transport.half_closed, proxy.transport.closed, proxy.transport.reads) == (True, False, True)
     assert not proxy.connection.eof_received()  # which closes
 
@@ -86,7 +86,7 @@ def test_a_malformed_request_is_refused_and_the_connection_ends(proxy):
 
     assert proxy.statuses == [200, 400]
     assert proxy.transport.half_closed
-    assert len(proxy.house.asked) == 1
+    assert len(proxy.context.asked) == 1
 
 
 @pytest.mark.parametrize("rest", [b"garbage", b"\r\n\0", a_request()])
@@ -101,7 +101,7 @@ def test_a_request_that_was_answered_before_its_end_gets_no_second_answer(proxy,
     proxy.wait(1)
 
     assert proxy.statuses == [200]
-    assert proxy.house.asked[0][4] == Body(body, ended=False)
+    assert proxy.context.asked[0][4] == Body(body, ended=False)
     assert proxy.transport.half_closed
     assert not proxy.transport.closed
 
@@ -110,4 +110,4 @@ def test_chunks_that_break_before_the_answer_are_refused_once(proxy):
     proxy.send(a_request("Transfer-Encoding: chunked"), b"3\r\nabc", b"d\r\n", b"0\r\n\r\n", a_request())
     proxy.turns()
 
-    assert (proxy.statuses, proxy.house.asked) == ([400], [])
+    assert (proxy.statuses, proxy.context.asked) == ([400], [])

@@ -22,7 +22,7 @@ def test_a_late_body_is_answered_with_what_is_there(proxy):
     proxy.wait(0.1)
 
     assert proxy.statuses == [200]
-    assert proxy.house.asked[0][4] == Body(b"abc", ended=False)
+    assert proxy.context.asked[0][4] == Body(b"abc", ended=False)
     proxy.send(b"defghi" + a_request())
     assert proxy.statuses == [200]
 
@@ -67,14 +67,14 @@ def test_whoever_does_not_read_is_not_read_from_and_has_its_time(proxy):
     proxy.send(a_request() * 3)
     proxy.connection.pause_writing()
     proxy.turns()
-    asked = len(proxy.house.asked)
+    asked = len(proxy.context.asked)
     assert not proxy.transport.reads
     proxy.wait(connection.WRITE_SECONDS - 0.1)
     assert not proxy.transport.closed
     proxy.wait(0.1)
 
     assert proxy.transport.aborted
-    assert asked == len(proxy.house.asked) == 1
+    assert asked == len(proxy.context.asked) == 1
 
 
 def test_whoever_reads_again_gets_the_rest(proxy):
@@ -93,7 +93,7 @@ def test_whoever_reads_again_gets_the_rest(proxy):
 def test_whoever_read_slowly_has_all_the_time_of_an_idle_connection_again(proxy):
     proxy.send(a_request())
     proxy.connection.pause_writing()
-    proxy.house.now += connection.WRITE_SECONDS - 1
+    proxy.context.now += connection.WRITE_SECONDS - 1
     proxy.connection.resume_writing()
     proxy.turns()
     proxy.wait(connection.IDLE_SECONDS - 1)
@@ -120,7 +120,7 @@ def test_a_turn_that_comes_after_the_end_does_nothing(proxy):
 
     proxy.turns()
 
-    assert (proxy.statuses, len(proxy.house.asked)) == ([200], 1)
+    assert (proxy.statuses, len(proxy.context.asked)) == ([200], 1)
 
 
 def test_a_connection_that_ends_has_its_bounds_in_time_and_bytes(proxy):
@@ -157,7 +157,7 @@ def test_an_application_that_fails_is_a_503_and_the_end(proxy):
 
     assert proxy.statuses == [503]
     assert proxy.transport.half_closed
-    assert len(proxy.house.asked) == 1
+    assert len(proxy.context.asked) == 1
 
 
 @pytest.mark.parametrize("value", ["a\r\nb: c", "a\nb", "a\rb", "a\0b", "\u20ac"])
@@ -172,7 +172,7 @@ def test_an_answer_that_is_no_line_is_a_503_and_the_end(value, caplog):
 
 
 def test_while_the_worker_leaves_an_answer_says_so(proxy):
-    proxy.house.is_leaving = True
+    proxy.context.is_leaving = True
 
     proxy.send(a_request())
 
@@ -207,5 +207,5 @@ def test_what_was_lost_does_nothing_more(proxy):
     proxy.transport.closed = True
     proxy.wait(1000)
 
-    assert len(proxy.house.asked) == 1
-    assert proxy.house.known == ["opened", "answered", "closed"]
+    assert len(proxy.context.asked) == 1
+    assert proxy.context.known == ["opened", "answered", "closed"]

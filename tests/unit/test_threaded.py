@@ -7,7 +7,7 @@ import pytest
 from gatewall.server import threaded
 from gatewall.server.threaded import ThreadedServer
 from tests.support.wire import a_request
-from tests.unit.proxy_ends import House, Transport
+from tests.unit.proxy_ends import ServerContext, Transport
 
 MOST = 1000
 
@@ -62,7 +62,7 @@ class Failed:
 
 @pytest.fixture
 def worker(monkeypatch):
-    monkeypatch.setattr(asyncio, "get_running_loop", House)
+    monkeypatch.setattr(asyncio, "get_running_loop", ServerContext)
     return Worker(None, [NoSocket()], threaded.bounds, threads=1, most_bytes=MOST)
 
 

@@ -10,9 +10,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from audit.log import export, query
-from audit.log.field_filters import EXCLUDE
+from audit.log import query
 from audit.log.filters import FILTERS
+from audit.querying import export
+from audit.querying.field_filters import EXCLUDE
 from gatewall.console.log import log_query as queries
 from gatewall.console.log import saved_views
 from gatewall.console.log.log_query import MAX_PAGE_SIZE, MOMENTS, Asked, Pairs, asked

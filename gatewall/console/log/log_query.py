@@ -8,9 +8,9 @@ from django.http import HttpRequest, QueryDict
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from audit.log.field_filters import EXCLUDE, FilterRefused, condition_of
 from audit.log.filters import FILTERS, PARAMETERS
 from audit.log.query import Cursor, CursorRefused, Filters
+from audit.querying.field_filters import EXCLUDE, FilterRefused, condition_of
 from audit.views import cursor_in, filters_in
 from gatewall.api.pagination import PAGE_SIZE
 from gatewall.api.queries import (

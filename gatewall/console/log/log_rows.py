@@ -10,8 +10,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from audit.log.field_filters import EXCLUDE
 from audit.models import AccessLog
+from audit.querying.field_filters import EXCLUDE
 from gatewall.console.log.log_query import MOMENTS, Asked
 from gatewall.console.site import links
 

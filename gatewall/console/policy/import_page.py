@@ -21,8 +21,8 @@ from gatewall.console.said import in_words
 from gatewall.console.site.pages import OperatorPage
 from gatewall.kernel.refusals import Refusal
 from gatewall.policy import revisions
+from policies.list_files.block_lists import Format, ListRefused
 from policies.lists.importing import Imported, Importer, ImportRules
-from policies.lists.parsing.block_lists import Format, ListRefused
 from policies.lists.preview import MAX_BYTES, ListPreview, Proposal, import_as_shown, preview
 from policies.validators import validate_list_name
 

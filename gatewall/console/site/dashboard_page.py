@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.figures.statistics import Bar, Window
 from gatewall.console.site import charts, links
 from gatewall.console.site.charts import Chart, Series

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from audit.log import retention
+from audit.storage import retention
 from gatewall.database.sqlite.upkeep import compact
 from gatewall.policy import system_settings
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from django.db.models import Count, Max, Q, QuerySet
 
-from audit.log.field_filters import client, country
 from audit.log.query import FEW
 from audit.models import AccessLog
+from audit.querying.field_filters import client, country
 from gatewall.engine.model import Effect, SubjectKind
 from gatewall.policy import system_settings
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewall.snapshot.notification import LEASE_SECONDS, AgentLock, Bell
+from gatewall.snapshot.notification import LEASE_SECONDS, AgentLock, Notifier
 from tests.unit.clocks import Clock
 
 ROOT = Path(__file__).parents[2]
@@ -175,73 +175,73 @@ def test_a_lease_that_cannot_be_written_is_no_reason_to_stop_leading(tmp_path, m
 # The bell.
 
 
-def heard(ear):
+def heard(listener):
     """True if there is a ring to be heard without waiting for one."""
-    return bool(select.select([ear._descriptor], [], [], 0)[0])
+    return bool(select.select([listener._descriptor], [], [], 0)[0])
 
 
 def test_ringing_without_a_fifo_does_nothing(tmp_path):
-    Bell(tmp_path).ring()
+    Notifier(tmp_path).notify()
 
     assert list(tmp_path.iterdir()) == []
 
 
 def test_ringing_without_a_listener_does_nothing(tmp_path):
-    with Bell(tmp_path).listening():
+    with Notifier(tmp_path).listening():
         pass
 
-    Bell(tmp_path).ring()
+    Notifier(tmp_path).notify()
 
-    with Bell(tmp_path).listening() as ear:
-        assert not heard(ear)
+    with Notifier(tmp_path).listening() as listener:
+        assert not heard(listener)
 
 
 def test_a_ring_ends_the_wait(tmp_path):
-    with Bell(tmp_path).listening() as ear:
-        Bell(tmp_path).ring()
+    with Notifier(tmp_path).listening() as listener:
+        Notifier(tmp_path).notify()
 
-        ear.wait(60)
+        listener.wait(60)
 
 
 def test_a_ring_is_heard_once(tmp_path):
-    with Bell(tmp_path).listening() as ear:
+    with Notifier(tmp_path).listening() as listener:
         for _ in range(3):
-            Bell(tmp_path).ring()
-        ear.wait(60)
+            Notifier(tmp_path).notify()
+        listener.wait(60)
 
-        assert not heard(ear)
+        assert not heard(listener)
 
 
 def test_of_two_that_hear_a_ring_neither_fails(tmp_path, monkeypatch):
-    with Bell(tmp_path).listening() as ear:
-        Bell(tmp_path).ring()
-        ready = select.select([ear._descriptor], [], [], 0)
-        with Bell(tmp_path).listening() as other:
+    with Notifier(tmp_path).listening() as listener:
+        Notifier(tmp_path).notify()
+        ready = select.select([listener._descriptor], [], [], 0)
+        with Notifier(tmp_path).listening() as other:
             other.wait(60)
         monkeypatch.setattr(select, "select", lambda *_: ready)
 
-        ear.wait(60)
+        listener.wait(60)
 
 
 def test_without_a_ring_the_wait_ends_by_itself(tmp_path):
-    with Bell(tmp_path).listening() as ear:
-        ear.wait(0)
+    with Notifier(tmp_path).listening() as listener:
+        listener.wait(0)
 
 
 def test_more_rings_than_the_fifo_holds_do_not_block(tmp_path):
-    with Bell(tmp_path).listening() as ear:
+    with Notifier(tmp_path).listening() as listener:
         for _ in range(70_000):
-            Bell(tmp_path).ring()
+            Notifier(tmp_path).notify()
 
-        assert heard(ear)
+        assert heard(listener)
 
 
 def test_a_caller_gets_no_error_of_the_bell(tmp_path):
     (tmp_path / "agent.wake").symlink_to("/dev/full")
 
-    Bell(tmp_path).ring()
+    Notifier(tmp_path).notify()
 
 
 def test_the_fifo_is_the_owners_alone(tmp_path):
-    with Bell(tmp_path).listening():
+    with Notifier(tmp_path).listening():
         assert (tmp_path / "agent.wake").stat().st_mode & 0o777 == 0o600

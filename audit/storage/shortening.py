@@ -14,12 +14,12 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Q
 
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from audit.figures import tallies
-from audit.log import partitions
-from audit.log.size import LogSize, Meter
 from audit.models import AccessLog
+from audit.storage import partitions
+from audit.storage.size import LogSize, Meter
 from gatewall.engine.model import Effect, Reason
 
 YOUNG = timedelta(minutes=10)

@@ -22,7 +22,7 @@ _JOIN_SECONDS = 5.0
 _Done = tuple[Claimed, Posted]
 
 
-class Notifier:
+class WebhookSender:
     """A thread that looks after the outbox while this host's agent leads, and one more for each attempt.
 
     A webhook has one attempt at a time, so that a slow one delays nobody, and there are as many threads
@@ -57,7 +57,7 @@ class Notifier:
     def _start(self) -> None:
         # A daemon, as each attempt is: who waits for a slow server must not keep the agent from ending.
         self._busy.clear()
-        self._thread = Thread(target=self._run, name="notifier", daemon=True)
+        self._thread = Thread(target=self._run, name="webhook-sender", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:

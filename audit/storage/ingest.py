@@ -16,13 +16,11 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from audit.counting.counts import counted
+from audit.event_kinds import EventKind
 from audit.events.blocked_requests import count_blocked
-from audit.events.kinds import EventKind
 from audit.events.recording import Event, Tally, count_events
 from audit.figures import tallies
 from audit.figures.rollups import add_counts
-from audit.log import partitions
-from audit.log.insert import insert
 from audit.models import GapKind, LogGap, SpoolSegment
 from audit.spool import quarantine
 from audit.spool.batches import Batch, Row, batches
@@ -30,6 +28,8 @@ from audit.spool.losses import SUFFIX as LOSSES
 from audit.spool.losses import loss_files, losses_of
 from audit.spool.records import AccessRecord
 from audit.spool.segments import Looked, Segment, is_being_written, read_from, segment_files, segment_of
+from audit.storage import partitions
+from audit.storage.insert import insert
 
 logger = logging.getLogger(__name__)
 

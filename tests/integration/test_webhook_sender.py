@@ -7,10 +7,10 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from audit.events.kinds import EventKind
+from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
-from gatewall.agent import notifier
-from gatewall.agent.notifier import Notifier
+from gatewall.agent import webhook_sender
+from gatewall.agent.webhook_sender import WebhookSender
 from gatewall.install import key_rotation
 from tests.support.key_files import NAMES
 from tests.support.receiver import a_webhook, outcomes, receiving
@@ -27,10 +27,10 @@ def wait_until(condition, seconds=10):
 
 @pytest.mark.django_db(transaction=True)
 def test_the_thread_sends_until_its_block_ends(monkeypatch):
-    monkeypatch.setattr(notifier, "_EVERY_SECONDS", 0.05)
+    monkeypatch.setattr(webhook_sender, "_EVERY_SECONDS", 0.05)
     with receiving() as receiver:
         a_webhook(receiver.url)
-        sender = Notifier()
+        sender = WebhookSender()
         with sender.sending():
             record_event(Event(EventKind.TWO_FACTOR_RECOVERED))
             wait_until(lambda: outcomes() == [("two-factor.recovered", "delivered", 1, 204)])
@@ -44,8 +44,8 @@ def test_the_thread_sends_until_its_block_ends(monkeypatch):
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_bug_ends_the_thread_and_it_begins_again(monkeypatch):
-    monkeypatch.setattr(notifier, "_EVERY_SECONDS", 0.05)
-    sender = Notifier()
+    monkeypatch.setattr(webhook_sender, "_EVERY_SECONDS", 0.05)
+    sender = WebhookSender()
     with monkeypatch.context() as patch:
         patch.setattr(incidents, "close_ended", lambda _: 1 / 0)
         with sender.sending():
@@ -57,13 +57,13 @@ def test_a_bug_ends_the_thread_and_it_begins_again(monkeypatch):
 
 @pytest.mark.django_db
 def test_a_database_that_cannot_be_used_is_said_once_and_survived(monkeypatch, caplog):
-    sender = Notifier()
+    sender = WebhookSender()
 
     def broken(at):
         raise OperationalError("gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(notifier, "close_old_connections", lambda: None)
+        patch.setattr(webhook_sender, "close_old_connections", lambda: None)
         patch.setattr(incidents, "close_ended", broken)
         sender.turn()
         sender.turn()
@@ -105,7 +105,7 @@ def ended(name):
 def test_an_attempt_that_ends_by_a_bug_is_a_failure_and_its_webhook_is_not_busy_for_ever(monkeypatch, clock):
     a_webhook()
     record_event(Event(EventKind.TWO_FACTOR_RECOVERED))
-    sender = Notifier()
+    sender = WebhookSender()
     with monkeypatch.context() as patch:
         patch.setattr(delivering, "post", lambda *_, **__: 1 / 0)
         sender.turn()

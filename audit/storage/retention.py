@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from audit.figures import rollups
-from audit.log import partitions
 from audit.models import AccessLog, AccessLogRule, LogGap, SecurityEvent
+from audit.storage import partitions
 
 _AT_ONCE = 1_000
 """Rows in one transaction, for which all other writers wait on SQLite."""

@@ -1,0 +1,1 @@
+"""What both logs share of a query: filters, wildcards, lists in JSON columns, export."""

@@ -1,0 +1,32 @@
+"""Build what replays requests from the configuration: the explainer and the trial of a WAF rule. No Django."""
+
+import time
+
+from gatewall.credentials.check import PolicyCredentials, VerifiedTokens
+from gatewall.engine.ports import Ports
+from gatewall.gate.build import RATES, session_verifier
+from gatewall.gate.countries import Countries
+from gatewall.gate.gate import Policies
+from gatewall.kernel.env import Config
+from gatewall.kernel.request_rate import LookedAtRequestRate
+from gatewall.replay.explanation import Explainer
+from gatewall.replay.waf_trial import RuleTrial
+from gatewall.snapshot.places import run_folder
+
+
+def build_explainer(config: Config, policies: Policies, countries: Countries) -> Explainer:
+    """Return what says how the gate of this configuration would answer; a replayed request leaves no trace."""
+    return Explainer(policies, _without_a_trace(config, countries), trusted=config.trusted_proxies, clock=time.time)
+
+
+def build_rule_trial(config: Config, policies: Policies, countries: Countries) -> RuleTrial:
+    """Return what tries WAF rules on requests that nobody made."""
+    return RuleTrial(policies, _without_a_trace(config, countries), clock=time.time)
+
+
+def _without_a_trace(config: Config, countries: Countries) -> Ports:
+    return Ports(
+        countries=countries,
+        credentials=PolicyCredentials(VerifiedTokens(session_verifier(config), size=0)),  # a token is not cached either
+        rates=LookedAtRequestRate(run_folder(config.home) / RATES),
+    )
