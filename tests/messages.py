@@ -19,7 +19,12 @@ ROOMS = {
     "console": (
         "gatewall/console",
         "gatewall/doctor",
+        "gatewall/admin",
+        "gatewall/health",
+        "gatewall/install",
         "gatewall/operations",
+        "gatewall/publication",
+        "gatewall/whatif",
         "gatewall/templates/admin",
     ),
 }

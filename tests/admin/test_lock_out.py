@@ -105,7 +105,7 @@ def test_what_is_no_id_is_refused(pages, bad):
 @pytest.mark.parametrize(("number", "left"), [(500, 1), (501, 501)])
 def test_at_most_500_rows_are_deleted_at_once(pages, monkeypatch, number, left):
     BlocklistEntry.objects.bulk_create(BlocklistEntry(network=f"10.0.{n // 250}.{n % 250}") for n in range(501))
-    monkeypatch.setattr("policies.admin.BlocklistAdmin.delete_row", lambda *arguments: arguments[-1].delete())
+    monkeypatch.setattr("policies.admin.entries.BlocklistAdmin.delete_row", lambda *arguments: arguments[-1].delete())
     rows = list(BlocklistEntry.objects.all()[:number])
 
     response = pages.delete_chosen("/policies/blocklistentry/", *rows)

@@ -19,7 +19,7 @@ from gatewall.kernel.refusals import Refusal
 from gatewall.models import choices
 from gatewall.whatif.backtest.drafts import Change
 from gatewall.whatif.backtest.serializers import BacktestInput
-from policies.admin import PatternField
+from policies.admin.rules import PatternField
 from policies.countries import COUNTRY_NAMES
 
 WINDOWS = {"1": _("the last hour"), "24": _("the last day"), "168": _("the last 7 days"), "720": _("the last 30 days")}
