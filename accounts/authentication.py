@@ -1,4 +1,4 @@
-"""Who calls the API: a session token in a header or cookie, or the Django admin's own session."""
+"""Authenticate API callers: a session token in a header or cookie, or the Django admin's session."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Django's door to the accounts: it knows who is signed in to the admin, and signs nobody in."""
+"""Django authentication backend: loads users of admin sessions, and signs nobody in."""
 
 from django.http import HttpRequest
 

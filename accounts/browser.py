@@ -1,4 +1,4 @@
-"""What a browser brings and takes away at sign-in: its address, and the session cookie."""
+"""Client address and session cookie of a browser at sign-in."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Challenge tokens: between the right password and the second factor. They open nothing.
+"""Challenge tokens between password and second factor. They grant no access.
 
 A token of its own kind (RFC 8725 section 3.12) names a row, which ends with one success or five
 wrong codes, whichever process or host they reach.

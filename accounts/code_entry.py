@@ -1,4 +1,4 @@
-"""Counts every code that is entered, from whichever form or call. Codes are checked through here alone.
+"""Verify codes of the second factor. Every attempt, from any form or call, is counted here.
 
 Wrong codes count like wrong passwords (``throttling``) and, in a row, for their account (``wrong_codes``).
 """

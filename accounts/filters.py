@@ -1,4 +1,4 @@
-"""What the list of users can be filtered by."""
+"""Filters of the list of users."""
 
 from typing import Any
 

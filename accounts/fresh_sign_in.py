@@ -1,4 +1,4 @@
-"""When callers signed in, by token or in the Django admin, and re-authentication (for ``gatewall.api``)."""
+"""Time of the caller's last sign-in, and re-authentication (for ``gatewall.api``)."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Password hashes: Argon2id at the cost that OWASP gives as the floor (cheat sheet, 2026-08)."""
+"""Argon2id password hasher, at OWASP's minimum cost (cheat sheet, 2026-08)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

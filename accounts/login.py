@@ -1,4 +1,4 @@
-"""Signing in: from a name and a password, and a code where one is asked for, to a session."""
+"""Sign in: from a username and password, and a code if the account has a second factor, to a session."""
 
 import uuid
 from dataclasses import dataclass

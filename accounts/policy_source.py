@@ -1,4 +1,4 @@
-"""Account rows as engine values."""
+"""Convert account rows to the engine's values."""
 
 from collections import defaultdict
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Asks signed-in users once more who they are, before what a stolen session must not do."""
+"""Re-authenticate signed-in users before sensitive actions (sudo mode)."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""For the admin who has lost the second factor: back to a password alone."""
+"""Reset the second factor of an admin who has lost it."""
 
 import secrets
 from datetime import datetime

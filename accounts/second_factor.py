@@ -1,4 +1,4 @@
-"""The second factor of an account: an authenticator app, and recovery codes for the day it is lost."""
+"""Enable, verify and disable the second factor: TOTP and recovery codes."""
 
 import hashlib
 import logging

@@ -1,4 +1,4 @@
-"""What the account rows say. Reads only."""
+"""Queries of account rows. Read-only."""
 
 import re
 import uuid

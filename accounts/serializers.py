@@ -1,4 +1,4 @@
-"""The JSON of users and sign-in: what is accepted, and what is shown."""
+"""Serializers of users and sign-in."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Changes to users and sessions. What changes who may pass advances the revision in the same transaction."""
+"""Change users and sessions. A change that affects access advances the revision in the same transaction."""
 
 import uuid
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""The sessions of the Django admin, stored so that nobody who reads their rows can use one.
+"""Session store of the Django admin: rows hold only hashes of session keys.
 
 The browser's cookie has a random key of 165 bits; the row has the first 160 bits of its SHA-256 digest, which fit
 Django's column. Whoever sends a digest as a cookie is looked up by the digest of that.

@@ -1,4 +1,4 @@
-"""What signing in leaves among the security events. What was typed into a name field is not kept."""
+"""Security events of sign-ins. The typed username is not stored."""
 
 from collections.abc import Sequence
 from datetime import datetime

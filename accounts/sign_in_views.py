@@ -1,4 +1,4 @@
-"""Signing in and out over HTTP: parse, one call, answer."""
+"""API: sign in and out."""
 
 import uuid
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Bounds how many sign-ins one process works on at a time, however many threads it has.
+"""Limit concurrent sign-ins per process, so that password hashing cannot exhaust it.
 
 Each costs a password hash and several writes. On SQLite all writers of the host wait in one queue, which stays short
 this way: a flood of sign-ins keeps policy changes and the access log waiting for a few of them, not for all.

@@ -1,4 +1,4 @@
-"""Slows down whoever guesses passwords and codes (RFC 4226 section 7.3, NIST SP 800-63B section 5.2.2).
+"""Throttle guessing of passwords and codes (RFC 4226 section 7.3, NIST SP 800-63B section 5.2.2).
 
 Failures are counted in the database, which all processes and hosts share and no reload forgets, for
 these keys: the account from one network, the network and those around it, and the account from anywhere. An attempt is

@@ -1,4 +1,4 @@
-"""Session tokens: simplejwt issues them, over the same key ring that the gate verifies with."""
+"""Issue session tokens (JWT) with simplejwt, signed with the key ring that the gate verifies against."""
 
 import uuid
 from collections.abc import Iterable, Mapping

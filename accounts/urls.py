@@ -1,4 +1,4 @@
-"""The paths of users and sign-in."""
+"""URLs of users and sign-in."""
 
 from django.urls import path, re_path
 from rest_framework.routers import SimpleRouter

@@ -1,4 +1,4 @@
-"""What a password must be: long enough, and not so long that hashing it is an attack."""
+"""Password validators: minimum length, and a maximum that keeps hashing cheap."""
 
 from django.core.exceptions import ValidationError
 

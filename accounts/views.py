@@ -1,4 +1,4 @@
-"""Users and their own accounts over HTTP: parse, one call, answer."""
+"""API: users and their own accounts."""
 
 import uuid
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Limits wrong codes of the second factor: per account, over all networks, flows, processes and hosts.
+"""Limit wrong second-factor codes per account, over all networks, flows, processes and hosts.
 
 Entering a code takes the password or a live session, so a stranger cannot lock an owner out by this limit. The limit
 holds wherever the codes come from: an attacker with enough tries guesses six digits (RFC 6238 section 5.2, RFC 4226

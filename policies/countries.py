@@ -1,4 +1,4 @@
-"""ISO 3166-1 alpha-2: the country codes and their short English names. Data only."""
+"""ISO 3166-1 alpha-2 country codes and their short English names. Data only."""
 
 COUNTRY_NAMES: dict[str, str] = {
     "AD": "Andorra",

@@ -1,4 +1,4 @@
-"""What the policy lists can be filtered by."""
+"""Filters of the policy lists in the API."""
 
 from ipaddress import IPv4Network, IPv6Network
 from typing import Any

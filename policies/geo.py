@@ -1,4 +1,4 @@
-"""The geo database as the control plane sees it: what it is and how old. The only user of geoip2."""
+"""Status of the geo database (build date, age) for the control plane. The only adapter of geoip2."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

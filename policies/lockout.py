@@ -1,4 +1,4 @@
-"""The lock-out guard: who changes policy should still be able to change it back."""
+"""Lockout guard: warn operators before a change of policy locks them out."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress

@@ -1,4 +1,4 @@
-"""Policy rows as engine values."""
+"""Convert policy rows to the engine's values."""
 
 from collections.abc import Iterator
 from datetime import datetime

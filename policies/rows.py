@@ -1,4 +1,4 @@
-"""Writes rows of the policy, each with the revision that says what became of it. For the services."""
+"""Write policy rows together with the revision that records the change. For services."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

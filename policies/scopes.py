@@ -1,4 +1,4 @@
-"""The users and licenses that name a domain in their scope, as far as changes of domains touch them.
+"""Users and licenses whose scope names a domain, for changes of domains.
 
 Reached through reverse relations, to avoid importing accounts and licensing.
 """

@@ -1,4 +1,4 @@
-"""Hosts that visitors asked for lately, held against the registered domains."""
+"""Recently requested hosts, compared with the registered domains."""
 
 from datetime import datetime, timedelta
 

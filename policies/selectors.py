@@ -1,4 +1,4 @@
-"""What the policy rows say. Reads only."""
+"""Queries of policy rows. Read-only."""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The JSON of the policy resources: what is accepted, and what is shown."""
+"""Serializers of the policy resources."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Changes to the policy. Each is one transaction that also advances the revision.
+"""Change the policy. Each change is one transaction that also advances the revision.
 
 ``actor`` is who changes it, for the revision. ``caller`` is from where, if it is a person; a change
 that would lock them out is refused unless ``force`` is set.

@@ -1,4 +1,4 @@
-"""The paths of the policy resources. Blocklist and allowlist are called by the specification's names here alone."""
+"""URLs of the policy resources; only here are blocklist and allowlist named as the specification names them."""
 
 from django.urls import path
 from rest_framework.routers import SimpleRouter

@@ -1,4 +1,4 @@
-"""What a row may hold. Each validator calls the engine's own parser: what is accepted is understood."""
+"""Validators of policy fields. Each calls the engine's own parser, so that accepted input is understood."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping

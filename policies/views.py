@@ -1,4 +1,4 @@
-"""The policy resources over HTTP: parse, one call, answer."""
+"""API of the policy resources."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Webhooks in the Django admin, and what was sent to them. A secret is shown once, when it is made."""
+"""Webhooks and their deliveries in the Django admin. A secret is shown once, when it is created."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tries what is due, and notes what became of it."""
+"""Deliver due notices and store the result."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""What the lists of webhooks and of what was sent to them can be filtered by."""
+"""Filters of the lists of webhooks and deliveries."""
 
 from audit.event_kinds import EventSeverity
 from gatewall.api.filters import Filters, ListFilters, at_or_after, before, flag, is_set, one_of, text

@@ -1,4 +1,4 @@
-"""Makes incidents of events, and notices of incidents: one when it begins, one when it ends.
+"""Group security events into incidents, and create notices when one begins and ends.
 
 An incident is the events of one kind about one client (an IPv6 /64), account or host that come one after
 the other. Bans while many accounts are under attack are one incident, whoever is banned. Some kinds are what

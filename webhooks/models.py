@@ -1,4 +1,4 @@
-"""Webhooks, the incidents that they tell of, and the outbox."""
+"""Webhooks, incidents, and the outbox."""
 
 import uuid
 

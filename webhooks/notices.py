@@ -1,4 +1,4 @@
-"""What a notice says: the JSON that is signed and sent. Nothing that is not in the event."""
+"""JSON body of a webhook notice; only fields of the event."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The outbox: notices that are to be sent, each to one webhook. Written with what they tell of."""
+"""Transactional outbox of webhook notices, one row per webhook."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable

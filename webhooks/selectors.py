@@ -1,4 +1,4 @@
-"""What the rows of webhooks say. Reads only."""
+"""Queries of webhook rows. Read-only."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""The JSON of webhooks and of what was sent to them. A secret is shown once."""
+"""Serializers of webhooks and deliveries. A secret is shown once."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Makes, changes and ends webhooks. A secret leaves here once; rows hold it sealed."""
+"""Create, change and delete webhooks. A secret is returned once; rows hold it encrypted."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The paths of webhooks."""
+"""URLs of webhooks."""
 
 from django.urls import re_path
 from rest_framework.routers import SimpleRouter

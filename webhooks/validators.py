@@ -1,4 +1,4 @@
-"""What the fields of a webhook may say."""
+"""Validators of webhook fields."""
 
 from typing import Any
 from urllib.parse import urlsplit

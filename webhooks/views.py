@@ -1,4 +1,4 @@
-"""Webhooks over HTTP: parse, one call, answer."""
+"""API: webhooks."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is new in a segment of the spool, as batches of rows. Pure."""
+"""Read new records of a spool segment as batches of rows. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Frames of a spool segment: a mark, length, CRC-32, and a record. Pure.
+"""Frame format of a spool segment: marker, length, CRC-32, record. Pure.
 
 The mark stands in no UTF-8, which records are, so behind a damaged frame the next one is found again, and a flipped
 bit costs one record and not the rest of the segment.

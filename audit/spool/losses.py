@@ -1,4 +1,4 @@
-"""How many records a process could not write, kept in a file that outlives the process. Pure.
+"""Count records that a process could not write, in a file that outlives the process. Pure.
 
 The file is there, with its bytes, before anything goes wrong: counting needs no room on a full disk, and
 whoever ships the spool reads the exact number however the process ended. It stays for the next process.

@@ -1,4 +1,4 @@
-"""What is a secret in a target, a header or a host name, and ``***`` in its place. Pure; in linear time.
+"""Mask secrets (``***``) in request targets, headers and host names. Pure; linear time.
 
 A secret is known by the name it is sent under, also in JSON (``secret_names``), by its looks (``secret_tokens``: our
 tokens, those of well-known services, JSON Web Tokens) or by its place (``user:password@``). Everything is looked at as

@@ -1,4 +1,4 @@
-"""New segments of the spool, as who writes them makes them. Pure."""
+"""Create spool segments for a writer. Pure."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What could not be read back from the spool, kept as files for a person to look at. Pure."""
+"""Quarantine unreadable pieces of the spool as files for an operator to inspect. Pure."""
 
 import logging
 from pathlib import Path

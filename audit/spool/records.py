@@ -1,4 +1,4 @@
-"""The access-log record: what one answer leaves behind. Pure.
+"""The access record: what one answer of the gate leaves in the access log. Pure.
 
 It has no place for tokens, cookies, bodies or passwords. Every text is bounded, and secrets in
 targets are masked before they get here (``audit.spool.masking``).

@@ -1,4 +1,4 @@
-"""Records as rows. Pure: what does not fit is cut, what cannot be a row is refused."""
+"""Convert access records to database rows: truncate what is too long, reject what cannot be stored. Pure."""
 
 import json
 import uuid

@@ -1,4 +1,4 @@
-"""Which names of arguments, headers, cookies and fields say that their value is a secret. Pure; in linear time.
+"""Names of parameters, headers, cookies and fields whose value is a secret. Pure; linear time.
 
 A name is read as words, parted at separators and at changes of case: ``sessionKey``, ``X-Plex-Token``. A word is a
 secret by itself (``password``) unless a word behind it says that the value only describes one (``password_length``), or

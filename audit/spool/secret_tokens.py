@@ -1,4 +1,4 @@
-"""Tokens that are known by how they begin, wherever they stand in a text: ours and those of well-known services.
+"""Recognize tokens by their prefix anywhere in a text: ours and those of well-known vendors.
 
 Pure; in linear time. Services publish what their tokens begin with so that they can be found where they should not be.
 """

@@ -1,4 +1,4 @@
-"""Segments of the spool, as who ships them reads them. Pure."""
+"""List and read spool segments for shipping. Pure."""
 
 import fcntl
 import json

@@ -1,4 +1,4 @@
-"""Files of the spool that have not got their names yet: their writers hold a lock on them. Pure."""
+"""Spool files that are still being created; their writers hold a lock on them. Pure."""
 
 import fcntl
 import os

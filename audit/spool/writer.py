@@ -1,4 +1,4 @@
-"""The spool: every answer's record, appended to a file of this process before it is answered. Pure.
+"""Append every answer's access record to this process's spool file before the answer is sent. Pure.
 
 One ``write`` a record, so that a killed process loses nothing; ``fsync`` follows every 200 ms from a
 thread, so that a power failure loses little. A file holds one segment: a line that names it, then the

@@ -1,4 +1,4 @@
-"""The agent's loop: publish what was committed, report what the workers have. Never in the way of an answer."""
+"""The agent's main loop: publish committed changes and report the workers' state."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""Has backtests run, each in a process of its own: an agent publishes and ships, and computes nothing for anybody."""
+"""Run backtests, each in its own process."""
 
 import logging
 import signal

@@ -1,4 +1,4 @@
-"""What an agent sees on its host that is a security event: policies not taken, strange proxies, a clock that jumps."""
+"""Security events of a host: rejected policies, unknown proxies, clock jumps."""
 
 import hashlib
 import time

@@ -1,4 +1,4 @@
-"""Throws away what nobody reads any more, a little at a time: rows of sign-in, uses of rows, notices, gone hosts."""
+"""Delete expired rows in small batches: sign-in state, usage counts, notices, hosts that are gone."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Fetches the lists that are subscribed to, beside the publishing of policy and never in its way."""
+"""Thread that fetches subscribed lists while this host's agent leads."""
 
 import logging
 from collections.abc import Iterator

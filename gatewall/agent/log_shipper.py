@@ -1,4 +1,4 @@
-"""Brings the spool of this host to the database, beside the publishing of policy and never in its way."""
+"""Thread that ships this host's spool to the database while its agent leads."""
 
 import logging
 import time

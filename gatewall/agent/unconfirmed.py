@@ -1,4 +1,4 @@
-"""Tells, when it is over, that a host was cut off: nobody could compare its policy with the database for a while."""
+"""Record a security event after this host's policy could not be confirmed for a while (network partition)."""
 
 from collections import deque
 from collections.abc import Callable

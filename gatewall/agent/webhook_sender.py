@@ -1,4 +1,4 @@
-"""Sends notices to webhooks, beside the publishing of policy and never in its way."""
+"""Thread that sends webhook notices while this host's agent leads."""
 
 import logging
 import time

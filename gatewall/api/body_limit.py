@@ -1,4 +1,4 @@
-"""The limit of request bodies (1 MiB), enforced before anything of one is read."""
+"""Limit request bodies to 1 MiB before any of one is read."""
 
 from collections.abc import Callable
 

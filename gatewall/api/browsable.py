@@ -1,4 +1,4 @@
-"""The API in a browser: a page for each answer, under our content security policy."""
+"""Browsable API: an HTML page for each answer, under our content security policy."""
 
 import json
 from http import HTTPStatus

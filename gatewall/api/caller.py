@@ -1,4 +1,4 @@
-"""From where a request to the control plane comes."""
+"""Client address of a request to the control plane."""
 
 from django.conf import settings
 from django.http import HttpRequest

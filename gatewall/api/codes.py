@@ -1,4 +1,4 @@
-"""The closed list of problem codes (docs/api.md). A code is never reused for something else."""
+"""The closed list of problem codes (docs/api.md). A code is never reused with another meaning."""
 
 CODES = {
     400: "invalid",

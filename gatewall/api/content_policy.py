@@ -1,4 +1,4 @@
-"""What the browser may do with our pages."""
+"""Content security policy of our pages."""
 
 from collections.abc import Iterable
 

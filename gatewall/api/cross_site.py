@@ -1,4 +1,4 @@
-"""Refuses writes that another site made a browser send (docs/api.md). No tokens, no state."""
+"""Refuse cross-site writes (CSRF) by Fetch Metadata and Origin (docs/api.md). No tokens, no state."""
 
 from django.conf import settings
 from django.http import HttpRequest

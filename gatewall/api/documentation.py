@@ -1,4 +1,4 @@
-"""``/schema`` and ``/docs``: the OpenAPI document, and a page to read and try it. Nothing comes from another site."""
+"""``/schema`` and ``/docs``: the OpenAPI document, and a page to read and try it. No third-party assets."""
 
 from functools import cache
 from typing import Any

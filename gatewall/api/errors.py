@@ -1,4 +1,4 @@
-"""Errors outside DRF, in the form of those inside (RFC 9457)."""
+"""Problem details (RFC 9457) for errors outside DRF."""
 
 import sys
 from http import HTTPStatus

@@ -1,4 +1,4 @@
-"""Entity tags and what they are asked for: ``If-Match`` before a write, ``If-None-Match`` (RFC 9110 section 13)."""
+"""Entity tags and conditional requests: ``If-Match``, ``If-None-Match`` (RFC 9110 section 13)."""
 
 import hashlib
 import json

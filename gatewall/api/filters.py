@@ -1,4 +1,4 @@
-"""Filters of lists: each takes one spelling of a value and refuses every other.
+"""Filters of lists: each accepts one spelling of a value and refuses every other.
 
 A filter set names them as class attributes::
 

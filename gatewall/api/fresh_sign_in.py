@@ -1,4 +1,4 @@
-"""Asks callers once more who they are before they make what outlives their session: tokens, secrets, keys.
+"""Require a recent sign-in before creating what outlives the session: tokens, secrets, keys.
 
 A stolen session could otherwise make itself a credential that stays. ``accounts`` knows how to ask (``asked_by``), and
 its siblings, which make such things, must not import it.

@@ -1,4 +1,4 @@
-"""Which language an answer is in."""
+"""Language negotiation of an answer."""
 
 from collections.abc import Callable
 from typing import Any

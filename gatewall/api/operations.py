@@ -1,4 +1,4 @@
-"""What a method of the API takes and answers, said beside it for the OpenAPI document.
+"""Decorator that declares an API method's input and output for the OpenAPI document.
 
 A ``Resource`` says it by its serializers. Every other method says it with ``operation``::
 

@@ -1,4 +1,4 @@
-"""Lists: pages from 1, or everything with ``all=true``; always in the same envelope.
+"""Pagination: numbered pages, or everything with ``all=true``; always in the same envelope.
 
 Everything is streamed: rows are read and written a piece at a time, so that memory is bounded
 whatever a list holds. ``count`` then comes last, as it is counted on the way.

@@ -1,4 +1,4 @@
-"""Request bodies: JSON of one meaning."""
+"""Parse JSON bodies strictly: duplicate keys and invalid text are refused."""
 
 import json
 from typing import IO, Any

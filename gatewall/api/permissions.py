@@ -1,4 +1,4 @@
-"""Who may call the API. Refused unless said otherwise."""
+"""API permissions. Deny by default."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Every error of the API as problem details (RFC 9457), with a ``code`` of a closed list (docs/api.md)."""
+"""Errors of the API as problem details (RFC 9457), with a ``code`` from a closed list (docs/api.md)."""
 
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus

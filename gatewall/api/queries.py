@@ -1,4 +1,4 @@
-"""Query strings of one meaning: every parameter once, in UTF-8."""
+"""Parse query strings strictly: every parameter once, in UTF-8."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime

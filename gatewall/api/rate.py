@@ -1,4 +1,4 @@
-"""The brake of the API: so many calls a minute for each subject, shared by the workers of a host.
+"""Rate limit of the API: calls per minute and subject, shared by the workers of a host.
 
 Never on ``/auth*`` and ``/health*``, which a proxy asks about every request.
 """

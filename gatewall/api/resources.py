@@ -1,4 +1,4 @@
-"""A resource: parse, one call of a service, answer. The subclasses say which call."""
+"""Base viewsets of API resources: parse, call one service, answer."""
 
 from typing import Any, ClassVar
 

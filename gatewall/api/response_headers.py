@@ -1,4 +1,4 @@
-"""The headers of every response of the control plane (docs/api.md)."""
+"""Headers of every response of the control plane (docs/api.md)."""
 
 import re
 import uuid

@@ -1,4 +1,4 @@
-"""The OpenAPI document, made of what the views say: the one place that knows drf-spectacular.
+"""Generate the OpenAPI document from the views. The only adapter of drf-spectacular.
 
 A ``Resource`` is described by its serializers, filters and orderings; every other method by its
 ``gatewall.api.operations.Operation``. What all operations have in common is written down once, by

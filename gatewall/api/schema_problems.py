@@ -1,4 +1,4 @@
-"""The problem documents of the OpenAPI document (RFC 9457): one schema and one response for each status."""
+"""Problem details (RFC 9457) in the OpenAPI document: one schema, and one response per status."""
 
 from collections.abc import Iterator
 from http import HTTPStatus

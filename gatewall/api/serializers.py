@@ -1,4 +1,4 @@
-"""Input that is what it says it is: unknown fields and wrong types are refused, never guessed."""
+"""Strict serializers: unknown fields and wrong types are refused, never coerced."""
 
 import re
 from collections.abc import Mapping

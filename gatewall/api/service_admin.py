@@ -1,4 +1,4 @@
-"""Admin pages that write through the services of an app: there is no second way to write.
+"""Django admin pages that write through the services of an app.
 
 The forms check shape, the services check meaning. What a service refuses is said on the page, in the
 form as it was filled in, and nothing is changed.

@@ -1,4 +1,4 @@
-"""What holds for every call of the API, whatever it is for."""
+"""Base class of all API views."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Django caches that never pickle: what is stored is bytes, text or a whole number.
+"""Django cache backends that never pickle: values are bytes, text or integers.
 
 Whoever can write to the cache can then give us wrong data, which is checked, but no code.
 """

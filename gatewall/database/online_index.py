@@ -1,4 +1,4 @@
-"""An index on a table that is in use: built beside reading and writing, on one that is partitioned, too."""
+"""Migration operation: build an index concurrently, on partitioned tables, too."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

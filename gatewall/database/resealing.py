@@ -1,4 +1,4 @@
-"""Brings sealed columns under the first data key, row by row, while others read and write them."""
+"""Re-encrypt sealed columns with the first data key, row by row, during traffic."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator

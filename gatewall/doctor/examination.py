@@ -1,4 +1,4 @@
-"""One examination: the probes go out, the records come in, and what both say is evidence."""
+"""Run one examination: send the probes, read their access records, and collect the evidence."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""What the access log has of the probes of one examination."""
+"""Access records of the probes of one examination."""
 
 import re
 import uuid

@@ -1,4 +1,4 @@
-"""An examination as the API answers it, the command prints it and the page shows it."""
+"""Report of an examination, as the API, the command and the page show it."""
 
 from typing import Any
 from urllib.parse import urlsplit

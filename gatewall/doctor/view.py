@@ -1,4 +1,4 @@
-"""The proxy doctor over HTTP."""
+"""API: the proxy doctor."""
 
 from typing import Any
 

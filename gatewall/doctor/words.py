@@ -1,4 +1,4 @@
-"""What the doctor's codes mean, in the reader's language: checks, findings and what to do."""
+"""Translated texts for the doctor's checks, findings and fixes."""
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _

@@ -1,4 +1,4 @@
-"""The data plane's application: the gate's paths and health, and nothing else. Pure.
+"""WSGI application of the data plane: the gate's paths and health, nothing else. Pure.
 
 One plain call for each request: there is nothing to wait for, because the body comes with it.
 """

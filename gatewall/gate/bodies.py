@@ -1,4 +1,4 @@
-"""The visitor's body, where the proxy passes it on: how much of it is read, and what it is packed in. Pure.
+"""Read the visitor's body, where the proxy passes it on: limit and encoding. Pure.
 
 Envoy's ``ext_authz`` does so ``with_request_body``, Traefik's ``forwardAuth`` with ``forwardBody``.
 """

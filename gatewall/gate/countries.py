@@ -1,4 +1,4 @@
-"""In which country an address is: the engine's country port over any MMDB. Pure."""
+"""Country lookup of an address in an MMDB: the engine's country port. Pure."""
 
 import logging
 import time

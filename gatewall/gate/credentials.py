@@ -1,4 +1,4 @@
-"""The credentials that a request carries, in the order in which they are tried. Pure."""
+"""Extract a request's credentials, in the order in which they are tried. Pure."""
 
 import base64
 import binascii

@@ -1,4 +1,4 @@
-"""Decision ids: UUID version 7 (RFC 9562 section 5.7), so that ids sort by time."""
+"""Generate decision ids: UUID version 7 (RFC 9562 section 5.7), sortable by time."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The gate: one subrequest in, one answer out, on every plane. Never raises."""
+"""The gate: one subrequest in, one answer out, on both planes. Never raises."""
 
 import logging
 from collections.abc import Callable

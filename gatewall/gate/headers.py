@@ -1,4 +1,4 @@
-"""Request headers as both servers deliver them: bytes kept, lines told apart. Pure.
+"""Request headers as both servers deliver them: raw bytes, repeated lines kept apart. Pure.
 
 A value is a ``str`` whose characters are the bytes of the wire (latin-1). Several lines of one name
 are joined by a line feed, which no line can hold, so that nobody can write two lines as one.

@@ -1,4 +1,4 @@
-"""Who made a browser send a request: its user, or a page that the user only looks at. Pure."""
+"""Did the user make the browser send this request, or a page the user only views? (Fetch Metadata) Pure."""
 
 from gatewall.engine.hosts import Authority, Host
 from gatewall.engine.model import AccessRequest

@@ -1,4 +1,4 @@
-"""What an answer leaves in the access log. Pure."""
+"""Build the access record of an answer. Pure."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Turns a decision into the answer that a proxy understands: a status, headers, and a page for browsers. Pure."""
+"""Build the HTTP answer for a decision: status, headers, and a page for browsers. Pure."""
 
 from dataclasses import dataclass, replace
 from urllib.parse import quote_from_bytes

@@ -1,4 +1,4 @@
-"""The paths of the gate below ``ROOT_PATH``, the same on both planes. Pure."""
+"""Paths of the gate below ``ROOT_PATH``, the same on both planes. Pure."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Turns the subrequest of one proxy dialect into an access request. Pure; never raises for bad input.
+"""Parse a proxy's subrequest (auth_request, forward auth, ext_authz) into an access request. Pure; never raises.
 
 One function a dialect, and each reads exactly one family of headers: most gateways that were
 bypassed read a second family as a fallback (docs/security.md).

@@ -1,4 +1,4 @@
-"""Leaves a note of peers whose forwarding headers were not read: proxies that nobody has configured. Pure."""
+"""Record peers whose forwarding headers were ignored: proxies that are not configured as trusted. Pure."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the site may see of the visitor's ``Cookie`` and ``Authorization``: all but our own credentials. Pure.
+"""``Cookie`` and ``Authorization`` for the site, with our own credentials removed. Pure.
 
 Few proxies can cut one cookie out of a header, but all of them can take a header from our answer.
 """

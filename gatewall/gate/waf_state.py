@@ -1,4 +1,4 @@
-"""What health says of the WAF of a process: its engine, and whether it finds what it must. Pure."""
+"""WAF self-test for health: the engine's state, and whether known attacks are detected. Pure."""
 
 import logging
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""gunicorn's worker of the data plane: one event loop and one server."""
+"""gunicorn worker of the data plane: one event loop and one server."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The gate's paths on the control plane, answered before Django sees the request. Pure.
+"""Serve the gate's paths on the control plane, before Django. Pure.
 
 Django's middleware would answer 400 to hosts that must get 403, decode the path and fold headers.
 """

@@ -1,4 +1,4 @@
-"""Health: whether this process can serve, for everybody; each check in words, for trusted callers and admins."""
+"""Health checks (live, ready): a status for everyone, details for trusted callers and admins."""
 
 import tempfile
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The signs of health on the dashboard page: is every part current, and was anything lost. Reads only."""
+"""Health indicators of the dashboard: is every part current, and was anything lost? Read-only."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What Prometheus is told. Read from counts and states that are kept anyway: no answer waits for it.
+"""Prometheus metrics, read from existing counters and states.
 
 No label carries an address, a user or a path: the values of each are a closed list, or the hosts of this installation.
 """

@@ -1,4 +1,4 @@
-"""Metrics over HTTP: for trusted networks, and for whoever has the token."""
+"""API: metrics, for trusted networks and holders of the metrics token."""
 
 from contextlib import suppress
 

@@ -1,4 +1,4 @@
-"""Since when the control plane runs."""
+"""Start time of the control plane."""
 
 import os
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What a policy revision says of itself: which objects it created, changed and deleted, and how. No I/O.
+"""The change record of a policy revision: which objects were created, changed and deleted. No I/O.
 
 Objects are described under the names of the API, in JSON-plain values. Only the fields of ``FIELDS``
 are: what opens anything (password, digest, token) is not among them.

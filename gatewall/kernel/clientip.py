@@ -1,4 +1,4 @@
-"""The single answer to "who is the client". Pure: the engine's address parser and nothing else.
+"""Determine the client address of a request (X-Forwarded-For, trusted proxies). Pure.
 
 ``X-Forwarded-For`` is walked from the right: every hop that is a trusted proxy vouches for the one
 to its left, and the first that is not one is the client. Nothing to the left of the client is read,

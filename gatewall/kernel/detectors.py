@@ -1,4 +1,4 @@
-"""Who attacks: signals in, verdicts out. Pure, and bounded whoever sends however much.
+"""Attack detectors: signals in, verdicts out. Pure; bounded memory.
 
 | Signal | What |
 |---|---|

@@ -1,4 +1,4 @@
-"""Fetches what an operator named, from where it may be fetched. Never further down, never for ever. Pure."""
+"""Download a URL an operator configured: SSRF-safe, with limits on redirects, size and time. Pure."""
 
 import http.client
 import re

@@ -1,4 +1,4 @@
-"""The environment, read once into typed values. Pure: standard library only.
+"""Read the environment variables once, into typed values. Pure: standard library only.
 
 Every problem is one line that names the variable.
 """

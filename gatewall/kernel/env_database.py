@@ -1,4 +1,4 @@
-"""What DATABASE_URL says, as Django wants it. Pure: standard library only.
+"""Parse DATABASE_URL to Django's settings. Pure: standard library only.
 
 No problem shows the URL or a value of it: there may be a password in it.
 """

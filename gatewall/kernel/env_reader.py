@@ -1,4 +1,4 @@
-"""Reads single variables of an environment. Pure: standard library only.
+"""Read single environment variables, with errors that name them. Pure: standard library only.
 
 A secret ``NAME`` can also be read from the file that ``NAME_FILE`` names, or from its file under
 ``GATEWALL_HOME/secrets``, where ``bin/up`` puts it.

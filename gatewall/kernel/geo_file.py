@@ -1,4 +1,4 @@
-"""Which file is the geo database. Pure: standard library only."""
+"""Path of the geo database. Pure: standard library only."""
 
 from pathlib import Path
 

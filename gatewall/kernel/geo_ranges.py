@@ -1,4 +1,4 @@
-"""Countries as text, as Debian's tor-geoipdb has them, made into a MaxMind DB. Pure.
+"""Convert country ranges as text (Debian's tor-geoipdb) to a MaxMind DB. Pure.
 
 A line is ``first,last,CC``: two addresses, IPv4 ones as whole numbers or dotted, both included, and a country code.
 Lines that begin with ``#`` and codes that are no two letters (``??``) are skipped. Ranges must not overlap.

@@ -1,4 +1,4 @@
-"""How the processes of Gatewall write their log: lines for people on stderr, or JSON on stdout. Pure."""
+"""Log formats: text lines on stderr, or JSON on stdout. Pure."""
 
 import json
 import logging

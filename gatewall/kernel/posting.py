@@ -1,4 +1,4 @@
-"""Sends a body to where an operator said. To an address that was looked at, once, not for long. Pure.
+"""POST a body to a URL an operator configured: SSRF-safe, one attempt, bounded time. Pure.
 
 No proxy is asked, no redirect followed, and of the answer nothing is read but its status.
 """

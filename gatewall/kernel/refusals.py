@@ -1,4 +1,4 @@
-"""What a service says when it will not do something. Knows nothing of HTTP.
+"""Exceptions of services that refuse an operation. No knowledge of HTTP.
 
 Each refusal is defined beside the function that raises it and names its code; one handler in
 ``gatewall.api.problems`` turns each kind into a status.

@@ -1,4 +1,4 @@
-"""Counts requests a subject and minute, shared by all processes of a host. Pure.
+"""Count requests per subject and minute, shared by all processes of a host. Pure.
 
 One file of fixed size is mapped by every process. A subject hashes to a bucket of a few slots; the
 slot that was idle longest gives way. Updates are not locked: two processes that count at the same

@@ -1,4 +1,4 @@
-"""Who may see metrics and the details of health checks: trusted networks, and holders of the metrics token. Pure."""
+"""May this caller see metrics and health details? Trusted networks, or the metrics token. Pure."""
 
 import hmac
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""After a commit: have the change in force on this host before the writer is answered."""
+"""After a commit: wait until the change is in force on this host, then answer the writer."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""Reads the rows of every app into the segments of the policy, as of one moment of the database."""
+"""Compile the rows of every app to policy segments, from one consistent snapshot of the database."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager

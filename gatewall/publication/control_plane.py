@@ -1,4 +1,4 @@
-"""What the control plane decides with, once a process: the policy of the rows, and the countries."""
+"""The control plane's own policy and countries, once per process."""
 
 from gatewall.gate.countries import Countries
 from gatewall.kernel.env import Config

@@ -1,4 +1,4 @@
-"""Whether the database goes on from what is in force on this host, or was put back to an older state."""
+"""Detect a restored database: one that does not continue the history that this host has published."""
 
 from collections.abc import Mapping
 

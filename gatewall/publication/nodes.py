@@ -1,4 +1,4 @@
-"""Reports what this host has published and its workers have loaded."""
+"""Report what this host has published and its workers have loaded."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

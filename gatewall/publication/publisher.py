@@ -1,4 +1,4 @@
-"""Compiles what has changed and publishes it as files for the data plane of this host."""
+"""Compile changed segments and publish them as files for this host's data plane."""
 
 import logging
 import uuid

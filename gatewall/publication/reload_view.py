@@ -1,4 +1,4 @@
-"""Reload over HTTP."""
+"""API: reload."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Compiled segments in the shared cache, so that one host compiles what all of them publish.
+"""Share compiled segments between hosts through the cache server.
 
 Without a cache server nothing is kept: in the memory of one process, segments of the past would be of use to nobody.
 The cache is not trusted: what comes out of it counts only with our signature, over the name as well. It only saves

@@ -1,4 +1,4 @@
-"""Publishes on a host without an agent that works: a thread in each process of the control plane, of which one acts.
+"""Publish on a host without a working agent: a standby thread in each control-plane process, one of them active.
 
 A host hears from its agent what was changed elsewhere. One that was killed takes seconds to be there again, and what
 was revoked meanwhile must not wait for it.

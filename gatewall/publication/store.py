@@ -1,4 +1,4 @@
-"""Where the control plane gets its policy from: the committed rows, by way of the files of its host."""
+"""Load the control plane's policy from committed rows, through the published files of its host."""
 
 import hashlib
 from collections.abc import Mapping

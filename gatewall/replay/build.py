@@ -1,4 +1,4 @@
-"""Build what replays requests from the configuration: the explainer and the trial of a WAF rule. No Django."""
+"""Build the explainer and the WAF rule trial from the configuration. No Django."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Which rows of the policy have changed since when, as its revisions tell. Pure."""
+"""Which policy rows have changed since a revision. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What the gate would answer to a request that nobody made, and why. Pure.
+"""Decide a hypothetical request and explain every step. Pure.
 
 A made-up request is told to the gate's own parser in the words of a proxy, and decided by the
 engine's own table, so that no explanation can drift from an answer. Nothing is counted or recorded.

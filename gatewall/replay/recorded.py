@@ -1,4 +1,4 @@
-"""Rows of the access log as a backtest reads them: plain values, their JSON not parsed until it is needed. Pure."""
+"""Access-log rows as a backtest reads them: plain values, JSON parsed lazily. Pure."""
 
 import json
 import uuid

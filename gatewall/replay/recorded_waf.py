@@ -1,4 +1,4 @@
-"""Which WAF rules match a request of which only the record is left: those that do, and those that might. Pure."""
+"""Which WAF rules match a recorded request, or might, given what its record kept. Pure."""
 
 from collections.abc import Callable
 from functools import cached_property

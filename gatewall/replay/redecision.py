@@ -1,4 +1,4 @@
-"""What the gate would answer under another policy to a request that it answered before. Pure; counts nothing.
+"""Replay a recorded request under another policy. Pure; counts nothing.
 
 The request is built again from its record and walks the engine's own ``STEPS``. What a record does not
 have (credentials, other headers than the user agent, bodies, masked parts of the target, how many other requests

@@ -1,4 +1,4 @@
-"""Where WAF rules matched, as people are shown it: no secret, and never much. Pure."""
+"""Where WAF rules matched, for display: secrets masked, length limited. Pure."""
 
 from collections.abc import Iterable, Sequence
 

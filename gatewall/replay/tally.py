@@ -1,4 +1,4 @@
-"""What a backtest counts, in bounded memory: who would be answered otherwise, and how. Pure."""
+"""Counts of a backtest in bounded memory: which clients would be answered differently, and how. Pure."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The steps that led to a recorded answer, as its record tells. Pure."""
+"""The steps of a recorded decision, from its access record. Pure."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What the WAF makes of a request that nobody made: by the parser, the rules and the step of ``/auth``. Pure."""
+"""Run the WAF on a hypothetical request, with the same parser, rules and step as the gate. Pure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Answers as they stand on the wire. Pure."""
+"""Serialize answers to HTTP/1.1 bytes. Pure."""
 
 from collections.abc import Iterable
 from http import HTTPStatus

@@ -1,4 +1,4 @@
-"""What a worker of either plane tells its master, how it serves, and how it ends with it."""
+"""Life cycle of a worker of either plane: report to the master, serve, drain, stop."""
 
 import asyncio
 import ctypes

@@ -1,4 +1,4 @@
-"""One connection of a proxy: reads requests, has them answered, writes one answer for each.
+"""One proxy connection: read requests, pass them on, write one answer for each.
 
     waits for a request   at most IDLE_SECONDS; the head must be whole HEAD_SECONDS after its first byte
     reads a body          at most as long as its bounds say, then what is there is answered, or nothing (408)

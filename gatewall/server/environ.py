@@ -1,4 +1,4 @@
-"""A WSGI environ (PEP 3333) of a request as it was on the wire. Pure.
+"""Build the WSGI environ (PEP 3333) of a parsed request. Pure.
 
 Header values are characters that are bytes (latin-1), 0x80 to 0xFF unchanged. Several lines of one name are joined by a
 line feed, which no line can hold, and cookies by a semicolon (RFC 9113 section 8.2.3): by a comma, as CGI has it, two

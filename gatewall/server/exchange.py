@@ -1,4 +1,4 @@
-"""One answer of a WSGI application, from the thread that makes it to the loop that writes it.
+"""Stream one WSGI response from its thread to the event loop.
 
 An answer that is there as a whole is handed over at once, with its length. One that comes in pieces is handed over as
 it comes: in chunks, or until the connection ends where the client speaks HTTP/1.0. Between two pieces the thread waits

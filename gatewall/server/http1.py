@@ -1,4 +1,4 @@
-"""HTTP/1.1 requests out of the bytes of one connection, one at a time. No I/O.
+"""HTTP/1.1 request parser for one connection, one request at a time. No I/O.
 
 The request line is read here and by nobody else: it has one form. What frames the message, headers and body, llhttp
 reads (httptools), strictly. Of what two readers could understand differently nothing is read: it is refused, and the

@@ -1,4 +1,4 @@
-"""gunicorn's master of both planes: starts workers, replaces them without a gap, and outlives what fails.
+"""gunicorn master of both planes: start, replace and restart workers without a gap.
 
     start    a worker that cannot be built ends the command if none has ever answered; else it is tried again
     SIGHUP   successors are started; the old workers are told to end when these answer, or, if some do and

@@ -1,4 +1,4 @@
-"""The server in one worker: accepts connections, bounds them, and ends without dropping a request."""
+"""Server of one worker: accept connections, limit them, and drain them on shutdown."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""The control plane's server in one worker: the loop reads requests whole and writes answers, threads make them.
+"""Threaded server of the control plane: the loop reads and writes, threads run the WSGI application.
 
 head, body        read by the loop, within bounds and a deadline; only then a thread is taken
 answer            a whole one goes to the loop, and its thread is free; of one in pieces at most UNSENT bytes

@@ -1,4 +1,4 @@
-"""gunicorn's worker of the control plane: a loop reads and writes, threads answer."""
+"""gunicorn worker of the control plane: one event loop and a pool of threads."""
 
 import asyncio
 

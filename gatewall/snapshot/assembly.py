@@ -1,4 +1,4 @@
-"""From segments to a policy in memory. Pure.
+"""Assemble the policy in memory from segments. Pure.
 
 A segment that has not changed keeps its table: the cost of a change is that of the segments it
 touched.

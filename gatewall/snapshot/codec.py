@@ -1,4 +1,4 @@
-"""Segments as bytes and back: a magic, then JSON rows, or a table that can be mapped. Pure; never pickle.
+"""Encode and decode policy segments: a magic, then JSON rows or a memory-mappable table. Pure; never pickle.
 
 ``decode`` trusts nothing: whatever is not exactly what ``encode`` writes is refused, at the latest when a row is read.
 """

@@ -1,4 +1,4 @@
-"""When the policy of this host was last compared with the database and found to be the one in force. Pure.
+"""When this host's policy was last confirmed as current by the database. Pure.
 
 The moment is on the clock that runs from boot (``CLOCK_BOOTTIME``), which nobody sets and which goes on while the
 machine sleeps. It is the modification time of an empty file: written in one call, also on a full disk, and never half.

@@ -1,4 +1,4 @@
-"""Published policy as files: segments named by their digest, and ``current``, the manifest in force. Pure.
+"""Published policy files: segments named by their digest, and the signed manifest ``current``. Pure.
 
 Nothing is ever changed in place: a file is written under another name, synced and renamed, so that a
 reader sees the old one or the new one, and a crash leaves one of them.

@@ -1,4 +1,4 @@
-"""Wakes a thread when a file is put in place in a folder, by inotify. Pure.
+"""Watch a folder with inotify and wake a thread when a file is replaced. Pure.
 
 Policy and reports of workers are files that are renamed into their place. Who waits for one looks at it anyway, at
 fixed intervals; the kernel only makes the look come at once. Where it cannot (no Linux, no inotify left for this

@@ -1,4 +1,4 @@
-"""Holds the policy of one process. No Django, no I/O of its own: a source is handed in."""
+"""Hold the current policy of one process and swap in newer ones. No Django, no I/O of its own."""
 
 import logging
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Rows found by a key, in one buffer: sorted numbers, offsets, and the rows as JSON. Pure.
+"""Sorted key-value table in one memory-mappable buffer: keys, offsets, JSON rows. Pure.
 
 A hundred thousand users are there as soon as the buffer is, and a row costs an object when it is asked for.
 """

@@ -1,4 +1,4 @@
-"""The manifest: which segments make up a version, signed. Pure.
+"""The signed manifest: which segments make up a policy version. Pure.
 
 A manifest is one line with the HMAC-SHA256 of the JSON below it. The key is derived from
 ``GATEWALL_SECRET_KEY`` for this use alone, so that no other signature of ours can pass for one.

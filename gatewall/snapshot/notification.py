@@ -1,4 +1,4 @@
-"""Between the control plane and the agent of one host: who leads, and a nudge. Pure.
+"""Leader lock of the agents on one host, and the wake-up notification for the leader. Pure.
 
 A lock says whether an agent lives (the kernel lets go of it with the process), and the time of its file when the agent
 last said so: one that was stopped leads no more after ``LEASE_SECONDS`` (docs/adr/0054). A FIFO wakes the agent.

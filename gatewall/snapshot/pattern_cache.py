@@ -1,4 +1,4 @@
-"""Databases of patterns, compiled once a host and kept as files. Pure.
+"""Cache of compiled hyperscan databases, one per host, kept as files. Pure.
 
 Compiling takes seconds, so nobody waits for it: who wants a scanner gets it from a thread, and has RE2
 until then. The first process compiles in a child of its own, the others wait for its file.

@@ -1,4 +1,4 @@
-"""Compiles patterns in a process of its own: ``python -m gatewall.snapshot.pattern_process``. Pure.
+"""Compile patterns in a subprocess: ``python -m gatewall.snapshot.pattern_process``. Pure.
 
 Patterns come as a JSON list of texts on standard input, the database goes to standard output. The
 process has a limit of time and memory, does not compete with those that answer, and ends with the process that

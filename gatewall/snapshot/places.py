@@ -1,4 +1,4 @@
-"""Where things are below ``GATEWALL_HOME``, and what this host is called. Pure."""
+"""Paths below ``GATEWALL_HOME``, and this host's node name. Pure."""
 
 import os
 import socket

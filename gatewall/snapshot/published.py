@@ -1,4 +1,4 @@
-"""The policy of a process that has nothing but the published files. No Django.
+"""Follow the published policy files in a data-plane process. No Django.
 
 Static stability: once there is a policy, files that fail change nothing but a log line.
 """

@@ -1,4 +1,4 @@
-"""The rows of each kind of segment as JSON and back. Pure.
+"""JSON codecs of the rows of each kind of segment. Pure.
 
 What is read is checked to its last value: nothing but what was written is taken.
 """

@@ -1,4 +1,4 @@
-"""Rows in several tables, found by the table that a key belongs to. Pure."""
+"""Sharded lookup table: find a row in the shard of its key. Pure."""
 
 from collections.abc import Callable, Iterator, Mapping, ValuesView
 from itertools import chain

@@ -1,4 +1,4 @@
-"""What each worker of this host has loaded, told to the agent through one small file a worker. Pure.
+"""Workers report their loaded policy to the agent, through one small file each. Pure.
 
 A worker holds a lock on its file for as long as it lives: in containers, agent and workers do not see each other's
 process ids (docs/adr/0038).

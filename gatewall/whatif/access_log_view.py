@@ -1,4 +1,4 @@
-"""One answer of the gate over HTTP: how it came about and, if asked, what it would be today."""
+"""API: one access-log entry, how it was decided and, if asked, how it would be decided today."""
 
 import uuid
 from typing import Any

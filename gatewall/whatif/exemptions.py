@@ -1,4 +1,4 @@
-"""Ways to let through what was refused, each as narrow as the policy can say: what would be written, and the writing.
+"""WAF and IP exemptions for a refused request, from narrowest to broadest: propose them, and create one.
 
 | Refused by | Offered |
 |---|---|

@@ -1,4 +1,4 @@
-"""The explanation over HTTP: a made-up request in, decision and trace out."""
+"""API: explain a hypothetical request, with its decision and the trace of every step."""
 
 import re
 from typing import Any

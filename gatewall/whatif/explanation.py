@@ -1,4 +1,4 @@
-"""Why the gate answers as it does: one made-up request, and what every step of the decision says of it."""
+"""Explain a hypothetical request: the decision, and the result of every step."""
 
 from typing import Any
 

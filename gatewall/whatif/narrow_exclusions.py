@@ -1,4 +1,4 @@
-"""The narrowest exclusions that keep a WAF rule from matching one recorded request."""
+"""Find the narrowest exclusions that keep a WAF rule from matching one recorded request."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A recorded answer in the light of the policy: how it came about, and what it would be today."""
+"""Replay a recorded request: how it was decided, and how it would be decided today."""
 
 import time
 from typing import Any

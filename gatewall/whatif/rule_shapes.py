@@ -1,4 +1,4 @@
-"""The JSON of WAF rules that matched a request, and of where they did."""
+"""JSON of matched WAF rules and of where they matched."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which WAF rules a request meets that nobody made, where, and what comes of it."""
+"""Dry-run WAF rules against a hypothetical request: which match, where, and with what result."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Trying WAF rules over HTTP: a made-up request in, the rules that it meets out."""
+"""API: dry-run WAF rules against a hypothetical request."""
 
 from typing import Any
 

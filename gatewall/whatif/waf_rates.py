@@ -1,4 +1,4 @@
-"""How many attacks the built-in rules find in files of requests, and how many harmless ones they refuse.
+"""Detection and false-positive rates of the built-in WAF rules over files of requests.
 
 A file is JSON lines, gzipped or not, one request a line: ``id, label (attack, benign), visible (uri, header,
 body), method, uri, headers, body``; texts hold the bytes of the wire as latin-1 characters.

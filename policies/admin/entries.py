@@ -1,4 +1,4 @@
-"""IP lists, domains and countries in the Django admin Any spelling goes in."""
+"""IP lists, domains and countries in the Django admin. Any spelling is accepted, one is stored."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Bans: automatic entries of the blocklist, which expire. Who must not be banned, and who was banned already."""
+"""Automatic bans: blocklist entries that expire, with protected networks and repeat offenders."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Lifting many automatic bans at once over HTTP."""
+"""API: lift many automatic bans at once."""
 
 from typing import Any
 

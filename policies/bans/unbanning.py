@@ -1,4 +1,4 @@
-"""Lifting automatic bans; what was blocked by hand or by a list stays."""
+"""Lift automatic bans; entries made by hand or imported from a list stay."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

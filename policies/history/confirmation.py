@@ -1,4 +1,4 @@
-"""Changes that refuse their own maker: they stay if somebody says so in time, and else are taken back."""
+"""Confirm or revert changes that lock out their own author (like a commit-confirm on a router)."""
 
 from datetime import datetime, timedelta
 

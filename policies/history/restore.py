@@ -1,4 +1,4 @@
-"""Brings the policy back to an earlier revision, as one new revision."""
+"""Restore the policy of an earlier revision, as one new revision."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What restorable objects were at an earlier revision, by undoing the recorded changes one by one. Reads only."""
+"""Reconstruct policy objects at an earlier revision by undoing recorded changes. Read-only."""
 
 from collections.abc import Mapping
 from typing import Any

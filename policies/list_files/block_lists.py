@@ -1,4 +1,4 @@
-"""Published block lists: lines in, networks out. Pure; bounded in memory whatever the list.
+"""Parse published block lists: lines in, networks out. Pure; bounded memory for any list.
 
 | Format | A line is |
 |---|---|

@@ -1,4 +1,4 @@
-"""What changes when a list takes the place of another. Pure; on disk, so that a million entries fit."""
+"""Diff of two versions of a list. Pure; on disk, so that a million entries fit."""
 
 import errno
 import sqlite3

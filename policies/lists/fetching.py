@@ -1,4 +1,4 @@
-"""Fetches the lists that are subscribed to, each when it is due and by one host alone.
+"""Fetch subscribed lists when they are due, on one host only.
 
 What cannot be fetched, or is refused as a list, changes nothing: the entries of the last time stay.
 """

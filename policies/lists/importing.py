@@ -1,4 +1,4 @@
-"""Imports of block lists: all entries of one source are replaced at once."""
+"""Import block lists: replace all entries of one source at once."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""What a person is shown before a list is imported, and the import of exactly that."""
+"""Preview the import of a list, and import exactly what was previewed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The blocklist rows of one source, very many of them: read and written in pieces. For the import."""
+"""Bulk reads and writes of the blocklist rows of one source, in chunks. For imports."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Lists that are fetched again and again: who subscribes to which. Fetching them is ``policies.lists.fetching``."""
+"""Subscriptions to published lists. ``policies.lists.fetching`` fetches them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Many WAF rules at once."""
+"""Change many WAF rules at once."""
 
 from django.db.models import QuerySet
 

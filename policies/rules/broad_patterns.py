@@ -1,4 +1,4 @@
-"""Rules that match whatever is asked for: nearly always a slip, and one that shuts everybody out."""
+"""Detect WAF patterns that match nearly every request: usually a mistake that locks everyone out."""
 
 from dataclasses import replace
 from ipaddress import IPv4Address

@@ -1,4 +1,4 @@
-"""Brings the rules that come with Gatewall to this version."""
+"""Install and upgrade the built-in WAF rules of this version."""
 
 import logging
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""A WAF rule as somebody thinks of it, before it is saved. Reads only."""
+"""Validate and try a WAF rule before it is saved. Read-only."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Rules whose patterns are not part of the one scan for all others: right, and each costs every request more."""
+"""Warn of WAF patterns that need a separate scan: correct, but slower for every request."""
 
 import logging
 

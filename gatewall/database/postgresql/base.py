@@ -1,4 +1,4 @@
-"""Where Django looks for the backend ``gatewall.database.postgresql``."""
+"""Django database backend ``gatewall.database.postgresql``."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Connections of psycopg that give up waiting for a server that answers nobody."""
+"""psycopg connections that time out when the server hangs."""
 
 import time
 from collections.abc import Generator, Mapping

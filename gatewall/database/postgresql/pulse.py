@@ -1,4 +1,4 @@
-"""Whether one server answers, as far as the threads of this process have seen. Pure: it is handed how to ask.
+"""Liveness of a database server, shared by the threads of this process. Pure: the probe is passed in.
 
 A server is silent from a question that was not answered until the next byte that comes from it.
 """

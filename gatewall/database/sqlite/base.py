@@ -1,4 +1,4 @@
-"""Where Django looks for the backend ``gatewall.database.sqlite``."""
+"""Django database backend ``gatewall.database.sqlite``."""
 
 import re
 import sqlite3

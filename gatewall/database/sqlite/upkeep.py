@@ -1,4 +1,4 @@
-"""Keeps the files of an SQLite database small: checkpoints, and frees pages. Called by the agent alone.
+"""Keep SQLite files small: WAL checkpoints and freeing pages. Called by the agent only.
 
 With several processes that checkpoint, SQLite up to 3.51 can lose a commit (sqlite.org/wal.html#walresetbug).
 """

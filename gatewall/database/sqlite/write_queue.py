@@ -1,4 +1,4 @@
-"""A first-come, first-served lock with a timeout, across threads and processes (``flock`` and ``fcntl``). Pure.
+"""Fair lock (first come, first served) with a timeout, across threads and processes (``flock``, ``fcntl``). Pure.
 
 The lock is ``flock`` on a file. Who waits for it also holds one byte of that file, the byte after the last one that
 is held, and may try for the lock only while no lower byte is held. All locks belong to an open file description, so

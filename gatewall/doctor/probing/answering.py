@@ -1,4 +1,4 @@
-"""Judges what a visitor gets: whether the gate is asked, and whether its 401 and 403 come out as they should. Pure."""
+"""Checks of the response: does the proxy ask the gate, and do its 401 and 403 reach the visitor unchanged? Pure."""
 
 from collections.abc import Iterator
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""Judges what arrived at the gate: client, host, method and URI, as they were and not as they were forged. Pure."""
+"""Checks of the subrequest: did the true client, host, method and URI reach the gate, not forged ones? Pure."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""What came of a probe: what the visitor got, and what the gate was told. Pure."""
+"""Evidence of a probe: the visitor's response and the gate's access record. Pure."""
 
 import uuid
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What the doctor says: verdicts and findings. Words for them are in ``words``. Pure."""
+"""Verdicts and findings of the proxy doctor; their texts are in ``gatewall.doctor.words``. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

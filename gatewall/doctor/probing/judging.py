@@ -1,4 +1,4 @@
-"""The checks, in the order in which they are shown, and how each comes out. Pure."""
+"""All checks in display order, and the verdict of each. Pure."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""What is sent through the proxy: the same request again and again, each time with one thing forged or odd. Pure.
+"""Probe requests: the same request with one header or path forged or malformed at a time. Pure.
 
 A probe opens nothing and skips nothing: to the gate it is a request like any other. It is found again in the
 access log by its nonce, which nobody can guess and which stands in the user agent and mostly in the path.

@@ -1,4 +1,4 @@
-"""Sends one probe and tells its answer: status and a few headers, never a body. Pure but for the network.
+"""Send one probe and return its status and a few headers, never a body. Pure but for the network.
 
 Written by hand and not by ``http.client``, which sends no byte that is not ASCII; read by it.
 """

@@ -1,4 +1,4 @@
-"""The part of a proxy's sample that puts a check right, from the files of ``deploy/``, with our addresses in it."""
+"""The part of a proxy's sample configuration that fixes a failed check, with our addresses filled in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

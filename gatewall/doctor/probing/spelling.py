@@ -1,4 +1,4 @@
-"""How far a path is the one that was sent. Pure."""
+"""Compare a recorded path with the path that was sent: equal, normalized, or changed. Pure."""
 
 import posixpath
 import re

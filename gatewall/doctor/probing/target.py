@@ -1,4 +1,4 @@
-"""Which site is examined: a URL that an operator named, if the doctor may go there. Pure."""
+"""Validate the URL of the site to examine: the doctor only visits registered domains. Pure."""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""Who sent the request that is being answered, by the rule that the gate has for all of them. Pure."""
+"""Client address of the current request, by the gate's own rule for proxy headers. Pure."""
 
 from dataclasses import dataclass
 
