@@ -6,12 +6,17 @@ Nothing here imports Django before a fixture is asked for, so that ``tests/unit`
 import dataclasses
 import math
 import os
+import sys
 from importlib import import_module
 
 import pytest
 import time_machine
 
 from tests.support.cast import MOMENT, OFFICE
+
+# Tests start hundreds of processes: the bytecode of the product is kept, also where the environment says otherwise.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 def pytest_collection_modifyitems(config, items):

@@ -1,6 +1,5 @@
 """Real parts for tests: start a process, talk HTTP to it, and leave nothing running."""
 
-import atexit
 import http.client
 import json
 import os
@@ -9,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +24,7 @@ from gatewall.snapshot.notification import AgentLock
 from gatewall.snapshot.places import run_folder
 from tests.support.locks import leads
 from tests.support.patterns import put_compiled
+from tests.support.templates import folder_of
 
 BASE = Path(__file__).resolve().parents[2]
 PASSWORD = "correct horse battery staple"
@@ -171,11 +170,8 @@ def set_up(home: Path, **changes: str) -> None:
 
 @cache
 def _prepared() -> Path:
-    """Prepare one installation for all tests of this run; each gets a copy."""
-    home = Path(tempfile.mkdtemp(prefix="gatewall-prepared-"))
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
-    set_up(home)
-    return home
+    """Return an installation that is set up once for all processes of the tests; each test gets a copy."""
+    return folder_of("installation", set_up)
 
 
 def sign_in(port: int, *, back_to: str = "/") -> str:
