@@ -1,1 +1,1 @@
-"""Who is asking: users, their sessions, and how they sign in."""
+"""Users, their sessions, and how they sign in."""

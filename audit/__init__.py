@@ -1,1 +1,1 @@
-"""What happened: the access log and security events."""
+"""The access log and security events: spool, storage, queries, statistics."""

@@ -1,1 +1,1 @@
-"""What is allowed: IP lists, countries, WAF rules and authorized domains."""
+"""IP lists, countries, WAF rules and registered domains: rows, services, API."""

@@ -1,1 +1,1 @@
-"""The agent: one process a host that publishes policy and reports what the workers have loaded."""
+"""The agent: one process per host that publishes policy, ships the access log, detects attacks and sends notices."""

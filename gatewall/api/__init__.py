@@ -1,1 +1,1 @@
-"""The DRF plumbing that every resource shares: problems, pages, permissions, strict input."""
+"""The DRF plumbing that every resource shares: problems, pagination, permissions, strict input."""

@@ -1,1 +1,1 @@
-"""The operator pages of the admin site: what happens, why, and what a change would do."""
+"""The operator pages of the admin site: dashboard, log explorer, explain, backtest, history, doctor."""

@@ -1,1 +1,1 @@
-"""What Gatewall needs of its database and cache: backends, connections, locks, the write queue, online indexes."""
+"""Database and cache backends: connections that time out, a fair write queue, online indexes, re-encryption."""

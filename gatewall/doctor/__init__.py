@@ -1,1 +1,1 @@
-"""The proxy doctor: asks a site through its proxy, and says what the gate was told of it."""
+"""The proxy doctor: probes a site through its proxy, and diagnoses what reached the gate."""

@@ -1,1 +1,1 @@
-"""The policy enforcement point: turns a proxy's subrequest into a question, and the answer into HTTP."""
+"""The policy enforcement point: a proxy's subrequest in, HTTP answer and access record out. No Django."""

@@ -1,1 +1,1 @@
-"""How Gatewall is doing: health checks, indicators, dashboard figures and metrics."""
+"""Health checks, indicators, dashboard figures and metrics."""

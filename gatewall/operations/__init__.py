@@ -1,1 +1,1 @@
-"""What operators run and look at: health, settings, the admin site, the launcher."""
+"""The API of system settings and policy revisions, and the URLs of everything that operators call."""

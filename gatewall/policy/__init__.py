@@ -1,1 +1,1 @@
-"""What a change of policy is: its kinds, the revision it makes, and the system settings."""
+"""What a change of policy is: the revision it makes, and the system settings."""

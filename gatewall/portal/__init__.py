@@ -1,1 +1,1 @@
-"""The pages that visitors see."""
+"""The pages that visitors see: guard page, account, first run."""

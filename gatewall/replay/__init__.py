@@ -1,1 +1,1 @@
-"""Recorded requests, decided once more: explanations, traces and trials of a rule. No Django."""
+"""Recorded or hypothetical requests decided again: explanations, traces, rule trials, comparisons. No Django."""

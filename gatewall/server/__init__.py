@@ -1,1 +1,1 @@
-"""gunicorn as both planes need it: a master that keeps old workers until new ones answer, and workers that say so."""
+"""HTTP/1.1 servers of both planes: parser, connections, workers, and the gunicorn master. No Django."""

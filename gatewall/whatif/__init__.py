@@ -1,1 +1,1 @@
-"""What would the gate say? Explanations, replays, trials of rules, exemptions and backtests over the access log."""
+"""What would the gate say? Explanations, replays, rule trials, exemptions and backtests over the access log."""

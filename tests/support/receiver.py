@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from gatewall.agent.webhook_sender import Notifier
+from gatewall.agent.webhook_sender import WebhookSender
 from webhooks import services
 from webhooks.models import Delivery
 
@@ -76,7 +76,7 @@ def is_signed(secret, headers, body):
 
 def send_due(notifier=None, *, seconds=5.0):
     """Have an agent send what is due, until nothing is under way or due any more."""
-    notifier = notifier or Notifier()
+    notifier = notifier or WebhookSender()
     until = time.monotonic() + seconds
     notifier.turn()
     while notifier._busy and time.monotonic() < until:

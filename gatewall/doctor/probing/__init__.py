@@ -1,1 +1,1 @@
-"""The proxy doctor: probes, what arrived, and the findings. No Django."""
+"""Probes of the proxy doctor, the checks of what reached the gate and the visitor, and their findings. No Django."""

@@ -1,1 +1,1 @@
-"""What a change of policy would have done: recorded requests decided under today's policy, and under the change."""
+"""Backtests: recorded requests decided under today's policy and under a draft of it."""

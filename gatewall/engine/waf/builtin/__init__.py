@@ -1,4 +1,4 @@
-"""The rules that come with Gatewall, by class of attack. Own patterns, written against RE2; data only.
+"""The built-in WAF rules, by class of attack. Own patterns, written against RE2; data only.
 
 A built-in rule is known by its key, for ever: rows refer to it, and a key is never reused.
 """
