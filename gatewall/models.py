@@ -111,8 +111,8 @@ class Node(models.Model):
 
     Of its access log, what is older than ``log_lag_seconds`` is in the database or set aside; null while its
     spool was not read to the end once. ``unconfirmed_seconds``: how long its policy was not compared with the database
-    and found to be the one in force, at ``seen_at``, since the boot where it never was; null where a release before
-    this has written the row. ``seen_at`` is by the clock of the database.
+    and found to be the one in force, at ``seen_at``, since the boot where it never was. ``seen_at`` is by the clock of
+    the database.
     """
 
     name = models.CharField(max_length=100, unique=True)

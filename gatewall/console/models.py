@@ -7,7 +7,7 @@ from django.db import models
 class SavedView(models.Model):
     """A query of the log explorer under a name, for its owner or for every admin.
 
-    The database does not hold ``owner``: the release before this table exists deletes users without asking it.
+    ``owner`` has no constraint in the database: Django deletes the views together with their owner.
     """
 
     owner = models.ForeignKey(

@@ -70,16 +70,6 @@ def kind_of(segment: str) -> str:
     return kind if slash and kind in SHARD_OF else segment
 
 
-def whole_of(kind: str) -> str:
-    """Return the key of the change id of the last change to all shards of a kind at once."""
-    return f"{kind}/all"
-
-
-def told_of(kind: str) -> str:
-    """Return the key of the change id that hosts without shards see for a kind."""
-    return f"{kind}/told"
-
-
 NAMES_DOMAINS = (
     Segment.DOMAINS,
     Segment.ALLOWED_NETWORKS,

@@ -18,7 +18,7 @@ from django.db.models import F, Value
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
-from gatewall.engine.segments import SHARD_OF, Segment, kind_of, told_of, whole_of
+from gatewall.engine.segments import Segment
 from gatewall.engine.snapshot import Version
 from gatewall.kernel.changes import Change, Diff, diff_of
 from gatewall.kernel.refusals import Gone
@@ -181,27 +181,8 @@ def _move(**change: object) -> None:
 
 
 def _mark(segments: Iterable[str]) -> None:
-    changes = {segment: uuid.uuid4() for segment in segments}
-    for kind in SHARD_OF.keys() & {kind_of(segment) for segment in changes}:
-        changes |= _changes_of(kind, whole=kind in changes)
-    rows = [PolicySegment(name=segment, change=change) for segment, change in changes.items()]
+    rows = [PolicySegment(name=segment, change=uuid.uuid4()) for segment in dict.fromkeys(segments)]
     PolicySegment.objects.bulk_create(rows, update_conflicts=True, unique_fields=["name"], update_fields=["change"])
-
-
-def _changes_of(kind: str, *, whole: bool) -> dict[str, uuid.UUID]:
-    """Return what is kept of a kind in shards besides their own changes; ``whole``: all of them have changed.
-
-    A host of the release before knows the kind alone: it sees every change by the kind's, and its own changes are told
-    by a kind's that is not what was last told. They are changes of all shards.
-    """
-    known = dict(PolicySegment.objects.filter(name__in=[kind, told_of(kind)]).values_list("name", "change"))
-    told = uuid.uuid4()
-    changes = {kind: told, told_of(kind): told}
-    if whole:
-        changes[whole_of(kind)] = uuid.uuid4()
-    elif kind in known and known[kind] != known.get(told_of(kind)):
-        changes[whole_of(kind)] = known[kind]
-    return changes
 
 
 def _announce() -> None:

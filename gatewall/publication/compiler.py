@@ -1,6 +1,6 @@
 """Compile the rows of every app to policy segments, from one consistent snapshot of the database."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts import policy_source as accounts
-from gatewall.engine.segments import Segment, blocked_networks_of, kind_of, source_of, told_of, whole_of
+from gatewall.engine.segments import Segment, blocked_networks_of, kind_of, source_of
 from gatewall.models import PolicyHead, PolicySegment
 from gatewall.policy import revisions, system_settings
 from gatewall.publication import segment_cache
@@ -50,8 +50,8 @@ def one_moment() -> Iterator[Moment]:
         names = [*_ROWS, *map(blocked_networks_of, policies.block_sources())]
         segments = {name: changed.get(name, NEVER) for name in names}
         for shard in (*accounts.user_shards(), *licensing.token_shards()):
-            # Either a row of the shard was changed, or something that all of them name.
-            segments[shard] = f"{_change_of_all(kind_of(shard), changed)}+{changed.get(shard, NEVER)}"
+            # Either a row of the shard was changed, or something that all shards of its kind name.
+            segments[shard] = f"{changed.get(kind_of(shard), NEVER)}+{changed.get(shard, NEVER)}"
         yield Moment(revisions.head(), segments)
 
 
@@ -73,13 +73,6 @@ def _compiled(name: str) -> bytes:
         return codec.encode(name, _rows_of(name))
     except (TypeError, AttributeError, LookupError, ArithmeticError) as error:
         raise ValueError(f"{name} has a row that is not one of its own ({type(error).__name__})") from error
-
-
-def _change_of_all(kind: str, changed: Mapping[str, str]) -> str:
-    """Return the last change of all shards of a kind; a host of the release before marks nothing but the kind."""
-    if changed.get(kind) != changed.get(told_of(kind)):
-        return changed[kind]
-    return changed.get(whole_of(kind), NEVER)
 
 
 def _rows_of(name: str) -> Iterable[Any]:

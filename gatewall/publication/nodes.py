@@ -76,7 +76,7 @@ def unconfirmed_seconds(node: Node, at: datetime) -> float:
     """Return for how long the policy of a host was not compared with the database; ``at`` is now, by its clock.
 
     Of the own host the files say it, whoever has compared. Of another, its agent: while that is silent nobody has told
-    of a comparison, though the control plane there may stand in for it. One of an older release says nothing else.
+    of a comparison, though the control plane there may stand in for it.
     """
     said = max(0.0, (at - node.seen_at).total_seconds()) + (node.unconfirmed_seconds or 0.0)
     confirmed_at = policy_files(settings.CONFIG).confirmations.last() if node.name == node_name()[:100] else None

@@ -17,7 +17,7 @@ from gatewall.snapshot import keyed_rows
 from gatewall.snapshot.keyed_rows import KeyedRows, KeyedRowsRefused
 from gatewall.snapshot.row_codecs import CODECS, list_of
 
-SCHEMA = 6
+SCHEMA = 1
 LAYOUT = f"{SCHEMA}-{sys.byteorder}"
 """What machines must have in common to read each other's bytes."""
 _MAGIC = b"gatewall segment %d\n" % SCHEMA

@@ -5,7 +5,6 @@ What is read is checked to its last value: nothing but what was written is taken
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from gatewall.engine.addresses import parse_network
@@ -133,8 +132,6 @@ def _decode_license(row: Any) -> LicenseState:
 
 
 def _encode_rule(rule: WafRule) -> Any:
-    # Under a name of their own: who reads this and knows of no expiry has an exclusion less, not one for ever.
-    timed = [[*_where(part), part.expires_at] for part in rule.exclusions if part.expires_at is not None]
     return {
         "id": rule.id,
         "name": rule.name,
@@ -147,14 +144,9 @@ def _encode_rule(rule: WafRule) -> Any:
         "action": rule.action.value,
         "domain": rule.domain,
         "path_prefix": rule.path_prefix,
-        "exclusions": [_where(part) for part in rule.exclusions if part.expires_at is None],
+        "exclusions": [[part.domain, part.path_prefix, part.argument, part.expires_at] for part in rule.exclusions],
         "builtin": rule.builtin,
-        **({"timed_exclusions": timed} if timed else {}),
     }
-
-
-def _where(exclusion: Exclusion) -> list[str | None]:
-    return [exclusion.domain, exclusion.path_prefix, exclusion.argument]
 
 
 def _decode_rule(row: Any) -> WafRule:
@@ -170,24 +162,14 @@ def _decode_rule(row: Any) -> WafRule:
         action=Action(row["action"]),
         domain=_maybe(row["domain"]),
         path_prefix=_maybe(row["path_prefix"]),
-        exclusions=(
-            *map(_decode_exclusion, list_of(row["exclusions"])),
-            *map(_decode_timed, list_of(row.get("timed_exclusions", []))),
-        ),
+        exclusions=tuple(map(_decode_exclusion, list_of(row["exclusions"]))),
         builtin=_flag(row["builtin"]),
     )
 
 
 def _decode_exclusion(row: Any) -> Exclusion:
-    domain, path_prefix, argument = list_of(row)  # one that names nothing would switch the rule off
-    return Exclusion(_maybe(domain), _maybe(path_prefix), _maybe(argument))
-
-
-def _decode_timed(row: Any) -> Exclusion:
-    *where, expires_at = list_of(row)
-    if expires_at is None:
-        raise TypeError
-    return replace(_decode_exclusion(where), expires_at=_moment(expires_at))
+    domain, path_prefix, argument, expires_at = list_of(row)  # all empty, it would switch the rule off
+    return Exclusion(_maybe(domain), _maybe(path_prefix), _maybe(argument), _moment(expires_at))
 
 
 def list_of(value: Any) -> list[Any]:

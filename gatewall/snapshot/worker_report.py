@@ -27,7 +27,7 @@ def workers_folder(run: Path) -> Path:
 class WorkerState:
     """A worker process, the policy it decides with, and why it refused a newer one (empty: it did not).
 
-    ``epoch`` is empty while it has none, and where a worker of the release before has written the report.
+    ``epoch`` is empty until the worker has loaded a policy.
     """
 
     pid: int
@@ -39,8 +39,6 @@ class WorkerState:
 
     def has(self, version: Version) -> bool:
         """True if it decides with this version or a later one of the same epoch."""
-        if not self.epoch:
-            return self.revision >= version.revision and self.reloads >= version.reloads
         return not version.supersedes(Version(self.revision, self.revocations, self.reloads, self.epoch))
 
 

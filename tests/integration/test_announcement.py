@@ -150,7 +150,7 @@ def test_a_sign_out_waits_for_workers_as_well(worker, monkeypatch, alice):
 
 def test_a_worker_that_refuses_what_is_published_is_not_waited_for(worker, monkeypatch):
     monkeypatch.setattr(announcement, "_WAIT_SECONDS", 3600.0)
-    worker.report.rejected("schema 7, not 6")
+    worker.report.rejected("schema 2, not 1")
 
     services.block_network(actor="alice", network="203.0.113.7")
 

@@ -190,7 +190,7 @@ def test_what_a_worker_refuses_for_good_is_verified_once(publication, running_ag
     verified = []
     monkeypatch.setattr(agents, "publish", lambda files, **how: (verified.append(how), publish(files, **how))[1])
     worker = WorkerReport(publication.run / "workers")
-    worker.rejected("schema 7, not 6")
+    worker.rejected("schema 2, not 1")
 
     for _ in range(5):
         running_agent.turn()

@@ -70,7 +70,7 @@ def test_the_key_of_a_session_is_in_no_row_and_the_one_in_a_row_opens_nothing(cl
     assert not is_in(thief)
 
 
-def test_a_session_of_the_release_before_ends(client):
+def test_a_row_with_the_key_itself_is_no_session(client):
     Row.objects.update(session_key=key_of(client))
 
     assert not is_in(client)

@@ -1,7 +1,6 @@
 """Users and tokens in shards: a change rewrites the shard that it is in, and no row is in none or in two."""
 
 import hashlib
-import uuid
 from types import SimpleNamespace
 
 import pytest
@@ -18,7 +17,6 @@ from gatewall.engine.segments import (
     shard_of_license,
     shard_of_user,
 )
-from gatewall.models import PolicySegment
 from gatewall.publication.publisher import publish
 from gatewall.publication.store import DatabasePolicyStore
 from gatewall.snapshot.places import policy_files
@@ -131,42 +129,3 @@ def test_where_nobody_has_a_token_there_is_no_shard(files, people):
 
     assert {kind_of(name) for name in names} >= {Segment.USERS}
     assert {kind_of(name) for name in names}.isdisjoint({Segment.GIT_TOKENS, Segment.LICENSES})
-
-
-def change_of(kind):
-    return PolicySegment.objects.filter(name=kind).values_list("change", flat=True).first()
-
-
-def test_a_host_that_knows_of_no_shards_sees_every_change(files, people):
-    seen = [change_of(Segment.USERS)]
-    for change in (
-        lambda: accounts.change_user(people.far, actor="alice", is_active=False),
-        lambda: accounts.end_all_sessions(people.near, actor="alice"),
-        lambda: accounts.delete_user(people.far, actor="alice"),
-    ):
-        change()
-        seen.append(change_of(Segment.USERS))
-
-    assert len(set(seen)) == len(seen)
-
-
-def test_what_a_host_that_knows_of_no_shards_changed_is_seen(files, people):
-    def as_it_did():
-        User.objects.filter(pk=FAR).update(is_active=False)
-        PolicySegment.objects.update_or_create(name=Segment.USERS, defaults={"change": uuid.uuid4()})
-        policies.block_country(actor="alice", country_code="NZ")
-
-    accounts.change_user(people.near, actor="alice", email="near@example.com")
-
-    changed = changed_by(files, as_it_did)
-
-    assert {shard_of_user(people.near.pk), shard_of_user(FAR)} <= changed
-    assert not policy_of(files).users[FAR].is_active
-
-
-def test_after_it_a_change_rewrites_its_own_shard_again(files, people):
-    PolicySegment.objects.update_or_create(name=Segment.USERS, defaults={"change": uuid.uuid4()})
-
-    changed = changed_by(files, lambda: accounts.change_user(people.far, actor="alice", is_active=False))
-
-    assert changed == {shard_of_user(FAR)}

@@ -219,9 +219,13 @@ def test_a_worker_has_a_version_if_it_decides_with_it_or_a_later_one_of_its_epoc
     assert state.has(WANTED) is has
 
 
-@pytest.mark.parametrize(("revision", "reloads", "has"), [(7, 2, True), (8, 3, True), (6, 2, False), (7, 1, False)])
-def test_a_worker_of_the_release_before_tells_no_more_than_revision_and_reloads(revision, reloads, has):
-    assert WorkerState(ME, revision, reloads=reloads).has(WANTED) is has
+def test_a_worker_without_a_policy_has_no_version(folder):
+    WorkerReport(folder).rejected("no")
+
+    (state,) = living_workers(folder)
+
+    assert not state.has(WANTED)
+    assert not state.has(Version(0, 0, 0, EPOCH))
 
 
 def disk_full(*_):
