@@ -6,13 +6,10 @@ from typing import Any
 from rest_framework import serializers
 
 from audit.models import AccessLog
+from audit.spool.records import DECIDED_BY, FIELDS, SUBJECT, Field
 from gatewall.api.serializers import ShapedField
 
 _TEXT, _TEXTS = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
-_KIND_AND_ID = {"kind": _TEXT, "id": {"type": "integer"}}
-_DECIDED_BY = {"type": ["object", "null"], "properties": _KIND_AND_ID, "required": [*_KIND_AND_ID]}
-_SUBJECT_PARTS = {**_KIND_AND_ID, "name": _TEXT}
-_SUBJECT = {"type": ["object", "null"], "properties": _SUBJECT_PARTS, "required": [*_SUBJECT_PARTS]}
 _CREDENTIAL_PARTS = {
     "kind": _TEXT,
     "amr": _TEXTS,
@@ -26,7 +23,9 @@ RULES = {"type": "array", "items": {"type": "object", "properties": _RULE, "requ
 class RowField(ShapedField):
     """A row that an answer names, of its columns ``<field>_kind``, ``<field>_id``, ...; null without a kind."""
 
-    def __init__(self, shape: dict[str, Any]) -> None:
+    def __init__(self, field: Field) -> None:
+        parts = {part: _TEXT if length else {"type": "integer"} for part, length in field.parts.items()}
+        shape = {"type": ["object", "null"], "properties": parts, "required": [*parts]}
         super().__init__(shape, source="*", read_only=True, allow_null=True)
 
     def to_representation(self, value: AccessLog) -> dict[str, Any] | None:
@@ -39,19 +38,15 @@ class AccessLogOutput(serializers.ModelSerializer[AccessLog]):
     """One answer of the gate."""
 
     at = serializers.DateTimeField(format="%Y-%m-%dT%H:%M:%S.%fZ")
-    decided_by = RowField(_DECIDED_BY)
-    subject = RowField(_SUBJECT)
+    decided_by = RowField(DECIDED_BY)
+    subject = RowField(SUBJECT)
     rules = ShapedField(RULES)
     credential = ShapedField(_CREDENTIAL, allow_null=True)
     visible = ShapedField(_TEXTS)
 
     class Meta:
         model = AccessLog
-        fields = (
-            *("decision_id", "at", "client_ip", "country_code", "method", "scheme", "host", "path", "query"),
-            *("user_agent", "status", "outcome", "reason", "decided_by", "rules", "credential", "visible"),
-            *("subject", "latency_us", "policy_revision", "node"),
-        )
+        fields = tuple(field.name for field in FIELDS)
 
 
 class AccessLogPage(serializers.Serializer[Any]):

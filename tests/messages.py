@@ -11,6 +11,7 @@ from pathlib import Path
 import polib
 from django.utils.translation.template import templatize
 
+from audit.spool.records import FIELDS
 from policies.countries import COUNTRY_NAMES
 
 BASE = Path(__file__).resolve().parents[1]
@@ -32,7 +33,12 @@ ROOMS = {
 CATALOGUES = {
     name: BASE / rooms[0] / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po" for name, rooms in ROOMS.items()
 }
-DATA = {"console": {"policies/countries.py": COUNTRY_NAMES.values()}}
+DATA = {
+    "console": {
+        "audit/spool/records.py": [label for field in FIELDS for label in field.words.values()],
+        "policies/countries.py": COUNTRY_NAMES.values(),
+    }
+}
 """Texts that are data, and are translated where a page shows them."""
 _FUNCTIONS = {"_", "said", "gettext", "gettext_lazy", "gettext_noop", "ngettext"}
 _TEXT = r"(u?(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"))"

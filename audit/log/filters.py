@@ -32,27 +32,35 @@ from audit.querying.field_filters import (
     whole,
 )
 from audit.querying.json_lists import ListHolds
+from audit.spool.records import FIELDS, Field, Kind
 from gatewall.engine.hosts import Host
-from gatewall.engine.model import Action, CredentialKind, Effect, Reason, SubjectKind
+from gatewall.engine.model import Action, CredentialKind
 
-VISIBLE = ("body", "for", "headers", "host", "method", "proto", "uri")
-DECIDED_BY = ("authorized-domains", "geo-block-rules", "ip-black-list", "ip-white-list", "waf-rules")
 STATES = ("valid", "not-valid", "not-checked")
 _METHOD = re.compile(r"[A-Z-]{1,32}", re.ASCII)
 
 
-def _row(name: str, kinds: Collection[str]) -> Filter:
-    """``kind:id``, as the API names a row."""
+def _row(field: Field) -> dict[str, Filter]:
+    """Return the filters of a row: ``kind:id``, as the API names it, and each of its parts."""
 
     def condition(value: str) -> Q:
         kind, _, number = value.partition(":")
-        if kind not in kinds:
-            raise ValueError(f"kind:id, the kind one of {', '.join(kinds)}")
-        return Q((f"{name}_kind", kind), (f"{name}_id", whole(number)))
+        if kind not in field.choices:
+            raise ValueError(f"kind:id, the kind one of {', '.join(field.choices)}")
+        return Q((f"{field.name}_kind", kind), (f"{field.name}_id", whole(number)))
 
     # Who has no kind has no id, which there may be an index of.
-    empty = Q((f"{name}_id__isnull", True), (f"{name}_kind__isnull", True))
-    return Filter(condition, empty, schema_of(f"({'|'.join(kinds)}):[0-9]{{1,18}}", empty))
+    empty = Q((f"{field.name}_id__isnull", True), (f"{field.name}_kind__isnull", True))
+    schema = schema_of(f"({'|'.join(field.choices)}):[0-9]{{1,18}}", empty)
+    return {field.name: Filter(condition, empty, schema)} | {
+        column: _part(column, field.choices, length) for column, length in field.columns.items()
+    }
+
+
+def _part(column: str, kinds: Collection[str], length: int) -> Filter:
+    if column.endswith("_kind"):
+        return one_of(kinds, lambda value: Q((column, value)), empty=none(column))
+    return text(column, empty=none(column)) if length else number(column, empty=none(column))
 
 
 def _host(value: str) -> Q:
@@ -78,39 +86,51 @@ def _decision(value: str) -> Q:
     return Q(decision_id=decision_id, at__range=moments) if moments else Q(decision_id=decision_id)
 
 
-FILTERS: Mapping[str, Filter] = {
-    "decision_id": Filter(_decision, None, {"type": "string", "format": "uuid"}),
-    "client_ip": Filter(client),
-    "country_code": country(),
-    "method": like(_METHOD, "a method in capital letters", lambda value: Q(method=value)),
-    "scheme": one_of(("http", "https"), lambda value: Q(scheme=value)),
-    "host": Filter(_host, none("host")),
-    "path": text("path"),
-    "query": text("query", empty=Q(query="")),
-    "user_agent": text("user_agent", empty=Q(user_agent="")),
-    "status": number("status", low=100, high=599),
-    "outcome": one_of(tuple(Effect), lambda value: Q(outcome=value)),
-    "reason": one_of(tuple(Reason), lambda value: Q(reason=value)),
-    "decided_by": _row("decided_by", DECIDED_BY),
-    "decided_by_kind": one_of(DECIDED_BY, lambda value: Q(decided_by_kind=value), empty=none("decided_by_kind")),
-    "decided_by_id": number("decided_by_id", empty=none("decided_by_id")),
-    "rule_id": Filter(_rule, Q(rules=[]), number("", empty=Q()).schema),
-    "rule_name": Filter(lambda value: Q(ListHolds("rules", value, part="name")), Q(rules=[])),
-    "rule_action": one_of(tuple(Action), lambda value: Q(ListHolds("rules", value, part="action")), empty=Q(rules=[])),
-    "credential_kind": one_of(tuple(CredentialKind), lambda value: Q(credential__kind=value), empty=none("credential")),
-    "credential_state": one_of(STATES, lambda value: Q(credential__state=value), empty=none("credential")),
-    "amr": one_of(("pwd", "otp", "mfa"), lambda value: Q(ListHolds("credential", value, key="amr"))),
-    "visible": one_of(VISIBLE, lambda value: Q(ListHolds("visible", value)), empty=Q(visible=[])),
-    "subject": _row("subject", tuple(SubjectKind)),
-    "subject_kind": one_of(tuple(SubjectKind), lambda value: Q(subject_kind=value), empty=none("subject_kind")),
-    "subject_id": number("subject_id", empty=none("subject_id")),
-    "subject_name": text("subject_name", empty=none("subject_name")),
-    "latency_us": number("latency_us"),
-    "latency_us_min": number("latency_us__gte", excludes=False),
-    "latency_us_max": number("latency_us__lte", excludes=False),
-    "policy_revision": number("policy_revision"),
-    "node": text("node", empty=Q(node="")),
+_RULES, _CREDENTIAL = Q(rules=[]), none("credential")
+_OF_THEIR_OWN: Mapping[str, Mapping[str, Filter]] = {
+    "decision_id": {"decision_id": Filter(_decision, None, {"type": "string", "format": "uuid"})},
+    "at": {},  # start_time and end_time
+    "client_ip": {"client_ip": Filter(client)},
+    "country_code": {"country_code": country()},
+    "method": {"method": like(_METHOD, "a method in capital letters", lambda value: Q(method=value))},
+    "host": {"host": Filter(_host, none("host"))},
+    "rules": {
+        "rule_id": Filter(_rule, _RULES, number("", empty=Q()).schema),
+        "rule_name": Filter(lambda value: Q(ListHolds("rules", value, part="name")), _RULES),
+        "rule_action": one_of(tuple(Action), lambda value: Q(ListHolds("rules", value, part="action")), empty=_RULES),
+    },
+    "credential": {
+        "credential_kind": one_of(tuple(CredentialKind), lambda value: Q(credential__kind=value), empty=_CREDENTIAL),
+        "credential_state": one_of(STATES, lambda value: Q(credential__state=value), empty=_CREDENTIAL),
+        "amr": one_of(("pwd", "otp", "mfa"), lambda value: Q(ListHolds("credential", value, key="amr"))),
+    },
+    "latency_us": {
+        "latency_us": number("latency_us"),
+        "latency_us_min": number("latency_us__gte", excludes=False),
+        "latency_us_max": number("latency_us__lte", excludes=False),
+    },
 }
+"""The filters of the fields for which their kind does not say them."""
+
+
+def _filters_of(field: Field) -> Mapping[str, Filter]:
+    name = field.name
+    if name in _OF_THEIR_OWN:
+        return _OF_THEIR_OWN[name]
+    empty = none(name) if field.null else Q((name, "")) if field.blank else None
+    match field.kind:
+        case Kind.ROW:
+            return _row(field)
+        case Kind.NUMBER:
+            return {name: number(name, low=field.low, high=field.high, empty=empty)}
+        case Kind.JSON:  # a list
+            return {name: one_of(field.choices, lambda value: Q(ListHolds(name, value)), empty=Q((name, [])))}
+    if field.choices:
+        return {name: one_of(field.choices, lambda value: Q((name, value)), empty=empty)}
+    return {name: text(name, empty=empty)}
+
+
+FILTERS = {name: each for field in FIELDS for name, each in _filters_of(field).items()}
 """What may be asked of each field, by the name of its parameter."""
 
 PARAMETERS: Mapping[str, Mapping[str, Any]] = parameters_of(FILTERS)

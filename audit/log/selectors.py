@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from audit.models import AccessLog, UseCount
-from audit.spool.records import AccessRecord
 
 _SLACK = timedelta(hours=1)
 
@@ -29,20 +28,6 @@ def answer(decision_id: uuid.UUID) -> AccessLog | None:
     """Return the row of a decision, or None."""
     rows, moments = AccessLog.objects.filter(decision_id=decision_id), around(decision_id)
     return (rows.filter(at__range=moments) if moments else rows).first()
-
-
-def record_of(row: AccessLog) -> AccessRecord:
-    """Return the record that a row was made of."""
-    same = ("client_ip", "country_code", "method", "scheme", "host", "path", "query", "user_agent", "status")
-    same += ("outcome", "reason", "rules", "credential", "visible", "latency_us", "policy_revision")
-    subject = {"kind": row.subject_kind, "id": row.subject_id, "name": row.subject_name}
-    return AccessRecord(
-        decision_id=str(row.decision_id),
-        at=row.at.timestamp(),
-        decided_by={"kind": row.decided_by_kind, "id": row.decided_by_id} if row.decided_by_kind else None,
-        subject=subject if row.subject_kind else None,
-        **{name: getattr(row, name) for name in same},
-    )
 
 
 def around(decision_id: uuid.UUID) -> tuple[datetime, datetime] | None:

@@ -2,19 +2,22 @@
 
 It has no place for tokens, cookies, bodies or passwords. Every text is bounded, and secrets in
 targets are masked before they get here (``audit.spool.masking``).
+
+``FIELDS`` is the one table of its fields: columns, filters, JSON, export, masking and the words of the log page derive
+from it.
 """
 
 import json
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from enum import Enum, auto
 from typing import Any
 
 import orjson
 
+from audit.spool.masking import masked_host, masked_path, masked_query, masked_text
+from gatewall.engine.model import Effect, Reason, SubjectKind
 from gatewall.engine.values import value
-
-MAX_PATH = 2048
-MAX_QUERY = 2048
-MAX_TEXT = 512
 
 
 class RecordRefused(ValueError):
@@ -23,7 +26,7 @@ class RecordRefused(ValueError):
 
 @value
 class AccessRecord:
-    """One answer of the gate; the fields are those of ``/access-logs`` (docs/api.md).
+    """One answer of the gate; ``FIELDS`` says what is stored of it.
 
     ``at`` is in seconds since the epoch. ``decided_by``, ``credential``, ``subject`` and ``rules`` are
     the JSON objects of the API.
@@ -66,6 +69,137 @@ class AccessRecord:
             return cls(**json.loads(data))
         except (ValueError, TypeError, RecursionError) as error:
             raise RecordRefused(f"not an access record ({type(error).__name__})") from None
+
+
+class Kind(Enum):
+    """What a field of the record holds; how it is stored and, unless its filters are its own, filtered by."""
+
+    ID = auto()
+    MOMENT = auto()
+    ADDRESS = auto()
+    TEXT = auto()
+    NUMBER = auto()
+    ROW = auto()
+    """A row of another table by its kind, id and perhaps name: a column each, ``<field>_kind``, ``<field>_id``, ..."""
+    RULES = auto()
+    JSON = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of the access record.
+
+    ``name``: its key in the record, in the API and in exports, and its column. ``null``, ``blank``: it may be null, an
+    empty text. ``length``: of a text, in characters. ``mask``: hides what looks like a secret; applied before the text
+    is cut. ``choices``: all its values, or all kinds of a row. ``low``, ``high``: of a number. ``parts``: those of a
+    row, with the length of the texts. ``labels``: what the log page calls each of its filters, by their names.
+    """
+
+    name: str
+    kind: Kind
+    length: int = 0
+    null: bool = False
+    blank: bool = False
+    mask: Callable[[str], str] = str
+    choices: tuple[str, ...] = ()
+    low: int = 0
+    high: int = 2**63 - 1
+    parts: Mapping[str, int] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> dict[str, int]:
+        """The columns and the lengths of those with texts, 0 for the others."""
+        if self.kind is Kind.ROW:
+            return {f"{self.name}_{part}": length for part, length in self.parts.items()}
+        return {self.name: self.length, **({"client_key": 33} if self.kind is Kind.ADDRESS else {})}
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """The labels; without any, the name is the only filter, and its own label."""
+        return self.labels or {self.name: self.name.replace("_", " ")}
+
+
+HOST = Field("host", Kind.TEXT, 255, null=True, mask=masked_host)
+PATH = Field("path", Kind.TEXT, 2048, mask=masked_path)
+QUERY = Field("query", Kind.TEXT, 2048, blank=True, mask=masked_query)
+USER_AGENT = Field("user_agent", Kind.TEXT, 512, blank=True, mask=masked_text)
+DECIDED_BY = Field(
+    "decided_by",
+    Kind.ROW,
+    choices=("authorized-domains", "geo-block-rules", "ip-black-list", "ip-white-list", "waf-rules"),
+    parts={"kind": 64, "id": 0},
+    labels={
+        "decided_by": "decided by (kind:id)",
+        "decided_by_kind": "kind of row that decided",
+        "decided_by_id": "id of row that decided",
+    },
+)
+SUBJECT = Field(
+    "subject",
+    Kind.ROW,
+    choices=tuple(SubjectKind),
+    parts={"kind": 16, "id": 0, "name": 100},
+    labels={
+        "subject": "subject (kind:id)",
+        "subject_kind": "kind of subject",
+        "subject_id": "subject id",
+        "subject_name": "subject name",
+    },
+)
+NODE = Field("node", Kind.TEXT, 100, blank=True)
+"""Not in the record: the host whose spool it was in."""
+
+FIELDS = (
+    Field("decision_id", Kind.ID),
+    Field("at", Kind.MOMENT, labels={"start_time": "from", "end_time": "until"}),
+    Field("client_ip", Kind.ADDRESS, 45, labels={"client_ip": "client"}),
+    Field("country_code", Kind.TEXT, 2, null=True, labels={"country_code": "country"}),
+    Field("method", Kind.TEXT, 32),
+    Field("scheme", Kind.TEXT, 16, choices=("http", "https")),
+    HOST,
+    PATH,
+    QUERY,
+    USER_AGENT,
+    Field("status", Kind.NUMBER, low=100, high=599),
+    Field("outcome", Kind.TEXT, 16, choices=tuple(Effect)),
+    Field("reason", Kind.TEXT, 64, choices=tuple(Reason)),
+    DECIDED_BY,
+    Field(
+        "rules",
+        Kind.RULES,
+        labels={"rule_id": "rule id", "rule_name": "rule name", "rule_action": "rule action"},
+    ),
+    Field(
+        "credential",
+        Kind.JSON,
+        null=True,
+        labels={
+            "credential_kind": "kind of credential",
+            "credential_state": "state of credential",
+            "amr": "how they signed in",
+        },
+    ),
+    Field(
+        "visible",
+        Kind.JSON,
+        choices=("body", "for", "headers", "host", "method", "proto", "uri"),
+        labels={"visible": "what the proxy showed"},
+    ),
+    SUBJECT,
+    Field(
+        "latency_us",
+        Kind.NUMBER,
+        labels={
+            "latency_us": "latency in µs",
+            "latency_us_min": "latency in µs, at least",
+            "latency_us_max": "latency in µs, at most",
+        },
+    ),
+    Field("policy_revision", Kind.NUMBER),
+    NODE,
+)
+"""The fields that are stored and shown, in the order of the API."""
 
 
 def storable(text: str, length: int) -> str:

@@ -2,78 +2,32 @@
 
 import json
 import uuid
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
-from audit.spool.records import MAX_PATH, MAX_QUERY, MAX_TEXT, AccessRecord, RecordRefused, storable
+from audit.spool.records import FIELDS, NODE, AccessRecord, Field, Kind, RecordRefused, storable
 from gatewall.engine.addresses import parse_address
 
-COLUMNS = (
-    "decision_id",
-    "at",
-    "node",
-    "client_ip",
-    "client_key",
-    "country_code",
-    "method",
-    "scheme",
-    "host",
-    "path",
-    "query",
-    "user_agent",
-    "status",
-    "outcome",
-    "reason",
-    "decided_by_kind",
-    "decided_by_id",
-    "rules",
-    "credential",
-    "visible",
-    "subject_kind",
-    "subject_id",
-    "subject_name",
-    "latency_us",
-    "policy_revision",
-)
+RECORDED = tuple(field for field in FIELDS if field is not NODE)
+COLUMNS = (*(column for field in RECORDED for column in field.columns), NODE.name)
 """The columns of the access log, in the order of ``row_of``."""
-_NOBODY: dict[str, Any] = {"kind": None}
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def row_of(record: AccessRecord, node: str) -> tuple[Any, ...]:
     """Return the values of a row. Raises RecordRefused for a record that can be none."""
-    decided_by, subject = record.decided_by or _NOBODY, record.subject or _NOBODY
     try:
-        return (
-            uuid.UUID(record.decision_id),
-            datetime.fromtimestamp(record.at, UTC),
-            node,
-            record.client_ip[:45],
-            client_key(record.client_ip),
-            _storable(record.country_code, 2),
-            storable(record.method, 32),
-            storable(record.scheme, 16),
-            _storable(record.host, 255),
-            storable(record.path, MAX_PATH),
-            storable(record.query, MAX_QUERY),
-            storable(record.user_agent, MAX_TEXT),
-            int(record.status),
-            storable(record.outcome, 16),
-            storable(record.reason, 64),
-            _storable(decided_by["kind"], 64),
-            decided_by.get("id"),
-            _encode([_rule(rule) for rule in record.rules]) if record.rules else "[]",
-            None if record.credential is None else _encode(record.credential),
-            _encode(record.visible),
-            _storable(subject["kind"], 16),
-            subject.get("id"),
-            _storable(subject.get("name"), 100),
-            int(record.latency_us),
-            int(record.policy_revision),
-        )
+        return (*[cell(value) for cell, value in zip(_CELLS, _VALUES(record), strict=True)], node)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         raise RecordRefused(f"not a row ({type(error).__name__})") from None
+
+
+def record_of_row(row: Any) -> AccessRecord:
+    """Return the record of a row: an object with the columns as attributes."""
+    return AccessRecord(**{name: read(row) for name, read in _READERS.items()})
 
 
 # The same visitors come again and again, and reading an address is a fifth of the work of a row.
@@ -86,9 +40,59 @@ def client_key(address: str) -> str:
     return f"4{int(parsed):08x}" if parsed.version == 4 else f"6{int(parsed):032x}"
 
 
+def _cells_of(field: Field) -> Iterator[Callable[[Any], Any]]:
+    """Yield for each column the function that converts the value of the record."""
+    match field.kind:
+        case Kind.ID:
+            yield uuid.UUID
+        case Kind.MOMENT:
+            yield lambda seconds: datetime.fromtimestamp(seconds, UTC)
+        case Kind.ADDRESS:
+            yield lambda address: address[: field.length]
+            yield client_key
+        case Kind.TEXT:
+            yield _text(field.length, null=field.null)
+        case Kind.NUMBER:
+            yield int
+        case Kind.ROW:
+            for part, length in field.parts.items():
+                yield _part(part, length)
+        case Kind.RULES:
+            yield lambda rules: _encode([_rule(rule) for rule in rules]) if rules else "[]"
+        case Kind.JSON:
+            yield lambda value: None if value is None else _encode(value)
+
+
+def _text(length: int, *, null: bool) -> Callable[[Any], str | None]:
+    if null:
+        return lambda text: None if text is None else storable(text, length)
+    return lambda text: storable(text, length)
+
+
+def _part(name: str, length: int) -> Callable[[Any], Any]:
+    text = _text(length, null=True)
+    if name == "kind":
+        return lambda row: text(row["kind"]) if row else None
+    return lambda row: (text(row.get(name)) if length else row.get(name)) if row else None
+
+
 def _rule(rule: dict[str, Any]) -> dict[str, Any]:
     return {**rule, "id": int(rule["id"]), "name": str(rule["name"])}
 
 
-def _storable(value: str | None, length: int) -> str | None:
-    return None if value is None else storable(value, length)
+def _reader_of(field: Field) -> Callable[[Any], Any]:
+    """Return the function that reads the value of the record from a row."""
+    match field.kind:
+        case Kind.ID:
+            return lambda row: str(row.decision_id)
+        case Kind.MOMENT:
+            return lambda row: row.at.timestamp()
+        case Kind.ROW:
+            kind, values = attrgetter(f"{field.name}_kind"), attrgetter(*field.columns)
+            return lambda row: dict(zip(field.parts, values(row), strict=True)) if kind(row) else None
+    return attrgetter(field.name)
+
+
+_VALUES = attrgetter(*(field.name for field in RECORDED for _ in field.columns))
+_CELLS = tuple(cell for field in RECORDED for cell in _cells_of(field))
+_READERS = {field.name: _reader_of(field) for field in RECORDED}

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from audit.spool.masking import MASK, masked_host, masked_path, masked_query, masked_text
-from audit.spool.records import MAX_PATH, MAX_QUERY, MAX_TEXT, AccessRecord
+from audit.spool.masking import MASK
+from audit.spool.records import HOST, PATH, QUERY, USER_AGENT, AccessRecord
 from gatewall.engine.addresses import text_of
 from gatewall.engine.model import AccessRequest, Action, DecidedBy, Decision, Effect, Reason, RuleMatch, Subject
 from gatewall.engine.snapshot import PolicySnapshot, QueryStrings
@@ -29,11 +29,11 @@ def record_of(
         country_code=decision.country_code,
         method=request.method,
         scheme=request.scheme,
-        host=masked_host(host.name) if host else None,
+        host=HOST.mask(host.name) if host else None,
         # Masked before it is cut: half a secret does not look like one.
-        path=masked_path(path)[:MAX_PATH],
-        query=_query(query, policy)[:MAX_QUERY],
-        user_agent=masked_text(request.header("user-agent"))[:MAX_TEXT],
+        path=PATH.mask(path)[: PATH.length],
+        query=_query(query, policy)[: QUERY.length],
+        user_agent=USER_AGENT.mask(request.header("user-agent"))[: USER_AGENT.length],
         status=status,
         outcome=str(verdict.effect),
         reason=str(verdict.reason),
@@ -51,7 +51,7 @@ def record_of(
 def _query(query: str, policy: PolicySnapshot | None) -> str:
     """Return what is kept of a query string: nothing but that there was one, unless a policy says masked."""
     if policy is not None and policy.settings.log_query_strings is QueryStrings.MASKED:
-        return masked_query(query)
+        return QUERY.mask(query)
     return MASK if query else ""
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from audit.spool.masking import MASK
-from audit.spool.records import MAX_PATH, MAX_QUERY, MAX_TEXT, AccessRecord
+from audit.spool.records import PATH, QUERY, USER_AGENT, AccessRecord
 from gatewall.engine.evaluate import STEPS
 from gatewall.engine.facts import Facts
 from gatewall.engine.model import AccessRequest, Reason
@@ -194,11 +194,11 @@ def unrecorded_targets(record: AccessRecord) -> frozenset[Target]:
 def altered_targets(record: AccessRecord) -> frozenset[Target | None]:
     """Return the targets of which the record has not what was sent; None stands for path prefixes."""
     found = set[Target | None]()
-    if not is_whole(record.path, MAX_PATH):
+    if not is_whole(record.path, PATH.length):
         found |= {*_OF_PATH, None}
-    if not is_whole(record.query, MAX_QUERY):
+    if not is_whole(record.query, QUERY.length):
         found |= _OF_QUERY
-    if not is_whole(record.user_agent, MAX_TEXT):
+    if not is_whole(record.user_agent, USER_AGENT.length):
         found |= _OF_AGENT
     return frozenset(found)
 

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from audit.log import selectors
 from audit.models import AccessLog
 from audit.serializers import AccessLogOutput
+from audit.spool.rows import record_of_row
 from gatewall.api import etags
 from gatewall.api.operations import operation
 from gatewall.api.queries import choice_in, refuse_unknown_parameters
@@ -89,6 +90,6 @@ class AccessLogEntry(ApiView):
 
 
 def _shown(row: AccessLog, *, again: bool) -> dict[str, Any]:
-    record = selectors.record_of(row)
+    record = record_of_row(row)
     again_today = decide_again(record) if again else None
     return {**AccessLogOutput(row).data, "trace": trace(record), "again": again_today}

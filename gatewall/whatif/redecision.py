@@ -6,8 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.urls import reverse
 
-from audit.log.filters import DECIDED_BY
-from audit.spool.records import AccessRecord
+from audit.spool.records import DECIDED_BY, AccessRecord
 from gatewall.engine.evaluate import CANNOT_DECIDE
 from gatewall.engine.model import Reason, Verdict
 from gatewall.engine.snapshot import PolicySnapshot
@@ -133,6 +132,6 @@ def _step(result: RedecidedStep, places: RulePlaces) -> dict[str, Any]:
 
 def _with_path(row: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return a row with its path in the API, where it may have been deleted."""
-    if row is None or row["kind"] not in DECIDED_BY:
+    if row is None or row["kind"] not in DECIDED_BY.choices:
         return row
     return {**row, "path": reverse(f"{row['kind']}-detail", kwargs={"pk": row["id"]})}

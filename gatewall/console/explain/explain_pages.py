@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from audit.log import selectors
 from audit.spool.records import AccessRecord
+from audit.spool.rows import record_of_row
 from gatewall.api.caller import caller_of
 from gatewall.console.explain.explained import decision_shown, row_shown, steps_shown
 from gatewall.console.explain.explained_words import ASSUMED, LIFETIMES, MISSING
@@ -134,7 +135,7 @@ def _record(decision_id: uuid.UUID) -> AccessRecord:
     row = selectors.answer(decision_id)
     if row is None:
         raise Http404
-    return selectors.record_of(row)
+    return record_of_row(row)
 
 
 def _as_sent(values: dict[str, str]) -> dict[str, Any]:

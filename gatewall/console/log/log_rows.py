@@ -7,49 +7,15 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy
 
 from audit.models import AccessLog
 from audit.querying.field_filters import EXCLUDE
+from audit.spool.records import FIELDS
 from gatewall.console.log.log_query import MOMENTS, Asked
 from gatewall.console.site import links
 
-LABELS: Mapping[str, str | Promise] = {
-    "client_ip": _("client"),
-    "country_code": _("country"),
-    "method": _("method"),
-    "scheme": _("scheme"),
-    "host": _("host"),
-    "path": _("path"),
-    "query": _("query"),
-    "user_agent": _("user agent"),
-    "status": _("status"),
-    "outcome": _("outcome"),
-    "reason": _("reason"),
-    "decided_by": _("decided by (kind:id)"),
-    "decided_by_kind": _("kind of row that decided"),
-    "decided_by_id": _("id of row that decided"),
-    "rule_id": _("rule id"),
-    "rule_name": _("rule name"),
-    "rule_action": _("rule action"),
-    "credential_kind": _("kind of credential"),
-    "credential_state": _("state of credential"),
-    "amr": _("how they signed in"),
-    "visible": _("what the proxy showed"),
-    "subject": _("subject (kind:id)"),
-    "subject_kind": _("kind of subject"),
-    "subject_id": _("subject id"),
-    "subject_name": _("subject name"),
-    "latency_us": _("latency in µs"),
-    "latency_us_min": _("latency in µs, at least"),
-    "latency_us_max": _("latency in µs, at most"),
-    "policy_revision": _("policy revision"),
-    "node": _("node"),
-    "decision_id": _("decision id"),
-    "start_time": _("from"),
-    "end_time": _("until"),
-}
+LABELS = {name: gettext_lazy(label) for field in FIELDS for name, label in field.words.items()}
 """What each filter of the API is called on the page."""
 
 
