@@ -9,7 +9,7 @@ from django.db import connection
 from audit.figures import tallies
 from audit.models import AccessLog, AccessLogRule, SecurityEvent, SpanCount
 from audit.spool.writer import SpoolWriter
-from audit.storage import ingest, shortening
+from audit.storage import ingest, partitions, shortening
 from audit.storage.shortening import EPISODE, Budget
 from audit.storage.size import LogSize, Meter
 from gatewall.agent.log_shipper import LogShipper
@@ -32,6 +32,7 @@ def _noon():
 @pytest.fixture
 def keep(tmp_path):
     """Return a function that brings records to the database, so many minutes old each: let in, or refused."""
+    partitions.drop_before(partitions.day_of(NOW))  # a turn drops an empty day of another test before all else
     count = iter(range(10_000))
 
     def keep(*ages, refused=False, path="/"):
