@@ -8,6 +8,12 @@ from django.db import Error, connection, transaction
 TABLE = "audit_accesslog"
 AHEAD = timedelta(days=2)
 """How far ahead of time a partition is there, and how far from now a record may be to get one."""
+_SAMPLED_PAGES = 2_000
+"""16 MiB; the standard error of the row count is 2 to 3 %."""
+_PAGES = (
+    "SELECT coalesce(sum(pg_relation_size(relid)), 0)::bigint / current_setting('block_size')::int "
+    "FROM pg_partition_tree(%s)"
+)
 
 
 def prepare(days: Iterable[date], today: date) -> None:
@@ -29,18 +35,31 @@ def drop_before(day: date) -> list[str]:
 
 
 def drop_oldest(today: date) -> int | None:
-    """Drop the oldest partition and return how many rows it had, by the server's statistics.
+    """Drop the oldest partition and return the estimated number of its rows.
 
     None if there is none before today. Raises django.db.Error if it is read.
     """
     days = sorted(_names()) if connection.vendor == "postgresql" else []
     if not days or days[0] >= _name(today):
         return None
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_stat_get_live_tuples(%s::regclass)", [days[0]])
-        (rows,) = cursor.fetchone()
+    rows = estimate_rows(days[0])
     _execute_unless_it_waits(f"DROP TABLE {days[0]}")
-    return int(rows)
+    return rows
+
+
+def estimate_rows(table: str) -> int:
+    """Return the row count of the log or of one partition: exact up to 2,000 pages, else from a random sample of pages.
+
+    The counters of PostgreSQL (pg_stat_get_live_tuples) are no substitute: they are empty after a crash, a failover or
+    pg_upgrade, and an ANALYZE overwrites what was inserted while it ran.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_PAGES, [table])
+        (pages,) = cursor.fetchone()
+        percent = min(100.0, 100 * _SAMPLED_PAGES / max(1, pages))
+        cursor.execute(f"SELECT count(*) FROM {table} TABLESAMPLE SYSTEM (%s)", [percent])  # noqa: S608 - a name of ours
+        (rows,) = cursor.fetchone()
+    return int(rows * 100 / percent)
 
 
 def day_of(moment: datetime) -> date:

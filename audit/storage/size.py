@@ -5,16 +5,16 @@ from typing import Any
 
 from django.db import OperationalError, connection
 
+from audit.storage import partitions
+
 TABLES = ("audit_accesslog", "audit_accesslogrule")
 _INDEX_BYTES = 350
 """On PostgreSQL, of one row: header, and its entries in six indexes."""
 _SAMPLE = 500
 _OTHERS = "SELECT name FROM sqlite_master WHERE rootpage > 0 AND tbl_name NOT IN (%s, %s)"
-_RELATIONS = (
-    "SELECT coalesce(sum(pg_total_relation_size(relation.oid)), 0)::bigint, "
-    "coalesce(sum(pg_stat_get_live_tuples(relation.oid)) FILTER (WHERE relation.oid <> %s::regclass), 0)::bigint "
-    "FROM pg_class relation WHERE relation.oid = %s::regclass "
-    "OR relation.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = %s::regclass)"
+_ON_DISK = (
+    "SELECT coalesce(sum(pg_total_relation_size(relid)), 0)::bigint "
+    "FROM (SELECT relid FROM pg_partition_tree(%s) UNION ALL SELECT %s::regclass) relations"
 )
 _ROW = (
     "SELECT coalesce(avg(pg_column_size(part.*)), 0)::bigint FROM "
@@ -44,8 +44,8 @@ class Meter:
         """Return the size of the log at this moment. Raises django.db.Error.
 
         SQLite: exact, in pages; all pages that are in use without those of the other tables, which are few. Where
-        SQLite was built without dbstat, the whole database counts. PostgreSQL: rows that are alive, as its statistics
-        have them, by the average of the newest; the disk is exact.
+        SQLite was built without dbstat, the whole database counts. PostgreSQL: the estimated number of rows by the
+        average size of the newest; the disk is exact.
         """
         return self._sqlite() if connection.vendor == "sqlite" else _postgresql()
 
@@ -77,8 +77,8 @@ def _bytes_of(cursor: Any, name: str) -> int:
 def _postgresql() -> LogSize:
     log, rules = TABLES
     with connection.cursor() as cursor:
-        cursor.execute(_RELATIONS, [rules, rules, log])
-        on_disk, rows = cursor.fetchone()
+        cursor.execute(_ON_DISK, [log, rules])
+        (on_disk,) = cursor.fetchone()
         cursor.execute(_ROW, [_SAMPLE])
         (row,) = cursor.fetchone()
-    return LogSize(min(on_disk, rows * (row + _INDEX_BYTES)), on_disk)
+    return LogSize(min(on_disk, partitions.estimate_rows(log) * (row + _INDEX_BYTES)), on_disk)
