@@ -12,12 +12,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Q, Subquery
 
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from audit.figures import tallies
-from audit.models import AccessLog
+from audit.models import AccessLog, AccessLogRule
 from audit.storage import partitions
 from audit.storage.size import LogSize, Meter
 from gatewall.engine.model import Effect, Reason
@@ -107,6 +107,9 @@ def _drop_a_day(done: Shortened, at: datetime, size: LogSize, max_bytes: int) ->
             _tell(at, size, max_bytes)
             tallies.add(tallies.LOG_DELETED, rows)
             done.days = 1
+    if done.days:  # in a transaction of its own: dropping a day keeps everybody from the log until its end
+        first = AccessLog.objects.order_by("at").values("at")[:1]
+        AccessLogRule.objects.filter(at__lt=Subquery(first)).delete()
 
 
 def _oldest_refused(before: datetime) -> Sequence[Row]:

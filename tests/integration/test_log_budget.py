@@ -223,3 +223,17 @@ def test_the_oldest_day_goes_whole_where_deleted_rows_leave_the_disk_full(keep):
     assert left() == ([("allow", 0)] if has_days else [])
     assert SecurityEvent.objects.filter(kind="log.shortened").count() == 1
     assert tallies.totals()[tallies.LOG_DELETED] == (2 if has_days else 3)
+
+
+def test_marks_of_rules_go_with_their_day(keep, monkeypatch):
+    """What ``rule_id`` finds rows by is in a table without days, and counts as the log."""
+    keep(24 * 60, 24 * 60 + 1, refused=True)
+    keep(1, refused=True)
+
+    if connection.vendor != "postgresql":  # SQLite has no days
+        early = AccessLog.objects.filter(at__lt=NOW - timedelta(hours=12))
+        monkeypatch.setattr(shortening.partitions, "drop_oldest", lambda _today: early.delete()[0])
+    assert Budget().turn(NOW, TINY).days == 1
+
+    assert left() == [("deny", 1)]
+    assert AccessLogRule.objects.count() == 1
