@@ -117,7 +117,10 @@ def _oldest_refused(before: datetime) -> Sequence[Row]:
     refused = (AccessLog.objects.filter(reason=reason, at__lt=before).order_by("at") for reason in _REFUSED)
     moments = heapq.merge(*(rows.values_list("at", flat=True)[:_AT_ONCE] for rows in refused))
     found = [moment for moment, _ in zip(moments, range(_AT_ONCE), strict=False)]
-    return _rows(Q(reason__in=_REFUSED, at__lte=found[-1]) & ~Q(outcome=Effect.ALLOW.value)) if found else []
+    if not found:
+        return []
+    moments_of_these = Q(at__gte=found[0], at__lte=found[-1])  # both ends: a plan by time would read all that is older
+    return _rows(moments_of_these & Q(reason__in=_REFUSED) & ~Q(outcome=Effect.ALLOW.value))
 
 
 def _oldest() -> Sequence[Row]:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import time_machine
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from audit.figures import tallies
 from audit.models import AccessLog, AccessLogRule, SecurityEvent, SpanCount
@@ -84,6 +85,17 @@ def test_the_oldest_refused_rows_go_first(keep, monkeypatch):
 
     assert left() == [("deny", 50)]
     assert AccessLogRule.objects.count() == 1
+
+
+def test_rows_that_are_let_in_and_older_are_not_read_for_refused_ones(keep):
+    """By time alone, every row in front of the first refused one would be read at each portion."""
+    keep(300)
+    keep(70, 60, refused=True)
+
+    with CaptureQueriesContext(connection) as asked:
+        assert len(shortening._oldest_refused(NOW)) == 2
+
+    assert '"at" >= ' in asked[-1]["sql"]
 
 
 def test_then_the_oldest_rows_go_whatever_they_are(keep, monkeypatch):
