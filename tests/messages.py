@@ -12,6 +12,8 @@ import polib
 from django.utils.translation.template import templatize
 
 from audit.spool.records import FIELDS
+from gatewall.engine.model import Reason
+from gatewall.engine.steps import STEPS
 from policies.countries import COUNTRY_NAMES
 
 BASE = Path(__file__).resolve().parents[1]
@@ -34,10 +36,13 @@ CATALOGUES = {
     name: BASE / rooms[0] / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po" for name, rooms in ROOMS.items()
 }
 DATA = {
+    "portal": {"gatewall/engine/model.py": [reason.visitor_words for reason in Reason if reason.visitor_words]},
     "console": {
         "audit/spool/records.py": [label for field in FIELDS for label in field.words.values()],
         "policies/countries.py": COUNTRY_NAMES.values(),
-    }
+        "gatewall/engine/model.py": [reason.words for reason in Reason],
+        "gatewall/engine/steps.py": [step.title for step in STEPS],
+    },
 }
 """Texts that are data, and are translated where a page shows them."""
 _FUNCTIONS = {"_", "said", "gettext", "gettext_lazy", "gettext_noop", "ngettext"}

@@ -31,14 +31,7 @@ _PORTIONS = 2
 _EVERY_SECONDS = 60.0
 _GOAL = 0.95
 _DISK = 1.5
-_LET_IN = (
-    Reason.CLIENT_ALLOWED,
-    Reason.HOST_PUBLIC,
-    Reason.SESSION_VALID,
-    Reason.GIT_TOKEN_VALID,
-    Reason.LICENSE_VALID,
-)
-_REFUSED = tuple(reason.value for reason in Reason if reason not in _LET_IN)
+_REFUSED = tuple(reason.value for reason in Reason if reason.effect is not Effect.ALLOW)
 _LOG = "DELETE FROM audit_accesslog WHERE at = %s AND decision_id = %s"
 _RULES = "DELETE FROM audit_accesslogrule WHERE rule_id = %s AND at = %s AND decision_id = %s"
 

@@ -4,5 +4,5 @@ Laws of this package:
 
 1. No I/O, no clock, no Django. The moment of a request is a field of the request.
 2. Everything it decides on was parsed before: an ``AccessRequest`` cannot be half valid.
-3. The order of ``evaluate.STEPS`` is the order of the decision, and the only place where it stands.
+3. The order of ``steps.STEPS`` is the order of the decision, and the only place where it stands.
 """

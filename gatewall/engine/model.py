@@ -2,6 +2,7 @@
 
 from dataclasses import field
 from enum import StrEnum
+from typing import Self
 
 from gatewall.engine.addresses import IPAddress
 from gatewall.engine.hosts import Authority, Host
@@ -25,25 +26,66 @@ class Effect(StrEnum):
 _STATUS = {Effect.ALLOW: 200, Effect.CHALLENGE: 401, Effect.DENY: 403, Effect.ERROR: 503}
 
 
-class Reason(StrEnum):
-    """Why a decision was taken. Logged and shown to operators: never reuse a value."""
+_FROM_HERE = "This site cannot be reached from your network or country."
+_HARMFUL = "The request was refused because it looks harmful or cannot be read."
 
-    REQUEST_MALFORMED = "request-malformed"
-    CLIENT_BLOCKED = "client-blocked"
-    HOST_NOT_AUTHORIZED = "host-not-authorized"
-    CLIENT_ALLOWED = "client-allowed"
-    COUNTRY_BLOCKED = "country-blocked"
-    WAF_RULE = "waf-rule"
-    CLIENT_RATE_LIMITED = "client-rate-limited"
-    HOST_PUBLIC = "host-public"
-    CREDENTIAL_MISSING = "credential-missing"
-    CREDENTIAL_INVALID = "credential-invalid"
-    HOST_NOT_IN_SCOPE = "host-not-in-scope"
-    SECOND_FACTOR_REQUIRED = "second-factor-required"
-    SESSION_VALID = "session-valid"
-    GIT_TOKEN_VALID = "git-token-valid"
-    LICENSE_VALID = "license-valid"
-    CANNOT_DECIDE = "cannot-decide"
+
+class Reason(StrEnum):
+    """Why a decision was taken, its effect, and its words for operators and for a visitor who is refused.
+
+    Logged and shown to operators: never reuse a value. The words are translated where a page shows them.
+    """
+
+    effect: Effect
+    words: str
+    visitor_words: str
+
+    def __new__(cls, value: str, effect: Effect, words: str, visitor_words: str = "") -> Self:
+        """Make a member that is its value."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.effect, member.words, member.visitor_words = effect, words, visitor_words
+        return member
+
+    REQUEST_MALFORMED = "request-malformed", Effect.DENY, "The question could be read in two ways.", _HARMFUL
+    CLIENT_BLOCKED = "client-blocked", Effect.DENY, "The address is on the blocklist.", _FROM_HERE
+    HOST_NOT_AUTHORIZED = (
+        "host-not-authorized",
+        Effect.DENY,
+        "The host is not registered, or its access is denied.",
+        "There is no such site here.",
+    )
+    CLIENT_ALLOWED = "client-allowed", Effect.ALLOW, "The address is on the allowlist."
+    COUNTRY_BLOCKED = "country-blocked", Effect.DENY, "The country of the address is blocked.", _FROM_HERE
+    WAF_RULE = "waf-rule", Effect.DENY, "WAF rules found an attack.", _HARMFUL
+    CLIENT_RATE_LIMITED = (
+        "client-rate-limited",
+        Effect.DENY,
+        "The address asked more often than the settings allow.",
+        "Too many requests. Please wait a moment and try again.",
+    )
+    HOST_PUBLIC = "host-public", Effect.ALLOW, "The host is open to everybody."
+    CREDENTIAL_MISSING = "credential-missing", Effect.CHALLENGE, "Nobody was signed in."
+    CREDENTIAL_INVALID = (
+        "credential-invalid",
+        Effect.CHALLENGE,
+        "What was sent to sign in is not valid, or not any more.",
+    )
+    HOST_NOT_IN_SCOPE = (
+        "host-not-in-scope",
+        Effect.DENY,
+        "Whoever was signed in may not enter this host.",
+        "Your account may not enter this site.",
+    )
+    SECOND_FACTOR_REQUIRED = (
+        "second-factor-required",
+        Effect.CHALLENGE,
+        "The host asks for a second factor, and the session has none.",
+    )
+    SESSION_VALID = "session-valid", Effect.ALLOW, "A user was signed in."
+    GIT_TOKEN_VALID = "git-token-valid", Effect.ALLOW, "A git token was valid."
+    LICENSE_VALID = "license-valid", Effect.ALLOW, "A license was valid."
+    CANNOT_DECIDE = "cannot-decide", Effect.ERROR, "The gate could not decide."
 
 
 class CredentialKind(StrEnum):

@@ -16,7 +16,7 @@ from audit.event_kinds import SEVERITIES, EventKind
 from audit.figures import statistics, tallies
 from audit.models import GapKind
 from gatewall.engine.addresses import parse_hop
-from gatewall.engine.model import Effect, Reason
+from gatewall.engine.model import Reason
 from gatewall.kernel.detectors import Detector
 from gatewall.models import Node
 from gatewall.policy import revisions, system_settings
@@ -26,16 +26,6 @@ from policies import selectors as policies
 
 BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 """In seconds; each bound is a class of ``audit.counting.counts.latency_class``, so that the buckets are exact."""
-OUTCOMES = {
-    **dict.fromkeys((Reason.CLIENT_ALLOWED, Reason.HOST_PUBLIC, Reason.SESSION_VALID), Effect.ALLOW),
-    **dict.fromkeys((Reason.GIT_TOKEN_VALID, Reason.LICENSE_VALID), Effect.ALLOW),
-    **dict.fromkeys((Reason.CREDENTIAL_MISSING, Reason.CREDENTIAL_INVALID), Effect.CHALLENGE),
-    Reason.SECOND_FACTOR_REQUIRED: Effect.CHALLENGE,
-    **dict.fromkeys((Reason.REQUEST_MALFORMED, Reason.CLIENT_BLOCKED, Reason.HOST_NOT_AUTHORIZED), Effect.DENY),
-    **dict.fromkeys((Reason.COUNTRY_BLOCKED, Reason.WAF_RULE, Reason.CLIENT_RATE_LIMITED), Effect.DENY),
-    Reason.HOST_NOT_IN_SCOPE: Effect.DENY,
-    Reason.CANNOT_DECIDE: Effect.ERROR,
-}
 LOGINS = {
     "succeeded": (EventKind.LOGIN_SUCCEEDED,),
     "failed": (EventKind.LOGIN_FAILED, EventKind.TWO_FACTOR_FAILED),
@@ -98,8 +88,8 @@ def _answers() -> Iterator[Metric]:
     decisions = CounterMetricFamily(
         "gatewall_decisions", "Answers of the gate that are in the access log.", labels=["outcome", "reason"]
     )
-    for reason, outcome in OUTCOMES.items():
-        decisions.add_metric([outcome.value, reason.value], counted["reason"].counts[reason.value])
+    for reason in Reason:
+        decisions.add_metric([reason.effect.value, reason.value], counted["reason"].counts[reason.value])
     yield decisions
     yield _latency(counted["latency"])
 

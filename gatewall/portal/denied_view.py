@@ -5,7 +5,7 @@ import re
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import method_decorator
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_noop
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
@@ -13,18 +13,8 @@ from gatewall.engine.model import Reason
 from gatewall.portal import pages
 
 _DECISION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
-_FROM_HERE = _("This site cannot be reached from your network or country.")
-_REQUEST = _("The request was refused because it looks harmful or cannot be read.")
-_WORDS = {
-    Reason.CLIENT_BLOCKED.value: _FROM_HERE,
-    Reason.COUNTRY_BLOCKED.value: _FROM_HERE,
-    Reason.WAF_RULE.value: _REQUEST,
-    Reason.REQUEST_MALFORMED.value: _REQUEST,
-    Reason.HOST_NOT_AUTHORIZED.value: _("There is no such site here."),
-    Reason.HOST_NOT_IN_SCOPE.value: _("Your account may not enter this site."),
-    Reason.CLIENT_RATE_LIMITED.value: _("Too many requests. Please wait a moment and try again."),
-}
-_OTHERWISE = _("You may not enter this site.")
+_WORDS = {reason.value: reason.visitor_words for reason in Reason if reason.visitor_words}
+_OTHERWISE = gettext_noop("You may not enter this site.")
 
 
 @method_decorator(csrf_exempt, name="dispatch")  # a method that it does not have is 405
@@ -39,7 +29,7 @@ class Denied(View):
         reason, decision_id = told.get("X-Gatewall-Reason", ""), told.get("X-Gatewall-Decision-Id", "")
         wanted = "{}://{}{}".format(*(told.get(f"X-Forwarded-{part}", "") for part in ("Proto", "Host", "Uri")))
         words = {
-            "words": _WORDS.get(reason, _OTHERWISE),
+            "words": gettext(_WORDS.get(reason, _OTHERWISE)),
             "decision_id": decision_id if _DECISION_ID.fullmatch(decision_id) else "",
             "other_account": reason == Reason.HOST_NOT_IN_SCOPE.value,
         }

@@ -5,11 +5,11 @@ from functools import cached_property
 
 from audit.spool.masking import MASK
 from audit.spool.records import PATH, QUERY, USER_AGENT, AccessRecord
-from gatewall.engine.evaluate import STEPS
 from gatewall.engine.facts import Facts
 from gatewall.engine.model import AccessRequest, Reason
 from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot
+from gatewall.engine.steps import DECIDING_STEP, STEPS
 from gatewall.engine.waf.reading import LONG_URI
 from gatewall.engine.waf.rules import Target, WafRule
 from gatewall.kernel.changes import Resource
@@ -23,25 +23,11 @@ _OF_AGENT = frozenset({Target.USER_AGENT, Target.HEADERS})
 _KEPT_REVISIONS = 1_000
 _TIMED = -1
 """No revision: under this number are the rules with an exclusion that ends by itself."""
-_ORDER = [step.__name__.replace("_", "-") for step in STEPS]
-DECIDING_STEP = {
-    Reason.REQUEST_MALFORMED: "request-is-malformed",
-    Reason.CLIENT_BLOCKED: "client-is-blocked",
-    Reason.HOST_NOT_AUTHORIZED: "host-is-not-authorized",
-    Reason.CLIENT_ALLOWED: "client-is-allowed",
-    Reason.COUNTRY_BLOCKED: "country-is-blocked",
-    Reason.WAF_RULE: "waf-rules-match",
-    Reason.CLIENT_RATE_LIMITED: "client-is-over-rate",
-    Reason.HOST_PUBLIC: "host-is-public",
-    Reason.CREDENTIAL_MISSING: "credential-is-missing",
-    Reason.CREDENTIAL_INVALID: "credential-is-invalid",
-    Reason.HOST_NOT_IN_SCOPE: "host-is-not-in-scope",
-    Reason.SECOND_FACTOR_REQUIRED: "second-factor-is-missing",
-    Reason.SESSION_VALID: "subject-is-valid",
-    Reason.GIT_TOKEN_VALID: "subject-is-valid",
-    Reason.LICENSE_VALID: "subject-is-valid",
+_LOOKED_UP: dict[str, set[str]] = {
+    reason: {fact for each in STEPS[: STEPS.index(step) + 1] for fact in each.facts}
+    for reason, step in DECIDING_STEP.items()
 }
-"""The step that gives a reason; of the two that give ``client-allowed``, the first."""
+"""By the reason of a decision, the facts that were surely looked up for it."""
 
 
 def is_whole(text: str, limit: int) -> bool:
@@ -50,10 +36,9 @@ def is_whole(text: str, limit: int) -> bool:
     return fits and MASK not in text and all(character <= "\xff" for character in text)
 
 
-def has_passed(record: AccessRecord, step: str) -> bool:
-    """True if the recorded decision surely came by this step and was taken by a later one."""
-    decided = DECIDING_STEP.get(Reason(record.reason)) if record.reason in set(Reason) else None
-    return decided is not None and _ORDER.index(decided) > _ORDER.index(step)
+def has_looked_up(record: AccessRecord, fact: str) -> bool:
+    """Return whether the recorded decision surely came to the step that looks up this fact."""
+    return fact in _LOOKED_UP.get(record.reason, ())
 
 
 class RecordedFacts(Facts):
@@ -162,8 +147,7 @@ class RecordedFacts(Facts):
     def _rules_were_asked(self) -> bool:
         if self._record.rules:
             return True
-        passed = has_passed(self._record, "waf-rules-match") or self._record.reason == Reason.WAF_RULE
-        if not (passed or self._was_inspected):
+        if not (has_looked_up(self._record, "rule_matches") or self._was_inspected):
             return False
         is_on = self.policy.settings.waf_mode is not EnforcementMode.OFF
         return is_on and self._history.setting_is_as_of(self._record.policy_revision, "waf_mode")

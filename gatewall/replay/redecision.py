@@ -14,7 +14,6 @@ from enum import StrEnum
 from audit.spool.records import AccessRecord
 from gatewall.credentials.check import git_token_subject, license_subject, session_subject
 from gatewall.engine.addresses import IPAddress, parse_address
-from gatewall.engine.evaluate import STEPS, Step, waf_rules_match
 from gatewall.engine.hosts import Authority, Host
 from gatewall.engine.model import (
     AccessRequest,
@@ -28,9 +27,10 @@ from gatewall.engine.model import (
 )
 from gatewall.engine.ports import CountryLookup, Ports
 from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.engine.steps import STEPS, Step
 from gatewall.engine.waf.rules import WafRule
 from gatewall.replay.change_history import ChangeHistory
-from gatewall.replay.recorded_waf import RecordedFacts, has_passed, is_whole
+from gatewall.replay.recorded_waf import RecordedFacts, has_looked_up, is_whole
 
 
 class Missing(StrEnum):
@@ -119,10 +119,9 @@ class Redecider:
                     verdict = _asked(step, facts)
                 except NotRecorded as error:
                     missing = error.missing
-            rules = facts.rule_matches if facts and not facts.request.fault and step is waf_rules_match else ()
+            rules = facts.rule_matches if facts and not facts.request.fault and "rule_matches" in step.facts else ()
             decided = reached and verdict is not None
-            name = step.__name__.replace("_", "-")
-            yield RedecidedStep(name, verdict, missing, reached and readable, decided, rules)
+            yield RedecidedStep(step.name, verdict, missing, reached and readable, decided, rules)
             reached = reached and verdict is None and missing is None
 
     def _facts(self, record: AccessRecord, assumed: set[Assumed]) -> RecordedFacts:
@@ -166,8 +165,8 @@ def recorded_request(record: AccessRecord, at: float) -> AccessRequest | None:
 
 def _asked(step: Step, facts: RecordedFacts) -> Verdict | None:
     """Return what the step says. Raises NotRecorded, also where rules that might have matched would decide."""
-    verdict = step(facts)
-    if verdict is None and step is waf_rules_match and step(facts.at_worst()) is not None:
+    verdict = step.function(facts)
+    if verdict is None and "rule_matches" in step.facts and step.function(facts.at_worst()) is not None:
         raise NotRecorded(Missing.WAF_RULES)
     return verdict
 
@@ -234,9 +233,8 @@ class _RecordedRate:
 
     def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float) -> int:
         """Return 1 for a client that was over its rate, 0 for one that was not. Raises NotRecorded."""
-        was_over = self.record.reason == Reason.CLIENT_RATE_LIMITED
         is_same = self.history.setting_is_as_of(self.record.policy_revision, "request_rate_per_minute")
-        if not is_same or not (was_over or has_passed(self.record, "client-is-over-rate")):
+        if not is_same or not has_looked_up(self.record, "seconds_over_rate"):
             raise NotRecorded(Missing.REQUEST_RATE)
         self.assumed.add(Assumed.REQUEST_RATE)
-        return int(was_over)
+        return int(self.record.reason == Reason.CLIENT_RATE_LIMITED)

@@ -1,13 +1,10 @@
-"""The steps of a recorded decision, from its access record. Pure."""
+"""The steps that led to a recorded answer, as its record tells. Pure."""
 
 from dataclasses import dataclass
 
 from audit.spool.records import AccessRecord
-from gatewall.engine.evaluate import STEPS
 from gatewall.engine.model import Reason
-from gatewall.replay.recorded_waf import DECIDING_STEP
-
-_INSPECTED = "inspected-client-is-allowed"
+from gatewall.engine.steps import DECIDING_STEP, STEPS, inspected_client_is_allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +22,8 @@ def trace_of(record: AccessRecord, *, inspected: bool) -> tuple[TraceStep, ...]:
     Two steps admit a client of the allowlist; ``inspected`` says that the entry asks for inspection. Rules that
     matched say it too. Where the gate could not decide, no step is known to have been reached.
     """
-    decided = DECIDING_STEP.get(Reason(record.reason)) if record.reason in set(Reason) else None
+    decided = DECIDING_STEP.get(record.reason)
     if record.reason == Reason.CLIENT_ALLOWED and (inspected or record.rules):
-        decided = _INSPECTED
-    names = [step.__name__.replace("_", "-") for step in STEPS]
-    last = names.index(decided) if decided else -1
-    return tuple(TraceStep(name, number <= last, number == last) for number, name in enumerate(names))
+        decided = next(step for step in STEPS if step.function is inspected_client_is_allowed)
+    last = STEPS.index(decided) if decided else -1
+    return tuple(TraceStep(step.name, number <= last, number == last) for number, step in enumerate(STEPS))

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from gatewall.engine.evaluate import waf_rules_match
 from gatewall.engine.facts import Facts
 from gatewall.engine.model import AccessRequest, Action
 from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.engine.steps import waf_rules_match
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import WafRule
 from gatewall.gate import subrequest

@@ -10,11 +10,11 @@ from audit.spool.records import DECIDED_BY, AccessRecord
 from gatewall.engine.evaluate import CANNOT_DECIDE
 from gatewall.engine.model import Reason, Verdict
 from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.engine.steps import DECIDING_STEP
 from gatewall.gate.record import row_of, rules_of
 from gatewall.models import PolicyRevision
 from gatewall.publication.control_plane import sources_of
 from gatewall.replay.change_history import ChangeHistory
-from gatewall.replay.recorded_waf import DECIDING_STEP
 from gatewall.replay.redecision import Redecided, RedecidedStep, Redecider, recorded_request
 from gatewall.replay.rule_places import RulePlaces
 from gatewall.replay.trace import TraceStep, trace_of
@@ -22,7 +22,7 @@ from gatewall.whatif.explanation import NOT_MATCHED
 from gatewall.whatif.rule_shapes import placed
 from policies import selectors
 
-_WAF_STEP = DECIDING_STEP[Reason.WAF_RULE]
+_WAF_STEP = DECIDING_STEP[Reason.WAF_RULE].name
 MAX_REVISIONS = 500
 """Behind more changes of policy than these, everything counts as changed."""
 

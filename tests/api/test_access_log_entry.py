@@ -4,7 +4,7 @@ import pytest
 
 from audit.models import AccessLog
 from audit.storage import ingest
-from gatewall.engine.evaluate import STEPS
+from gatewall.engine.steps import STEPS
 from gatewall.policy import system_settings
 from policies import services
 from tests.support.cast import CLIENT
@@ -28,7 +28,7 @@ def a_rule_row(name, pattern, target, **values):
     return services.create_waf_rule(actor="", name=name, pattern=pattern, targets=[target], **values)
 
 
-NAMES = [step.__name__.replace("_", "-") for step in STEPS]
+NAMES = [step.name for step in STEPS]
 
 
 def test_an_answer_shows_the_steps_that_led_to_it(admin, visits):

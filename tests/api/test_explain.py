@@ -8,8 +8,8 @@ import pytest
 from django.utils import timezone
 
 from accounts import services as accounts
-from gatewall.engine.evaluate import STEPS
 from gatewall.engine.model import Reason
+from gatewall.engine.steps import STEPS
 from gatewall.policy import revisions, system_settings
 from policies import services
 from policies.models import WafRule
@@ -143,7 +143,7 @@ def test_the_trace_has_every_step_in_order(explain, auth, wall, bob, tmp_path, r
 
     trace = explain(**(parts if isinstance(parts, dict) else {}))["trace"]
 
-    assert [step["step"] for step in trace] == [step.__name__.replace("_", "-") for step in STEPS]
+    assert [step["step"] for step in trace] == [step.name for step in STEPS]
     (deciding,) = (number for number, step in enumerate(trace) if step["decided"])
     assert [step["reached"] for step in trace] == [number <= deciding for number in range(len(trace))]
     assert [step["outcome"] for step in trace[:deciding]] == ["not matched"] * deciding

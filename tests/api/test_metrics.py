@@ -14,9 +14,8 @@ from audit.models import GapKind, SpanCount
 from audit.storage import ingest
 from audit.storage.ingest import ship
 from audit.storage.retention import prune
-from gatewall.engine import evaluate
-from gatewall.engine.model import Reason
-from gatewall.health import metrics
+from gatewall.engine import steps
+from gatewall.engine.model import Effect, Reason
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.models import Node
 from policies import services
@@ -70,12 +69,13 @@ def test_the_histogram_is_that_of_the_latencies(scrape, tmp_path):
     assert 20.005291 <= found[f"{name}_sum",] <= 22.1
 
 
-def test_every_reason_has_the_outcome_that_the_engine_gives_it():
-    source = Path(evaluate.__file__).read_text()
-    given = set(re.findall(r"Effect\.(\w+), Reason\.(\w+)", source))
+def test_every_reason_has_the_outcome_that_the_engine_gives_it(scrape):
+    given = set(re.findall(r"Effect\.(\w+), Reason\.(\w+)", Path(steps.__file__).read_text()))
 
-    assert set(metrics.OUTCOMES) == set(Reason)
-    assert {(metrics.OUTCOMES[Reason[reason]].name, reason) for _, reason in given} == given
+    counted = {frozenset(labels) for name, *labels in scrape() if name == "gatewall_decisions_total"}
+
+    assert counted == {frozenset({reason.effect.value, reason.value}) for reason in Reason}
+    assert {frozenset({Effect[effect].value, Reason[reason].value}) for effect, reason in given} <= counted
 
 
 def test_lost_records_are_counted_by_why(scrape):

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from gatewall.engine.evaluate import STEPS
+from gatewall.engine.steps import STEPS
 from gatewall.policy import revisions
 from policies import services
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, WafRule

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewall.engine.evaluate import STEPS
+from gatewall.engine.steps import STEPS
 from policies import services
 from tests.console.test_explain_pages import text_of
 from tests.support.cast import CLIENT, OFFICE

@@ -9,8 +9,8 @@ import pytest
 from accounts import hashers, sign_in_views, views  # noqa: F401 - so that their refusals are known
 from gatewall.api import cross_site  # noqa: F401
 from gatewall.api.codes import CODES, PROBLEM_CODES, REFUSAL_CODES
-from gatewall.engine.evaluate import STEPS
 from gatewall.engine.model import Reason
+from gatewall.engine.steps import STEPS
 from gatewall.install import checks
 from gatewall.kernel import env
 from gatewall.kernel.refusals import Refusal
@@ -58,7 +58,7 @@ def test_every_reason_is_in_the_table_of_decisions_and_no_other():
 def test_the_steps_are_documented_in_their_order():
     text = (DOCS / "decisions.md").read_text()
 
-    assert re.findall(r"^\| \d+ \| `(\w+)`", text, re.MULTILINE) == [step.__name__ for step in STEPS]
+    assert re.findall(r"^\| \d+ \| `(\w+)`", text, re.MULTILINE) == [step.function.__name__ for step in STEPS]
 
 
 def test_every_problem_code_is_documented_with_its_status_and_no_other():

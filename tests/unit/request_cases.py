@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from gatewall.engine.evaluate import STEPS
 from gatewall.engine.facts import Facts
 from gatewall.engine.lists import AllowedNetwork, BlockedNetwork
 from gatewall.engine.model import AccessRequest, Effect, Reason
 from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.engine.steps import STEPS, Step
 from gatewall.engine.waf.rules import WafRule
 from tests.support.cast import CLIENT, OFFICE, a_blocked, a_policy, a_ports, a_request, a_rule, an_allowed
 
@@ -43,23 +43,20 @@ class Scene:
         )
         return request, policy, a_ports(country="DE", over_seconds=self.over_seconds)
 
-    def applies(self, step: Callable) -> bool:
+    def applies(self, step: Step) -> bool:
         """True if the step, asked alone, has something to say."""
-        return step(Facts(*self.parts())) is not None
+        return step.function(Facts(*self.parts())) is not None
 
 
 @dataclass(frozen=True)
 class Situation:
-    """What makes one step apply, and what the step then says."""
+    """What makes the step of this name apply, and what the step then says."""
 
+    name: str
     reason: Reason
     effect: Effect
     change: Callable[[Scene], Scene]
-    step: Callable
-
-    @property
-    def name(self) -> str:
-        return self.step.__name__.replace("_", "-")
+    step: Step
 
 
 def _allow(scene: Scene, network: str, number: int, *, inspect: bool) -> Scene:
@@ -67,25 +64,57 @@ def _allow(scene: Scene, network: str, number: int, *, inspect: bool) -> Scene:
     return replace(scene, allowed=(*scene.allowed, entry))
 
 
-_CHANGES = (
-    (Reason.REQUEST_MALFORMED, Effect.DENY, lambda scene: replace(scene, fault="two hosts")),
-    (Reason.CLIENT_BLOCKED, Effect.DENY, lambda scene: replace(scene, blocked=(a_blocked("198.51.100.7"),))),
-    (Reason.HOST_NOT_AUTHORIZED, Effect.DENY, lambda scene: replace(scene, mode="registered", access=None)),
-    (Reason.CLIENT_ALLOWED, Effect.ALLOW, lambda scene: _allow(scene, "198.51.100.0/26", 4, inspect=False)),
-    (Reason.COUNTRY_BLOCKED, Effect.DENY, lambda scene: replace(scene, countries=("DE",))),
-    (Reason.WAF_RULE, Effect.DENY, lambda scene: replace(scene, rules=(a_rule("attack", id=6),))),
-    (Reason.CLIENT_ALLOWED, Effect.ALLOW, lambda scene: _allow(scene, "198.51.100.0/24", 7, inspect=True)),
-    (Reason.CLIENT_RATE_LIMITED, Effect.DENY, lambda scene: replace(scene, over_seconds=7)),
-    (Reason.HOST_PUBLIC, Effect.ALLOW, lambda scene: replace(scene, access="public")),
-    (Reason.CREDENTIAL_MISSING, Effect.CHALLENGE, lambda scene: replace(scene, credentials=())),
-    (Reason.CREDENTIAL_INVALID, Effect.CHALLENGE, lambda scene: replace(scene, credentials=("forged",))),
-    (Reason.HOST_NOT_IN_SCOPE, Effect.DENY, lambda scene: replace(scene, credentials=("charlie",))),
-    (Reason.SECOND_FACTOR_REQUIRED, Effect.CHALLENGE, lambda scene: replace(scene, access="two_factor")),
-    (Reason.SESSION_VALID, Effect.ALLOW, lambda scene: scene),
+CASES: tuple[tuple[str, str, Effect, Callable[[Scene], Scene]], ...] = (
+    ("request-is-malformed", "request-malformed", Effect.DENY, lambda scene: replace(scene, fault="two hosts")),
+    (
+        "client-is-blocked",
+        "client-blocked",
+        Effect.DENY,
+        lambda scene: replace(scene, blocked=(a_blocked("198.51.100.7"),)),
+    ),
+    (
+        "host-is-not-authorized",
+        "host-not-authorized",
+        Effect.DENY,
+        lambda scene: replace(scene, mode="registered", access=None),
+    ),
+    (
+        "client-is-allowed",
+        "client-allowed",
+        Effect.ALLOW,
+        lambda scene: _allow(scene, "198.51.100.0/26", 4, inspect=False),
+    ),
+    ("country-is-blocked", "country-blocked", Effect.DENY, lambda scene: replace(scene, countries=("DE",))),
+    ("waf-rules-match", "waf-rule", Effect.DENY, lambda scene: replace(scene, rules=(a_rule("attack", id=6),))),
+    (
+        "inspected-client-is-allowed",
+        "client-allowed",
+        Effect.ALLOW,
+        lambda scene: _allow(scene, "198.51.100.0/24", 7, inspect=True),
+    ),
+    ("client-is-over-rate", "client-rate-limited", Effect.DENY, lambda scene: replace(scene, over_seconds=7)),
+    ("host-is-public", "host-public", Effect.ALLOW, lambda scene: replace(scene, access="public")),
+    ("credential-is-missing", "credential-missing", Effect.CHALLENGE, lambda scene: replace(scene, credentials=())),
+    (
+        "credential-is-invalid",
+        "credential-invalid",
+        Effect.CHALLENGE,
+        lambda scene: replace(scene, credentials=("forged",)),
+    ),
+    ("host-is-not-in-scope", "host-not-in-scope", Effect.DENY, lambda scene: replace(scene, credentials=("charlie",))),
+    (
+        "second-factor-is-missing",
+        "second-factor-required",
+        Effect.CHALLENGE,
+        lambda scene: replace(scene, access="two_factor"),
+    ),
+    ("subject-is-valid", "session-valid", Effect.ALLOW, lambda scene: scene),
 )
+"""Every step in the order of the decision: its name, the value of its reason, its effect, and what makes it apply."""
 
 SITUATIONS = tuple(
-    Situation(reason, effect, change, step) for (reason, effect, change), step in zip(_CHANGES, STEPS, strict=True)
+    Situation(name, Reason(reason), effect, change, step)
+    for (name, reason, effect, change), step in zip(CASES, STEPS, strict=True)
 )
 
 NEVER_TOGETHER = {

@@ -278,6 +278,7 @@ def test_decision_of_a_list_names_the_resource_and_its_row(policy, kind):
 
 def test_answer_is_no_where_no_step_decides(monkeypatch):
     monkeypatch.setattr("gatewall.engine.evaluate.STEPS", ())
+    monkeypatch.setattr("gatewall.engine.evaluate._FUNCTIONS", ())
 
     assert evaluate(a_request(credentials=["alice"]), a_policy(), a_ports()) is CANNOT_DECIDE
     assert explain(a_request(credentials=["alice"]), a_policy(), a_ports()) == (CANNOT_DECIDE, ())

@@ -1,10 +1,16 @@
 """The order of the decision: each step alone, and each against every later one."""
 
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewall.engine.evaluate import STEPS, evaluate, explain
+from gatewall.engine.evaluate import evaluate, explain
+from gatewall.engine.facts import Facts
+from gatewall.engine.lazy import lazy
+from gatewall.engine.model import Reason
+from gatewall.engine.steps import STEPS
 from tests.unit.request_cases import NEVER_TOGETHER, ONE_STANDING, PAIRS, SITUATIONS, Scene
 
 each_situation = pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.name)
@@ -13,23 +19,37 @@ each_pair = pytest.mark.parametrize(
 )
 
 
-def test_steps_stand_in_the_order_of_the_contract():
-    assert [step.__name__ for step in STEPS] == [
-        "request_is_malformed",
-        "client_is_blocked",
-        "host_is_not_authorized",
-        "client_is_allowed",
-        "country_is_blocked",
-        "waf_rules_match",
-        "inspected_client_is_allowed",
-        "client_is_over_rate",
-        "host_is_public",
-        "credential_is_missing",
-        "credential_is_invalid",
-        "host_is_not_in_scope",
-        "second_factor_is_missing",
-        "subject_is_valid",
-    ]
+def test_steps_stand_in_the_order_that_is_documented():
+    assert [step.name for step in STEPS] == [situation.name for situation in SITUATIONS]
+
+
+@each_situation
+def test_step_gives_a_reason_that_it_declares_with_the_effect_of_that_reason(situation):
+    verdict = situation.step.function(Facts(*situation.change(Scene()).parts()))
+
+    assert verdict.reason in situation.step.reasons
+    assert verdict.effect is verdict.reason.effect is situation.effect
+
+
+def test_every_reason_but_that_of_no_decision_is_declared_by_a_step():
+    assert {reason for step in STEPS for reason in step.reasons} == set(Reason) - {Reason.CANNOT_DECIDE}
+
+
+@each_situation
+def test_step_looks_up_the_facts_that_it_declares_and_no_others(situation):
+    asked = set()
+
+    class Watched(Facts):
+        def __getattribute__(self, name):
+            if sys._getframe(1).f_globals["__name__"] == "gatewall.engine.steps":
+                asked.add(name)
+            return super().__getattribute__(name)
+
+    for scene in [Scene(), *(each.change(Scene()) for each in SITUATIONS)]:
+        situation.step.function(Watched(*scene.parts()))
+
+    looked_up = {name for name in asked if isinstance(vars(Facts).get(name.removesuffix("_name")), lazy)}
+    assert {name.removesuffix("_name") for name in looked_up} == set(situation.step.facts)
 
 
 @each_situation
@@ -110,7 +130,7 @@ def test_explanation_of_a_malformed_request_asks_no_further_step():
 
     _, results = explain(*scene.parts())
 
-    assert [result.verdict is not None for result in results] == [True] + [False] * 13
+    assert [result.verdict is not None for result in results] == [True] + [False] * (len(STEPS) - 1)
 
 
 @given(st.permutations(SITUATIONS), st.integers(0, len(SITUATIONS)))

@@ -13,6 +13,7 @@ from gatewall.engine import model, segments, snapshot
 from gatewall.engine.hosts import Access
 from gatewall.engine.waf import rules
 from gatewall.snapshot import codec, manifest
+from tests.unit.request_cases import CASES
 
 WORDS = {
     Access: "authenticated two_factor public denied",
@@ -20,11 +21,7 @@ WORDS = {
     model.Action: "block monitor",
     model.SubjectKind: "user git-token license",
     model.CredentialKind: "session-header session-cookie git-token git-basic license",
-    model.Reason: (
-        "request-malformed client-blocked host-not-authorized client-allowed country-blocked waf-rule "
-        "client-rate-limited host-public credential-missing credential-invalid host-not-in-scope "
-        "second-factor-required session-valid git-token-valid license-valid cannot-decide"
-    ),
+    model.Reason: " ".join([*dict.fromkeys(each[1] for each in CASES), "git-token-valid license-valid cannot-decide"]),
     segments.Segment: (
         "settings domains allowed-networks blocked-countries waf-rules users git-tokens licenses revocations"
     ),

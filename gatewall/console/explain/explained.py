@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from gatewall.console.explain.explained_words import FORMS, MISSING, OUTCOMES, REASONS, RESOURCES, STEPS
+from gatewall.console.explain.explained_words import FORMS, MISSING, OUTCOMES, REASONS, RESOURCES, STEP_TITLES
 
 _PAGES = {
     "ip-black-list": "policies_blocklistentry",
@@ -93,7 +93,7 @@ def steps_shown(trace: Sequence[Mapping[str, Any]]) -> list[ShownStep]:
 def _step(step: Mapping[str, Any]) -> ShownStep:
     state, words = _state_of(step)
     return ShownStep(
-        STEPS.get(step["step"], step["step"]),
+        STEP_TITLES.get(step["step"], step["step"]),
         state,
         _sign(state),
         words,

@@ -1,0 +1,253 @@
+"""The steps of the decision, in their order: when each applies, why it stands there, and its words for people.
+
+``STEPS`` is the one list of them. The API's trace, the metrics, the replay of records, the pages and the tables in
+``docs/decisions.md`` are derived from it. Each function returns its verdict, or None where the step does not apply;
+the first line of its docstring says when it applies, the paragraph below why it stands where it stands.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gatewall.engine.facts import Facts
+from gatewall.engine.hosts import Access
+from gatewall.engine.model import SECOND_FACTORS, DecidedBy, Effect, Reason, SubjectKind, Verdict
+from gatewall.engine.snapshot import DomainsMode, EnforcementMode, UnknownCountry
+from gatewall.engine.special_addresses import is_public
+
+
+def request_is_malformed(facts: Facts) -> Verdict | None:
+    """The proxy sent something that has two readings.
+
+    First, because all others rely on the fields of the request. Guessing which of two values is meant has been a
+    bypass in many gateways.
+    """
+    if facts.request.fault:
+        return Verdict(Effect.DENY, Reason.REQUEST_MALFORMED)
+    return None
+
+
+def client_is_blocked(facts: Facts) -> Verdict | None:
+    """The most specific live list entry of the client is a blocklist entry.
+
+    Before anything that costs: a blocked client gets no look-up, no pattern, no signature. It does not weaken the
+    allowlist: both lists are compared in one look-up, and the more specific entry has won already.
+    """
+    if entry := facts.standing.blocked:
+        return Verdict(Effect.DENY, Reason.CLIENT_BLOCKED, DecidedBy("ip-black-list", entry.id))
+    return None
+
+
+def host_is_not_authorized(facts: Facts) -> Verdict | None:
+    """The host is not registered (where `authorized_domains_mode` wants that), or its domain has the access `denied`.
+
+    Before the allowlist: an allowlist entry says who may come, not that a host exists. A denied domain is denied to
+    everybody.
+    """
+    domain = facts.domain
+    if domain is None:
+        if facts.policy.settings.authorized_domains_mode is DomainsMode.REGISTERED:
+            return Verdict(Effect.DENY, Reason.HOST_NOT_AUTHORIZED)
+        return None
+    if domain.access is Access.DENIED:
+        return Verdict(Effect.DENY, Reason.HOST_NOT_AUTHORIZED, DecidedBy("authorized-domains", domain.id))
+    return None
+
+
+def client_is_allowed(facts: Facts) -> Verdict | None:
+    """The most specific live list entry is an allowlist entry without `inspect`.
+
+    Before country and WAF: the entry is the operator's word for exactly this client (monitoring, an office, a partner
+    abroad). To run the WAF and country checks anyway, set `inspect`.
+    """
+    return _allowed_client(facts, inspect=False)
+
+
+def country_is_blocked(facts: Facts) -> Verdict | None:
+    """The client's country is blocked, or unknown while `unknown_country` is `block` and the address is public.
+
+    Before the WAF: one look-up is cheaper than every pattern.
+    """
+    if facts.policy.settings.geo_mode is not EnforcementMode.BLOCK:
+        return None
+    code = facts.country_code
+    if code is None:
+        refused = facts.policy.settings.unknown_country is UnknownCountry.BLOCK
+        if refused and is_public(facts.request.client):
+            return Verdict(Effect.DENY, Reason.COUNTRY_BLOCKED)
+        return None
+    if rule := facts.policy.blocked_countries.get(code):
+        return Verdict(Effect.DENY, Reason.COUNTRY_BLOCKED, DecidedBy("geo-block-rules", rule.id))
+    return None
+
+
+def waf_rules_match(facts: Facts) -> Verdict | None:
+    """The scores of enforced matches of one category reach `waf_threshold`.
+
+    Before public hosts and credentials: an attack on a public page is an attack, and a good session is no license to
+    attack. No signature is verified for it.
+    """
+    scores: defaultdict[str, int] = defaultdict(int)
+    for match in facts.rule_matches:
+        if match.enforced:
+            scores[match.category] += match.score
+            if scores[match.category] >= facts.policy.settings.waf_threshold:
+                return Verdict(Effect.DENY, Reason.WAF_RULE, DecidedBy("waf-rules", match.rule_id))
+    return None
+
+
+def inspected_client_is_allowed(facts: Facts) -> Verdict | None:
+    """The most specific live list entry is an allowlist entry with `inspect`.
+
+    Directly after the country and WAF checks that `inspect` asks for.
+    """
+    return _allowed_client(facts, inspect=True)
+
+
+def client_is_over_rate(facts: Facts) -> Verdict | None:
+    """The client is over `request_rate_per_minute` (0 is off).
+
+    After the allowlist, whose clients have no rate limit, and after all refusals, so that a request refused anyway is
+    not counted; before public hosts and credentials, so that it slows down crawling and guessing.
+    """
+    if seconds := facts.seconds_over_rate:
+        return Verdict(Effect.DENY, Reason.CLIENT_RATE_LIMITED, retry_after_seconds=seconds)
+    return None
+
+
+def host_is_public(facts: Facts) -> Verdict | None:
+    """The domain has the access `public`.
+
+    Before credentials: a public domain asks for none.
+    """
+    if facts.domain and facts.domain.access is Access.PUBLIC:
+        return Verdict(Effect.ALLOW, Reason.HOST_PUBLIC, DecidedBy("authorized-domains", facts.domain.id))
+    return None
+
+
+def credential_is_missing(facts: Facts) -> Verdict | None:
+    """No credential was sent.
+
+    Apart from the next, because a client without a credential has done nothing wrong.
+    """
+    if not facts.request.credentials:
+        return Verdict(Effect.CHALLENGE, Reason.CREDENTIAL_MISSING)
+    return None
+
+
+def credential_is_invalid(facts: Facts) -> Verdict | None:
+    """None of the credentials that were sent is valid.
+
+    401, because signing in (again) may help.
+    """
+    if facts.subject is None:
+        return Verdict(Effect.CHALLENGE, Reason.CREDENTIAL_INVALID)
+    return None
+
+
+def host_is_not_in_scope(facts: Facts) -> Verdict | None:
+    """The scope of the subject does not cover this domain.
+
+    Once the subject is known: 403, because signing in again would not help.
+    """
+    if facts.subject and not facts.subject.may_enter(facts.domain_name):
+        return Verdict(Effect.DENY, Reason.HOST_NOT_IN_SCOPE)
+    return None
+
+
+def second_factor_is_missing(facts: Facts) -> Verdict | None:
+    """The domain has the access `two_factor` and the subject did not prove one.
+
+    After the scope: nobody is asked for a second factor by a site they may not enter.
+    """
+    subject, domain = facts.subject, facts.domain
+    if subject is None or domain is None or domain.access is not Access.TWO_FACTOR:
+        return None
+    if subject.kind is SubjectKind.USER:
+        proven = not SECOND_FACTORS.isdisjoint(subject.amr)
+    else:
+        proven = subject.names(domain.name)  # a machine has no second factor; its scope must name the domain
+    return None if proven else Verdict(Effect.CHALLENGE, Reason.SECOND_FACTOR_REQUIRED)
+
+
+_VALID = {
+    SubjectKind.USER: Reason.SESSION_VALID,
+    SubjectKind.GIT_TOKEN: Reason.GIT_TOKEN_VALID,
+    SubjectKind.LICENSE: Reason.LICENSE_VALID,
+}
+
+
+def subject_is_valid(facts: Facts) -> Verdict | None:
+    """A credential proved a subject.
+
+    Last: nothing stands against the subject. No step after it lets anybody in.
+    """
+    if facts.subject is None:
+        return None
+    return Verdict(Effect.ALLOW, _VALID[facts.subject.kind])
+
+
+def _allowed_client(facts: Facts, *, inspect: bool) -> Verdict | None:
+    entry = facts.standing.allowed
+    if entry is None or entry.inspect is not inspect:
+        return None
+    return Verdict(Effect.ALLOW, Reason.CLIENT_ALLOWED, DecidedBy("ip-white-list", entry.id))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """A step of the decision: its function, its title for operators, the facts it looks up and the reasons it gives.
+
+    ``facts`` are attributes of ``Facts`` that are looked up when first asked for. Titles are translated where a
+    page shows them, and so are the words of a ``Reason``.
+    """
+
+    function: Callable[[Facts], Verdict | None]
+    title: str
+    facts: tuple[str, ...]
+    reasons: tuple[Reason, ...]
+
+    @property
+    def name(self) -> str:
+        """The name in the API, in records of what was explained and in tests."""
+        return self.function.__name__.replace("_", "-")
+
+
+STEPS: tuple[Step, ...] = (
+    Step(request_is_malformed, "The proxy's question is malformed", (), (Reason.REQUEST_MALFORMED,)),
+    Step(client_is_blocked, "The address is on the blocklist", ("standing",), (Reason.CLIENT_BLOCKED,)),
+    Step(host_is_not_authorized, "The host is not registered, or is shut", ("domain",), (Reason.HOST_NOT_AUTHORIZED,)),
+    Step(client_is_allowed, "The address is on the allowlist", ("standing",), (Reason.CLIENT_ALLOWED,)),
+    Step(country_is_blocked, "The country is blocked", ("country_code",), (Reason.COUNTRY_BLOCKED,)),
+    Step(waf_rules_match, "WAF rules match", ("rule_matches",), (Reason.WAF_RULE,)),
+    Step(
+        inspected_client_is_allowed,
+        "The address is on the allowlist, and WAF rules had no objection",
+        ("standing",),
+        (Reason.CLIENT_ALLOWED,),
+    ),
+    Step(client_is_over_rate, "The address asks too often", ("seconds_over_rate",), (Reason.CLIENT_RATE_LIMITED,)),
+    Step(host_is_public, "The host is public", ("domain",), (Reason.HOST_PUBLIC,)),
+    Step(credential_is_missing, "No credential was sent", (), (Reason.CREDENTIAL_MISSING,)),
+    Step(credential_is_invalid, "No credential that was sent is valid", ("subject",), (Reason.CREDENTIAL_INVALID,)),
+    Step(host_is_not_in_scope, "The user may not enter this host", ("subject", "domain"), (Reason.HOST_NOT_IN_SCOPE,)),
+    Step(
+        second_factor_is_missing,
+        "The host asks for a second factor",
+        ("subject", "domain"),
+        (Reason.SECOND_FACTOR_REQUIRED,),
+    ),
+    Step(
+        subject_is_valid,
+        "The user is signed in",
+        ("subject",),
+        (
+            Reason.SESSION_VALID,
+            Reason.GIT_TOKEN_VALID,
+            Reason.LICENSE_VALID,
+        ),
+    ),
+)
+
+DECIDING_STEP: dict[str, Step] = {reason: step for step in reversed(STEPS) for reason in step.reasons}
+"""The step that gives a reason; of the two that give ``client-allowed``, the first."""
