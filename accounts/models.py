@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils.crypto import salted_hmac
 
+from gatewall.kernel.changes import Recorded, Resource, api_fields
 from gatewall.models import Record
 
 USERNAME_PATTERN = r"^[A-Za-z0-9._@+-]{3,64}\Z"
@@ -35,6 +36,10 @@ class User(AbstractBaseUser, Record):
     session_version = models.PositiveIntegerField(default=1, editable=False)
     last_login_at = models.DateTimeField(null=True, blank=True, editable=False)
 
+    recorded = Recorded(
+        Resource.USERS,
+        api_fields("username", "email", "is_admin", "is_active", "all_domains", "authorized_domains", "remark"),
+    )
     last_login = None  # Django's own column; ours is called last_login_at
 
     USERNAME_FIELD = "username"

@@ -16,7 +16,7 @@ from accounts.models import Session, User
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from gatewall.engine.segments import shard_of_git_token, shard_of_user
-from gatewall.kernel.changes import Resource, describe, difference
+from gatewall.kernel.changes import describe, difference
 from gatewall.kernel.refusals import Conflict, Gone
 from gatewall.policy import revisions
 from policies.models import AuthorizedDomain
@@ -73,7 +73,7 @@ def create_user(
 def _create(user: User, authorized_domains: Iterable[AuthorizedDomain], *, actor: str) -> User:
     _save(user)
     user.authorized_domains.set(still_registered(authorized_domains))
-    revisions.advance(shard_of_user(user.pk), actor=actor, changes=[difference(None, describe(Resource.USERS, user))])
+    revisions.advance(shard_of_user(user.pk), actor=actor, changes=[difference(None, describe(user))])
     return user
 
 
@@ -114,7 +114,7 @@ def _change(
     authorized_domains: Iterable[AuthorizedDomain] | None,
 ) -> User:
     user = revisions.as_it_is_now(user)
-    before = describe(Resource.USERS, user)
+    before = describe(user)
     was_admin, was_active = user.is_admin, user.is_active
     for name, value in values.items():
         setattr(user, name, value)
@@ -129,7 +129,7 @@ def _change(
         user.authorized_domains.set(still_registered(authorized_domains))
     user = User.objects.get(pk=user.pk)
     noted = {} if password is None else {"password": "changed"}
-    changed = difference(before, describe(Resource.USERS, user), noted=noted)
+    changed = difference(before, describe(user), noted=noted)
     shards, gone = _git_tokens_of(user) if revoke_git_tokens else (set(), [])
     if revoke_git_tokens:
         user.git_tokens.all().delete()
@@ -144,7 +144,7 @@ def delete_user(user: User, *, actor: str) -> None:
     if user.is_staff:
         _refuse_last_admin(user)
     shards, gone = _git_tokens_of(user)
-    gone.append(difference(describe(Resource.USERS, user), None))
+    gone.append(difference(describe(user), None))
     shard = shard_of_user(user.pk)
     user.delete()
     revisions.advance(shard, *shards, actor=actor, changes=gone)
@@ -217,7 +217,7 @@ def end_all_sessions(user: User, *, actor: str) -> None:
     """End every session of a user for good. Raises Gone."""
     user = revisions.as_it_is_now(user)
     User.objects.filter(pk=user.pk).update(session_version=F("session_version") + 1)
-    found = describe(Resource.USERS, user)
+    found = describe(user)
     ended = difference(found, found, noted={"sessions": "ended"})
     revisions.advance(shard_of_user(user.pk), actor=actor, changes=[ended])
     told = {"sessions": "all", "actor": actor}
@@ -227,7 +227,7 @@ def end_all_sessions(user: User, *, actor: str) -> None:
 def _git_tokens_of(user: User) -> tuple[set[str], list[Any]]:
     """Return the shards that the git tokens of a user are in, and the changes that their end is."""
     tokens = list(user.git_tokens.all())
-    gone = [difference(describe(Resource.GIT_TOKENS, token), None) for token in tokens]
+    gone = [difference(describe(token), None) for token in tokens]
     return {shard_of_git_token(token.digest) for token in tokens}, gone
 
 

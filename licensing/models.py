@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 
+from gatewall.kernel.changes import Recorded, Resource, api_fields
 from gatewall.models import Record
 
 
@@ -29,6 +30,11 @@ class License(MachineCredential):
     authorized_domains = models.ManyToManyField("policies.AuthorizedDomain", blank=True, related_name="licenses")
     remark = models.CharField(max_length=500, blank=True)
 
+    recorded = Recorded(
+        Resource.LICENSES,
+        api_fields("name", "prefix", "expires_at", "is_active", "all_domains", "authorized_domains", "remark"),
+    )
+
     class Meta:
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["name"], name="license_name_is_unique")]
@@ -38,6 +44,8 @@ class GitToken(MachineCredential):
     """A token that stands for a user where git asks for a password."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="git_tokens")
+
+    recorded = Recorded(Resource.GIT_TOKENS, api_fields("user_id", "name", "prefix", "expires_at"))
 
     class Meta:
         ordering = ["id"]

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX, MachineToken, new_token
 from gatewall.engine.segments import shard_of_git_token, shard_of_license
-from gatewall.kernel.changes import Resource, describe, difference
+from gatewall.kernel.changes import describe, difference
 from gatewall.kernel.refusals import Conflict, Gone
 from gatewall.policy import revisions
 from licensing import selectors
@@ -45,7 +45,7 @@ def issue_license(
     token = _stamp(license_, LICENSE_PREFIX)
     _save(license_)
     license_.authorized_domains.set(still_registered(authorized_domains))
-    made = difference(None, describe(Resource.LICENSES, license_))
+    made = difference(None, describe(license_))
     revisions.advance(shard_of_license(license_.digest), actor=actor, changes=[made])
     return license_, token
 
@@ -56,13 +56,13 @@ def change_license(
 ) -> License:
     """Change a license, but never its token. Raises ValidationError, NameTaken, DomainRemoved, Gone."""
     license_ = revisions.as_it_is_now(license_)
-    before = describe(Resource.LICENSES, license_)
+    before = describe(license_)
     for name, value in values.items():
         setattr(license_, name, value)
     _save(license_)
     if authorized_domains is not None:
         license_.authorized_domains.set(still_registered(authorized_domains))
-    changed = difference(before, describe(Resource.LICENSES, license_))
+    changed = difference(before, describe(license_))
     revisions.advance(shard_of_license(license_.digest), actor=actor, changes=[changed])
     return license_
 
@@ -86,7 +86,7 @@ def issue_git_token(
     row = GitToken(user_id=user_id, name=name, expires_at=expires_at, created_by=actor)
     token = _stamp(row, GIT_TOKEN_PREFIX)
     _save(row)
-    made = difference(None, describe(Resource.GIT_TOKENS, row))
+    made = difference(None, describe(row))
     revisions.advance(shard_of_git_token(row.digest), actor=actor, changes=[made])
     return row, token
 
@@ -95,7 +95,7 @@ def issue_git_token(
 def revoke_license(license_: License, *, actor: str) -> None:
     """Delete a license; it opens nothing from the next request on. Raises Gone."""
     license_ = revisions.as_it_is_now(license_)
-    gone = difference(describe(Resource.LICENSES, license_), None)
+    gone = difference(describe(license_), None)
     license_.delete()
     revisions.advance(shard_of_license(license_.digest), actor=actor, changes=[gone])
 
@@ -104,7 +104,7 @@ def revoke_license(license_: License, *, actor: str) -> None:
 def revoke_git_token(token: GitToken, *, actor: str) -> None:
     """Delete a git token; it opens nothing from the next request on. Raises Gone."""
     token = revisions.as_it_is_now(token)
-    gone = difference(describe(Resource.GIT_TOKENS, token), None)
+    gone = difference(describe(token), None)
     token.delete()
     revisions.advance(shard_of_git_token(token.digest), actor=actor, changes=[gone])
 

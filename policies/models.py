@@ -6,7 +6,9 @@ from django.utils import timezone
 
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
+from gatewall.engine.segments import NAMES_DOMAINS, Segment, blocked_networks_of
 from gatewall.engine.waf.rules import Category, Operator, Severity, Target
+from gatewall.kernel.changes import Recorded, Resource, api_fields
 from gatewall.models import Record, choices
 from policies.list_files.block_lists import Format
 from policies.validators import (
@@ -38,6 +40,9 @@ class AuthorizedDomain(Record):
     access = models.CharField(max_length=16, choices=choices(Access), default=Access.AUTHENTICATED.value)
     remark = models.CharField(max_length=500, blank=True)
 
+    recorded = Recorded(Resource.DOMAINS, api_fields("name", "access", "remark"))
+    segments = NAMES_DOMAINS
+
     class Meta:
         ordering = ["id"]
         constraints = [
@@ -58,6 +63,12 @@ class BlocklistEntry(Record):
     expires_at = models.DateTimeField(null=True, blank=True)
     source = models.CharField(max_length=64, default=MANUAL, editable=False, validators=[validate_source])
 
+    recorded = Recorded(
+        Resource.BLOCKLIST,
+        api_fields("remark", "expires_at", "source", ip="network"),
+        same_entry=("network", "source"),
+    )
+
     class Meta:
         ordering = ["id"]
         verbose_name_plural = "blocklist entries"
@@ -75,6 +86,11 @@ class BlocklistEntry(Record):
     def __str__(self) -> str:
         return self.network
 
+    @property
+    def segments(self) -> tuple[str, ...]:
+        """The segment that the entry is published in."""
+        return (blocked_networks_of(self.source),)
+
 
 class AllowlistEntry(Record):
     """A network that needs no credential, for one domain or (null) for every host."""
@@ -87,6 +103,13 @@ class AllowlistEntry(Record):
     inspect = models.BooleanField(default=False, help_text="country and WAF rules are still looked at")
     remark = models.CharField(max_length=500, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
+
+    recorded = Recorded(
+        Resource.ALLOWLIST,
+        api_fields("domain", "inspect", "remark", "expires_at", ip="network"),
+        same_entry=("network", "domain_id"),
+    )
+    segments = (Segment.ALLOWED_NETWORKS,)
 
     class Meta:
         ordering = ["id"]
@@ -109,6 +132,9 @@ class GeoBlockRule(Record):
 
     country_code = models.CharField(max_length=2, unique=True, validators=[validate_country_code])
     remark = models.CharField(max_length=500, blank=True)
+
+    recorded = Recorded(Resource.COUNTRIES, api_fields("country_code", "remark"))
+    segments = (Segment.BLOCKED_COUNTRIES,)
 
     class Meta:
         ordering = ["id"]
@@ -139,6 +165,15 @@ class WafRule(Record):
     exclusions = models.JSONField(default=list, blank=True, validators=[validate_exclusions])
     description = models.CharField(max_length=1000, blank=True)
     builtin_key = models.CharField(max_length=64, null=True, unique=True, editable=False)
+
+    recorded = Recorded(
+        Resource.WAF_RULES,
+        api_fields(
+            *("name", "pattern", "operator", "targets", "transforms", "category", "severity", "score", "action"),
+            *("priority", "enabled", "path_prefix", "exclusions", "description", "builtin", "domain"),
+        ),
+    )
+    segments = (Segment.WAF_RULES,)
 
     class Meta:
         ordering = ["priority", "id"]
@@ -185,6 +220,11 @@ class ListSubscription(Record):
     entries = models.PositiveIntegerField(null=True, editable=False)
     tag = models.CharField(max_length=200, blank=True, editable=False)
 
+    recorded = Recorded(
+        Resource.SUBSCRIPTIONS,
+        api_fields("name", "url", "format", "interval_minutes", "enabled", "allow_private", "remark"),
+    )
+
     class Meta:
         ordering = ["id"]
         constraints = [
@@ -196,3 +236,10 @@ class ListSubscription(Record):
 
     def __str__(self) -> str:
         return self.name
+
+
+RESTORABLE = (AuthorizedDomain, BlocklistEntry, AllowlistEntry, GeoBlockRule, WafRule)
+"""The models whose rows a restore brings back, domains first: others refer to them.
+
+``recorded`` says what a revision knows of a row, ``segments`` what is compiled again once the row was changed.
+"""

@@ -1,24 +1,15 @@
 """Write policy rows together with the revision that records the change. For services."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
-from gatewall.kernel.changes import Change, Described, Resource, describe, difference
+from gatewall.kernel.changes import Change, describe, difference
 from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions
-from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
-
-RESOURCES: Mapping[type[models.Model], Resource] = {
-    BlocklistEntry: Resource.BLOCKLIST,
-    AllowlistEntry: Resource.ALLOWLIST,
-    AuthorizedDomain: Resource.DOMAINS,
-    GeoBlockRule: Resource.COUNTRIES,
-    WafRule: Resource.WAF_RULES,
-    ListSubscription: Resource.SUBSCRIPTIONS,
-}
+from policies.models import AuthorizedDomain
 
 
 class Duplicate(Conflict):
@@ -33,14 +24,9 @@ class DomainRemoved(Conflict):
     code = "domain-removed"
 
 
-def described(row: models.Model) -> Described:
-    """Return the row as a revision records it."""
-    return describe(RESOURCES[type(row)], row)
-
-
 def deletion(row: models.Model) -> Change | None:
     """Return the change that deleting this row is."""
-    return difference(described(row), None)
+    return difference(describe(row), None)
 
 
 def write(row: models.Model, **values: Any) -> Change | None:
@@ -50,7 +36,7 @@ def write(row: models.Model, **values: Any) -> Change | None:
     """
     if values.get("domain"):
         [values["domain"]] = still_registered([values["domain"]])
-    before = described(row) if row.pk else None
+    before = describe(row) if row.pk else None
     for name, value in values.items():
         setattr(row, name, value)
     row.full_clean(validate_unique=False, validate_constraints=False)
@@ -59,7 +45,7 @@ def write(row: models.Model, **values: Any) -> Change | None:
             row.save()
     except IntegrityError:
         raise Duplicate(f"{row} is there already") from None
-    return difference(before, described(row))
+    return difference(before, describe(row))
 
 
 def save(row: models.Model, *segments: str, actor: str, replaced: Iterable[Change | None] = (), **values: Any) -> None:

@@ -31,7 +31,7 @@ class Scopes:
     def changes(self) -> Iterable[Change | None]:
         """Yield what became of each since."""
         for resource, subject in self._subjects_now():
-            yield difference(self._before[resource, subject.pk], describe(resource, subject))
+            yield difference(self._before[resource, subject.pk], describe(subject))
 
     def _subjects_now(self) -> Iterable[tuple[Resource, Any]]:
         for resource in _SUBJECTS:
@@ -46,7 +46,7 @@ def _naming(domains: list[int]) -> Iterable[Described]:
     for resource in _SUBJECTS:
         rows = _model(resource)._default_manager.filter(authorized_domains__in=domains).distinct()  # noqa: SLF001 - as above
         for row in rows.order_by("pk").prefetch_related("authorized_domains").iterator(chunk_size=_CHUNK):
-            yield describe(resource, row)
+            yield describe(row)
 
 
 def _model(resource: Resource) -> Any:

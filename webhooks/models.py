@@ -6,6 +6,7 @@ from django.db import models
 from django.utils import timezone
 
 from audit.event_kinds import EventKind, EventSeverity
+from gatewall.kernel.changes import Recorded, Resource, api_fields
 from gatewall.models import Record, choices
 from webhooks.validators import validate_kinds, validate_url
 
@@ -38,6 +39,10 @@ class Webhook(Record):
     succeeded_at = models.DateTimeField(null=True, editable=False)
     failure = models.CharField(max_length=500, blank=True, editable=False)
     left_out = models.PositiveBigIntegerField(default=0, editable=False)
+
+    recorded = Recorded(
+        Resource.WEBHOOKS, api_fields("name", "url", "kinds", "least_severity", "enabled", "allow_private", "remark")
+    )
 
     class Meta:
         ordering = ["id"]

@@ -11,7 +11,7 @@ from django.utils import timezone
 from audit.event_kinds import EventKind, EventSeverity
 from audit.events.recording import Event, record_event
 from gatewall.credentials.sealing import Sealer
-from gatewall.kernel.changes import Change, Resource, describe, difference
+from gatewall.kernel.changes import Change, describe, difference
 from gatewall.kernel.downloads import ANYWHERE, PUBLIC, DownloadRefused, Reach, require_acceptable
 from gatewall.kernel.refusals import Conflict, Gone
 from gatewall.policy import revisions
@@ -66,7 +66,7 @@ def create_webhook(*, actor: str, **values: Any) -> tuple[Webhook, str]:
     _write(webhook, values)
     _set_secret(webhook, secret)
     webhook.save(update_fields=["sealed_secret"])
-    _advance(actor, difference(None, describe(Resource.WEBHOOKS, webhook)))
+    _advance(actor, difference(None, describe(webhook)))
     return webhook, signing.shown(secret)
 
 
@@ -75,13 +75,13 @@ def change_webhook(webhook: Webhook, *, actor: str, **values: Any) -> Webhook:
     """Change a webhook, but never its secret. Raises ValidationError, NameTaken, Gone."""
     outbox.hold(webhook.pk)  # what became of it is written beside this, and saved as it is now
     webhook = revisions.as_it_is_now(webhook)
-    before, was_enabled = describe(Resource.WEBHOOKS, webhook), webhook.enabled
+    before, was_enabled = describe(webhook), webhook.enabled
     if values.get("url", webhook.url) != webhook.url or values.get("enabled", was_enabled) != was_enabled:
         values |= {"failing_since": None, "failure": ""}
     _write(webhook, values)
     if was_enabled and not webhook.enabled:
         outbox.give_up(webhook.pk, "the webhook was switched off")
-    _advance(actor, difference(before, describe(Resource.WEBHOOKS, webhook)))
+    _advance(actor, difference(before, describe(webhook)))
     return webhook
 
 
@@ -89,7 +89,7 @@ def change_webhook(webhook: Webhook, *, actor: str, **values: Any) -> Webhook:
 def rotate_secret(webhook: Webhook, *, actor: str) -> tuple[Webhook, str]:
     """Give a webhook a new secret, which is returned this once; the old one signs, too, for a day. Raises Gone."""
     webhook, secret = revisions.as_it_is_now(webhook), signing.new_secret()
-    before = describe(Resource.WEBHOOKS, webhook)
+    before = describe(webhook)
     webhook.sealed_previous, webhook.previous_until = webhook.sealed_secret, timezone.now() + ROTATION
     _set_secret(webhook, secret)
     webhook.save(update_fields=["sealed_secret", "sealed_previous", "previous_until"])
@@ -102,7 +102,7 @@ def delete_webhook(webhook: Webhook, *, actor: str) -> None:
     """Delete a webhook, and what waits for it. Raises Gone."""
     outbox.hold(webhook.pk)
     webhook = revisions.as_it_is_now(webhook)
-    gone = difference(describe(Resource.WEBHOOKS, webhook), None)
+    gone = difference(describe(webhook), None)
     webhook.delete()
     _advance(actor, gone)
 
@@ -113,13 +113,13 @@ def switch_off(webhook_id: int, *, why: str) -> None:
     webhook = Webhook.objects.filter(pk=webhook_id, enabled=True).first()
     if webhook is None:
         return
-    before = describe(Resource.WEBHOOKS, webhook)
+    before = describe(webhook)
     webhook.enabled = False
     webhook.save(update_fields=["enabled"])
     outbox.give_up(webhook.pk, "the webhook was switched off")
     detail = {"webhook": webhook.pk, "name": webhook.name, "why": why}
     record_event(Event(EventKind.WEBHOOK_DISABLED, timezone.now(), detail=detail))
-    _advance(BY_ITSELF, difference(before, describe(Resource.WEBHOOKS, webhook)))
+    _advance(BY_ITSELF, difference(before, describe(webhook)))
 
 
 @transaction.atomic

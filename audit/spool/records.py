@@ -18,6 +18,7 @@ import orjson
 from audit.spool.masking import masked_host, masked_path, masked_query, masked_text
 from gatewall.engine.model import Effect, Reason, SubjectKind
 from gatewall.engine.values import value
+from gatewall.kernel.changes import DECIDING
 
 
 class RecordRefused(ValueError):
@@ -127,7 +128,7 @@ USER_AGENT = Field("user_agent", Kind.TEXT, 512, blank=True, mask=masked_text)
 DECIDED_BY = Field(
     "decided_by",
     Kind.ROW,
-    choices=("authorized-domains", "geo-block-rules", "ip-black-list", "ip-white-list", "waf-rules"),
+    choices=tuple(sorted(resource.value for resource in DECIDING)),
     parts={"kind": 64, "id": 0},
     labels={
         "decided_by": "decided by (kind:id)",

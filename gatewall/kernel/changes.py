@@ -1,7 +1,7 @@
 """The change record of a policy revision: which objects were created, changed and deleted. No I/O.
 
-Objects are described under the names of the API, in JSON-plain values. Only the fields of ``FIELDS``
-are: what opens anything (password, digest, token) is not among them.
+Objects are described under the names of the API, in JSON-plain values. Only the fields that a model names in its
+``recorded`` are: what opens anything (password, digest, token) is not among them.
 """
 
 from collections import Counter
@@ -13,12 +13,6 @@ from typing import Any
 
 MAX_CHANGES = 1000
 """A revision of more objects keeps their numbers only."""
-
-_RECORD = {"created_at": "created_at", "created_by": "created_by"}
-
-
-def _same(*names: str) -> dict[str, str]:
-    return {name: name for name in names}
 
 
 class Resource(StrEnum):
@@ -37,29 +31,26 @@ class Resource(StrEnum):
     WEBHOOKS = "webhooks"
 
 
-_WAF_FIELDS = (
-    *("name", "pattern", "operator", "targets", "transforms", "category", "severity", "score", "action"),
-    *("priority", "enabled", "path_prefix", "exclusions", "description", "builtin"),
-)
-_SUBSCRIPTION_FIELDS = ("name", "url", "format", "interval_minutes", "enabled", "allow_private", "remark")
-_SCOPE = ("is_active", "all_domains", "authorized_domains", "remark")
+DECIDING = (Resource.DOMAINS, Resource.COUNTRIES, Resource.BLOCKLIST, Resource.ALLOWLIST, Resource.WAF_RULES)
+"""The resources whose rows the decision reads: a record of the access log names one in ``decided_by``."""
 
-FIELDS: Mapping[str, Mapping[str, str]] = {
-    Resource.BLOCKLIST: {"ip": "network", **_same("remark", "expires_at", "source"), **_RECORD},
-    Resource.ALLOWLIST: {"ip": "network", **_same("domain", "inspect", "remark", "expires_at"), **_RECORD},
-    Resource.WAF_RULES: {**_same(*_WAF_FIELDS, "domain"), **_RECORD},
-    Resource.DOMAINS: {**_same("name", "access", "remark"), **_RECORD},
-    Resource.COUNTRIES: {**_same("country_code", "remark"), **_RECORD},
-    Resource.SUBSCRIPTIONS: {**_same(*_SUBSCRIPTION_FIELDS), **_RECORD},
-    Resource.LICENSES: {**_same("name", "prefix", "expires_at", *_SCOPE), **_RECORD},
-    Resource.USERS: {**_same("username", "email", "is_admin", *_SCOPE), **_RECORD},
-    Resource.GIT_TOKENS: {**_same("user_id", "name", "prefix", "expires_at"), **_RECORD},
-    Resource.WEBHOOKS: {
-        **_same("name", "url", "kinds", "least_severity", "enabled", "allow_private", "remark"),
-        **_RECORD,
-    },
-}
-"""By resource, the fields that are recorded: their name in the API and the attribute of the row."""
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """How a revision records the rows of a model; each model of the policy has one as ``recorded``.
+
+    ``fields`` has the attribute behind each field of the API. ``same_entry`` names the columns by which two rows are
+    the same entry: one that was made since a deletion stays when the deletion is undone.
+    """
+
+    resource: Resource
+    fields: Mapping[str, str]
+    same_entry: tuple[str, ...] = ()
+
+
+def api_fields(*names: str, **renamed: str) -> dict[str, str]:
+    """Return the recorded fields of a ``Record``; ``renamed`` has those that the API calls otherwise."""
+    return {**renamed, **{name: name for name in (*names, "created_at", "created_by")}}
 
 
 class Action(StrEnum):
@@ -100,11 +91,11 @@ class Diff:
     counts: list[dict[str, Any]]
 
 
-def describe(resource: str, row: Any, fields: Mapping[str, str] | None = None) -> Described:
-    """Return what is recorded of a row; ``fields`` where the table above does not say."""
-    attributes = FIELDS[resource] if fields is None else fields
-    values = {name: _plain(getattr(row, attribute)) for name, attribute in attributes.items()}
-    return Described(resource, row.pk, str(row), values)
+def describe(row: Any, recorded: Recorded | None = None) -> Described:
+    """Return what a revision records of a row; ``recorded`` where its model does not say."""
+    how = recorded or row.recorded
+    values = {name: _plain(getattr(row, attribute)) for name, attribute in how.fields.items()}
+    return Described(how.resource, row.pk, str(row), values)
 
 
 def difference(

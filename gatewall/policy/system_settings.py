@@ -12,7 +12,7 @@ from gatewall.engine.snapshot import (
     StalePolicy,
     UnknownCountry,
 )
-from gatewall.kernel.changes import Change, Described, Resource, describe, difference
+from gatewall.kernel.changes import Change, Described, Recorded, Resource, describe, difference
 from gatewall.models import SystemSettings
 from gatewall.policy import revisions
 
@@ -43,7 +43,7 @@ def write(values: dict[str, Any]) -> Change | None:
 
 def described(settings: SystemSettings) -> Described:
     """Return the settings as a revision records them."""
-    return describe(Resource.SETTINGS, settings, _fields())
+    return describe(settings, Recorded(Resource.SETTINGS, _fields()))
 
 
 def names() -> frozenset[str]:

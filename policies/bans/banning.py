@@ -16,7 +16,7 @@ from audit.events.selectors import events_of_network, was_let_in
 from audit.figures import tallies
 from gatewall.engine.addresses import IPAddress, IPNetwork, canonical_text, parse_network
 from gatewall.engine.segments import blocked_networks_of
-from gatewall.kernel.changes import Change, difference
+from gatewall.kernel.changes import Change, describe, difference
 from gatewall.kernel.clientip import UNKNOWN_CLIENT, TrustedProxies
 from gatewall.kernel.detectors import Detector
 from gatewall.policy import revisions
@@ -124,7 +124,7 @@ def ban(offences: Iterable[Offence], *, until: datetime) -> list[BlocklistEntry]
     BlocklistEntry.objects.bulk_create(entries)
     record_events(_event(offence, entry) for offence, entry in zip(new, entries, strict=True))
     tallies.add_each(Counter(tallies.banned_by(offence.detector) for offence in new))
-    made = [difference(None, rows.described(entry)) for entry in entries]
+    made = [difference(None, describe(entry)) for entry in entries]
     revisions.advance(blocked_networks_of(AUTO_BAN), actor=AUTO_BAN, changes=[*gone, *made])
     return entries
 

@@ -1,14 +1,14 @@
 """Restore the policy of an earlier revision, as one new revision."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, transaction
 
-from gatewall.engine.segments import NAMES_DOMAINS, Segment, blocked_networks_of
-from gatewall.kernel.changes import FIELDS, Change, Described, Resource, difference, moment_of
+from gatewall.engine.segments import Segment
+from gatewall.kernel.changes import Change, Described, Resource, describe, difference, moment_of
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Gone
 from gatewall.models import PendingConfirmation, PolicyRevision
@@ -16,7 +16,7 @@ from gatewall.policy import revisions, system_settings
 from policies import rows
 from policies.history.undo import CannotRestore, Past
 from policies.lockout import kept_in, stays_refused
-from policies.models import AUTO_BAN, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
+from policies.models import AUTO_BAN, RESTORABLE, AuthorizedDomain, WafRule
 from policies.rules.builtin import free_name
 from policies.scopes import Scopes
 from policies.services import MAX_CUSTOM_RULES
@@ -25,14 +25,6 @@ from policies.validators import validate_pattern
 _BATCH = 200
 _MOMENTS = frozenset({"expires_at", "created_at"})
 _BUILTIN_FIXED = frozenset({"pattern", "operator"})
-_SAME_ENTRY = {Resource.BLOCKLIST: ("network", "source"), Resource.ALLOWLIST: ("network", "domain_id")}
-_SEGMENTS = {
-    Resource.ALLOWLIST: (Segment.ALLOWED_NETWORKS,),
-    Resource.WAF_RULES: (Segment.WAF_RULES,),
-    Resource.COUNTRIES: (Segment.BLOCKED_COUNTRIES,),
-    Resource.DOMAINS: NAMES_DOMAINS,
-    Resource.SETTINGS: (Segment.SETTINGS,),
-}
 
 
 @revisions.one_at_a_time
@@ -91,20 +83,20 @@ def take_back(previous: int, last: int, *, actor: str) -> None:
 
 
 def _advance_to(past: Past, actor: str) -> None:
-    changes, sources = _bring_back(past)
+    changes, segments = _bring_back(past)
     if changes:
-        revisions.advance(*_segments(changes, sources), actor=actor, changes=changes)
+        revisions.advance(*segments, actor=actor, changes=changes)
 
 
 class _Table:
     """The rows of one resource that are to be brought back: those there are, and what they become."""
 
-    def __init__(self, model: type[models.Model], past: Past) -> None:
-        self.model, self.resource, self._past = model, rows.RESOURCES[model], past
+    def __init__(self, model: type[Any], past: Past) -> None:
+        self.model, self.resource, self._past = model, model.recorded.resource, past
         wanted = {id_: fields for (kind, id_), fields in past.objects.items() if kind == self.resource}
         self.old = self._rows().in_bulk(list(wanted))
         self.new: dict[int, Any] = {}
-        self.before = {id_: rows.described(row) for id_, row in self.old.items()}
+        self.before = {id_: describe(row) for id_, row in self.old.items()}
         for id_, fields in wanted.items():
             if self._stays(id_, fields):
                 self.old.pop(id_, None)
@@ -114,7 +106,7 @@ class _Table:
 
     def _rows(self) -> models.QuerySet[Any]:
         rows_now = self.model._default_manager.all()  # noqa: SLF001 - public by its documentation
-        return rows_now.select_related("domain") if "domain" in FIELDS[self.resource] else rows_now
+        return rows_now.select_related("domain") if "domain" in self.model.recorded.fields else rows_now
 
     def _stays(self, id_: int, fields: Mapping[str, Any] | None) -> bool:
         """True if a row is left as it is: an automatic ban or, where a part is undone, what was settled since."""
@@ -139,7 +131,7 @@ class _Table:
 
     def _stands_already(self, row: Any) -> bool:
         """True if somebody made the same entry of a list since; theirs stays."""
-        same = {name: getattr(row, name) for name in _SAME_ENTRY.get(self.resource, ())}
+        same = {name: getattr(row, name) for name in self.model.recorded.same_entry}
         return self._past.is_part and bool(same) and self._rows().filter(**same).exists()
 
     def _row(self, id_: int, fields: dict[str, Any], *, whole: bool) -> Any:
@@ -151,7 +143,7 @@ class _Table:
             for column in self.model._meta.concrete_fields:  # noqa: SLF001 - public by its documentation
                 setattr(row, column.attname, getattr(old, column.attname))
         left = {"builtin"} | (_BUILTIN_FIXED if getattr(old, "builtin_key", None) else set())
-        for name, attribute in FIELDS[self.resource].items():
+        for name, attribute in self.model.recorded.fields.items():
             if name in fields and name not in left:
                 value = moment_of(fields[name]) if name in _MOMENTS and fields[name] else fields[name]
                 setattr(row, "domain_id" if name == "domain" else attribute, value)
@@ -171,6 +163,10 @@ class _Table:
         for id_, row in self.new.items():
             row.created_at = created_at[id_]  # writing the row has set it to now
         self._rows().bulk_update(self.new.values(), ["created_at"], batch_size=_BATCH)
+
+    def touched(self) -> Iterator[Any]:
+        """Yield each row as it was and as it became."""
+        yield from (*self.old.values(), *self.new.values())
 
     def changes(self) -> Iterator[Change]:
         """Yield what became of each row."""
@@ -202,11 +198,9 @@ class _Domains(_Table):
 
 
 def _bring_back(past: Past) -> tuple[list[Change], set[str]]:
-    """Return what became of each object, and the sources of the blocklist entries among them."""
-    domains = _Domains(AuthorizedDomain, past)
-    rules = _Table(WafRule, past)
-    blocked = _Table(BlocklistEntry, past)
-    tables = [blocked, _Table(AllowlistEntry, past), _Table(GeoBlockRule, past), rules]
+    """Return what became of each object, and the segments that are to be compiled again."""
+    domains, *tables = [(_Domains if model is AuthorizedDomain else _Table)(model, past) for model in RESTORABLE]
+    [rules] = [table for table in tables if table.model is WafRule]
     scopes = Scopes(domains.old.values())
     for table in (*tables, domains):
         table.remove()
@@ -215,9 +209,15 @@ def _bring_back(past: Past) -> tuple[list[Change], set[str]]:
         table.insert()
     _refuse_too_many_rules()
     scopes.cut()
-    changes = [change for table in (domains, *tables) for change in table.changes()]
-    changes += filter(None, [*renamed, *scopes.changes(), _bring_settings_back(past)])
-    return changes, {row.source for row in [*blocked.old.values(), *blocked.new.values()]}
+    changes: list[Change] = []
+    segments: set[str] = set()
+    for table in (domains, *tables):
+        changed = list(table.changes())
+        changes += changed
+        segments.update(segment for row in table.touched() if changed for segment in row.segments)
+    settings = _bring_settings_back(past)
+    changes += filter(None, [*renamed, *scopes.changes(), settings])
+    return changes, segments | {*(WafRule.segments if renamed else ()), *([Segment.SETTINGS] if settings else ())}
 
 
 def _refuse_too_many_rules() -> None:
@@ -265,12 +265,4 @@ def _check(resource: str, row: models.Model) -> None:
 
 
 def _described(row: models.Model | None) -> Described | None:
-    return rows.described(row) if row else None
-
-
-def _segments(changes: Iterable[Change], sources: Iterable[str]) -> set[str]:
-    touched = {change.resource for change in changes}
-    found = {segment for resource in touched for segment in _SEGMENTS.get(Resource(resource), ())}
-    if Resource.BLOCKLIST in touched:
-        found.update(map(blocked_networks_of, sources))
-    return found
+    return describe(row) if row else None

@@ -8,14 +8,9 @@ from django.db.models import Q, QuerySet
 from gatewall.kernel.changes import Action, Resource
 from gatewall.kernel.refusals import Conflict
 from gatewall.models import PolicyRevision
-from policies.models import AUTO_BAN, AuthorizedDomain
+from policies.models import AUTO_BAN, RESTORABLE, AuthorizedDomain
 
-RESTORABLE = frozenset(
-    {
-        *(Resource.BLOCKLIST, Resource.ALLOWLIST, Resource.WAF_RULES),
-        *(Resource.DOMAINS, Resource.COUNTRIES, Resource.SETTINGS),
-    }
-)
+_RESTORED = frozenset({Resource.SETTINGS, *(model.recorded.resource for model in RESTORABLE)})
 _MAX_REVISIONS = 100_000
 
 
@@ -55,7 +50,7 @@ class Past:
             raise CannotRestore(f"revision {_missing(between, head)} is not recorded")
         # The others are of users and their tokens: however many these are, they cost nothing here.
         touching = Q(changes__isnull=True)
-        for resource in RESTORABLE:
+        for resource in _RESTORED:
             touching |= Q(resources__contains=f" {resource} ")
         chosen = between.filter(touching).order_by("-number")
         if chosen.count() > _MAX_REVISIONS:
@@ -75,7 +70,7 @@ class Past:
         if revision.changes is None:
             _refuse_unknown(revision)
             return
-        changes = [change for change in revision.changes if change["resource"] in RESTORABLE]
+        changes = [change for change in revision.changes if change["resource"] in _RESTORED]
         # Domains first: the objects of the revision before name them as they were called then.
         domains = [change for change in changes if change["resource"] == Resource.DOMAINS]
         if self.is_part:
@@ -135,7 +130,7 @@ def _refuse_unknown(revision: PolicyRevision) -> None:
     if revision.counts is None:
         raise CannotRestore(f"revision {revision.number} was made before changes were recorded")
     for count in revision.counts:
-        if count["resource"] in RESTORABLE and count.get("source") != AUTO_BAN:
+        if count["resource"] in _RESTORED and count.get("source") != AUTO_BAN:
             raise CannotRestore(f"revision {revision.number} changed too much to be recorded in full")
 
 

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.segments import blocked_networks_of
-from gatewall.kernel.changes import MAX_CHANGES, Action, Change, Described, Resource, difference
+from gatewall.kernel.changes import MAX_CHANGES, Action, Change, Described, Resource, describe, difference
 from gatewall.kernel.clientip import Caller, TrustedProxies
 from gatewall.policy import revisions
 from policies import rows
@@ -249,7 +249,7 @@ class _Recorded:
         found: dict[int, Described] = {}
         while batch := list(islice(networks, _BATCH)):
             entries = BlocklistEntry.objects.filter(source=self._source, network__in=batch)
-            found |= {entry.pk: rows.described(entry) for entry in entries}
+            found |= {entry.pk: describe(entry) for entry in entries}
         return found
 
 

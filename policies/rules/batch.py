@@ -4,9 +4,8 @@ from django.db.models import QuerySet
 
 from gatewall.engine.model import Action
 from gatewall.engine.segments import Segment
-from gatewall.kernel.changes import difference
+from gatewall.kernel.changes import describe, difference
 from gatewall.policy import revisions
-from policies import rows
 from policies.models import WafRule
 from policies.rules.broad_patterns import refuse_matching_everything
 
@@ -33,12 +32,12 @@ def change_waf_rules(
     differing = list(chosen.exclude(**values).select_related("domain")) if values else []
     changes = []
     for rule in differing:
-        before = rows.described(rule)
+        before = describe(rule)
         for name, value in values.items():
             setattr(rule, name, value)
         if not force:
             refuse_matching_everything(rule)
-        changes.append(difference(before, rows.described(rule)))
+        changes.append(difference(before, describe(rule)))
     for start in range(0, len(differing), _BATCH):
         WafRule.objects.filter(pk__in=[rule.pk for rule in differing[start : start + _BATCH]]).update(**values)
     if changes:
