@@ -1,12 +1,16 @@
-"""The JSON of the access log."""
+"""The JSON of the access log, the security events and their statistics."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from django.db.models import Model
 from rest_framework import serializers
 
-from audit.models import AccessLog
-from audit.spool.records import DECIDED_BY, FIELDS, SUBJECT, Field
+from audit.counting.summaries import Summary
+from audit.event_kinds import EventKind, EventSeverity
+from audit.figures.statistics import Bar
+from audit.models import AccessLog, SecurityEvent
+from audit.spool.records import DECIDED_BY, FIELDS, SUBJECT
 from gatewall.api.serializers import ShapedField
 
 _TEXT, _TEXTS = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
@@ -21,25 +25,25 @@ RULES = {"type": "array", "items": {"type": "object", "properties": _RULE, "requ
 
 
 class RowField(ShapedField):
-    """A row that an answer names, of its columns ``<field>_kind``, ``<field>_id``, ...; null without a kind."""
+    """A row that an answer names, of its columns ``<field>_id``, ...; null where the first of them is."""
 
-    def __init__(self, field: Field) -> None:
-        parts = {part: _TEXT if length else {"type": "integer"} for part, length in field.parts.items()}
-        shape = {"type": ["object", "null"], "properties": parts, "required": [*parts]}
+    def __init__(self, parts: Mapping[str, int]) -> None:
+        """``parts``: the length of each part, 0 for a number."""
+        properties = {part: _TEXT if length else {"type": "integer"} for part, length in parts.items()}
+        shape = {"type": ["object", "null"], "properties": properties, "required": [*properties]}
         super().__init__(shape, source="*", read_only=True, allow_null=True)
 
-    def to_representation(self, value: AccessLog) -> dict[str, Any] | None:
-        if getattr(value, f"{self.field_name}_kind") is None:
-            return None
-        return {part: getattr(value, f"{self.field_name}_{part}") for part in self.shape["properties"]}
+    def to_representation(self, value: Model) -> dict[str, Any] | None:
+        parts = {part: getattr(value, f"{self.field_name}_{part}") for part in self.shape["properties"]}
+        return None if next(iter(parts.values())) is None else parts
 
 
 class AccessLogOutput(serializers.ModelSerializer[AccessLog]):
     """One answer of the gate."""
 
     at = serializers.DateTimeField(format="%Y-%m-%dT%H:%M:%S.%fZ")
-    decided_by = RowField(DECIDED_BY)
-    subject = RowField(SUBJECT)
+    decided_by = RowField(DECIDED_BY.parts)
+    subject = RowField(SUBJECT.parts)
     rules = ShapedField(RULES)
     credential = ShapedField(_CREDENTIAL, allow_null=True)
     visible = ShapedField(_TEXTS)
@@ -49,8 +53,8 @@ class AccessLogOutput(serializers.ModelSerializer[AccessLog]):
         fields = tuple(field.name for field in FIELDS)
 
 
-class AccessLogPage(serializers.Serializer[Any]):
-    """A page of the log, newest first.
+class LogPage(serializers.Serializer[Any]):
+    """A page of a log, newest first.
 
     ``count`` is null unless ``count=true``, and where there are too many rows to count.
     """
@@ -58,11 +62,153 @@ class AccessLogPage(serializers.Serializer[Any]):
     count = serializers.IntegerField(allow_null=True)
     next = serializers.URLField(allow_null=True)
     previous = serializers.URLField(allow_null=True)
+
+
+class AccessLogPage(LogPage):
+    """A page of the access log."""
+
     results = AccessLogOutput(many=True)
 
 
-def shown(rows: Iterable[AccessLog]) -> Iterator[dict[str, Any]]:
-    """Yield the rows as the API shows them, one at a time."""
-    one = AccessLogOutput()
-    for row in rows:
-        yield one.to_representation(row)
+class SecurityEventOutput(serializers.ModelSerializer[SecurityEvent]):
+    """Something that happened, ``count`` times from ``at`` to ``last_at``."""
+
+    kind = serializers.ChoiceField(choices=[kind.value for kind in EventKind])
+    severity = serializers.ChoiceField(choices=[severity.value for severity in EventSeverity])
+    at = serializers.DateTimeField(format="%Y-%m-%dT%H:%M:%S.%fZ")
+    last_at = serializers.DateTimeField(format="%Y-%m-%dT%H:%M:%S.%fZ")
+    user = RowField({"id": 0, "name": 100})
+    detail = ShapedField({"type": "object", "additionalProperties": True})
+
+    class Meta:
+        model = SecurityEvent
+        fields = (
+            *("id", "kind", "severity", "at", "last_at", "count", "client_ip", "country_code", "user", "detail"),
+            "decision_id",
+        )
+
+
+class SecurityEventPage(LogPage):
+    """A page of the security events."""
+
+    results = SecurityEventOutput(many=True)
+
+
+class OutcomesOutput(serializers.Serializer[Any]):
+    """How many answers there were, and how many of them said what."""
+
+    total = serializers.IntegerField()
+    allowed = serializers.IntegerField()
+    challenged = serializers.IntegerField()
+    denied = serializers.IntegerField()
+
+
+class BarOutput(OutcomesOutput):
+    """The answers of one interval, from ``at`` on."""
+
+    at = serializers.DateTimeField()
+    errors = serializers.IntegerField()
+
+
+class Counted(serializers.Serializer[Any]):
+    """How many there were."""
+
+    count = serializers.IntegerField()
+
+
+class ReasonCount(Counted):
+    """How many answers had a reason."""
+
+    reason = serializers.CharField()
+
+
+class ClientCount(Counted):
+    """How many answers a client got."""
+
+    client_ip = serializers.CharField()
+
+
+class _StatusCount(Counted):
+    status = serializers.IntegerField()
+
+
+class _HostCount(Counted):
+    host = serializers.CharField()
+
+
+class _PathCount(Counted):
+    path = serializers.CharField()
+
+
+class _RuleCount(Counted):
+    id = serializers.IntegerField()
+    name = serializers.CharField(help_text="as it was called when it matched")
+
+
+class _CountryCount(Counted):
+    country_code = serializers.CharField(allow_null=True)
+
+
+class AccessLogStatsOutput(OutcomesOutput):
+    """Figures of the window, which is in whole minutes.
+
+    ``approximate`` names the lists that are not exact: no count is too high, and none is too low by
+    more than this number, that of one that is missing included.
+    """
+
+    start_time = serializers.DateTimeField()
+    end_time = serializers.DateTimeField()
+    interval = serializers.IntegerField()
+    errors = serializers.IntegerField()
+    by_reason = ReasonCount(many=True)
+    by_status = _StatusCount(many=True)
+    top_clients = ClientCount(many=True)
+    top_hosts = _HostCount(many=True)
+    top_paths = _PathCount(many=True)
+    top_rules = _RuleCount(many=True)
+    by_country = _CountryCount(many=True)
+    timeline = BarOutput(many=True)
+    approximate = serializers.DictField(child=serializers.IntegerField())
+
+
+class _KindCount(Counted):
+    kind = serializers.CharField()
+
+
+class _SeverityCount(Counted):
+    severity = serializers.CharField()
+
+
+class EventBarOutput(Counted):
+    """The events of one interval, from ``at`` on."""
+
+    at = serializers.DateTimeField()
+
+
+class SecurityEventStatsOutput(serializers.Serializer[Any]):
+    """Figures of the window, which is in whole minutes; a row that was counted up is as many events as it says."""
+
+    start_time = serializers.DateTimeField()
+    end_time = serializers.DateTimeField()
+    interval = serializers.IntegerField()
+    total = serializers.IntegerField()
+    by_kind = _KindCount(many=True)
+    by_severity = _SeverityCount(many=True)
+    top_clients = ClientCount(many=True)
+    timeline = EventBarOutput(many=True)
+
+
+def outcomes_of(counted: Summary) -> dict[str, int]:
+    """Return the outcomes as the API names them."""
+    names = {"allowed": "allow", "challenged": "challenge", "denied": "deny", "errors": "error"}
+    return {"total": counted.total, **{name: counted.counts[key] for name, key in names.items()}}
+
+
+def timeline_of(bars: Iterable[Bar]) -> list[dict[str, object]]:
+    """Return the bars as the API shows them."""
+    return [{"at": bar.at, **outcomes_of(bar.outcomes)} for bar in bars]
+
+
+def as_items(name: str, counted: Iterable[tuple[object, int]]) -> list[dict[str, object]]:
+    """Return counts as the API shows them: ``{<name>, count}``."""
+    return [{name: key, "count": number} for key, number in counted]

@@ -2,13 +2,11 @@
 
 from django.urls import path
 
-from audit import views
-from audit.events import views as event_views
-from audit.figures import statistics_views
+from audit.views import AccessLogs, SecurityEvents
 
 urlpatterns = [
-    path("access-logs", views.AccessLogs.as_view(), name="access-logs"),
-    path("access-logs/stats", statistics_views.AccessLogStats.as_view(), name="access-log-stats"),
-    path("security-events", event_views.SecurityEvents.as_view(), name="security-events"),
-    path("security-events/stats", event_views.SecurityEventStats.as_view(), name="security-event-stats"),
+    path("access-logs", AccessLogs.as_view({"get": "list"}), name="access-logs"),
+    path("access-logs/stats", AccessLogs.as_view({"get": "stats"}), name="access-log-stats"),
+    path("security-events", SecurityEvents.as_view({"get": "list"}), name="security-events"),
+    path("security-events/stats", SecurityEvents.as_view({"get": "stats"}), name="security-event-stats"),
 ]

@@ -1,94 +1,109 @@
-"""The access log over HTTP."""
+"""The access log and the security events over HTTP: lists, exports and statistics, to be read alone."""
 
+import uuid
+from datetime import timedelta
 from typing import Any
 
 from django.http import StreamingHttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from audit.events import query as event_query
+from audit.events import statistics as event_statistics
+from audit.events.filters import EVENT_PARAMETERS
+from audit.events.filters import filters_of as event_filters_of
+from audit.figures import statistics, window_views
+from audit.figures.statistics import Window
 from audit.log import query
-from audit.log.filters import PARAMETERS, FilterRefused, filters_of
-from audit.log.query import Cursor, CursorRefused, Filters
+from audit.log.filters import PARAMETERS, filters_of
 from audit.querying import export
-from audit.serializers import AccessLogOutput, AccessLogPage, shown
-from gatewall.api.operations import operation
-from gatewall.api.pagination import MAX_PAGE_SIZE, PAGE_SIZE
-from gatewall.api.queries import (
-    choice_in,
-    moment_in,
-    refuse_unknown_parameters,
-    refused_parameter,
-    whole_number_in,
+from audit.querying.log_views import Log, LogViewSet
+from audit.serializers import (
+    AccessLogOutput,
+    AccessLogPage,
+    AccessLogStatsOutput,
+    SecurityEventOutput,
+    SecurityEventPage,
+    SecurityEventStatsOutput,
+    as_items,
+    outcomes_of,
+    timeline_of,
 )
-from gatewall.api.views import ApiView
+from gatewall.api.operations import operation
 
-_FLAG, _MOMENT = {"type": "boolean", "default": False}, {"type": "string", "format": "date-time"}
-_RANGE = {"start_time": _MOMENT, "end_time": _MOMENT}
-_PAGING = {
-    "cursor": {"type": "string", "pattern": "^[A-Za-z0-9_-]{32}$"},
-    "page_size": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": PAGE_SIZE},
-    "count": _FLAG,
-    "format": {"type": "string", "enum": ["json", *export.FORMATS], "default": "json"},
-}
-_ALL = {**PARAMETERS, **_RANGE, **_PAGING}
+TOP = 10
+ACCESS_LOG = Log("access-log", uuid.UUID, PARAMETERS, filters_of, query.page_of, query.number_of, AccessLogOutput)
+SECURITY_EVENTS = Log(
+    "security-events",
+    int,
+    EVENT_PARAMETERS,
+    event_filters_of,
+    event_query.page_of,
+    event_query.number_of,
+    SecurityEventOutput,
+)
+_KINDS = ("outcome", "reason", "status", "country", "client", "host", "path", "rule")
+_TOPS = {"top_clients": "client", "top_hosts": "host", "top_paths": "path"}
 
 
-class AccessLogs(ApiView):
+class AccessLogs(LogViewSet):
     """What the gate answered, newest first."""
 
-    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:  # noqa: FBT001, FBT002 - DRF's
-        """Choose the renderer; an export is what ``format`` says, whatever ``Accept`` does."""
-        return super().perform_content_negotiation(
-            request, force or request.query_params.get("format") in export.FORMATS
-        )
+    log = ACCESS_LOG
 
-    @operation(answer=AccessLogPage, parameters=_ALL, exports=export.FORMATS.values(), verb="list")
-    def get(self, request: Request) -> Response | StreamingHttpResponse:
+    @operation(answer=AccessLogPage, parameters=ACCESS_LOG.parameters, exports=export.FORMATS.values(), verb="list")
+    def list(self, request: Request) -> Response | StreamingHttpResponse:
         """List the access log."""
-        refuse_unknown_parameters(request, _ALL)
-        filters, after = filters_in(request), cursor_in(request)
-        size = whole_number_in(request, "page_size", 1, MAX_PAGE_SIZE) or PAGE_SIZE
-        kind = choice_in(request, "format", ("json", *export.FORMATS))
-        wants_count = choice_in(request, "count", ("false", "true")) == "true"
-        if kind != "json":
-            return _download(request, filters, after, kind)
-        page = query.page_of(filters, after, size)
-        return Response(
-            {
-                "count": query.number_of(filters) if wants_count else None,
-                "next": _url_of(request, page.next) if page.next else None,
-                "previous": None,
-                "results": list(shown(page.rows)),
-            }
-        )
+        return self.page(request)
+
+    @operation(answer=AccessLogStatsOutput, parameters=window_views.PARAMETERS)
+    def stats(self, request: Request) -> Response:
+        """Count the answers of a window, the last 24 hours unless said otherwise."""
+        return window_views.figures(request, _answers)
 
 
-def filters_in(request: Request) -> Filters:
-    """Return the filters that the parameters are. Raises ValidationError."""
-    named = [(name, value) for name, value in request.query_params.items() if name in PARAMETERS]
-    try:
-        return filters_of(named, start=moment_in(request, "start_time"), end=moment_in(request, "end_time"))
-    except FilterRefused as refused:
-        raise refused_parameter(refused.field, str(refused)) from None
+class SecurityEvents(LogViewSet):
+    """What happened that somebody may want to be told, newest first."""
+
+    log = SECURITY_EVENTS
+
+    @operation(
+        answer=SecurityEventPage, parameters=SECURITY_EVENTS.parameters, exports=export.FORMATS.values(), verb="list"
+    )
+    def list(self, request: Request) -> Response | StreamingHttpResponse:
+        """List the security events."""
+        return self.page(request)
+
+    @operation(answer=SecurityEventStatsOutput, parameters=window_views.PARAMETERS)
+    def stats(self, request: Request) -> Response:
+        """Count the security events of a window, the last 24 hours unless said otherwise."""
+        return window_views.figures(request, _events)
 
 
-def cursor_in(request: Request) -> Cursor | None:
-    """Return where the page begins that was asked for, None for the first. Raises ValidationError."""
-    try:
-        return Cursor.parse(request.query_params["cursor"]) if "cursor" in request.query_params else None
-    except CursorRefused as refused:
-        raise refused_parameter("cursor", str(refused)) from None
+def _answers(window: Window, interval: timedelta) -> dict[str, Any]:
+    bars = statistics.timeline(window, interval)
+    found = statistics.summaries(window, _KINDS)
+    return {
+        **outcomes_of(found["outcome"]),
+        "by_reason": as_items("reason", found["reason"].top()),
+        "by_status": as_items("status", ((int(key), number) for key, number in found["status"].top())),
+        "top_clients": as_items("client_ip", found["client"].top(TOP)),
+        "top_hosts": as_items("host", found["host"].top(TOP)),
+        "top_paths": as_items("path", found["path"].top(TOP)),
+        "top_rules": statistics.rules_of(found["rule"])[:TOP],
+        "by_country": as_items("country_code", ((key or None, n) for key, n in found["country"].top())),
+        "timeline": timeline_of(bars),
+        "approximate": {name: found[kind].error for name, kind in _TOPS.items() if found[kind].error},
+    }
 
 
-def _url_of(request: Request, cursor: Cursor) -> str:
-    parameters = request.query_params.copy()
-    parameters["cursor"] = str(cursor)
-    return request.build_absolute_uri(f"?{parameters.urlencode()}")
-
-
-def _download(request: Request, filters: Filters, after: Cursor | None, kind: str) -> StreamingHttpResponse:
-    rows = shown(query.everything(filters, after))
-    parts = () if request.method == "HEAD" else export.lines(rows, kind, AccessLogOutput.Meta.fields)
-    response = StreamingHttpResponse(parts, content_type=export.FORMATS[kind])
-    response["Content-Disposition"] = f'attachment; filename="access-log.{kind}"'
-    return response
+def _events(window: Window, interval: timedelta) -> dict[str, Any]:
+    bars = event_statistics.event_timeline(window, interval)
+    kinds = event_statistics.counts_by(window, "kind")
+    return {
+        "total": sum(number for _, number in kinds),
+        "by_kind": as_items("kind", kinds),
+        "by_severity": as_items("severity", event_statistics.counts_by(window, "severity")),
+        "top_clients": as_items("client_ip", event_statistics.counts_by(window, "client_ip", TOP)),
+        "timeline": [{"at": bar.at, "count": bar.count} for bar in bars],
+    }

@@ -26,7 +26,7 @@ from django.utils import timezone  # noqa: E402 - needs Django
 
 from accounts import login, services, tokens  # noqa: E402 - needs Django
 from accounts.login import Visitor  # noqa: E402 - needs Django
-from audit.log.query import Cursor  # noqa: E402 - needs Django
+from audit.querying.keyset import Cursor  # noqa: E402 - needs Django
 from audit.storage import retention  # noqa: E402 - needs Django
 from gatewall.policy import system_settings  # noqa: E402 - needs Django
 

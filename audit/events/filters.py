@@ -9,13 +9,11 @@ from typing import Any
 from django.db.models import Q
 
 from audit.event_kinds import EventKind, EventSeverity
-from audit.events.query import EventFilters
+from audit.querying import field_filters
 from audit.querying.field_filters import (
-    EXCLUDE,
     Filter,
-    FilterRefused,
+    Filters,
     client,
-    condition_of,
     country,
     like,
     none,
@@ -37,7 +35,7 @@ def _reason(value: str) -> Q:
 EVENT_FILTERS: Mapping[str, Filter] = {
     "kind": one_of(tuple(EventKind), lambda value: Q(kind=value)),
     "severity": one_of(tuple(EventSeverity), lambda value: Q(severity=value)),
-    "client_ip": Filter(client, none("client_ip")),
+    "client_ip": Filter(client, none("client_ip") & none("client_key")),  # the second has an index
     "country_code": country(),
     "user": text("user_name", empty=none("user_name")),
     "user_id": number("user_id", empty=none("user_id")),
@@ -52,28 +50,6 @@ EVENT_PARAMETERS: Mapping[str, Mapping[str, Any]] = parameters_of(EVENT_FILTERS)
 _IN_ORDER = ("user_id", "client_ip", "kind")
 
 
-def event_filters_of(
-    parameters: Iterable[tuple[str, str]], *, start: datetime | None, end: datetime | None
-) -> EventFilters:
+def filters_of(parameters: Iterable[tuple[str, str]], *, start: datetime | None, end: datetime | None) -> Filters:
     """Return the filters that these parameters mean, from ``start`` on and before ``end``. Raises FilterRefused."""
-    if start is not None and end is not None and end <= start:
-        raise FilterRefused("end_time", "a moment after start_time")
-    index = Q(**({"at__gte": start} if start else {}), **({"at__lt": end} if end else {}))
-    wanted: dict[str, Q] = {}
-    rest = Q()
-    for name, value in parameters:
-        condition = condition_of(EVENT_FILTERS, name, value)
-        if name.startswith(EXCLUDE):
-            rest &= ~condition
-        else:
-            wanted[name] = condition
-    best = next((name for name in _IN_ORDER if _is_exact(wanted.get(name))), None)
-    if best is not None:
-        index &= wanted.pop(best)
-    for condition in wanted.values():
-        rest &= condition
-    return EventFilters(index, rest)
-
-
-def _is_exact(condition: Q | None) -> bool:
-    return condition is not None and all("__" not in name for name, _ in condition.children)
+    return field_filters.filters_of(EVENT_FILTERS, parameters, start=start, end=end, in_order=_IN_ORDER)

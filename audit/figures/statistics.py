@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 from django.db.models import Q, QuerySet, Sum
 
-from audit.counting.counts import DAY, EVER, HOUR, KEYS, MINUTE, TEN_MINUTES, start_of
+from audit.counting.counts import DAY, EVER, HOUR, KEYS, MINUTE, TEN_MINUTES, rule_of, start_of
 from audit.counting.merging import put_together
 from audit.counting.summaries import Summary
 from audit.models import GapKind, LogGap, SpanCount
@@ -117,6 +118,15 @@ def percentiles(latency: Summary) -> dict[str, int | None]:
     """Return median, 95th and 99th percentile in microseconds, at most a tenth too long; None without answers."""
     classes = {int(key): number for key, number in latency.counts.items()}
     return {name: _percentile(classes, share) for name, share in _SHARES.items()}
+
+
+def rules_of(counted: Summary) -> list[dict[str, object]]:
+    """Return the rules, each once however often it was renamed, under its most frequent name."""
+    rules: dict[int, dict[str, Any]] = {}
+    for key, number in counted.top():
+        rule_id, name = rule_of(key)
+        rules.setdefault(rule_id, {"id": rule_id, "name": name, "count": 0})["count"] += number
+    return sorted(rules.values(), key=lambda item: (-item["count"], item["id"]))
 
 
 def dropped(window: Window) -> int:

@@ -7,18 +7,18 @@ value keeps the rows that have none.
 import re
 import uuid
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
 
-from audit.log.query import Filters
 from audit.log.selectors import around
 from audit.models import AccessLogRule
+from audit.querying import field_filters
 from audit.querying.field_filters import (
-    EXCLUDE,
     Filter,
-    FilterRefused,
+    Filters,
     client,
     condition_of,
     country,
@@ -142,31 +142,10 @@ _IN_ORDER = ("decision_id", "subject", "subject_id", "client_ip", "host", "reaso
 
 def filters_of(parameters: Iterable[tuple[str, str]], *, start: datetime | None, end: datetime | None) -> Filters:
     """Return the filters that these parameters mean, from ``start`` on and before ``end``. Raises FilterRefused."""
-    if start is not None and end is not None and end <= start:
-        raise FilterRefused("end_time", "a moment after start_time")
-    moments = Q(**({"at__gte": start} if start else {}), **({"at__lt": end} if end else {}))
-    wanted: dict[str, Q] = {}
-    rest, rule = Q(), None
-    for name, value in parameters:
-        field_name = name.removeprefix(EXCLUDE)
-        condition = condition_of(FILTERS, name, value)
-        if field_name != name:
-            rest &= ~condition
-        elif field_name == "rule_id" and value:
-            rule = whole(value)
-        else:
-            wanted[field_name] = condition
-    network = wanted.pop("client_ip", Q()) if _is_range(wanted.get("client_ip")) else Q()
-    best = None if rule is not None else next((name for name in _IN_ORDER if _is_exact(wanted.get(name))), None)
-    index = wanted.pop(best) if best else Q()
-    for condition in wanted.values():
-        rest &= condition
-    return Filters(moments, index=index, network=network, rule=rule, rest=rest)
-
-
-def _is_range(condition: Q | None) -> bool:
-    return condition is not None and any(name == "client_key__gte" for name, _ in condition.children)
-
-
-def _is_exact(condition: Q | None) -> bool:
-    return condition is not None and all("__wildcard" not in name for name, _ in condition.children)
+    chosen = dict(parameters)
+    rule = chosen.pop("rule_id") if chosen.get("rule_id") else None
+    if rule is not None:
+        condition_of(FILTERS, "rule_id", rule)
+    in_order = _IN_ORDER if rule is None else ()
+    found = field_filters.filters_of(FILTERS, chosen.items(), start=start, end=end, in_order=in_order)
+    return replace(found, rule=None if rule is None else whole(rule))

@@ -1,1 +1,1 @@
-"""What both logs share of a query: filters, wildcards, lists in JSON columns, export."""
+"""What both logs share: filters, pages by keyset, the list over HTTP, export."""

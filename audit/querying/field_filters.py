@@ -5,8 +5,9 @@ value keeps the rows that have none.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Q
@@ -47,6 +48,22 @@ class Filter:
         if self.schema is not None:
             return self.schema
         return {"type": "string", "minLength": 0 if self.empty is not None else 1, "maxLength": MAX_TEXT}
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What to look for.
+
+    ``moments``: from when until when. ``index``: one condition whose index gives its rows in the order
+    of time; ``rule``: the WAF rule that contributed, found in the same way. ``network``: a range of clients,
+    which has an index too, but in another order. ``rest`` is held against each row.
+    """
+
+    moments: Q = field(default_factory=Q)
+    index: Q = field(default_factory=Q)
+    network: Q = field(default_factory=Q)
+    rule: int | None = None
+    rest: Q = field(default_factory=Q)
 
 
 def text(column: str, *, empty: Q | None = None) -> Filter:
@@ -143,3 +160,39 @@ def condition_of(filters: Mapping[str, Filter], name: str, value: str) -> Q:
         return known.condition(value)
     except ValueError as error:
         raise FilterRefused(name, str(error)) from None
+
+
+def filters_of(
+    known: Mapping[str, Filter],
+    parameters: Iterable[tuple[str, str]],
+    *,
+    start: datetime | None,
+    end: datetime | None,
+    in_order: Iterable[str],
+) -> Filters:
+    """Return the filters that these parameters mean, from ``start`` on and before ``end``. Raises FilterRefused.
+
+    ``in_order``: what has an index that gives its rows in the order of time, the most selective first.
+    """
+    if start is not None and end is not None and end <= start:
+        raise FilterRefused("end_time", "a moment after start_time")
+    moments = Q(**({"at__gte": start} if start else {}), **({"at__lt": end} if end else {}))
+    wanted: dict[str, Q] = {}
+    rest = Q()
+    for name, value in parameters:
+        condition = condition_of(known, name, value)
+        if name.startswith(EXCLUDE):
+            rest &= ~condition
+        else:
+            wanted[name] = condition
+    network = wanted.pop("client_ip", Q()) if _has_lookup("gte", wanted.get("client_ip")) else Q()
+    best = next((name for name in in_order if name in wanted and not _has_lookup("wildcard", wanted[name])), None)
+    index = wanted.pop(best) if best else Q()
+    for condition in wanted.values():
+        rest &= condition
+    return Filters(moments, index=index, network=network, rest=rest)
+
+
+def _has_lookup(lookup: str, condition: Q | None) -> bool:
+    leaves = condition.children if condition is not None else []
+    return any(isinstance(leaf, tuple) and leaf[0].endswith(f"__{lookup}") for leaf in leaves)

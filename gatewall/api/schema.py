@@ -234,7 +234,7 @@ class OperationSchema(AutoSchema):
             found.add(429)
         if not self._is_public:
             found |= {401, 403}
-        if "{" in self.path or self._is_list_view():
+        if "{" in self.path or (self._is_of_resource and self._is_list_view()):
             found.add(404)
         if self.method in {"POST", "PUT"}:
             found |= {411, 413, 415}

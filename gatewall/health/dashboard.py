@@ -13,8 +13,7 @@ from audit.counting.summaries import Summary
 from audit.event_kinds import EventKind
 from audit.events import statistics as event_statistics
 from audit.figures import statistics
-from audit.figures.statistics import Bar, Window
-from audit.figures.statistics_views import rules_of
+from audit.figures.statistics import Bar, Window, rules_of
 from gatewall.engine.addresses import parse_address
 from gatewall.publication.control_plane import sources_of
 from policies import selectors as policies

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from audit.figures.statistics_views import (
+from audit.serializers import (
     BarOutput,
     ClientCount,
     OutcomesOutput,

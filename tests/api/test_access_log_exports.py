@@ -10,8 +10,8 @@ from django.conf import settings as django_settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from audit.log import query as log_query
 from audit.models import AccessLog
+from audit.querying import keyset
 from tests.support.cast import NOW
 from tests.support.logs import listed
 from tests.support.records import a_record
@@ -75,7 +75,7 @@ def test_no_cell_of_a_csv_is_a_formula_wherever_a_spreadsheet_parts_cells(admin,
 
 
 def test_an_export_is_read_as_it_is_sent(admin, log, monkeypatch):
-    monkeypatch.setattr(log_query, "_EXPORT_PAGE", 2)
+    monkeypatch.setattr(keyset, "EXPORT_PAGE", 2)
     log(*(a_record(n, at=NOW + n) for n in range(7)))
 
     response = admin._client.get("/wall/access-logs", {"format": "ndjson"})
@@ -91,7 +91,7 @@ def test_an_export_is_read_as_it_is_sent(admin, log, monkeypatch):
 
 
 def test_nothing_is_asked_of_the_database_for_a_caller_who_went_away(admin, log, monkeypatch):
-    monkeypatch.setattr(log_query, "_EXPORT_PAGE", 1)
+    monkeypatch.setattr(keyset, "EXPORT_PAGE", 1)
     log(*(a_record(n, at=NOW + n) for n in range(5)))
     response = admin._client.get("/wall/access-logs", {"format": "csv"})
     parts = iter(response.streaming_content)
@@ -104,7 +104,7 @@ def test_nothing_is_asked_of_the_database_for_a_caller_who_went_away(admin, log,
 
 
 def test_an_export_holds_no_transaction_and_no_cursor_open(admin, log, monkeypatch):
-    monkeypatch.setattr(log_query, "_EXPORT_PAGE", 1)
+    monkeypatch.setattr(keyset, "EXPORT_PAGE", 1)
     log(*(a_record(n, at=NOW + n) for n in range(3)))
     parts = iter(admin._client.get("/wall/access-logs", {"format": "ndjson"}).streaming_content)
     next(parts)

@@ -1,15 +1,18 @@
 """Pages and filters of the access log over real rows."""
 
 import random
+import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
 
 from audit.log import query
-from audit.log.filters import FilterRefused, filters_of
-from audit.log.query import Cursor, CursorRefused, Filters, number_of, page_of
+from audit.log.filters import filters_of
+from audit.log.query import number_of, page_of
 from audit.models import AccessLog
+from audit.querying.field_filters import FilterRefused, Filters
+from audit.querying.keyset import Cursor, CursorRefused, behind
 from tests.support.cast import NOW
 from tests.support.records import a_record
 from tests.support.spool_shipping import shipped
@@ -38,7 +41,7 @@ def walk(filters, size, **options):
         pages.append(page.rows)
         if page.next is None:
             return pages
-        after = Cursor.parse(str(page.next))
+        after = Cursor.parse(str(page.next), uuid.UUID)
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 100])
@@ -151,7 +154,7 @@ def test_a_page_begins_where_its_index_says(log, wanted):
     log([a_record(n, at=NOW + n) for n in range(3)])
     filters = filters_of(wanted.items(), start=None, end=None)
     first = page_of(filters, None, 1)
-    rows = AccessLog.objects.filter(filters.moments & filters.index, query._behind(first.next))
+    rows = AccessLog.objects.filter(filters.moments & filters.index, behind(first.next))
 
     if connection.vendor == "sqlite":  # PostgreSQL chooses by what is in the table
         plan = rows.order_by("-at", "-decision_id")[:2].explain()
@@ -195,7 +198,7 @@ def test_a_filter_that_means_nothing_is_refused(name, value):
 @pytest.mark.parametrize("text", ["", "x", "é", "W10", "WzEsMl0", "bnVsbA", "a" * 5000, "WyIyMDI2LTAxLTAxIiwiMCJd"])
 def test_a_cursor_of_another_make_is_refused(text):
     with pytest.raises(CursorRefused):
-        Cursor.parse(text)
+        Cursor.parse(text, uuid.UUID)
 
 
 @pytest.mark.parametrize(

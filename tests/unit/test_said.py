@@ -19,7 +19,7 @@ MODULES = [
     *(f"policies/{name}.py" for name in SPEAK),
     *(f"gatewall/whatif/backtest/{name}.py" for name in ("drafts", "runs", "saving", "serializers", "trial")),
     *("gatewall/doctor/examination.py", "gatewall/doctor/probing/target.py", "gatewall/whatif/exemptions.py"),
-    *("audit/querying/field_filters.py", "audit/log/filters.py", "audit/log/query.py", "gatewall/api/queries.py"),
+    *("audit/querying/field_filters.py", "audit/log/filters.py", "audit/querying/keyset.py", "gatewall/api/queries.py"),
     *("gatewall/engine/addresses.py", "gatewall/engine/hosts.py", "gatewall/engine/waf/patterns.py"),
     *("gatewall/gate/headers.py", "gatewall/gate/subrequest.py", "policies/list_files/block_lists.py"),
 ]

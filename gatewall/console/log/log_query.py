@@ -9,9 +9,10 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from audit.log.filters import FILTERS, PARAMETERS
-from audit.log.query import Cursor, CursorRefused, Filters
-from audit.querying.field_filters import EXCLUDE, FilterRefused, condition_of
-from audit.views import cursor_in, filters_in
+from audit.querying.field_filters import EXCLUDE, FilterRefused, Filters, condition_of
+from audit.querying.keyset import Cursor, CursorRefused
+from audit.querying.log_views import cursor_in, filters_in
+from audit.views import ACCESS_LOG
 from gatewall.api.pagination import PAGE_SIZE
 from gatewall.api.queries import (
     choice_in,
@@ -134,7 +135,7 @@ def _read_filters(found: Asked, request: Request) -> None:
     wrong = dict(_refused(found.pairs))
     if wrong:
         raise ValidationError(wrong)
-    found.filters = filters_in(request)
+    found.filters = filters_in(request, ACCESS_LOG)
 
 
 def _refused(pairs: Pairs) -> Iterator[tuple[str, list[str]]]:
@@ -147,12 +148,12 @@ def _refused(pairs: Pairs) -> Iterator[tuple[str, list[str]]]:
 
 
 def _read_place(found: Asked, request: Request) -> None:
-    found.after = cursor_in(request)
+    found.after = cursor_in(request, ACCESS_LOG)
     found.trail = [each for each in request.query_params.get("trail", "").split(".") if each]
     try:
         for each in found.trail:
             if each != "-":
-                Cursor.parse(each)
+                Cursor.parse(each, ACCESS_LOG.key)
     except CursorRefused as refused:
         raise refused_parameter("trail", str(refused)) from None
     if len(found.trail) > _MOST_PAGES_BACK:

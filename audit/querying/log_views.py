@@ -1,0 +1,113 @@
+"""The list of a log over HTTP, for both logs: filters, pages by cursor, count, and export as NDJSON or CSV."""
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from django.http import StreamingHttpResponse
+from rest_framework import serializers, viewsets
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from audit.querying import export, keyset
+from audit.querying.field_filters import FilterRefused, Filters
+from audit.querying.keyset import Cursor, CursorRefused, Page
+from gatewall.api.pagination import MAX_PAGE_SIZE, PAGE_SIZE
+from gatewall.api.queries import choice_in, moment_in, refuse_unknown_parameters, refused_parameter, whole_number_in
+from gatewall.api.views import ApiView
+
+MOMENT = {"type": "string", "format": "date-time"}
+
+
+@dataclass(frozen=True)
+class Log:
+    """One of the logs. ``name``: that of its downloads; ``filters``: the JSON schema of each; ``key``: of its ids."""
+
+    name: str
+    key: type[uuid.UUID] | type[int]
+    filters: Mapping[str, Mapping[str, Any]]
+    filters_of: Callable[..., Filters]
+    page_of: Callable[[Filters, Cursor | None, int], Page[Any]]
+    number_of: Callable[[Filters], int | None]
+    output: type[serializers.ModelSerializer[Any]]
+
+    @property
+    def parameters(self) -> dict[str, Mapping[str, Any]]:
+        """The JSON schema of each parameter of the list."""
+        return {
+            **self.filters,
+            "start_time": MOMENT,
+            "end_time": MOMENT,
+            "cursor": {"type": "string", "pattern": keyset.cursor_pattern(self.key)},
+            "page_size": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": PAGE_SIZE},
+            "count": {"type": "boolean", "default": False},
+            "format": {"type": "string", "enum": ["json", *export.FORMATS], "default": "json"},
+        }
+
+    def shown(self, rows: Iterator[Any]) -> Iterator[dict[str, Any]]:
+        """Yield the rows as the API shows them, one at a time."""
+        return map(self.output().to_representation, rows)
+
+
+class LogViewSet(ApiView, viewsets.ViewSet):
+    """A log to be read, newest first. Subclasses name it, and call ``page``."""
+
+    log: ClassVar[Log]
+
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:  # noqa: FBT001, FBT002 - DRF's
+        """Choose the renderer; an export is what ``format`` says, whatever ``Accept`` does."""
+        return super().perform_content_negotiation(
+            request, force or request.query_params.get("format") in export.FORMATS
+        )
+
+    def page(self, request: Request) -> Response | StreamingHttpResponse:
+        """Return the page that the parameters ask for, or a download of everything from there on."""
+        log = self.log
+        refuse_unknown_parameters(request, log.parameters)
+        filters, after = filters_in(request, log), cursor_in(request, log)
+        size = whole_number_in(request, "page_size", 1, MAX_PAGE_SIZE) or PAGE_SIZE
+        kind = choice_in(request, "format", ("json", *export.FORMATS))
+        wants_count = choice_in(request, "count", ("false", "true")) == "true"
+        if kind != "json":
+            return _download(request, log, filters, after, kind)
+        page = log.page_of(filters, after, size)
+        return Response(
+            {
+                "count": log.number_of(filters) if wants_count else None,
+                "next": _url_of(request, page.next) if page.next else None,
+                "previous": None,
+                "results": list(log.shown(iter(page.rows))),
+            }
+        )
+
+
+def filters_in(request: Request, log: Log) -> Filters:
+    """Return the filters that the parameters are. Raises ValidationError."""
+    named = [(name, value) for name, value in request.query_params.items() if name in log.filters]
+    try:
+        return log.filters_of(named, start=moment_in(request, "start_time"), end=moment_in(request, "end_time"))
+    except FilterRefused as refused:
+        raise refused_parameter(refused.field, str(refused)) from None
+
+
+def cursor_in(request: Request, log: Log) -> Cursor | None:
+    """Return where the page begins that was asked for, None for the first. Raises ValidationError."""
+    try:
+        return Cursor.parse(request.query_params["cursor"], log.key) if "cursor" in request.query_params else None
+    except CursorRefused as refused:
+        raise refused_parameter("cursor", str(refused)) from None
+
+
+def _url_of(request: Request, cursor: Cursor) -> str:
+    parameters = request.query_params.copy()
+    parameters["cursor"] = str(cursor)
+    return request.build_absolute_uri(f"?{parameters.urlencode()}")
+
+
+def _download(request: Request, log: Log, filters: Filters, after: Cursor | None, kind: str) -> StreamingHttpResponse:
+    rows = log.shown(keyset.everything(lambda place, size: log.page_of(filters, place, size), after))
+    parts = () if request.method == "HEAD" else export.lines(rows, kind, log.output.Meta.fields)
+    response = StreamingHttpResponse(parts, content_type=export.FORMATS[kind])
+    response["Content-Disposition"] = f'attachment; filename="{log.name}.{kind}"'
+    return response
