@@ -25,6 +25,7 @@ def identity(answer):
 # Allow, challenge, deny.
 
 
+@pytest.mark.smoke
 def test_a_session_passes(plane, visit, bob):
     assert plane(visit().plus(session(bob))).verdict == (200, "session-valid")
 
@@ -33,6 +34,7 @@ def test_a_session_in_its_cookie_passes(plane, visit, bob):
     assert plane(visit().plus(("Cookie", f"a=1; service.token={a_token(bob)}"))).verdict == (200, "session-valid")
 
 
+@pytest.mark.smoke
 def test_a_git_token_passes(plane, visit, bob):
     assert plane(visit().plus(("Service-Git-Token", f"Bob:{a_git_token(bob)}"))).verdict == (200, "git-token-valid")
 
@@ -41,6 +43,7 @@ def test_a_license_passes(plane, visit):
     assert plane(visit().plus(("Service-License", a_license()))).verdict == (200, "license-valid")
 
 
+@pytest.mark.smoke
 def test_nobody_is_challenged(plane, visit):
     answer = plane(visit())
 
@@ -48,6 +51,7 @@ def test_nobody_is_challenged(plane, visit):
     assert answer.headers["www-authenticate"].startswith("Gatewall realm=")
 
 
+@pytest.mark.smoke
 def test_a_blocked_client_is_denied(plane, visit, bob):
     services.block_network(actor="alice", network=CLIENT)
 
@@ -67,6 +71,7 @@ def test_a_user_out_of_scope_is_denied(plane, visit, charlie):
     assert plane(visit(host="files.example").plus(session(charlie))).verdict == (403, "host-not-in-scope")
 
 
+@pytest.mark.smoke
 def test_a_rule_refuses_what_the_uri_holds(plane, visit, bob):
     services.create_waf_rule(actor="alice", name="root", pattern="^/a%2e%2E/attack")
 

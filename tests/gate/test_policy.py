@@ -14,7 +14,7 @@ from tests.support.mmdb import write_mmdb
 from tests.support.patterns import put_compiled
 from tests.support.proxies import a_git_token, a_license, a_token
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.smoke]
 
 
 def domain(name: str = OFFICE, access: str = "authenticated", *, seed: bool = True):

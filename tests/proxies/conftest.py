@@ -26,7 +26,7 @@ def pytest_runtest_makereport(item):
 def pytest_terminal_summary(terminalreporter):
     """Say of each proxy how many checks it passed; `python -m tests.proxies.every.table` prints which."""
     reports = [report for key in ("passed", "failed", "error") for report in terminalreporter.stats.get(key, ())]
-    outcomes = gathered(reports)
+    outcomes = gathered([report for report in reports if isinstance(report, pytest.TestReport)])
     passed = Counter(proxy for (_, proxy), all_passed in outcomes.items() if all_passed)
     for proxy, checks in Counter(proxy for _, proxy in outcomes).items():
         terminalreporter.write_line(f"{proxy}: {passed[proxy]} of {checks} checks passed")

@@ -65,7 +65,11 @@ def is_ready(process, log):
 
 
 @pytest.mark.usefixtures("_heard_hang_ups")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(signal.SIGTERM, marks=pytest.mark.smoke), signal.SIGINT, signal.SIGHUP],
+    ids=lambda number: number.name,
+)
 def test_up_serves_the_demo_and_a_signal_stops_all_of_it(home, ports, tmp_path, number):
     log, demo_port = tmp_path / "up.log", int(ports["GATEWALL_DEMO_PORT"])
     with running(UP, log=log, env=environment(home, **ports)) as process:
@@ -106,6 +110,7 @@ def test_child_that_dies_ends_everything_with_a_line_that_names_it(home, ports, 
     assert survivors(children) == []
 
 
+@pytest.mark.smoke
 def test_agent_and_data_plane_run_and_nginx_asks_the_data_plane(home, ports, tmp_path):
     log, demo_port = tmp_path / "up.log", int(ports["GATEWALL_DEMO_PORT"])
     with running(UP, log=log, env=environment(home, **ports)) as process:

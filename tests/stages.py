@@ -1,0 +1,252 @@
+"""Run the stages of bin/test, some side by side: while the processes of one stage wait, those of another compute.
+
+A form of the suite is a list of steps, one after the other. The lanes of a step run side by side, the stages of a lane
+one after the other. A stage prints its output when it ends. After a failure no further stage begins.
+"""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+BASE = Path(__file__).resolve().parents[1]
+PYTHON = sys.executable
+MEMORY, ROOM = Path("/dev/shm"), 2 * 2**30  # noqa: S108 - a new folder below it
+"""Where temporary files lie in memory, and the bytes that a run may take."""
+COMPUTING = min(os.cpu_count() or 2, 4)
+"""Processes of a stage that computes."""
+WAITING = 3
+"""Processes of a stage whose tests wait for other processes most of the time."""
+
+
+NO_TESTS = 5
+"""Exit code of pytest where a choice of tests chooses none."""
+
+
+class Stage(NamedTuple):
+    """A command, and what it shows."""
+
+    words: str
+    command: Sequence[str]
+
+
+Lane = Sequence[Stage]
+Step = Sequence[Lane]
+
+
+STATIC: Lane = (
+    Stage("Lint: ruff", ("ruff", "check")),
+    Stage("Format: ruff", ("ruff", "format", "--check")),
+    Stage("Who imports whom: import-linter", ("lint-imports",)),
+    Stage("Migrations are complete", (PYTHON, "manage.py", "makemigrations", "--check", "--dry-run")),
+    Stage("Types: mypy", ("mypy",)),
+)
+COVERED = Stage("Every branch of the code that decides is covered", (PYTHON, "-m", "coverage", "report"))
+MEASURED = ("--cov", "--cov-report=", "--cov-fail-under=0")  # judged when all is counted
+BY_MODULE = ("--dist", "loadfile")  # what a module starts is started once
+
+LONG = (
+    Stage(
+        "The access log while everything dies at random",
+        (PYTHON, "-m", "tests.kill_test", "--minutes", "2", "--seed", "6"),
+    ),
+    Stage("Nothing grows in a soak of 20 minutes", (PYTHON, "-m", "tests.soak", "--minutes", "20")),
+)
+
+CONTRACT, CROWDS = "tests/contract", "tests/servers/test_sign_in_races.py"
+UNIT = ("tests/unit",)
+THROTTLING = ("tests/integration/test_throttling_counts.py", "tests/integration/test_throttling_delays.py")
+IN_PROCESS = (
+    *("tests/api", "tests/gate", "tests/admin", "tests/console", "tests/integration", "tests/docs"),
+    *("tests/architecture", *(f"--ignore={path}" for path in THROTTLING)),
+)
+DISK = "tests/faults/test_trail_disk.py"
+WITH_PROCESSES = ("tests/faults", "tests/servers", "tests/deploy", "tests/proxies", f"--ignore={DISK}")
+
+
+def files(folder: str, *names: str) -> tuple[str, ...]:
+    """Return the paths of these test modules; a name may have wildcards."""
+    found = [path for name in names for path in sorted((BASE / folder).glob(f"test_{name}.py"))]
+    return tuple(str(path.relative_to(BASE)) for path in found)
+
+
+def ignored(paths: Sequence[str]) -> tuple[str, ...]:
+    """Return the arguments that leave these modules out."""
+    return tuple(f"--ignore={path}" for path in paths)
+
+
+# Locks, transactions, order, filters, what text a database takes. Not what visitors see, and other processes.
+DATABASE_DECIDES = (
+    "tests/integration",
+    *ignored(files("tests/integration", "*_page", "account_*", "guard_*", "languages", "return_url", "step_up")),
+    *ignored(files("tests/integration", "*commands", "every_command", "exit_codes", "deploy_checks", "rotate_keys")),
+    *files("tests/gate", "freshness", "revisions"),
+    *files("tests/api", "bad_input", "etag", "filters", "lists", "long_lists", "rows", "unavailable"),
+    *files("tests/api", "access_log*", "security_event*"),
+)
+# All but what reads headers and no other rows.
+ALL_WITH_DATABASE = (
+    *(CONTRACT, "tests/api", "tests/gate", "tests/integration"),
+    *ignored(files("tests/gate", "bytes", "planes", "planes_spoofing", "token_attacks")),
+)
+
+
+class Tests:
+    """Makes stages of tests, in one form of them; ``chosen`` are further arguments for pytest."""
+
+    def __init__(self, form: str, chosen: Sequence[str]) -> None:
+        self._form, self.chosen = form, chosen
+
+    def stage(self, words: str, processes: int, *arguments: str, postgresql: bool = False) -> Stage:
+        """Return a stage that runs these tests in so many processes; 0 for the one that collects them."""
+        at_once = ("-n", str(processes)) if processes else ()
+        # The plugin of schemathesis takes a second of each process, and one folder needs it.
+        unneeded = () if CONTRACT in arguments else ("-p", "no:schemathesis")
+        runner = (PYTHON, "-m", "tests.postgres", "--") if postgresql else ()
+        command = (*runner, PYTHON, "-m", "pytest", "-q", "-m", self._form, *unneeded, *at_once)
+        return Stage(words, (*command, *arguments, *self.chosen))
+
+
+def quick(chosen: Sequence[str]) -> Sequence[Step]:
+    """Return what belongs before every commit."""
+    smoke = Tests("smoke", chosen).stage("Smoke of both planes", 0, "tests/servers", "tests/gate")
+    unit = Tests("not full", chosen).stage("Unit tests, without a database", COMPUTING, *UNIT)
+    return [[[*STATIC, smoke], [unit]]]
+
+
+def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
+    """Return all stages; ``full`` with the long forms of their tests."""
+    tests = Tests("full or not full" if full else "not full", chosen)
+    measured = () if chosen else MEASURED  # a choice of tests covers what it covers
+    again = ALL_WITH_DATABASE if full else DATABASE_DECIDES
+    computing = [
+        tests.stage("Unit tests, and those of throttling", COMPUTING, *UNIT, *THROTTLING, *measured),
+        *([] if chosen else [COVERED]),
+        tests.stage("API, gate, pages, services and documents, on SQLite", COMPUTING, *IN_PROCESS),
+        tests.stage("Every answer is as the OpenAPI document says", 0, CONTRACT),
+        tests.stage("What the database decides again, on PostgreSQL", COMPUTING, *again, postgresql=True),
+    ]
+    waiting = [
+        *STATIC,
+        tests.stage("Planes, processes, faults, packages and proxies", WAITING, *BY_MODULE, *WITH_PROCESSES),
+        tests.stage("A full disk", 0, DISK),
+        tests.stage("The visitor pages in a browser", 0, "tests/browser"),
+        tests.stage("Crowds at the sign-in again, on PostgreSQL", 0, CROWDS, postgresql=True),
+    ]
+    return [[computing, waiting], *([[stage]] for stage in LONG if full)]
+
+
+class Suite:
+    """Runs steps; knows whether a stage has failed."""
+
+    def __init__(self, environment: dict[str, str], *, chosen: bool) -> None:
+        self._environment = environment
+        self._passes = {0, NO_TESTS} if chosen else {0}
+        self._prints = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self.failed: list[str] = []
+
+    def run(self, step: Step) -> None:
+        """Run the lanes of a step side by side."""
+        lanes = [threading.Thread(target=self._run_lane, args=(lane,)) for lane in step]
+        for lane in lanes:
+            lane.start()
+        try:
+            for lane in lanes:
+                lane.join()
+        except BaseException:  # interrupted: whoever runs tidies up
+            self.failed.append("interrupted")
+            for process in list(self._running):
+                process.send_signal(signal.SIGINT)
+            for lane in lanes:
+                lane.join()
+            raise
+
+    def _run_lane(self, lane: Lane) -> None:
+        for stage in lane:
+            if self.failed:
+                return
+            self._run_stage(stage)
+
+    def _run_stage(self, stage: Stage) -> None:
+        self._say(f"== {stage.words} ...")
+        began = time.monotonic()
+        with tempfile.TemporaryFile() as output:
+            process = subprocess.Popen(stage.command, cwd=BASE, env=self._environment, stdout=output, stderr=output)
+            self._running.add(process)
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self._running.discard(process)
+            output.seek(0)
+            said = output.read().decode(errors="replace")
+        failed = process.returncode not in self._passes
+        took = f"{time.monotonic() - began:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of CPU"
+        self._say(f"{said.rstrip()}\n== {'FAILED: ' if failed else ''}{stage.words}: {took}")
+        if failed:
+            self.failed.append(stage.words)
+
+    def _say(self, text: str) -> None:
+        with self._prints:
+            print(text, flush=True)
+
+
+@contextmanager
+def temporary_folder() -> Iterator[str]:
+    """Make the folder for the temporary files of a run: in memory where there is room and programs may run."""
+    parent = None
+    if "TMPDIR" not in os.environ and MEMORY.is_dir():
+        there = os.statvfs(MEMORY)
+        free = min(there.f_bavail * there.f_frsize, psutil.virtual_memory().available // 2)
+        parent = MEMORY if free >= ROOM and not there.f_flag & os.ST_NOEXEC else None
+    with tempfile.TemporaryDirectory(prefix="gw-", dir=parent, ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o711)  # PostgreSQL, which is never root, has a folder below it
+        yield folder
+
+
+def environment(folder: str) -> dict[str, str]:
+    """Return the environment of the stages."""
+    given = {
+        **os.environ,
+        "PATH": f"{Path(PYTHON).parent}{os.pathsep}{os.environ['PATH']}",
+        "TMPDIR": folder,
+        "DJANGO_SETTINGS_MODULE": "tests.settings",
+    }
+    if os.environ.get("CI") == "true":
+        # A build must not fail for an order of the tests that comes up once in a while.
+        given["PYTEST_ADDOPTS"] = f"--randomly-seed=4711 {os.environ.get('PYTEST_ADDOPTS', '')}"
+        given["PYTHONHASHSEED"] = "0"
+    return given
+
+
+def main() -> int:
+    """Run the form of the suite that the arguments ask for; return the exit code."""
+    parser = argparse.ArgumentParser(prog="bin/test", description="Run everything that says whether Gatewall works.")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--quick", action="store_true", help="what belongs before every commit: three minutes at most")
+    form.add_argument("--full", action="store_true", help="the long forms of tests too")
+    parser.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
+    asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the stages are ended
+    began = time.monotonic()
+    with temporary_folder() as folder:
+        suite = Suite(environment(folder), chosen=bool(asked.pytest))
+        for step in quick(asked.pytest) if asked.quick else everything(asked.pytest, full=asked.full):
+            if not suite.failed:
+                suite.run(step)
+    took = f"{time.monotonic() - began:.0f} s"
+    print(f"FAILED after {took}: {', '.join(suite.failed)}" if suite.failed else f"All stages passed in {took}.")
+    return bool(suite.failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
