@@ -63,7 +63,7 @@ def _without_password(error: Exception) -> str:
 
     words = (str(error).splitlines() or [type(error).__name__])[0]
     password = settings.DATABASES["default"].get("PASSWORD")
-    return words.replace(password, "***") if password else words
+    return words.replace(str(password), "***") if password else words
 
 
 if __name__ == "__main__":

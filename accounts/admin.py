@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from accounts import admin_session, browser, code_entry, fresh_sign_in, reauthentication, recovery, selectors, services
 from accounts.models import Session, User
+from gatewall.api.request_notes import REFUSAL, RequestNote
 from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor
 from gatewall.kernel.refusals import Refusal
 
@@ -67,7 +68,11 @@ class UserForm(ServiceForm):
             self.fields["new_password"].required = self.instance.pk is None
 
 
-class LiveSessions(admin.TabularInline):
+_REAUTHENTICATED = RequestNote[bool]("reauthenticated")
+"""True if the owner has just said who they are."""
+
+
+class LiveSessions(admin.TabularInline):  # type: ignore[type-arg]  # not generic at run time
     """The sessions that open anything now, to look at."""
 
     model = Session
@@ -130,7 +135,7 @@ class UserAdmin(ServiceAdmin):
                 if row is not None and row.pk == request.user.pk:
                     _reauthenticate(request, row)
             except Refusal as refusal:
-                request.refusal = refusal  # type: ignore[attr-defined]  # a note of ours, as in ServiceAdmin
+                REFUSAL.set(request, refusal)
         return super().changeform_view(request, object_id, form_url, extra_context)
 
     @admin.display(boolean=True)
@@ -154,7 +159,7 @@ class UserAdmin(ServiceAdmin):
         password, revoke = values.pop("new_password", None), values.pop("revoke_git_tokens", False)
         forget, unlock = (values.pop(name, False) for name in _FORGIVEN)
         is_own = row.pk == request.user.pk
-        if is_own and (password is not None or forget or unlock) and not getattr(request, "is_reauthenticated", False):
+        if is_own and (password is not None or forget or unlock) and not _REAUTHENTICATED.get(request):
             raise reauthentication.ReauthenticationRequired("send your password along")
         if forget:
             recovery.reset(row, actor=actor(request), client_ip=browser.visitor(request).client_ip)
@@ -188,4 +193,4 @@ def _reauthenticate(request: HttpRequest, user: User) -> None:
         else:
             short = code[:_LONGEST_CODE]
             reauthentication.require_password_or_code(user, password=password, code=short, visitor=visitor, at=now)
-    request.is_reauthenticated = True  # type: ignore[attr-defined]  # a note of ours, for change_row()
+    _REAUTHENTICATED.set(request, value=True)

@@ -5,6 +5,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework.authentication import SessionAuthentication
+from rest_framework.exceptions import NotAuthenticated
 from rest_framework.request import Request
 from rest_framework_simplejwt.authentication import JWTAuthentication
 from rest_framework_simplejwt.exceptions import InvalidToken, TokenError
@@ -73,6 +74,21 @@ def holders(request: HttpRequest | Request) -> list[tuple[User, SessionToken]]:
     pairs = (part.partition("=") for part in parts)
     values = [text for name, _, value in pairs if name.strip(" \t") == COOKIE_NAME and (text := value.strip(' \t"'))]
     return [holder for value in values[:_MAX_COOKIES] if (holder := holder_of(value)) is not None]
+
+
+def signed_in_user(request: HttpRequest | Request) -> User:
+    """Return the user who calls. Raises NotAuthenticated if nobody is signed in."""
+    user = request.user
+    if not isinstance(user, User):
+        raise NotAuthenticated
+    return user
+
+
+def session_token(request: Request) -> SessionToken:
+    """Return the session token of the call. Raises NotAuthenticated for a session of the Django admin."""
+    if not isinstance(request.auth, SessionToken):
+        raise NotAuthenticated
+    return request.auth
 
 
 def holder_of(raw: str) -> tuple[User, SessionToken] | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from accounts import tokens
 from accounts.models import Challenge, User
@@ -96,7 +96,7 @@ def prune(at: datetime) -> int:
     return Challenge.objects.filter(pk__in=list(over[:_PRUNED_AT_ONCE])).delete()[0]
 
 
-def _open(jti: uuid.UUID, at: datetime) -> Any:
+def _open(jti: uuid.UUID, at: datetime) -> QuerySet[Challenge]:
     return Challenge.objects.filter(pk=jti, spent_at__isnull=True, expires_at__gt=at, tries__lt=MAX_TRIES)
 
 

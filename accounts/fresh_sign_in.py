@@ -7,6 +7,7 @@ from django.utils import timezone
 from rest_framework.request import Request
 
 from accounts import admin_session, browser, reauthentication
+from accounts.authentication import signed_in_user
 
 
 def is_fresh(request: HttpRequest | Request) -> bool:
@@ -21,12 +22,13 @@ def require(request: HttpRequest | Request, *, password: str | None, code: str |
     """
     visitor, at = browser.visitor(request), timezone.now()
     began = _signed_in_at(request)
-    reauthentication.require_fresh(request.user, began, password=password, code=code, visitor=visitor, at=at)
+    user = signed_in_user(request)
+    reauthentication.require_fresh(user, began, password=password, code=code, visitor=visitor, at=at)
 
 
 def _signed_in_at(request: HttpRequest | Request) -> datetime | None:
     token = getattr(request, "auth", None)
     if token:
         return datetime.fromtimestamp(token["iat"], tz=UTC)
-    session = admin_session.row_of(getattr(request, "_request", request), request.user)
+    session = admin_session.row_of(getattr(request, "_request", request), signed_in_user(request))
     return session.issued_at if session is not None else None

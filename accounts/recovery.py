@@ -52,4 +52,4 @@ def reset(user: User, *, actor: str, client_ip: str | None = None) -> None:
 def _is_key(text: str) -> bool:
     """True for the recovery key of this installation; without one, nothing is."""
     key = settings.GATEWALL_ADMIN_RECOVERY_KEY
-    return bool(key) and secrets.compare_digest(text.encode("utf-8", "replace"), key.encode())
+    return secrets.compare_digest(text.encode("utf-8", "replace"), key.encode()) if key else False

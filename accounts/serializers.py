@@ -71,7 +71,7 @@ class SessionOutput(serializers.ModelSerializer[Session]):
 
     def get_current(self, session: Session) -> bool:
         """Return whether the caller's own token is the one of this session."""
-        return str(session.pk) == self.context["current_jti"]
+        return bool(str(session.pk) == self.context["current_jti"])
 
 
 class LoginInput(StrictInput):

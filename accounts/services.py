@@ -123,7 +123,7 @@ def _change(
     if password is not None:
         user.password = password
     if password is not None or (was_admin and not user.is_admin) or (was_active and not user.is_active):
-        user.session_version = F("session_version") + 1  # type: ignore[assignment]
+        user.session_version = F("session_version") + 1
     _save(user)
     if authorized_domains is not None:
         user.authorized_domains.set(still_registered(authorized_domains))
@@ -187,8 +187,8 @@ def end_live_session(jti: uuid.UUID, *, at: datetime) -> None:
 @revisions.one_at_a_time
 def end_sessions_besides(user: User, jti: uuid.UUID | None, *, at: datetime) -> None:
     """End every session of a user but one."""
-    others = Session.objects.filter(user=user, revoked_at__isnull=True, expires_at__gt=at).exclude(pk=jti)
-    if ended := others.update(revoked_at=at):
+    others = Session.objects.filter(user=user, revoked_at__isnull=True, expires_at__gt=at)
+    if ended := (others if jti is None else others.exclude(pk=jti)).update(revoked_at=at):
         revisions.advance_revocations()
         record_event(Event(EventKind.SESSION_REVOKED, at, user=user, detail={"sessions": ended}))
 

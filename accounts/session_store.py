@@ -8,6 +8,7 @@ import hashlib
 from typing import Any
 
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
@@ -18,7 +19,8 @@ class SessionStore(DatabaseStore):
     """A session whose row has the digest of the key that the browser has. No view of ours makes asynchronous calls."""
 
     def _get_session_from_db(self) -> Session | None:
-        row = Session.objects.filter(session_key=_digest(self.session_key), expire_date__gt=timezone.now()).first()
+        key = _digest(self.session_key or "")
+        row = Session.objects.filter(session_key=key, expire_date__gt=timezone.now()).first()
         if row is None:
             self._session_key = None
         return row
@@ -26,8 +28,8 @@ class SessionStore(DatabaseStore):
     def exists(self, session_key: str) -> bool:
         return super().exists(_digest(session_key))
 
-    def create_model_instance(self, data: dict[str, Any]) -> Session:
-        row: Session = super().create_model_instance(data)
+    def create_model_instance(self, data: dict[str, Any]) -> AbstractBaseSession:
+        row = super().create_model_instance(data)
         row.session_key = _digest(row.session_key)
         return row
 

@@ -30,7 +30,7 @@ def attempt(username: str, client_ip: str, at: datetime, *, flow: str, is_at_hom
 
 def locked(username: str, client_ip: str, at: datetime, *, flow: str, scopes: Sequence[str]) -> None:
     """Record an attempt that may not be made yet; ``scopes`` says whose count was too high."""
-    detail = {"flow": flow, "scopes": list(scopes)}
+    detail: dict[str, object] = {"flow": flow, "scopes": list(scopes)}
     _count(EventKind.LOGIN_LOCKED, username, client_ip, at, detail, key="".join(scopes))
 
 

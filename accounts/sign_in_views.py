@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import browser, login, recovery, services, sign_in_events
-from accounts.authentication import SessionTokenAuthentication
+from accounts.authentication import SessionTokenAuthentication, session_token, signed_in_user
 from accounts.challenges import Challenged
 from accounts.login import LOGIN, Flow, SignedIn
 from accounts.serializers import (
@@ -26,7 +26,6 @@ from accounts.serializers import (
     signed_in,
     who,
 )
-from accounts.tokens import SessionToken
 from gatewall.api.cross_site import refuse_cross_site
 from gatewall.api.operations import operation
 from gatewall.api.views import ApiView
@@ -106,9 +105,10 @@ class OwnSession(ApiView):
 
     @operation(answer=OwnSessionOutput)
     def get(self, request: Request) -> Response:
-        token: SessionToken = request.auth
+        token = session_token(request)
         expires_at = datetime.fromtimestamp(token["exp"], tz=UTC)
-        return Response({"user": who(request.user), "expires_at": moment(expires_at), "amr": token["amr"]})
+        own = {"user": who(signed_in_user(request)), "expires_at": moment(expires_at), "amr": token["amr"]}
+        return Response(own)
 
 
 class Logout(ApiView):
@@ -119,7 +119,7 @@ class Logout(ApiView):
 
     @operation()
     def post(self, request: Request) -> Response:
-        services.revoke_session(uuid.UUID(request.auth["jti"]), at=timezone.now())
+        services.revoke_session(uuid.UUID(session_token(request)["jti"]), at=timezone.now())
         response = Response(status=status.HTTP_204_NO_CONTENT)
         browser.clear_session(response)
         return response

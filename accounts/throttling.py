@@ -98,7 +98,7 @@ def blocked_until(failures: int, limit: Limit, at: datetime) -> datetime | None:
     if failures < limit.failures:
         return None
     doublings = min(failures - limit.failures, 32)
-    return at + min(LONGEST_DELAY, limit.first_delay * 2**doublings)
+    return at + min(LONGEST_DELAY, limit.first_delay * (1 << doublings))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from accounts import (
     services,
     totp,
 )
+from accounts.authentication import session_token
 from accounts.filters import SessionFilters, UserFilters
 from accounts.models import Session, User
 from accounts.serializers import (
@@ -123,7 +124,7 @@ class TotpConfirm(_OfOneUser):
         code, visitor = form.validated_data["code"], browser.visitor(request)
         user, at = self.user, timezone.now()
         codes = reauthentication.confirm_second_factor(user, code, visitor=visitor, at=at)
-        own = uuid.UUID(request.auth["jti"]) if self.is_own and request.auth else None
+        own = uuid.UUID(session_token(request)["jti"]) if self.is_own and request.auth else None
         services.end_sessions_besides(user, own, at=at)  # they were opened without the second factor
         return Response({"recovery_codes": codes})
 
@@ -198,7 +199,8 @@ class Password(_OfOneUser):
             row = admin_session.go_on(request._request, user, visitor=visitor, at=now)  # noqa: SLF001 - as DRF's own does
             audiences, amr = login.LOGIN.audiences, tuple(row.amr)
         else:
-            audiences, amr = tuple(sorted(request.auth.audiences)), tuple(request.auth["amr"])
+            own = session_token(request)
+            audiences, amr = tuple(sorted(own.audiences)), tuple(own["amr"])
         token = login.start_session(user, audiences=audiences, amr=amr, visitor=visitor, at=now)
         response = Response(signed_in(login.SignedIn(user, token, amr)))
         browser.set_session(response, request, token.text, expires_at=token.expires_at)
@@ -223,7 +225,8 @@ class Sessions(Resource):
 
     def get_serializer_context(self) -> dict[str, Any]:
         request = self.request
-        current = request.auth["jti"] if request.auth else admin_session.jti_of(request._request)  # noqa: SLF001 - as above
+        token = session_token(request) if request.auth else None
+        current = token["jti"] if token else admin_session.jti_of(request._request)  # noqa: SLF001 - as above
         return {**super().get_serializer_context(), "current_jti": current}
 
     def delete_row(self, row: Session) -> None:

@@ -9,7 +9,7 @@ from audit.models import SecurityEvent
 
 
 @admin.register(SecurityEvent)
-class SecurityEventAdmin(admin.ModelAdmin):
+class SecurityEventAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at run time
     list_display = ("at", "kind", "severity", "count", "client_ip", "user_name")
     list_filter = ("severity", "kind")
     ordering = ("-at", "-id")

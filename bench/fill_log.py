@@ -11,6 +11,7 @@ import argparse
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import django
 
@@ -122,7 +123,7 @@ def main() -> None:
 def _fill(day: datetime, a_day: int, length: timedelta) -> None:
     """Fill a day, or its beginning, in a transaction of its own."""
     rows = int(a_day * (length / timedelta(days=1)))
-    values = {"day": day, "rows": rows, "a_day": a_day, "minute": MINUTE, "exact": list(EXACT)}
+    values: dict[str, Any] = {"day": day, "rows": rows, "a_day": a_day, "minute": MINUTE, "exact": list(EXACT)}
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(_ROWS, values)

@@ -118,7 +118,7 @@ def _status(port: int, client: str) -> int:
 
 def _memory(pid: int) -> int:
     process = psutil.Process(pid)
-    return max(each.memory_info().rss for each in [process, *process.children(recursive=True)])
+    return int(max(each.memory_info().rss for each in [process, *process.children(recursive=True)]))
 
 
 def as_text(result: dict[str, Any]) -> str:

@@ -120,7 +120,9 @@ def figures(verify: int) -> dict[str, Any]:
     return {"read_a_second": round(reading), "rows_read": number, "drafts": rows}
 
 
-def _measured(draft: Draft, span: Any, number: int, reading: float, verify: int) -> dict[str, Any]:
+def _measured(
+    draft: Draft, span: tuple[datetime, datetime], number: int, reading: float, verify: int
+) -> dict[str, Any]:
     began, tally = time.monotonic(), Tally()
     comparison = _comparison(draft)
     for piece in window.pieces(*span, _ALL):
@@ -139,7 +141,7 @@ def _measured(draft: Draft, span: Any, number: int, reading: float, verify: int)
     }
 
 
-def _verified(draft: Draft, span: Any, verify: int) -> tuple[int, int]:
+def _verified(draft: Draft, span: tuple[datetime, datetime], verify: int) -> tuple[int, int]:
     """Decide the newest rows twice, without a short cut; return how many could be, and how many differ."""
     comparison, decided, wrong = _comparison(draft), 0, 0
     for row in window.all_rows(*span, verify):

@@ -1,6 +1,7 @@
 """The rows that belong to no app: the head of the policy and the system settings, one row each."""
 
 import uuid
+from enum import StrEnum
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -9,7 +10,7 @@ from django.utils import timezone
 from gatewall.engine.snapshot import AuditMode, DomainsMode, EnforcementMode, QueryStrings, StalePolicy, UnknownCountry
 
 
-def choices(enum: type) -> list[tuple[str, str]]:
+def choices(enum: type[StrEnum]) -> list[tuple[str, str]]:
     """Return the choices of a field that holds a value of this enum."""
     return [(member.value, member.value.replace("_", " ").replace("-", " ")) for member in enum]
 

@@ -2,12 +2,12 @@
 
 from django.conf import settings
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 
 from gatewall.api.documentation import Docs, Document
 from gatewall.portal.guard_views import ToTheSlash
 
-_PATHS = [
+_PATHS: list[URLPattern | URLResolver] = [
     path("", include("gatewall.portal.urls")),
     path("", include("gatewall.operations.urls")),
     path("", include("accounts.urls")),
@@ -23,7 +23,7 @@ _PATHS = [
 ]
 _PREFIX = f"{settings.ROOT_PATH.lstrip('/')}/" if settings.ROOT_PATH else ""
 
-urlpatterns = [path(_PREFIX, include(_PATHS))]
+urlpatterns: list[URLPattern | URLResolver] = [path(_PREFIX, include(_PATHS))]
 if _PREFIX:
     urlpatterns.append(path(_PREFIX.removesuffix("/"), ToTheSlash.as_view(), name="guard-without-slash"))
 

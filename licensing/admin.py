@@ -7,12 +7,14 @@ from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
+from gatewall.api.request_notes import RequestNote
 from gatewall.api.service_admin import FreshForm, ServiceAdmin, actor
 from gatewall.credentials.machine import MachineToken
 from licensing import services
 from licensing.models import GitToken, License
 
 _RECORD = ("prefix", "created_at", "created_by")
+_ISSUED = RequestNote[MachineToken]("issued")
 
 
 class MachineCredentialAdmin(ServiceAdmin):
@@ -25,14 +27,15 @@ class MachineCredentialAdmin(ServiceAdmin):
         raise NotImplementedError
 
     def create_row(self, request: HttpRequest, **values: Any) -> Any:
-        row, request.issued = self.issue(request, **values)  # type: ignore[attr-defined]
+        row, token = self.issue(request, **values)
+        _ISSUED.set(request, token)
         return row
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
         # No redirect: a message that waits for the next page is kept in a cookie or a row meanwhile.
-        token = request.issued  # type: ignore[attr-defined]
-        self.message_user(request, f"The token is {token.text}", messages.SUCCESS)
-        self.message_user(request, "It is shown this once. Copy it now.", messages.WARNING)
+        if token := _ISSUED.get(request):
+            self.message_user(request, f"The token is {token.text}", messages.SUCCESS)
+            self.message_user(request, "It is shown this once. Copy it now.", messages.WARNING)
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,

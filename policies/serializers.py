@@ -28,6 +28,7 @@ from policies.validators import (
 )
 
 _RECORD = ("id", "created_at", "created_by")
+_MAX_DOMAINS = 1000
 FETCHED = ("next_at", "tried_at", "succeeded_at", "failure", "entries")
 """What fetching a list changes of its subscription."""
 _TEXT = {"type": ["string", "null"], "maxLength": 500}
@@ -75,11 +76,11 @@ class RegisteredDomainsField(serializers.ListField):
     """Names of registered domains; too many are refused before the first is looked up."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(child=RegisteredDomainField(), max_length=1000, **options)
+        super().__init__(child=RegisteredDomainField(), max_length=_MAX_DOMAINS, **options)
 
     def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, list) and len(data) > self.max_length:
-            self.fail("max_length", max_length=self.max_length)
+        if isinstance(data, list) and len(data) > _MAX_DOMAINS:
+            self.fail("max_length", max_length=_MAX_DOMAINS)
         return super().to_internal_value(data)
 
 
@@ -183,11 +184,11 @@ class ListSubscriptionInput(StrictInput):
 
     def validate_name(self, value: str) -> str:
         """Refuse a name that no list can have."""
-        return _checked(validate_list_name, value)
+        return str(_checked(validate_list_name, value))
 
     def validate_url(self, value: str) -> str:
         """Refuse what is no URL, and one that may hold a secret."""
-        return _checked(validate_list_url, value)
+        return str(_checked(validate_list_url, value))
 
 
 class ListSubscriptionOutput(serializers.ModelSerializer[ListSubscription]):

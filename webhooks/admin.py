@@ -10,12 +10,14 @@ from django.template.response import TemplateResponse
 
 from audit.event_kinds import EventKind
 from gatewall.api.fresh_sign_in import is_fresh
+from gatewall.api.request_notes import RequestNote
 from gatewall.api.service_admin import FreshForm, ServiceAdmin, actor
 from gatewall.kernel.refusals import Refusal
 from webhooks import services
 from webhooks.models import Delivery, Webhook
 
 _BECAME = ("created_at", "created_by", "previous_until", "failing_since", "succeeded_at", "failure", "left_out")
+_ISSUED = RequestNote[str]("issued")
 
 
 class WebhookForm(FreshForm):
@@ -37,11 +39,12 @@ class WebhookAdmin(ServiceAdmin):
     fields = ("name", "url", "kinds", "least_severity", "enabled", "allow_private", "remark", *readonly_fields)
     actions = ("send_test", "rotate_secret")
 
-    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         return "sealed" not in lookup and super().lookup_allowed(lookup, value, request)
 
     def create_row(self, request: HttpRequest, **values: Any) -> Webhook:
-        webhook, request.issued = services.create_webhook(actor=actor(request), **values)  # type: ignore[attr-defined]
+        webhook, secret = services.create_webhook(actor=actor(request), **values)
+        _ISSUED.set(request, secret)
         return webhook
 
     def change_row(self, request: HttpRequest, row: Webhook, **values: Any) -> None:
@@ -56,7 +59,7 @@ class WebhookAdmin(ServiceAdmin):
         return to_delete, counts, forbidden - {Delivery._meta.verbose_name}, protected  # noqa: SLF001 - Django's documented API
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
-        return self._shown_once(request, obj, request.issued, f"{obj} was created")  # type: ignore[attr-defined]
+        return self._shown_once(request, obj, _ISSUED.get(request) or "", f"{obj} was created")
 
     @admin.action(description="Send a test")
     def send_test(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> None:
@@ -91,7 +94,7 @@ class WebhookAdmin(ServiceAdmin):
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(admin.ModelAdmin):
+class DeliveryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at run time
     list_display = ("created_at", "webhook", "type", "status", "attempts", "next_at", "response_status", "failure")
     list_filter = ("status", "webhook")
     list_select_related = ("webhook", "notice")
@@ -105,7 +108,7 @@ class DeliveryAdmin(admin.ModelAdmin):
     readonly_fields = fields
     actions = ("send_again",)
 
-    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         """Refuse to filter by what is never shown."""
         return "sealed" not in lookup and super().lookup_allowed(lookup, value, request)
 

@@ -8,6 +8,7 @@ somebody did (``SINGLE``): each such event is a notice of its own.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
@@ -21,7 +22,7 @@ from gatewall.kernel.detectors import Detector, network_of
 from gatewall.policy import system_settings
 from policies import selectors as policies
 from webhooks import notices, outbox, selectors
-from webhooks.models import Incident, Webhook
+from webhooks.models import Incident, Notice, Webhook
 from webhooks.outbox import Draft
 
 SINGLE = frozenset(
@@ -97,7 +98,7 @@ def close_ended(at: datetime, *, at_most: int = 200) -> int:
 
 
 @transaction.atomic
-def _close(pk: object, at: datetime) -> bool:
+def _close(pk: UUID, at: datetime) -> bool:
     incident = Incident.objects.select_for_update().filter(pk=pk, open_key__isnull=False).first()
     if incident is None:
         return False
@@ -111,14 +112,15 @@ def _close(pk: object, at: datetime) -> bool:
     incident.open_key, incident.ends_at = None, at
     incident.save(update_fields=["open_key", "ends_at"])
     for notice in incident.notices.all():  # one, or none where no outbox had room
-        told = selectors.webhooks().filter(enabled=True, deliveries__notice=notice)
-        data = notices.ended(
-            notices.data_of(notice.body), count=incident.count, last_at=incident.last_at, at=at, why=why
-        )
-        kind = notices.ended_type(incident.kind)
-        # Never without room: it is one for each that begins, and who was told of that waits for it.
-        outbox.put([Draft(kind, at, lambda data=data: data, list(told), incident)], is_limited=False)
+        _put_end(incident, notice, at, why)
     return True
+
+
+def _put_end(incident: Incident, notice: Notice, at: datetime, why: str) -> None:
+    told = selectors.webhooks().filter(enabled=True, deliveries__notice=notice)
+    data = notices.ended(notices.data_of(notice.body), count=incident.count, last_at=incident.last_at, at=at, why=why)
+    # Without a limit: there is one for each notice that an incident began.
+    outbox.put([Draft(notices.ended_type(incident.kind), at, lambda: data, list(told), incident)], is_limited=False)
 
 
 def _is_of_another_clock(at: datetime) -> Q:
@@ -219,13 +221,13 @@ def _join(seen: Mapping[str, _Seen], window: timedelta) -> list[tuple[Incident, 
         now = timezone.now()
         made = {key: _incident(key, each, now + window) for key, each in left.items()}
         Incident.objects.bulk_create(made.values(), ignore_conflicts=True)
-        rows = list(Incident.objects.select_for_update().filter(open_key__in=left).order_by("open_key"))
-        begun += [(row, left[row.open_key]) for row in rows if row.pk == made[row.open_key].pk]
-        going_on = [row for row in rows if row.pk != made[row.open_key].pk]
-        for row in going_on:
-            _go_on(row, left[row.open_key], now + window)
-        Incident.objects.bulk_update(going_on, ["count", "last_at", "ends_at", "ban"])
-        left = {key: each for key, each in left.items() if key not in {row.open_key for row in rows}}
+        rows = Incident.objects.select_for_update().order_by("open_key").in_bulk(left, field_name="open_key")
+        begun += [(row, left[key]) for key, row in rows.items() if row.pk == made[key].pk]
+        going_on = {key: row for key, row in rows.items() if row.pk != made[key].pk}
+        for key, row in going_on.items():
+            _go_on(row, left[key], now + window)
+        Incident.objects.bulk_update(going_on.values(), ["count", "last_at", "ends_at", "ban"])
+        left = {key: each for key, each in left.items() if key not in rows}
     return begun
 
 

@@ -147,7 +147,7 @@ def note_delivered(claimed: Claimed, status: int, at: datetime) -> None:
 
 def note_failed(claimed: Claimed, status: int | None, failure: str, at: datetime, *, is_final: bool = False) -> None:
     """Note that an attempt failed: it is made again later, unless it was the last one."""
-    values = {"response_status": status, "failure": failure[:500]}
+    values: dict[str, object] = {"response_status": status, "failure": failure[:500]}
     if is_final or claimed.attempt > len(RETRIES):
         values |= {"status": DeliveryStatus.FAILED, "next_at": None}
     else:
@@ -195,11 +195,11 @@ def prune(at: datetime) -> int:
     A notice whose incident is not over is kept: its end is told to whom its beginning was.
     """
     before = at - timedelta(days=system_settings.current().webhook_retention_days)
-    old = Notice.objects.filter(created_at__lt=before, incident__open_key=None)
-    old = old.order_by("created_at").values_list("pk", flat=True)
+    aged = Notice.objects.filter(created_at__lt=before, incident__open_key=None)
+    old = aged.order_by("created_at").values_list("pk", flat=True)
     over = Incident.objects.filter(open_key=None, ends_at__lt=before).values_list("pk", flat=True)
     deleted = 0
     for model, keys in ((Notice, old), (Incident, over)):
-        chosen = list(keys[:_PRUNED_AT_ONCE])
+        chosen: list[UUID] = list(keys[:_PRUNED_AT_ONCE])
         deleted += model.objects.filter(pk__in=chosen).delete()[0] if chosen else 0
     return deleted

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import Http404
 from rest_framework import status
 from rest_framework.request import Request
@@ -45,7 +45,7 @@ class Webhooks(Resource):
         webhook, self._secret = services.create_webhook(actor=self.actor, **values)
         return webhook
 
-    def created(self, row: Webhook) -> dict[str, Any]:
+    def created(self, row: Model) -> dict[str, Any]:
         return {**super().created(row), "secret": self._secret}
 
     def change_row(self, row: Webhook, **values: Any) -> Webhook:
@@ -88,7 +88,7 @@ class Deliveries(Resource):
     @operation(answer=DeliveryWithDataOutput, is_tagged=True)
     def retrieve(self, request: Request, **path: Any) -> Response:
         """Show what was sent, and what became of it."""
-        shown = dict(DeliveryWithDataOutput(self.get_object()).data)
+        shown = dict(DeliveryWithDataOutput().to_representation(self.get_object()))
         return etags.shown_if_changed(request, shown, etags.tag_of(shown))
 
     @operation(body=NothingInput, answer=DeliveryOutput, status=202, refuses={404, 409})

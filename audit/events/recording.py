@@ -139,7 +139,7 @@ def _count_up(tallies: dict[str, Tally]) -> None:
     SecurityEvent.objects.bulk_create(
         (_row(tally.event, tally.moment, rollup) for rollup, tally in counted.items()), ignore_conflicts=True
     )
-    counted |= {rollup: tallies[rollup] for rollup in there}
+    counted |= {rollup: tally for rollup, tally in tallies.items() if rollup in there}
     moment = connection.ops.adapt_datetimefield_value
     with connection.cursor() as cursor:
         cursor.executemany(
@@ -174,9 +174,10 @@ def _with_room(new: dict[str, Tally]) -> dict[str, Tally]:
 
 def _add_marks(marks: dict[str, str]) -> None:
     changed = []
-    for row in SecurityEvent.objects.select_for_update().filter(rollup__in=marks).order_by("rollup") if marks else ():
-        if marks[row.rollup] not in row.marks and len(row.marks) < MAX_MARKS:
-            row.marks = [*row.marks, marks[row.rollup]]
+    rows = SecurityEvent.objects.select_for_update().order_by("rollup").in_bulk(marks, field_name="rollup")
+    for rollup, row in rows.items():
+        if marks[rollup] not in row.marks and len(row.marks) < MAX_MARKS:
+            row.marks = [*row.marks, marks[rollup]]
             changed.append(row)
     if changed:
         SecurityEvent.objects.bulk_update(changed, ["marks"])

@@ -82,7 +82,7 @@ def _utc(seconds: int) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def _moment(value: datetime) -> object:
+def _moment(value: datetime) -> Any:
     """Return a moment as Django writes it to this database."""
     return connection.ops.adapt_datetimefield_value(value)
 

@@ -24,17 +24,17 @@ class ListHolds(Func):
         """Return what makes two conditions the same."""
         return (*super().identity, self._value, self._key, self._part)
 
-    def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, list[Any]]:
+    def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, tuple[Any, ...]]:
         column, parameters = compiler.compile(self.source_expressions[0])
         item = "json_extract(value, %s)" if self._part else "value"
         sought = [f"$.{self._part}"] if self._part else []
         path = f"$.{self._key}" if self._key else "$"
         sql = f"EXISTS (SELECT 1 FROM json_each({column}, %s) WHERE {item} = %s)"  # noqa: S608 - names of ours
-        return sql, [*parameters, path, *sought, self._value]
+        return sql, (*parameters, path, *sought, self._value)
 
-    def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, list[Any]]:
+    def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, tuple[Any, ...]]:
         column, parameters = compiler.compile(self.source_expressions[0])
         held: Any = [{self._part: self._value} if self._part else self._value]
         if self._key:
             held = {self._key: held}
-        return f"COALESCE({column} @> %s::jsonb, FALSE)", [*parameters, json.dumps(held)]
+        return f"COALESCE({column} @> %s::jsonb, FALSE)", (*parameters, json.dumps(held))

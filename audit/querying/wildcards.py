@@ -10,19 +10,19 @@ MAX_STARS = 8
 
 
 @CharField.register_lookup
-class Wildcard(Lookup):  # type: ignore[type-arg]  # Django's own is not generic at run time
+class Wildcard(Lookup):
     """``field__wildcard="/api/*"``: letter case counts; only ``*`` means something."""
 
     lookup_name = "wildcard"
     prepare_rhs = False
 
-    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
         column, parameters = self.process_lhs(compiler, connection)
-        return f"{column} LIKE %s ESCAPE '!'", [*parameters, _like(str(self.rhs))]
+        return f"{column} LIKE %s ESCAPE '!'", (*parameters, _like(str(self.rhs)))
 
-    def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
         column, parameters = self.process_lhs(compiler, connection)
-        return f"{column} GLOB %s", [*parameters, _glob(str(self.rhs))]
+        return f"{column} GLOB %s", (*parameters, _glob(str(self.rhs)))
 
 
 def stars_in(text: str) -> int:

@@ -121,8 +121,9 @@ class _Pass:
                 self._overtaken.add(batch.path)  # the next pass begins where the other process is
                 continue
             self.shipped += len(rows)
-            for row in rows if self.saw is not None else ():
-                self.saw(row.record)
+            if self.saw is not None:
+                for row in rows:
+                    self.saw(row.record)
             self.looked[batch.path] = batch.end, 0
         for each in read:
             if each.path not in self._overtaken:

@@ -40,7 +40,8 @@ def prune_events(at: datetime, *, days: int, at_most: int | None = None) -> Prun
 
 def _in_portions(model: type[AccessLog | AccessLogRule | SecurityEvent], before: datetime, at_most: int | None) -> int:
     """Delete by moments: the oldest are found where they are, and a list of keys would be looked for in every day."""
-    deleted, edge = 0, before
+    deleted = 0
+    edge: datetime | None = before
     while edge is not None and (at_most is None or deleted < at_most):
         old = model.objects.filter(at__lt=before)
         edge = old.order_by("at").values_list("at", flat=True)[_AT_ONCE - 1 : _AT_ONCE].first()

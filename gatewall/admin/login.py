@@ -4,12 +4,14 @@ from typing import Any
 
 from django import forms
 from django.contrib.admin.forms import AdminAuthenticationForm
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from accounts import browser, login
 from accounts.challenges import Challenged
+from gatewall.api.request_notes import REFUSAL, RequestNote
 from gatewall.kernel.refusals import Refusal
 from gatewall.policy.sentences import Sentences
 
@@ -26,8 +28,14 @@ _REFUSALS = Sentences(
 )
 
 
+PROOF = RequestNote[login.Proven]("proof")
+"""Who has just signed in, and how."""
+
+
 class AdminLoginForm(AdminAuthenticationForm):
     """Name, password and, from whoever has a second factor, a code."""
+
+    request: HttpRequest  # Django's login view always gives one
 
     code = forms.CharField(
         label=_("Code"),
@@ -43,10 +51,10 @@ class AdminLoginForm(AdminAuthenticationForm):
         try:
             self.proof = self._proven()
         except Refusal as refusal:
-            self.request.refusal = refusal
+            REFUSAL.set(self.request, refusal)
             raise forms.ValidationError(_REFUSALS.said(str(refusal)), code=refusal.code) from None
         self.user_cache = self.proof.user
-        self.request.proof = self.proof
+        PROOF.set(self.request, self.proof)
         return self.cleaned_data
 
     def _proven(self) -> login.Proven:

@@ -4,18 +4,22 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib import admin
 from django.contrib.admin.apps import AdminConfig
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from gatewall.api.request_notes import REFUSAL
 from gatewall.kernel.refusals import Gone, TooMany
 
+View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 _MAX_WAITING = 10
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -49,24 +53,24 @@ class GatewallAdminSite(admin.AdminSite):
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Sign in as everywhere, and open a row for the session, which says with which factors."""
         from accounts import admin_session, browser, login  # noqa: PLC0415 - no models yet when this module is loaded
-        from gatewall.admin.login import AdminLoginForm  # noqa: PLC0415 - no models yet when this module is loaded
+        from gatewall.admin.login import PROOF, AdminLoginForm  # noqa: PLC0415 - no models yet when this module is loaded
 
         self.login_form = AdminLoginForm
         if refused := _refused_as_cross_site(request):
             return refused
         response = super().login(request, extra_context)
-        if proof := getattr(request, "proof", None):
+        if proof := PROOF.get(request):
             with suppress(Gone):  # then the session has no row, and opens nothing
                 visitor, now = browser.visitor(request), timezone.now()
                 with transaction.atomic():
                     admin_session.begin(request.session, proof.user, amr=proof.amr, visitor=visitor, at=now)
                     login.tell_success(proof, flow=login.ADMIN_SITE, visitor=visitor, at=now)
-        if isinstance(refusal := getattr(request, "refusal", None), TooMany):
+        if isinstance(refusal := REFUSAL.get(request), TooMany):
             response.status_code = HTTPStatus.TOO_MANY_REQUESTS
             response["Retry-After"] = str(refusal.retry_after_seconds)
         return response
 
-    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         """Sign out and end the row of the session."""
         from accounts import admin_session  # noqa: PLC0415 - no models yet when this module is loaded
 
@@ -74,7 +78,7 @@ class GatewallAdminSite(admin.AdminSite):
             admin_session.end(request, at=timezone.now())
         return super().logout(request, extra_context)
 
-    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:  # noqa: FBT001, FBT002 - Django's
+    def admin_view(self, view: View, cacheable: bool = False) -> View:  # noqa: FBT001, FBT002 - Django's
         """Refuse writes that another site made the browser send, beside what Django refuses."""
         inner = super().admin_view(view, cacheable)
 
@@ -82,13 +86,14 @@ class GatewallAdminSite(admin.AdminSite):
         def ours_alone(request: HttpRequest, *arguments: Any, **path: Any) -> Any:
             return _refused_as_cross_site(request) or inner(request, *arguments, **path)
 
-        return ours_alone
+        return ours_alone  # type: ignore[return-value]  # wraps() gives it the signature of the view
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Admins, who have shown their second factor if they have one."""
         from accounts import admin_session  # noqa: PLC0415 - no models yet when this module is loaded
+        from accounts.authentication import signed_in_user  # noqa: PLC0415 - no models yet when this module is loaded
 
-        return super().has_permission(request) and admin_session.is_enough(request, request.user)
+        return super().has_permission(request) and admin_session.is_enough(request, signed_in_user(request))
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Return what every page has: also the first ten forced changes that wait for confirmation."""
@@ -98,7 +103,9 @@ class GatewallAdminSite(admin.AdminSite):
         waiting = list(confirmation.pending()[:_MAX_WAITING]) if context["has_permission"] else []
         return {**context, "waiting": waiting}
 
-    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def password_change(  # type: ignore[override]  # no page of its own
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
         """Lead to the own user, whose form calls the service: Django's page would write past it."""
         return redirect("admin:accounts_user_change", request.user.pk)
 

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import Error, close_old_connections, connection
 from django.utils import timezone
 
-from audit.spool.segments import waiting_bytes
+from audit.spool.segments import Looked, waiting_bytes
 from audit.storage import ingest, partitions, retention, shortening
 from gatewall.agent.detection import Watch
 from gatewall.database.sqlite.upkeep import Upkeep
@@ -41,7 +41,7 @@ class LogShipper:
         self._thread = Thread()
         self._tidied_at: datetime | None = None
         self._complete_until: float | None = None
-        self._looked: ingest.Looked = {}
+        self._looked: Looked = {}
         self._upkeep = Upkeep()
         self._budget = shortening.Budget()
         self._watch = Watch(settings.GATEWALL_TRUSTED_PROXIES)

@@ -22,7 +22,7 @@ class Page(BrowsableAPIRenderer):
             response["Content-Security-Policy"] = content_security_policy(scripts_call_us=True)
         return page
 
-    def get_context(self, data: Any, accepted_media_type: str, renderer_context: Any) -> dict[str, Any]:
+    def get_context(self, data: Any, accepted_media_type: str | None, renderer_context: Any) -> dict[str, Any]:
         """Return what the template shows, without the inline style that DRF adds where Pygments is installed."""
         return {**super().get_context(data, accepted_media_type, renderer_context), "code_style": None}
 

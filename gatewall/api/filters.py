@@ -35,7 +35,7 @@ class ValueField(forms.Field):
         return None if value is None else self.parse(str(value))
 
 
-class ValueFilter(django_filters.Filter):
+class ValueFilter(django_filters.Filter):  # type: ignore[misc]  # django-filter comes without types
     """Rows whose column is, or is in this relation to, the value."""
 
     field_class = ValueField
@@ -116,14 +116,15 @@ def _moment(value: str) -> Any:
         raise ValidationError(str(words), "invalid") from None
 
 
-class Filters(django_filters.FilterSet):
+class Filters(django_filters.FilterSet):  # type: ignore[misc]  # as above
     """The filters of one list."""
 
     def chosen(self) -> QuerySet[Any]:
         """Return the rows that match every filter. Raises ValidationError that names the malformed ones."""
         if not self.is_valid():
             raise ValidationError(self.form.errors.as_data())
-        return self.qs
+        rows: QuerySet[Any] = self.qs
+        return rows
 
 
 class ListFilters(Filters):

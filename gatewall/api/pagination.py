@@ -35,8 +35,10 @@ LONG = 10_000
 _KEPT_SECONDS = 3600
 
 
-class _CountedOnce(Paginator):
+class _CountedOnce(Paginator):  # type: ignore[type-arg]  # not generic at run time
     """Counts a long list when the policy has changed; the version is read first, so that no count outlives its own."""
+
+    object_list: QuerySet[Any]
 
     @cached_property
     def count(self) -> int:
@@ -77,7 +79,7 @@ class Pages(PageNumberPagination):
     max_page_size = MAX_PAGE_SIZE
     page_size_query_param = "page_size"
 
-    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> list[Any] | None:
+    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any] | None:
         """Return the rows of the page asked for. Raises ValidationError, NotFound past the end."""
         number = _positive(request, "page", 1)
         if getattr(view, "rows_are_policy", False):

@@ -35,7 +35,7 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
     made to depend on it.
     """
 
-    output: type[serializers.BaseSerializer[Any]]
+    output: type[serializers.Serializer[Any]]
     output_on_create: type[serializers.Serializer[Any]] | None = None
     """What the creator is shown besides, for the OpenAPI document."""
     output_on_change: type[serializers.Serializer[Any]] | None = None
@@ -171,7 +171,7 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
         etags.refuse_stale(self.request, self._tag(self.show(row)))
 
     def _tag(self, shown: dict[str, Any]) -> str:
-        fields = self.output().fields
+        fields = self.output().fields.keys()
         return etags.tag_of({name: shown[name] for name in fields if name in shown}, self.volatile)
 
     def _with_pending(self, shown: dict[str, Any]) -> dict[str, Any]:

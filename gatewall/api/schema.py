@@ -23,6 +23,7 @@ from gatewall.api.queries import MAX_SEARCH, WITHOUT_NULL
 from gatewall.api.resources import Resource
 from gatewall.api.schema_problems import headers, problem_responses, problem_schemas
 from gatewall.api.serializers import StrictInput, TextField
+from gatewall.api.views import ApiView
 
 Schema = dict[str, Any]
 _VERBS = {"list": "List", "create": "Create", "retrieve": "Show", "update": "Change", "destroy": "Delete"}
@@ -39,8 +40,8 @@ _PENDING = {
 }
 _CONDITIONS = {"PUT": "If-Match", "DELETE": "If-Match", "GET": "If-None-Match"}
 _TAGS = {"If-Match": {"pattern": TAGS_PATTERN}, "If-None-Match": {}}
-_SESSION = [{"sessionHeader": []}, {"sessionCookie": []}]
-_ADMIN_SESSION = {"adminSession": []}
+_SESSION: list[Schema] = [{"sessionHeader": []}, {"sessionCookie": []}]
+_ADMIN_SESSION: Schema = {"adminSession": []}
 
 
 class OperationSchema(AutoSchema):
@@ -53,7 +54,7 @@ class OperationSchema(AutoSchema):
     def get_summary(self) -> str:
         return self._words().partition("\n")[0].strip()
 
-    def get_description(self) -> str:
+    def get_description(self) -> str:  # type: ignore[override]  # as in AutoSchema
         return self._words().partition("\n")[2].strip()
 
     def get_operation_id(self) -> str:
@@ -74,9 +75,9 @@ class OperationSchema(AutoSchema):
 
     def _words(self) -> str:
         doc = get_doc(type(self.view))
-        if self._is_of_resource:
+        if self._resource is not None:
             first, _, rest = doc.partition("\n")
-            return f"{_VERBS[self.view.action]}: {first[:1].lower()}{first[1:]}\n{rest}"
+            return f"{_VERBS[self._resource.action]}: {first[:1].lower()}{first[1:]}\n{rest}"
         return get_doc(getattr(self.view, getattr(self.view, "action", None) or self.method.lower())) or doc
 
     @property
@@ -85,8 +86,9 @@ class OperationSchema(AutoSchema):
         return getattr(getattr(self.view, name, None), "operation", None)
 
     @property
-    def _is_of_resource(self) -> bool:
-        return isinstance(self.view, Resource) and self._operation is None
+    def _resource(self) -> Resource | None:
+        """The view, if its method is described by the serializers and filters of the resource."""
+        return self.view if isinstance(self.view, Resource) and self._operation is None else None
 
     @property
     def _is_public(self) -> bool:
@@ -96,11 +98,11 @@ class OperationSchema(AutoSchema):
         return getattr(self.view, "action", None) == "list"
 
     def _get_parameters(self) -> list[Schema]:
-        found = [*self._path_parameters()]
-        if self._is_of_resource and self._is_list_view():
-            found += [_query(name, schema) for name, schema in self._list_parameters().items()]
-        if self._is_of_resource and self.view.action == "destroy":
-            found += [_query(name, schema) for name, schema in self.view.delete_parameters.items()]
+        found, resource = [*self._path_parameters()], self._resource
+        if resource is not None and resource.action == "list":
+            found += [_query(name, schema) for name, schema in _list_parameters(resource).items()]
+        if resource is not None and resource.action == "destroy":
+            found += [_query(name, schema) for name, schema in resource.delete_parameters.items()]
         if self._operation is not None:
             found += [_query(name, dict(schema)) for name, schema in self._operation.parameters.items()]
         if self._is_tagged and self.method in _CONDITIONS:
@@ -111,32 +113,23 @@ class OperationSchema(AutoSchema):
     def _path_parameters(self) -> Iterator[Schema]:
         for name in re.findall(r"\{(\w+)\}", self.path):
             # drf-spectacular writes {id} in the path where the route says pk.
-            regex, spelt, schema = self.path_regex, "pk" if name == "id" else name, {"type": "string"}
+            regex, spelt = self.path_regex, "pk" if name == "id" else name
+            schema: Schema = {"type": "string"}
             if f"<uuid:{name}>" in regex or name == "jti":
                 schema = {"type": "string", "format": "uuid"}
             elif any(f"<int:{each}>" in regex or f"(?P<{each}>[0-9]" in regex for each in (name, spelt)):
                 schema = {"type": "integer", "minimum": 1}
             yield {"in": "path", "name": name, "required": True, "schema": schema}
 
-    def _list_parameters(self) -> dict[str, Schema]:
-        orderings = [each for name in self.view.ordering_fields for each in (name, f"-{name}")]
-        filters = self.view.filterset_class.base_filters
-        return {
-            "page": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1},
-            "page_size": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": PAGE_SIZE},
-            "all": {"type": "boolean", "default": False},
-            "ordering": {"type": "string", "enum": orderings},
-            **({"search": {"type": "string", "maxLength": MAX_SEARCH}} if self.view.search_fields else {}),
-            **{name: dict(each.field.openapi) for name, each in filters.items()},
-        }
-
     def _get_request_body(self, direction: str = "request") -> Schema | None:
-        body = getattr(self.view, "input", None) if self._is_of_resource else self._operation and self._operation.body
-        if body is None or (self._is_of_resource and self.method not in {"POST", "PUT"}):
+        body: type[serializers.Serializer[Any]] | None = None
+        is_partial = False
+        if self._resource is not None and self.method in {"POST", "PUT"}:
+            body, is_partial = getattr(self._resource, "input", None), self.method == "PUT"
+        elif self._operation is not None:
+            body, is_partial = self._operation.body, self._operation.is_partial
+        if body is None:
             return None
-        is_partial = (
-            self.method == "PUT" if self._is_of_resource else bool(self._operation and self._operation.is_partial)
-        )
         schema = self._part_of(body) if is_partial else self.resolve_serializer(body, "request").ref
         required = not is_partial and any(field.required for field in body().fields.values())
         return {"required": required, "content": {"application/json": {"schema": schema}}}
@@ -144,19 +137,19 @@ class OperationSchema(AutoSchema):
     def _part_of(self, body: type[serializers.Serializer[Any]]) -> Schema:
         """Return a body of any subset of the fields, in which read-only ones may be sent back."""
         name = f"{self.get_serializer_name(body(), 'request').removesuffix('Input')}Change"
-        component = ResolvedComponent(name=name, type=ResolvedComponent.SCHEMA, object=(body, "change"))
+        component = ResolvedComponent(name=name, type=ResolvedComponent.SCHEMA, object=(body, "change"))  # type: ignore[no-untyped-call]  # in drf-spectacular
         if component not in self.registry:
             schema = self._map_serializer(body(partial=True), "request")
             schema.pop("required", None)
-            if self._is_of_resource:
-                shown = self._map_serializer(self.view.output(), "response")["properties"]
+            if self._resource is not None:
+                shown = self._map_serializer(self._resource.output(), "response")["properties"]
                 schema["properties"] = {**shown, **schema["properties"]}
             component.schema = schema
             self.registry.register(component)
         return self.registry[component].ref
 
     def _map_serializer(self, serializer: Any, direction: str, bypass_extensions: bool = False) -> Schema:  # noqa: FBT001, FBT002 - as in the base class
-        schema: Schema = super()._map_serializer(serializer, direction, bypass_extensions)
+        schema: Schema = super()._map_serializer(serializer, direction, bypass_extensions)  # type: ignore[no-untyped-call]  # in AutoSchema
         schema.pop("description", None)
         if isinstance(serializer, StrictInput):
             for name, field in serializer.fields.items():
@@ -171,7 +164,7 @@ class OperationSchema(AutoSchema):
     def _map_serializer_field(self, field: Any, direction: str, bypass_extensions: bool = False) -> Any:  # noqa: FBT001, FBT002 - as in the base class
         if shape := getattr(field, "shape", None):
             return dict(shape)
-        return super()._map_serializer_field(field, direction, bypass_extensions)
+        return super()._map_serializer_field(field, direction, bypass_extensions)  # type: ignore[no-untyped-call]  # in AutoSchema
 
     def _get_response_bodies(self, direction: str = "response") -> Schema:
         answers = dict(self._answers())
@@ -179,12 +172,12 @@ class OperationSchema(AutoSchema):
         return {str(status): each for status, each in sorted({**problems, **answers}.items())}
 
     def _answers(self) -> Iterator[tuple[int, Schema]]:
-        if not self._is_of_resource:
+        if self._resource is None:
             for status, output in (self._operation.answers if self._operation else {}).items():
                 yield status, self._answer(status, self._shape_of(output))
         else:
-            status = {"create": 201, "destroy": 204}.get(self.view.action, 200)
-            yield status, self._answer(status, self._shape_of_resource())
+            status = {"create": 201, "destroy": 204}.get(self._resource.action, 200)
+            yield status, self._answer(status, self._shape_of_resource(self._resource))
         if self._is_tagged and self.method == "GET":
             yield 304, {"description": "the caller has it already", "headers": headers("ETag")}
 
@@ -195,15 +188,15 @@ class OperationSchema(AutoSchema):
             return {"oneOf": [self._shape_of(each) for each in output]}
         return self.resolve_serializer(output, "response").ref
 
-    def _shape_of_resource(self) -> Schema | None:
-        if self.view.action == "destroy":
+    def _shape_of_resource(self, resource: Resource) -> Schema | None:
+        if resource.action == "destroy":
             return None
-        one = self.resolve_serializer(self.view.output, "response").ref
-        match self.view.action:
+        one = self.resolve_serializer(resource.output, "response").ref
+        match resource.action:
             case "list":
                 return _envelope(one)
             case "create" | "update":
-                extra = self.view.output_on_create if self.view.action == "create" else self.view.output_on_change
+                extra = resource.output_on_create if resource.action == "create" else resource.output_on_change
                 more = [self.resolve_serializer(extra, "response").ref] if extra else []
                 return {"allOf": [one, *more, {"type": "object", "properties": _PENDING}]}
         return one
@@ -224,25 +217,38 @@ class OperationSchema(AutoSchema):
 
     @property
     def _is_tagged(self) -> bool:
-        if self._is_of_resource:
-            return bool(self.view.action != "list")
+        if self._resource is not None:
+            return self._resource.action != "list"
         return self._operation is not None and self._operation.is_tagged
 
     def _problems(self) -> set[int]:
         found = {400, 406, 500, 503} | (self._operation.refuses if self._operation else set())
-        if self.view.is_rate_limited:
+        if isinstance(self.view, ApiView) and self.view.is_rate_limited:
             found.add(429)
         if not self._is_public:
             found |= {401, 403}
-        if "{" in self.path or (self._is_of_resource and self._is_list_view()):
+        if "{" in self.path or (self._resource is not None and self._is_list_view()):
             found.add(404)
         if self.method in {"POST", "PUT"}:
             found |= {411, 413, 415}
-        if self._is_of_resource and self.method != "GET":
+        if self._resource is not None and self.method != "GET":
             found.add(409)
         if self._is_tagged and self.method in {"PUT", "DELETE"}:
             found.add(412)
         return found
+
+
+def _list_parameters(resource: Resource) -> dict[str, Schema]:
+    orderings = [each for name in resource.ordering_fields for each in (name, f"-{name}")]
+    filters = resource.filterset_class.base_filters
+    return {
+        "page": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1},
+        "page_size": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": PAGE_SIZE},
+        "all": {"type": "boolean", "default": False},
+        "ordering": {"type": "string", "enum": orderings},
+        **({"search": {"type": "string", "maxLength": MAX_SEARCH}} if resource.search_fields else {}),
+        **{name: dict(each.field.openapi) for name, each in filters.items()},
+    }
 
 
 def complete(result: Schema, generator: Any, request: Any, public: bool) -> Schema:  # noqa: FBT001 - drf-spectacular's

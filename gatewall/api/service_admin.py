@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
 from gatewall.api.fresh_sign_in import is_fresh, require_fresh_sign_in
+from gatewall.api.request_notes import REFUSAL
 from gatewall.api.serializers import FIRST_YEAR
 from gatewall.kernel.refusals import Refusal
 
@@ -26,7 +27,7 @@ MAX_CHOSEN = 500
 """How many rows may be chosen at once: each is deleted by its service, in one transaction."""
 
 
-class ServiceForm(forms.ModelForm):
+class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     """A form that leaves uniqueness to the service, and says what the service refused."""
 
     refusal: Refusal | ValidationError | None = None
@@ -45,7 +46,7 @@ class ServiceForm(forms.ModelForm):
 
     def _post_clean(self) -> None:
         self.instance.validate_constraints = _nothing  # for the same reason; Django asks them for the form's fields
-        super()._post_clean()
+        super()._post_clean()  # type: ignore[misc]  # Django's own, which its stubs leave out
 
 
 class FreshForm(ServiceForm):
@@ -66,7 +67,7 @@ class FreshForm(ServiceForm):
     )
 
 
-class RowsField(forms.ModelMultipleChoiceField):
+class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  # not generic at run time
     """Rows by their ids; an id that no row can have is refused and not asked for."""
 
     def clean(self, value: Any) -> Any:
@@ -86,7 +87,7 @@ class MomentField(forms.SplitDateTimeField):
         return moment
 
 
-class ServiceAdmin(admin.ModelAdmin):
+class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at run time
     """List, add, change and delete rows of one kind.
 
     Subclasses write ``create_row``, ``change_row`` and ``delete_row``, each one call of a service.
@@ -98,7 +99,7 @@ class ServiceAdmin(admin.ModelAdmin):
         models.DateTimeField: {"form_class": MomentField},
     }
 
-    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         """Refuse to filter by what is never shown: the answers would tell it, character by character."""
         return _NEVER_SHOWN.isdisjoint(lookup.split("__")) and super().lookup_allowed(lookup, value, request)
 
@@ -139,7 +140,9 @@ class ServiceAdmin(admin.ModelAdmin):
         for row in queryset:
             self.delete_row(request, row)
 
-    def response_action(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> HttpResponse | None:
+    def response_action(  # type: ignore[override]  # the stubs have a parameter of Django 6.1
+        self, request: HttpRequest, queryset: models.QuerySet[Any]
+    ) -> HttpResponse | None:
         """Refuse ids that are none, and more rows than one transaction should delete."""
         chosen = request.POST.getlist(helpers.ACTION_CHECKBOX_NAME)
         across = request.POST.get("select_across", "0") != "0"
@@ -155,7 +158,7 @@ class ServiceAdmin(admin.ModelAdmin):
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002 - signature of Django
         form = super().get_form(request, obj, change, **options)
-        return type(form.__name__, (form,), {"refusal": getattr(request, "refusal", None)})
+        return type(form.__name__, (form,), {"refusal": REFUSAL.get(request)})
 
     def changeform_view(
         self,
@@ -172,7 +175,7 @@ class ServiceAdmin(admin.ModelAdmin):
             # The transaction is undone. Once more, and now the form says why; a row that is gone
             # leads back to the list.
             if not isinstance(error, self.model.DoesNotExist):
-                request.refusal = error  # type: ignore[attr-defined]
+                REFUSAL.set(request, error)
             return super().changeform_view(request, object_id, form_url, extra_context)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
@@ -190,7 +193,9 @@ class ServiceAdmin(admin.ModelAdmin):
         except (Refusal, ValidationError) as error:
             return self._refused(request, error, "changelist")
 
-    def _refused(self, request: HttpRequest, error: Refusal | ValidationError, page: str, *arguments: str) -> Any:
+    def _refused(
+        self, request: HttpRequest, error: Refusal | ValidationError, page: str, *arguments: str
+    ) -> HttpResponse:
         for words in _words(error):
             self.message_user(request, words, messages.ERROR)
         options = self.model._meta  # noqa: SLF001 - Django's documented API
@@ -214,7 +219,7 @@ def _ask_again(request: HttpRequest) -> None:
     try:
         require_fresh_sign_in(request, password=password, code=code[:_LONGEST_CODE] if code else None)
     except Refusal as refusal:
-        request.refusal = refusal  # type: ignore[attr-defined]
+        REFUSAL.set(request, refusal)
 
 
 def _is_id(text: str) -> bool:

@@ -6,8 +6,9 @@ Whoever can write to the cache can then give us wrong data, which is checked, bu
 import logging
 import socket
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from threading import local
+from threading import Lock, local
 from typing import Any, ClassVar, Self
 
 from django.core.cache.backends.base import DEFAULT_TIMEOUT
@@ -115,7 +116,7 @@ class _Bounded(AbstractConnection):
     """A connection of redis-py over such a socket, on which nonsense is an error as any other."""
 
     def _connect(self) -> Any:
-        return _BoundedSocket(super()._connect())
+        return _BoundedSocket(super()._connect())  # type: ignore[safe-super, no-untyped-call]  # of the kind it is mixed into
 
     def on_connect_check_health(self, *arguments: Any, **options: Any) -> None:
         try:
@@ -127,7 +128,7 @@ class _Bounded(AbstractConnection):
         try:
             return super().read_response(*arguments, **options)
         except _NONSENSE as error:
-            self.disconnect()
+            self.disconnect()  # type: ignore[no-untyped-call]  # redis-py types most of its own
             raise InvalidResponse("the answer makes no sense") from error
 
 
@@ -158,6 +159,8 @@ class SharedCache(RedisCache):
     _asked_again_at: ClassVar[dict[str, float]] = {}
     """By server. Django makes a cache for each thread; the server is the same."""
 
+    _options: dict[str, Any]  # set by Django, whose stubs leave it out
+
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(server, params)
         self._address = str(server)
@@ -187,6 +190,13 @@ class SharedCache(RedisCache):
 
 class LocalCache(LocMemCache):
     """Django's local cache with the values themselves inside: they cannot be changed in place."""
+
+    # Of LocMemCache, whose stubs leave them out.
+    _cache: OrderedDict[str, Any]
+    _lock: Lock
+    _has_expired: Callable[[str], bool]
+    _set: Callable[[str, Any, Any], None]
+    _delete: Callable[[str], bool]
 
     def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
         key = self.make_and_validate_key(key, version=version)

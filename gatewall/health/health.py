@@ -1,7 +1,7 @@
 """Health checks (live, ready): a status for everyone, details for trusted callers and admins."""
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -92,9 +92,10 @@ class JsonToAll(DefaultContentNegotiation):
     """A load balancer may ask for ``text/html``; it gets JSON and no 406."""
 
     def select_renderer(
-        self, request: Request, renderers: Sequence[BaseRenderer], format_suffix: str | None = None
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
-        return renderers[0], renderers[0].media_type
+        first = next(iter(renderers))
+        return first, first.media_type
 
 
 _TEXT = {"type": "string"}

@@ -36,7 +36,7 @@ class RevisionOutput(serializers.ModelSerializer[PolicyRevision]):
 
     class Meta:
         model = PolicyRevision
-        fields = ("number", "committed_at", "actor", "counts")
+        fields: tuple[str, ...] = ("number", "committed_at", "actor", "counts")
 
 
 class RevisionWithChangesOutput(RevisionOutput):

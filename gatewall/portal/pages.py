@@ -148,7 +148,8 @@ class Form(View):
             return self.send(request)
         except Throttled as throttled:
             response = Form.again(self, request, _("Too many requests. Please wait a moment and try again."), 429)
-            response["Retry-After"] = str(int(throttled.wait or 0) + 1)
+            wait: float | None = throttled.wait  # type: ignore[attr-defined]  # set by DRF, whose stubs leave it out
+            response["Retry-After"] = str(int(wait or 0) + 1)
             return response
         except CrossSite as refusal:
             return Form.again(self, request, in_words(refusal), 403)

@@ -105,8 +105,8 @@ def _offer(
         words = {"title": _("Second factor"), "error": error}
         return pages.page(request, "message", words, return_url=return_url, status=status)
     fresh = reauthentication.is_fresh(caller.signed_in_at, pages.now())
-    words = {"ask_password": not fresh, "error": error, "username": caller.user.username}
-    return pages.page(request, "enrol", words, return_url=return_url, status=status)
+    asked = {"ask_password": not fresh, "error": error, "username": caller.user.username}
+    return pages.page(request, "enrol", asked, return_url=return_url, status=status)
 
 
 def _setup_page(request: HttpRequest, setup: Setup, error: str = "", status: int = 200) -> HttpResponse:

@@ -132,14 +132,22 @@ def apply(
             for each in offer.together:
                 _exclude(each, until, actor)
         case Kind.ALLOW:
-            values = {"network": offer.name, "domain": _domain(offer), "inspect": offer.inspect}
-            services.allow_network(actor=actor, remark=remark, expires_at=until, **values)
+            domain = _domain(offer)
+            services.allow_network(
+                actor=actor, network=offer.name, domain=domain, inspect=offer.inspect, remark=remark, expires_at=until
+            )
         case Kind.UNBLOCK:
-            services.unblock_network(selectors.blocked_networks().get(pk=offer.row), actor=actor)
+            services.unblock_network(selectors.blocked_networks().get(pk=_row(offer)), actor=actor)
         case Kind.REGISTER:
             access = Access.AUTHENTICATED.value
             services.register_domain(actor=actor, name=offer.name, access=access, remark=remark, caller=caller)
     return offer
+
+
+def _row(offer: Offer) -> int:
+    if offer.row is None:
+        raise NotOffered("what refused this request has changed; look at it again")
+    return offer.row
 
 
 def _domain(offer: Offer) -> AuthorizedDomain | None:
@@ -152,7 +160,7 @@ def _domain(offer: Offer) -> AuthorizedDomain | None:
 
 
 def _exclude(offer: Offer, until: datetime, actor: str) -> None:
-    rule = WafRule.objects.filter(pk=offer.row).first()
+    rule = WafRule.objects.filter(pk=_row(offer)).first()
     if rule is None:
         raise NotOffered("what refused this request has changed; look at it again")
     now, expiry = timezone.now().timestamp(), until.isoformat().replace("+00:00", "Z")

@@ -24,13 +24,13 @@ class WordsField(forms.CharField):
     """A list of words in their order, edited as text."""
 
     def to_python(self, value: Any) -> Any:
-        return [word for word in re.split(r"[\s,]+", super().to_python(value)) if word]
+        return [word for word in re.split(r"[\s,]+", super().to_python(value) or "") if word]
 
     def prepare_value(self, value: Any) -> Any:
         return ", ".join(map(str, value)) if isinstance(value, list) else value
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        return self.to_python(data) != list(initial or [])
+        return bool(self.to_python(data) != list(initial or []))
 
 
 class PatternField(forms.CharField):
@@ -42,7 +42,7 @@ class PatternField(forms.CharField):
         super().__init__(strip=False, max_length=4096, **options)
 
     def to_python(self, value: Any) -> Any:
-        return super().to_python(value).replace("\r\n", "\n")
+        return (super().to_python(value) or "").replace("\r\n", "\n")
 
 
 class WafRuleForm(ServiceForm):

@@ -45,7 +45,7 @@ class _StillBlocked(serializers.Serializer[Any]):
     address = serializers.CharField()
     id = serializers.IntegerField()
     ip = serializers.CharField()
-    source = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]  # DRF takes a declared field off its class
 
 
 class UnbanOutput(serializers.Serializer[Any]):

@@ -105,7 +105,7 @@ class _Table:
                 self.new[id_] = self._row(id_, due, whole=(self.resource, id_) in past.whole)
 
     def _rows(self) -> models.QuerySet[Any]:
-        rows_now = self.model._default_manager.all()  # noqa: SLF001 - public by its documentation
+        rows_now: models.QuerySet[Any] = self.model._default_manager.all()  # noqa: SLF001 - public by its documentation
         return rows_now.select_related("domain") if "domain" in self.model.recorded.fields else rows_now
 
     def _stays(self, id_: int, fields: Mapping[str, Any] | None) -> bool:

@@ -96,7 +96,7 @@ class Past:
     def _undo_domains(self, changes: list[dict[str, Any]]) -> None:
         for change in changes:
             if change["action"] != Action.DELETED and "name" in change["after"]:
-                self._domains.pop(self._names.pop(change["id"], None), None)
+                self._domains.pop(self._names.pop(change["id"], ""), None)
         for change in changes:
             if change["action"] != Action.CREATED and "name" in change["before"]:
                 self._names[change["id"]] = change["before"]["name"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
 
 from django.db.models import Q
@@ -66,10 +67,10 @@ def preview(proposal: Proposal, *, caller: Caller | None) -> ListPreview:
 @revisions.one_at_a_time
 def import_as_shown(proposal: Proposal, shown: Imported, *, by: Importer) -> Imported:
     """Import the list if that does what was shown. Raises ListRefused, ListChanged, WouldLockYouOut."""
-    values = {"name": proposal.name, "rules": proposal.rules, "kind": proposal.kind}
-    if import_list(proposal.opened(), dry_run=True, **values) != shown:
+    read = partial(import_list, name=proposal.name, rules=proposal.rules, kind=proposal.kind)
+    if read(proposal.opened(), dry_run=True) != shown:
         raise ListChanged("the blocklist has changed since this was shown; look at it again")
-    return import_list(proposal.opened(), by=by, **values)
+    return read(proposal.opened(), by=by)
 
 
 def _networks(proposal: Proposal) -> Iterator[IPNetwork]:

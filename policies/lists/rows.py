@@ -54,7 +54,7 @@ def insert(source: str, actor: str, entries: Iterable[Entry]) -> None:
     )
     with connection.cursor() as cursor:
         sql = f"INSERT INTO {table} ({columns}) VALUES ({', '.join(['%s'] * len(names))})"  # noqa: S608 - our own names
-        cursor.executemany(sql, values)
+        cursor.executemany(sql, values)  # type: ignore[arg-type]  # drivers take any iterable; a list would be too large
 
 
 def _moment(seconds: int | None) -> datetime | None:

@@ -4,7 +4,8 @@ import logging
 from collections.abc import Collection
 
 from gatewall.engine.segments import Segment
-from gatewall.engine.waf.builtin import BUILTIN_RULES, BuiltinRule
+from gatewall.engine.waf.builtin import BUILTIN_RULES
+from gatewall.engine.waf.builtin.rule import BuiltinRule
 from gatewall.engine.waf.rules import Operator
 from gatewall.kernel.changes import Change
 from gatewall.policy import revisions

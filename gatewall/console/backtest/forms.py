@@ -84,7 +84,7 @@ class DraftForm(forms.Form):
             self._say(error.message_dict)
         else:
             said = error.messages if isinstance(error, ValidationError) else [str(error)]
-            self.add_error(None, [in_words(each) for each in said])  # type: ignore[arg-type] - a list of texts is fine
+            self.add_error(None, [in_words(each) for each in said])
 
     def values(self) -> dict[str, Any]:
         """Return the values of the draft, as the API names them; what was left empty is not among them."""

@@ -1,5 +1,6 @@
 """The log explorer: the access log with the filters of the API in its address, and the views that are kept of it."""
 
+from enum import StrEnum
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
@@ -10,10 +11,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.authentication import signed_in_user
 from audit.log import query
 from audit.log.filters import FILTERS
 from audit.querying import export
 from audit.querying.field_filters import EXCLUDE
+from audit.querying.keyset import COUNT_BUDGET
 from gatewall.console.log import log_query as queries
 from gatewall.console.log import saved_views
 from gatewall.console.log.log_query import MAX_PAGE_SIZE, MOMENTS, Asked, Pairs, asked
@@ -43,7 +46,7 @@ class Log(OperatorPage):
         if wanted.errors:
             return self.shown(request, HTTPStatus.BAD_REQUEST, **_frame(request, wanted), rows=[], failed=True)
         page = query.page_of(wanted.filters, wanted.after, wanted.page_size)
-        budget = query.COUNT_BUDGET if wanted.wants_count else _COUNTED
+        budget = COUNT_BUDGET if wanted.wants_count else _COUNTED
         context = {
             "rows": log_rows(page.rows, wanted),
             "older": wanted.older(page.next) if page.next else None,
@@ -69,7 +72,8 @@ class Find(OperatorPage):
             pairs = dict(queries.pairs_of(request.GET.get("rest", "")))
         except ValueError:
             raise BadRequest("too many parameters") from None
-        for name, value in request.GET.items():
+        for name, values in request.GET.lists():
+            value = values[-1]
             if name in MOMENTS or name == "page_size" or name in QUICK:
                 pairs[name] = _moment(value.strip()) if name in MOMENTS else value.strip()
                 if not pairs[name]:
@@ -115,7 +119,7 @@ def _frame(request: HttpRequest, wanted: Asked) -> dict[str, Any]:
             (_("Off") if each == CHOICES[0] else _("%(seconds)s s") % {"seconds": each}, _refresh(wanted, each), each)
             for each in CHOICES
         ],
-        "views": saved_views.seen_by(request.user),  # type: ignore[arg-type] - the door lets users in alone
+        "views": saved_views.seen_by(signed_in_user(request)),
     }
 
 
@@ -127,8 +131,11 @@ def _without_place(pairs: Pairs) -> Pairs:
     return [(name, value) for name, value in pairs if name not in {"cursor", "trail", "count", "refresh"}]
 
 
+_CHOICES: dict[str, tuple[StrEnum, ...]] = {"outcome": tuple(Effect), "reason": tuple(Reason)}
+
+
 def _field(wanted: Asked, name: str) -> dict[str, Any]:
-    choices = {"outcome": list(Effect), "reason": list(Reason)}.get(name, [])
+    choices = _CHOICES.get(name, ())
     errors = wanted.errors.get(name, [])
     value = wanted.value(name) or ""
     if name in MOMENTS and not errors:

@@ -121,7 +121,7 @@ def pairs_of(query: str) -> Pairs:
 def _request(query: str) -> Request:
     plain = HttpRequest()
     plain.META["QUERY_STRING"] = query
-    plain.GET = QueryDict(query)  # type: ignore[assignment]
+    plain.GET = QueryDict(query)
     return Request(plain)
 
 
@@ -167,7 +167,8 @@ def _read_manner(found: Asked, request: Request) -> None:
 
 
 def _details(error: ValidationError) -> Iterable[tuple[str, list[str]]]:
-    return ((name, [in_words(words) for words in several]) for name, several in error.detail.items())
+    details = error.detail if isinstance(error.detail, dict) else {"": error.detail}
+    return ((name, [in_words(words) for words in several]) for name, several in details.items())
 
 
 def _can_be_asked(name: str, value: str) -> bool:

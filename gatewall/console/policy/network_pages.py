@@ -109,7 +109,7 @@ class _NetworkPage(OperatorPage):
             form.add_error(None, in_words(refusal))
             return self._form(request, form, HTTPStatus.CONFLICT)
         except ValidationError as error:
-            form.add_error(None, [in_words(each) for each in error.messages])  # type: ignore[arg-type] - a list of texts is fine
+            form.add_error(None, [in_words(each) for each in error.messages])
             return self._form(request, form)
         messages.success(request, done)
         return HttpResponseRedirect(_way_back(form.cleaned_data["back"]))

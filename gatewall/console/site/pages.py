@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.utils.functional import Promise
 from django.views import View
@@ -22,11 +23,11 @@ class OperatorPage(View):
     title: str | Promise
 
     @classmethod
-    def as_view(cls, **initial: Any) -> Callable[..., HttpResponse]:
+    def as_view(cls, **initial: Any) -> Callable[..., HttpResponseBase]:
         """Return the view behind the door of the admin site."""
         return admin.site.admin_view(super().as_view(**initial))
 
-    def shown(self, request: HttpRequest, status: HTTPStatus = HTTPStatus.OK, **context: Any) -> HttpResponse:
+    def shown(self, request: HttpRequest, status: HTTPStatus = HTTPStatus.OK, /, **context: Any) -> HttpResponse:
         """Return the page with these values."""
         # Tables need the room that the list of all rows would take; it is one click away.
         frame = admin.site.each_context(request) | {"title": self.title, "is_nav_sidebar_enabled": False}

@@ -86,6 +86,8 @@ class QueuedCursor(base.SQLiteCursorWrapper):
 class DatabaseWrapper(base.DatabaseWrapper):
     """Django's own, with writers that take turns. Readers wait for nobody (WAL)."""
 
+    init_commands: list[str]  # set by Django, whose stubs leave it out
+
     def get_connection_params(self) -> dict[str, Any]:
         """Return Django's, for connections of our own; a new database will be one that can give free pages back."""
         params: dict[str, Any] = super().get_connection_params()

@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -74,8 +75,9 @@ def _result_of(backtest: Backtest, claim: uuid.UUID) -> dict[str, Any]:
     }
 
 
-def _compared(comparison: Comparison, span: Any, claim: uuid.UUID) -> tuple[Tally, str | None]:
-    tally, oldest, said = Tally(), None, time.monotonic()
+def _compared(comparison: Comparison, span: tuple[datetime, datetime], claim: uuid.UUID) -> tuple[Tally, str | None]:
+    tally, said = Tally(), time.monotonic()
+    oldest: str | None = None
     for piece in window.pieces(*span, MAX_ROWS):
         for row in piece:
             tally.add(row, comparison.of(row))

@@ -79,5 +79,6 @@ def _is_other(draft: Draft, revision: int) -> bool:
 
 
 def _note(run: Backtest) -> str:
-    changed, read = run.result["changed"], run.result["read"]
+    result: dict[str, Any] = run.result or {}
+    changed, read = result["changed"], result["read"]
     return f"backtest {run.pk}: {changed:,} of {read:,} requests would be answered otherwise"

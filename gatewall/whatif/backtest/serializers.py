@@ -109,7 +109,7 @@ class BacktestOutput(serializers.ModelSerializer[Backtest]):
 
     class Meta:
         model = Backtest
-        fields = (
+        fields: tuple[str, ...] = (
             *("id", "created_at", "created_by", "resource", "draft", "start_time", "end_time"),
             *("state", "progress", "started_at", "finished_at", "failure"),
         )
