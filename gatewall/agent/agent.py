@@ -4,6 +4,7 @@ import logging
 import os
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from gatewall.agent.log_shipper import LogShipper
 from gatewall.agent.unconfirmed import CutOff
 from gatewall.agent.webhook_sender import WebhookSender
 from gatewall.engine.snapshot import Version
+from gatewall.kernel.log_lines import ProblemLog
 from gatewall.policy import revisions
 from gatewall.publication.announcement import published_by_caller
 from gatewall.publication.nodes import report_node
@@ -46,9 +48,7 @@ class Agent:
 
     def __init__(self, files: PolicyFiles, run: Path, node: str, shipper: LogShipper) -> None:
         self._shipper = shipper
-        self._fetcher = ListFetcher()
-        self._webhook_sender = WebhookSender()
-        self._backtests = BacktestRunner()
+        self._loops = (shipper, ListFetcher(), WebhookSender(), BacktestRunner())
         self._files = files
         self._run = run
         self._node = node
@@ -56,7 +56,7 @@ class Agent:
         self._cut_off = CutOff(node, files.confirmations)
         self._published: Version | None = None
         self._stamp: Stamp | None = None
-        self._problem = ""
+        self._log = ProblemLog(logger, "agent: ", "publishing again")
         self._verified_at = float("-inf")
         self._refused: list[str] = []
         self._reported_at = timezone.now() - _REPORT_EVERY
@@ -76,8 +76,9 @@ class Agent:
 
     def _lead(self, lease: Lease, should_stop: Callable[[], bool], listener: Listener) -> None:
         """Take turns until told to stop, or until another agent has taken over: then this one was stopped for long."""
-        shipping, fetching = self._shipper.shipping(), self._fetcher.fetching()
-        with shipping, fetching, self._webhook_sender.sending(), self._backtests.running():
+        with ExitStack() as running:
+            for loop in self._loops:
+                running.enter_context(loop.running())
             while not should_stop():
                 if not lease.renew():
                     logger.warning("agent: another one has taken over, because this one stood still")
@@ -95,7 +96,7 @@ class Agent:
             with published_by_caller():
                 self._maintain()
         except Error as error:
-            self._say(f"the database cannot be used ({type(error).__name__})")
+            self._log.say(f"the database cannot be used ({type(error).__name__})")
             close_old_connections()
 
     def _maintain(self) -> None:
@@ -109,7 +110,7 @@ class Agent:
 
     def _publish(self) -> None:
         published, asked_at = (self._published, self._stamp), elapsed()
-        is_published = published == (revisions.current(), self._files.stamp()) and not self._problem
+        is_published = published == (revisions.current(), self._files.stamp()) and not self._log.problem
         verify = not 0 <= asked_at - self._verified_at < _VERIFY_SECONDS
         try:
             if is_published and not verify:
@@ -117,25 +118,23 @@ class Agent:
                 return
             self._published = publish(self._files, verify=verify).version
             self._stamp = self._files.stamp()
-            self._say("")
+            self._log.say("")
         except (ValueError, OSError) as error:
-            self._say(f"policy.rejected: {error}")
+            self._log.say(f"policy.rejected: {error}")
             verify = verify and isinstance(error, ValueError)  # all files were read, and the row stays what it is
         if verify:
             self._verified_at = asked_at
 
     def _report(self) -> None:
-        self._shipper.keep_going()
-        self._fetcher.keep_going()
-        self._webhook_sender.keep_going()
-        self._backtests.keep_going()
-        problem = self._problem or self._shipper.problem
+        for loop in self._loops:
+            loop.keep_going()
+        problem = self._log.problem or self._shipper.problem
         report_node(self._node, self._files, self._run, problem, self._shipper.state())
         refused = [state.rejected for state in living_workers(workers_folder(self._run)) if state.rejected]
         if refused and refused != self._refused:
             self._verified_at = float("-inf")  # what is published may be damaged
         self._refused = refused
-        self._events.look(timezone.now(), filter(None, [self._problem, *refused]))
+        self._events.look(timezone.now(), filter(None, [self._log.problem, *refused]))
 
     def _tidy(self) -> None:
         """Delete a part of what is old; where there was something, the next turn goes on, for it publishes first."""
@@ -145,9 +144,3 @@ class Agent:
         more_since, self._tidied_at = self._tidied_at, now  # what fails is tried again in ten minutes
         if housekeeping.tidy(now):
             self._tidied_at = more_since
-
-    def _say(self, problem: str) -> None:
-        """Log a problem once, and its end."""
-        if problem != self._problem:
-            logger.log(logging.ERROR if problem else logging.INFO, "agent: %s", problem or "publishing again")
-        self._problem = problem

@@ -4,72 +4,39 @@ import logging
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from threading import Event, Thread
 
-from django.db import Error, close_old_connections, connection
 from django.utils import timezone
 
+from gatewall.agent.loop import Loop
 from gatewall.whatif.backtest import runs
 from gatewall.whatif.backtest.models import Backtest
 
 logger = logging.getLogger(__name__)
 
 _ROOT = Path(__file__).resolve().parents[2]
-_EVERY_SECONDS = 1.0
 _LONGEST_SECONDS = 3 * 3600.0
 _END_SECONDS = 5.0
 _TOLD_TO_END = frozenset({-signal.SIGTERM, -signal.SIGINT})
 
 
-class BacktestRunner:
-    """A thread that starts the process of the backtest that waits longest, and sees it to its end, while it leads."""
+class BacktestRunner(Loop):
+    """Starts the process of the backtest that waits longest, and sees it to its end.
 
-    def __init__(self) -> None:
-        self._stop = Event()
-        self._stop.set()
-        self._thread = Thread()
+    A backtest that is not done when the agent ends waits again.
+    """
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Run what waits until the end of the block; what is not done by then waits again."""
-        self._stop.clear()
-        self._start()
-        try:
-            yield
-        finally:
-            self._stop.set()
-            self._thread.join(2 * _END_SECONDS)
+    name = "backtests"
+    every_seconds = 1.0
+    join_seconds = 2 * _END_SECONDS
+    failing = "backtests are not run"
+    recovered = "running backtests again"
 
-    def keep_going(self) -> None:
-        """Start again if the thread ended by a bug, which Python has written to stderr."""
-        if not self._thread.is_alive() and not self._stop.is_set():
-            self._start()
-
-    def _start(self) -> None:
-        self._thread = Thread(target=self._run, name="backtests", daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            while not self._stop.is_set():
-                self.turn()
-                self._stop.wait(_EVERY_SECONDS)
-        finally:
-            connection.close()
-
-    def turn(self) -> None:
-        """Run the backtest that waits longest, if there is one."""
-        try:
-            run = runs.claim_next(timezone.now())
-            if run is not None:
-                self._see_through(run)
-        except (Error, OSError) as error:
-            logger.error("backtests are not run (%s)", type(error).__name__)  # noqa: TRY400 - the words say it all
-            with suppress(Error):
-                close_old_connections()
+    def _work(self) -> None:
+        run = runs.claim_next(timezone.now())
+        if run is not None:
+            self._see_through(run)
 
     def _see_through(self, run: Backtest) -> None:
         claim = run.claim
@@ -81,8 +48,8 @@ class BacktestRunner:
         try:
             waited = 0.0
             while process.poll() is None and not self._stop.is_set() and waited < _LONGEST_SECONDS:
-                self._stop.wait(_EVERY_SECONDS)
-                waited += _EVERY_SECONDS
+                self._stop.wait(self.every_seconds)
+                waited += self.every_seconds
         finally:
             _end(process)
             if process.returncode in _TOLD_TO_END:

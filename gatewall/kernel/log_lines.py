@@ -1,4 +1,4 @@
-"""Log formats: text lines on stderr, or JSON on stdout. Pure."""
+"""Log formats: text lines on stderr, or JSON on stdout; and problems that are logged once. Pure."""
 
 import json
 import logging
@@ -39,3 +39,21 @@ def configuration(level: str, form: str) -> dict[str, Any]:
         "handlers": {"out": {**handler, "stream": "ext://sys.stdout" if is_json else "ext://sys.stderr"}},
         "root": {"handlers": ["out"], "level": level},
     }
+
+
+class ProblemLog:
+    """Logs a problem once, and its end."""
+
+    def __init__(self, logger: logging.Logger, prefix: str, recovered: str) -> None:
+        self._logger = logger
+        self._prefix = prefix
+        self._recovered = recovered
+        self.problem = ""
+        """The problem of this moment, or nothing."""
+
+    def say(self, problem: str) -> None:
+        """Log ``problem`` unless it is the last one; an empty one means that all is well again."""
+        if problem != self.problem:
+            level = logging.ERROR if problem else logging.INFO
+            self._logger.log(level, "%s%s", self._prefix, problem or self._recovered)
+        self.problem = problem

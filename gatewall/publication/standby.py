@@ -11,6 +11,7 @@ from threading import Event, Thread
 from django.db import Error, connection
 
 from gatewall.engine.snapshot import Version
+from gatewall.kernel.log_lines import ProblemLog
 from gatewall.policy import revisions
 from gatewall.publication.publisher import publish
 from gatewall.snapshot.confirmed import elapsed
@@ -30,7 +31,7 @@ class Standby:
         self._files = files
         self._run = run
         self._published: tuple[Version, Stamp | None] | None = None
-        self._problem = ""
+        self._log = ProblemLog(logger, "", "publishing again")
         self._stop = Event()
 
     def start(self) -> None:
@@ -88,15 +89,11 @@ class Standby:
                 first = self._published is None
                 version = publish(self._files, over_newer_release=False, verify=first).version
                 self._published = version, self._files.stamp()
-            self._say("")
+            self._log.say("")
         except (Error, OSError, ValueError) as error:
             self._published = None  # what answers next may be another database, whose numbers mean something else
             connection.close()
             self._say(f"{type(error).__name__}: {error}" if isinstance(error, ValueError) else type(error).__name__)
 
     def _say(self, problem: str) -> None:
-        """Log a problem once, and its end."""
-        if problem != self._problem:
-            words = f"no agent leads, and the policy is not published: {problem}"
-            logger.log(logging.ERROR if problem else logging.INFO, "%s", words if problem else "publishing again")
-        self._problem = problem
+        self._log.say(f"no agent leads, and the policy is not published: {problem}")

@@ -156,7 +156,6 @@ def test_a_process_that_says_nothing_is_dead():
 def test_what_is_told_to_end_with_its_agent_waits_again(monkeypatch):
     run = runs.claimed(asked(BLOCK), timezone.now())
     runner, start = BacktestRunner(), subprocess.Popen
-    runner._stop.clear()
     dead = [sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"]
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: start(dead))
     soon = Timer(1.5, runner._stop.set)  # a service manager signals all processes at once, in no order

@@ -268,7 +268,7 @@ def test_the_agents_thread_fetches_what_is_due_and_ends_when_told(publisher):
     subscriptions.subscribe(actor="alice", name="drop", url=f"{publisher.url}/list", allow_private=True)
     fetcher = ListFetcher()
 
-    with fetcher.fetching():
+    with fetcher.running():
         for _ in range(200):
             if ListSubscription.objects.get().tried_at:
                 break

@@ -143,7 +143,7 @@ def test_the_end_of_the_shipping_waits_for_the_batch_at_hand_alone(shipper, writ
     for number in range(100):
         writer.write(a_record(number, at=time.time()))
 
-    with shipper.shipping():
+    with shipper.running():
         assert began.wait(timeout=10)
 
     assert 0 < AccessLog.objects.count() < 20
@@ -197,7 +197,7 @@ def test_a_bug_does_not_end_the_shipping(shipper, monkeypatch, caplog):
     monkeypatch.setattr(shipper._upkeep, "turn", lambda: None)
     monkeypatch.setattr(ingest, "ship", lambda *_: 1 / 0)
 
-    with shipper.shipping():
+    with shipper.running():
         wait_until(lambda: not shipper._thread.is_alive(), what="the bug")
         monkeypatch.setattr(ingest, "ship", lambda *_: passes.append(1) or 0)
         shipper.keep_going()

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
-from gatewall.agent import webhook_sender
+from gatewall.agent import loop
 from gatewall.agent.webhook_sender import WebhookSender
 from gatewall.install import key_rotation
 from tests.support.key_files import NAMES
@@ -27,11 +27,11 @@ def wait_until(condition, seconds=10):
 
 @pytest.mark.django_db(transaction=True)
 def test_the_thread_sends_until_its_block_ends(monkeypatch):
-    monkeypatch.setattr(webhook_sender, "_EVERY_SECONDS", 0.05)
+    monkeypatch.setattr(WebhookSender, "every_seconds", 0.05)
     with receiving() as receiver:
         a_webhook(receiver.url)
         sender = WebhookSender()
-        with sender.sending():
+        with sender.running():
             record_event(Event(EventKind.TWO_FACTOR_RECOVERED))
             wait_until(lambda: outcomes() == [("two-factor.recovered", "delivered", 1, 204)])
             sender.keep_going()
@@ -44,11 +44,11 @@ def test_the_thread_sends_until_its_block_ends(monkeypatch):
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_bug_ends_the_thread_and_it_begins_again(monkeypatch):
-    monkeypatch.setattr(webhook_sender, "_EVERY_SECONDS", 0.05)
+    monkeypatch.setattr(WebhookSender, "every_seconds", 0.05)
     sender = WebhookSender()
     with monkeypatch.context() as patch:
         patch.setattr(incidents, "close_ended", lambda _: 1 / 0)
-        with sender.sending():
+        with sender.running():
             wait_until(lambda: not sender._thread.is_alive())
             patch.undo()
             sender.keep_going()
@@ -63,7 +63,7 @@ def test_a_database_that_cannot_be_used_is_said_once_and_survived(monkeypatch, c
         raise OperationalError("gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(webhook_sender, "close_old_connections", lambda: None)
+        patch.setattr(loop, "close_old_connections", lambda: None)
         patch.setattr(incidents, "close_ended", broken)
         sender.turn()
         sender.turn()
