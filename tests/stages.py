@@ -63,16 +63,6 @@ LONG = (
     Stage("Nothing grows in a soak of 20 minutes", (PYTHON, "-m", "tests.soak", "--minutes", "20")),
 )
 
-CONTRACT, CROWDS = "tests/contract", "tests/servers/test_sign_in_races.py"
-UNIT = ("tests/unit",)
-THROTTLING = ("tests/integration/test_throttling_counts.py", "tests/integration/test_throttling_delays.py")
-IN_PROCESS = (
-    *("tests/api", "tests/gate", "tests/admin", "tests/console", "tests/integration", "tests/docs"),
-    *("tests/architecture", *(f"--ignore={path}" for path in THROTTLING)),
-)
-DISK = "tests/faults/test_trail_disk.py"
-WITH_PROCESSES = ("tests/faults", "tests/servers", "tests/deploy", "tests/proxies", f"--ignore={DISK}")
-
 
 def files(folder: str, *names: str) -> tuple[str, ...]:
     """Return the paths of these test modules; a name may have wildcards."""
@@ -83,6 +73,22 @@ def files(folder: str, *names: str) -> tuple[str, ...]:
 def ignored(paths: Sequence[str]) -> tuple[str, ...]:
     """Return the arguments that leave these modules out."""
     return tuple(f"--ignore={path}" for path in paths)
+
+
+CONTRACT, CROWDS = "tests/contract", "tests/servers/test_sign_in_races.py"
+UNIT = ("tests/unit",)
+THROTTLING = ("tests/integration/test_throttling_counts.py", "tests/integration/test_throttling_delays.py")
+UNMEASURED = tuple(
+    f"tests/unit/test_{name}.py"
+    for name in ("backtest", "call_counts", "masking", "mutants", "queues", "redecision_properties")
+)
+"""They reach no branch that others do not, and take half as long again where branches are counted."""
+IN_PROCESS = (
+    *("tests/api", "tests/gate", "tests/admin", "tests/console", "tests/integration", "tests/docs"),
+    *("tests/architecture", *ignored(THROTTLING)),
+)
+DISK = "tests/faults/test_trail_disk.py"
+WITH_PROCESSES = ("tests/faults", "tests/servers", "tests/deploy", "tests/proxies", f"--ignore={DISK}")
 
 
 # Locks, transactions, order, filters, what text a database takes. Not what visitors see, and other processes.
@@ -127,11 +133,13 @@ def quick(chosen: Sequence[str]) -> Sequence[Step]:
 def everything(chosen: Sequence[str], *, full: bool) -> Sequence[Step]:
     """Return all stages; ``full`` with the long forms of their tests."""
     tests = Tests("full or not full" if full else "not full", chosen)
-    measured = () if chosen else MEASURED  # a choice of tests covers what it covers
+    # A choice of tests covers what it covers.
+    measured = ignored(UNMEASURED) if chosen else (*ignored(UNMEASURED), *MEASURED)
     again = ALL_WITH_DATABASE if full else DATABASE_DECIDES
     computing = [
         tests.stage("Unit tests, and those of throttling", COMPUTING, *UNIT, *THROTTLING, *measured),
         *([] if chosen else [COVERED]),
+        tests.stage("Unit tests that count calls or try much", COMPUTING, *UNMEASURED),
         tests.stage("API, gate, pages, services and documents, on SQLite", COMPUTING, *IN_PROCESS),
         tests.stage("Every answer is as the OpenAPI document says", 0, CONTRACT),
         tests.stage("What the database decides again, on PostgreSQL", COMPUTING, *again, postgresql=True),

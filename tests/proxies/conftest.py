@@ -42,7 +42,7 @@ def installation(tmp_path_factory):
 @pytest.fixture(scope="module")
 def gate(installation):
     port = free_port()
-    with agent(installation), control_plane(installation, port):
+    with agent(installation), control_plane(installation, port, GATEWALL_WORKERS="1"):
         # The first registration by a person: from now on an unknown host is refused.
         api(port, "/authorized-domains", name="public.example", access="public")
         api(port, "/ip-white-list", ip=LET_IN)
@@ -56,10 +56,10 @@ def asked(request, installation, gate, tmp_path_factory):
     if request.param == "control plane":
         yield f"127.0.0.1:{gate}"
     elif request.param == "data plane":
-        with data_plane(installation, port):
+        with data_plane(installation, port, GATEWALL_WORKERS="1"):
             yield f"127.0.0.1:{port}"
     else:
-        with data_plane(installation, unix=unix):
+        with data_plane(installation, unix=unix, GATEWALL_WORKERS="1"):
             yield f"unix:{unix}"
 
 

@@ -94,7 +94,13 @@ def forge(tmp_path_factory):
     repositories = Repositories(tmp_path_factory.mktemp("repositories"))
     git("init", "--bare", "--initial-branch=main", "repo.git", home=repositories.root)
     git("config", "http.receivepack", "true", home=repositories.root / "repo.git")
-    with agent(home), control_plane(home, control), data_plane(home, auth), repositories.serving() as site:
+    few = {"GATEWALL_WORKERS": "1"}
+    with (
+        agent(home),
+        control_plane(home, control, **few),
+        data_plane(home, auth, **few),
+        repositories.serving() as site,
+    ):
         admin = Admin(control)
         admin.post("/authorized-domains", name="other.example")
         users = {

@@ -30,7 +30,7 @@ SCAN = (
 def gate(tmp_path_factory):
     home, port = tmp_path_factory.mktemp("home"), free_port()
     prepare(home)
-    with agent(home), control_plane(home, port):
+    with agent(home), control_plane(home, port, GATEWALL_WORKERS="1"):
         api(port, "/ip-white-list", ip=MONITOR)
         yield port
 

@@ -23,7 +23,7 @@ def in_chunks(port, path, *parts):
 def test_body_in_chunks_is_refused_and_the_server_goes_on(tmp_path):
     port = free_port()
     prepare(tmp_path)
-    with control_plane(tmp_path, port):
+    with control_plane(tmp_path, port, GATEWALL_WORKERS="1"):
         answers = [
             in_chunks(port, "/wall/login", SIGN_IN),
             in_chunks(port, "/wall/login", b"{", b"}"),

@@ -41,7 +41,7 @@ FILES = {"JWT_KEYS": "jwt-keys", "MANIFEST_KEY": "manifest-key"}
 def test_it_starts_and_decides_with_the_keys_of_sessions_and_manifest_alone(published, variables):
     home, _, cookie = published
     port = free_port()
-    with data_plane(home, port, **variables):
+    with data_plane(home, port, GATEWALL_WORKERS="1", **variables):
         assert request(port, "/wall/auth", {"Cookie": cookie}).status == 200
         assert request(port, "/wall/auth").status == 401
 

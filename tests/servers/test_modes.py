@@ -57,7 +57,7 @@ def test_socket_of_the_data_plane_is_open_to_its_group_and_no_file_is(tmp_path):
     home.mkdir()
     prepare(home)
 
-    with data_plane(home, unix=unix):
+    with data_plane(home, unix=unix, GATEWALL_WORKERS="1"):
         wait_until(lambda: living_workers(home / "run" / "workers"), what="a worker's report")
         modes = {path: value for path, value in modes_of_files(home).items() if path.name != "auth.log"}
 

@@ -41,8 +41,8 @@ def wall(tmp_path_factory):
     prepare(home)
     with ExitStack() as stack:
         stack.enter_context(agent(home))
-        trusted = {"GATEWALL_TRUSTED_PROXIES": "127.0.0.1"}
-        stack.enter_context(control_plane(home, control, GATEWALL_WORKERS="1", **trusted))
+        trusted = {"GATEWALL_TRUSTED_PROXIES": "127.0.0.1", "GATEWALL_WORKERS": "1"}
+        stack.enter_context(control_plane(home, control, **trusted))
         stack.enter_context(data_plane(home, auth, **trusted))
         api(control, "/authorized-domains", name="public.example", access="public")
         api(control, "/ip-white-list", ip=LET_IN)

@@ -127,7 +127,7 @@ def undecided(tmp_path_factory, stubs):
     """Return proxies before a real data plane that has no policy."""
     home, port = tmp_path_factory.mktemp("blank"), free_port()
     make_keys(home)
-    with data_plane(home, port, path="/health/live"), ExitStack() as stack:
+    with data_plane(home, port, path="/health/live", GATEWALL_WORKERS="1"), ExitStack() as stack:
         yield Fronts(stack, tmp_path_factory, Behind(port, stubs.gate.port, stubs.site.port), stubs.site)
 
 
