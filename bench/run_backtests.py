@@ -21,12 +21,13 @@ from audit.spool.rows import COLUMNS, row_of  # noqa: E402 - needs Django
 from bench.traffic import ATTACKS, client, favourite, page  # noqa: E402 - needs Django
 from gatewall.gate.countries import Countries  # noqa: E402 - needs Django
 from gatewall.policy import revisions  # noqa: E402 - needs Django
+from gatewall.policy.resources import Write  # noqa: E402 - needs Django
 from gatewall.replay.comparison import Comparison  # noqa: E402 - needs Django
 from gatewall.replay.recorded import record_of  # noqa: E402 - needs Django
 from gatewall.replay.tally import Tally  # noqa: E402 - needs Django
 from gatewall.snapshot.places import policy_files  # noqa: E402 - needs Django
 from gatewall.whatif.backtest import trial, window  # noqa: E402 - needs Django
-from gatewall.whatif.backtest.drafts import Change, Draft  # noqa: E402 - needs Django
+from gatewall.whatif.backtest.drafts import Draft  # noqa: E402 - needs Django
 from policies.models import AuthorizedDomain  # noqa: E402 - needs Django
 
 _ALL = 100_000_000
@@ -107,14 +108,14 @@ def figures(verify: int) -> dict[str, Any]:
     domain = AuthorizedDomain.objects.get(name="app0.example.com")
     user = User.objects.order_by("-id").first()
     drafts = {
-        "block one network": Draft("ip-black-list", Change.CREATE, None, {"ip": "192.0.1.0/24"}),
-        "block a country": Draft("geo-block-rules", Change.CREATE, None, {"country_code": "NZ"}),
+        "block one network": Draft("ip-black-list", Write.CREATE, None, {"ip": "192.0.1.0/24"}),
+        "block a country": Draft("geo-block-rules", Write.CREATE, None, {"country_code": "NZ"}),
         "a WAF rule over URIs": Draft(
-            "waf-rules", Change.CREATE, None, {"name": "bench", "pattern": "/calendar/4[0-9]*", "targets": ["uri"]}
+            "waf-rules", Write.CREATE, None, {"name": "bench", "pattern": "/calendar/4[0-9]*", "targets": ["uri"]}
         ),
-        "shut the busiest host": Draft("authorized-domains", Change.UPDATE, domain.pk, {"access": "denied"}),
-        "narrow one user": Draft("users", Change.UPDATE, user.pk if user else 0, {"all_domains": False}),
-        "block everybody": Draft("ip-black-list", Change.CREATE, None, {"ip": "128.0.0.0/1"}),
+        "shut the busiest host": Draft("authorized-domains", Write.UPDATE, domain.pk, {"access": "denied"}),
+        "narrow one user": Draft("users", Write.UPDATE, user.pk if user else 0, {"all_domains": False}),
+        "block everybody": Draft("ip-black-list", Write.CREATE, None, {"ip": "128.0.0.0/1"}),
     }
     rows = [{"name": name, **_measured(draft, span, number, reading, verify)} for name, draft in drafts.items()]
     return {"read_a_second": round(reading), "rows_read": number, "drafts": rows}

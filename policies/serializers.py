@@ -10,8 +10,8 @@ from gatewall.api.serializers import FlagField, MomentField, ShapedField, Strict
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Severity, Target, Transform
-from policies import selectors
 from policies.countries import COUNTRY_NAMES
+from policies.domain_fields import RegisteredDomainField
 from policies.list_files.block_lists import Format
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
 from policies.validators import (
@@ -28,7 +28,6 @@ from policies.validators import (
 )
 
 _RECORD = ("id", "created_at", "created_by")
-_MAX_DOMAINS = 1000
 FETCHED = ("next_at", "tried_at", "succeeded_at", "failure", "entries")
 """What fetching a list changes of its subscription."""
 _TEXT = {"type": ["string", "null"], "maxLength": 500}
@@ -57,31 +56,6 @@ class NetworkField(TextField):
 
     def to_internal_value(self, data: Any) -> str:
         return canonical_network(super().to_internal_value(data))
-
-
-class RegisteredDomainField(TextField):
-    """The name of a registered domain; the value is its row. Shown as the name."""
-
-    default_error_messages = {"unregistered": "{name} is not a registered domain"}
-
-    def to_internal_value(self, data: Any) -> AuthorizedDomain:  # type: ignore[override]
-        name = canonical_domain(super().to_internal_value(data))
-        domain = selectors.registered_domain(name)
-        if domain is None:
-            self.fail("unregistered", name=name)
-        return domain
-
-
-class RegisteredDomainsField(serializers.ListField):
-    """Names of registered domains; too many are refused before the first is looked up."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(child=RegisteredDomainField(), max_length=_MAX_DOMAINS, **options)
-
-    def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, list) and len(data) > _MAX_DOMAINS:
-            self.fail("max_length", max_length=_MAX_DOMAINS)
-        return super().to_internal_value(data)
 
 
 class BlocklistEntryInput(StrictInput):

@@ -7,12 +7,8 @@ from policies import views
 from policies.bans import unban_view
 
 router = SimpleRouter(trailing_slash=False)
-router.register("ip-black-list", views.Blocklist, basename="ip-black-list")
-router.register("ip-white-list", views.Allowlist, basename="ip-white-list")
-router.register("waf-rules", views.WafRules, basename="waf-rules")
-router.register("authorized-domains", views.AuthorizedDomains, basename="authorized-domains")
-router.register("list-subscriptions", views.ListSubscriptions, basename="list-subscriptions")
-router.register("geo-block-rules", views.GeoBlockRules, basename="geo-block-rules")
+for view in views.RESOURCES:
+    router.register(view.resource.name.value, view, basename=view.resource.name.value)
 
 urlpatterns = [
     path("ip-black-list/unban", unban_view.Unban.as_view(), name="ip-black-list-unban"),

@@ -21,6 +21,9 @@ ROOMS = {
     "portal": ("gatewall/portal",),
     "console": (
         "gatewall/console",
+        "accounts/resources.py",
+        "licensing/resources.py",
+        "policies/resources.py",
         "gatewall/doctor",
         "gatewall/admin",
         "gatewall/health",
@@ -77,9 +80,9 @@ def used(name: str) -> dict[Message, list[str]]:
 
 
 def _read(name: str) -> Iterator[tuple[str, Message]]:
-    folders = [BASE / room for room in ROOMS[name]]
-    files = (path for room in folders for kind in ("*.py", "*.html") for path in room.rglob(kind))
-    for path in sorted(files):
+    rooms = [BASE / room for room in ROOMS[name]]
+    inside = (path for room in rooms for kind in ("*.py", "*.html") for path in room.rglob(kind))
+    for path in sorted([*(room for room in rooms if room.is_file()), *inside]):
         read = in_python if path.suffix == ".py" else in_template
         for message in read(path.read_text()):
             yield str(path.relative_to(BASE)), message

@@ -3,38 +3,25 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from importlib import import_module
-from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
-from django.db.models import QuerySet
 
 from accounts import challenges, services, throttling, wrong_codes
 from audit.figures import rollups
-from gatewall.engine.model import SubjectKind
 from gatewall.publication import nodes
-from licensing.models import GitToken, License
-from policies import selectors as policies
+from gatewall.publication.resources import LOGGED
 from policies.bans import banning
 from webhooks import outbox
 
 EVERY = timedelta(minutes=10)
 _USES_KEPT = timedelta(days=30)  # who brings a deleted row back finds what was counted of it
-_USED: dict[str, Callable[[], QuerySet[Any]]] = {
-    "ip-black-list": policies.blocked_networks,
-    "ip-white-list": policies.allowed_networks,
-    "authorized-domains": policies.authorized_domains,
-    "geo-block-rules": policies.blocked_countries,
-    "waf-rules": policies.waf_rules,
-    SubjectKind.USER.value: get_user_model().objects.all,
-    SubjectKind.GIT_TOKEN.value: GitToken.objects.all,
-    SubjectKind.LICENSE.value: License.objects.all,
-}
-"""What the access log calls the rows that it counts the uses of, and those there are."""
 
 
 def _prune_uses(at: datetime) -> int:
-    return sum(rollups.prune_uses(kind, rows().values("pk"), at - _USES_KEPT) for kind, rows in _USED.items())
+    return sum(
+        rollups.prune_uses(kind, resource.model.objects.values("pk"), at - _USES_KEPT)
+        for kind, resource in LOGGED.items()
+    )
 
 
 _PRUNES: tuple[Callable[[datetime], int], ...] = (

@@ -6,11 +6,10 @@ from django import forms
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 
-from gatewall.api.caller import caller_of
-from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor, forced
-from policies import selectors, services
+from gatewall.api.service_admin import ServiceForm
+from policies import resources, selectors
+from policies.admin.policy_admin import PolicyAdmin
 from policies.countries import COUNTRY_NAMES
-from policies.lists import subscriptions
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription
 from policies.validators import canonical_country, canonical_domain, canonical_network
 
@@ -62,7 +61,8 @@ class CountryForm(ServiceForm):
 
 
 @admin.register(BlocklistEntry)
-class BlocklistAdmin(ServiceAdmin):
+class BlocklistAdmin(PolicyAdmin):
+    resource = resources.BLOCKLIST
     form = BlocklistForm
     list_display = ("network", "source", "remark", "expires_at", *_RECORD)
     list_filter = ("source",)
@@ -70,18 +70,10 @@ class BlocklistAdmin(ServiceAdmin):
     readonly_fields = ("source", *_RECORD)
     fields = ("network", "force", "remark", "expires_at", *readonly_fields)
 
-    def create_row(self, request: HttpRequest, **values: Any) -> BlocklistEntry:
-        return services.block_network(actor=actor(request), caller=caller_of(request), **values)
-
-    def change_row(self, request: HttpRequest, row: BlocklistEntry, **values: Any) -> None:
-        services.change_blocked_network(row, actor=actor(request), caller=caller_of(request), **values)
-
-    def delete_row(self, request: HttpRequest, row: BlocklistEntry) -> None:
-        services.unblock_network(row, actor=actor(request))
-
 
 @admin.register(AllowlistEntry)
-class AllowlistAdmin(ServiceAdmin):
+class AllowlistAdmin(PolicyAdmin):
+    resource = resources.ALLOWLIST
     form = AllowlistForm
     delete_confirmation_template = _CONFIRM
     list_display = ("network", "domain", "inspect", "remark", "expires_at", *_RECORD)
@@ -91,18 +83,10 @@ class AllowlistAdmin(ServiceAdmin):
     readonly_fields = _RECORD
     fields = ("network", "force", "domain", "inspect", "remark", "expires_at", *readonly_fields)
 
-    def create_row(self, request: HttpRequest, *, force: bool = False, **values: Any) -> AllowlistEntry:
-        return services.allow_network(actor=actor(request), **values)
-
-    def change_row(self, request: HttpRequest, row: AllowlistEntry, **values: Any) -> None:
-        services.change_allowed_network(row, actor=actor(request), caller=caller_of(request), **values)
-
-    def delete_row(self, request: HttpRequest, row: AllowlistEntry) -> None:
-        services.disallow_network(row, actor=actor(request), caller=caller_of(request), force=forced(request))
-
 
 @admin.register(AuthorizedDomain)
-class AuthorizedDomainAdmin(ServiceAdmin):
+class AuthorizedDomainAdmin(PolicyAdmin):
+    resource = resources.DOMAINS
     form = DomainForm
     delete_confirmation_template = _CONFIRM
     list_display = ("name", "access", "remark", *_RECORD)
@@ -110,15 +94,6 @@ class AuthorizedDomainAdmin(ServiceAdmin):
     search_fields = ("name", "remark")
     readonly_fields = _RECORD
     fields = ("name", "force", "access", "remark", *readonly_fields)
-
-    def create_row(self, request: HttpRequest, **values: Any) -> AuthorizedDomain:
-        return services.register_domain(actor=actor(request), caller=caller_of(request), **values)
-
-    def change_row(self, request: HttpRequest, row: AuthorizedDomain, **values: Any) -> None:
-        services.change_domain(row, actor=actor(request), caller=caller_of(request), **values)
-
-    def delete_row(self, request: HttpRequest, row: AuthorizedDomain) -> None:
-        services.remove_domain(row, actor=actor(request), caller=caller_of(request), force=forced(request))
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show the domains, and a warning if ``authorized_domains_mode`` contradicts them."""
@@ -128,7 +103,8 @@ class AuthorizedDomainAdmin(ServiceAdmin):
 
 
 @admin.register(GeoBlockRule)
-class GeoBlockRuleAdmin(ServiceAdmin):
+class GeoBlockRuleAdmin(PolicyAdmin):
+    resource = resources.COUNTRIES
     form = CountryForm
     list_display = ("country_code", "country_name", "remark", *_RECORD)
     search_fields = ("country_code", "remark")
@@ -143,15 +119,10 @@ class GeoBlockRuleAdmin(ServiceAdmin):
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # a country is blocked or it is not
 
-    def create_row(self, request: HttpRequest, **values: Any) -> GeoBlockRule:
-        return services.block_country(actor=actor(request), **values)
-
-    def delete_row(self, request: HttpRequest, row: GeoBlockRule) -> None:
-        services.unblock_country(row, actor=actor(request))
-
 
 @admin.register(ListSubscription)
-class ListSubscriptionAdmin(ServiceAdmin):
+class ListSubscriptionAdmin(PolicyAdmin):
+    resource = resources.SUBSCRIPTIONS
     list_display = ("name", "url", "enabled", "interval_minutes", "entries", "succeeded_at", "failure")
     list_filter = ("enabled",)
     search_fields = ("name", "url", "remark")
@@ -160,12 +131,3 @@ class ListSubscriptionAdmin(ServiceAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return self.readonly_fields if obj is None else ("name", *self.readonly_fields)
-
-    def create_row(self, request: HttpRequest, **values: Any) -> ListSubscription:
-        return subscriptions.subscribe(actor=actor(request), **values)
-
-    def change_row(self, request: HttpRequest, row: ListSubscription, **values: Any) -> None:
-        subscriptions.change_subscription(row, actor=actor(request), **values)
-
-    def delete_row(self, request: HttpRequest, row: ListSubscription) -> None:
-        subscriptions.unsubscribe(row, actor=actor(request))

@@ -8,11 +8,13 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor
+from gatewall.api.service_admin import ServiceForm, actor
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Target
 from gatewall.models import choices
-from policies import services
+from gatewall.policy.resources import Write
+from policies import resources
+from policies.admin.policy_admin import PolicyAdmin
 from policies.models import WafRule
 from policies.rules import scanned_apart
 from policies.rules.batch import change_waf_rules
@@ -64,7 +66,8 @@ class WafRuleForm(ServiceForm):
 
 
 @admin.register(WafRule)
-class WafRuleAdmin(ServiceAdmin):
+class WafRuleAdmin(PolicyAdmin):
+    resource = resources.WAF_RULES
     form = WafRuleForm
     list_display = ("name", "category", "severity", "score", "action", "enabled", "priority", "domain", "is_builtin")
     list_filter = ("enabled", "action", "category", "severity", ("builtin_key", admin.EmptyFieldListFilter))
@@ -129,16 +132,8 @@ class WafRuleAdmin(ServiceAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_delete_permission(request, obj) and not (obj is not None and obj.builtin)
 
-    def create_row(self, request: HttpRequest, **values: Any) -> WafRule:
-        return self._warned(request, services.create_waf_rule(actor=actor(request), **values))
-
-    def change_row(self, request: HttpRequest, row: WafRule, **values: Any) -> None:
-        self._warned(request, services.change_waf_rule(row, actor=actor(request), **values))
-
-    def _warned(self, request: HttpRequest, row: WafRule) -> WafRule:
-        for warning in scanned_apart.warnings_about(row):
+    def write(self, request: HttpRequest, way: Write, *row: Any, force: bool = False, **values: Any) -> Any:
+        written = super().write(request, way, *row, force=force, **values)
+        for warning in scanned_apart.warnings_about(written) if written else ():
             self.message_user(request, warning, messages.WARNING)
-        return row
-
-    def delete_row(self, request: HttpRequest, row: WafRule) -> None:
-        services.delete_waf_rule(row, actor=actor(request))
+        return written

@@ -10,6 +10,7 @@ from django.utils import timezone
 from audit.models import UseCount
 from audit.storage import ingest
 from gatewall.agent import housekeeping
+from gatewall.publication.resources import LOGGED
 from policies import services
 from policies.models import BlocklistEntry
 from tests.api.resources import KINDS, make
@@ -183,19 +184,19 @@ def test_uses_of_deleted_rows_go_after_a_month(admin, alice):
         use("user", alice.pk, at=now - timedelta(days=99)),
         use("ip-black-list", 999, at=now - timedelta(days=29)),
     ]
-    for kind in housekeeping._USED:
+    for kind in LOGGED:
         use(kind, 777_777, at=now - timedelta(days=31))
 
     deleted = housekeeping.tidy(now)
 
-    assert deleted == len(housekeeping._USED)
+    assert deleted == len(LOGGED)
     left = UseCount.objects.exclude(row_id=0)  # not what is counted for metrics
     assert set(left.values_list("pk", flat=True)) == {row.pk for row in kept}
     assert BlocklistEntry.objects.count() == 1
 
 
 def test_every_kind_that_is_shown_is_pruned():
-    assert {name for name, *_ in COUNTED.values()} | {"git-token"} <= set(housekeeping._USED)
+    assert {name for name, *_ in COUNTED.values()} | {"git-token"} <= set(LOGGED)
 
 
 def test_a_host_that_belongs_to_nobody_hits_nothing(gate):

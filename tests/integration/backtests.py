@@ -4,16 +4,17 @@ from datetime import timedelta
 
 from django.utils import timezone
 
+from gatewall.policy.resources import Write
 from gatewall.whatif.backtest import running, runs
-from gatewall.whatif.backtest.drafts import Change, Draft
+from gatewall.whatif.backtest.drafts import Draft
 from gatewall.whatif.backtest.models import State
 from tests.support.cast import CLIENT
 
-BLOCK = Draft("ip-black-list", Change.CREATE, None, {"ip": CLIENT})
+BLOCK = Draft("ip-black-list", Write.CREATE, None, {"ip": CLIENT})
 
 
 def a_draft(resource, change="create", row_id=None, **values):
-    return Draft(resource, Change(change), row_id, values)
+    return Draft(resource, Write(change), row_id, values)
 
 
 def asked(draft, **values):

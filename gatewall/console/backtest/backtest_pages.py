@@ -17,15 +17,15 @@ from rest_framework import exceptions
 from gatewall.api.caller import caller_of
 from gatewall.console.backtest.blast_radius import radius_of
 from gatewall.console.backtest.forms import FORMS, DraftForm
-from gatewall.console.explain.explained_words import kind_of
 from gatewall.console.said import in_words
 from gatewall.console.site import links
 from gatewall.console.site.pages import OperatorPage
 from gatewall.kernel.changes import Resource
 from gatewall.kernel.refusals import Refusal
 from gatewall.models import Node
+from gatewall.policy.resources import Write
+from gatewall.publication.resources import title_of
 from gatewall.whatif.backtest import runs, saving
-from gatewall.whatif.backtest.drafts import Change
 from gatewall.whatif.backtest.models import Backtest, State
 
 _REFRESH_SECONDS = 2
@@ -43,7 +43,7 @@ _STATES = {
     State.FINISHED.value: _("finished"),
     State.FAILED.value: _("failed"),
 }
-_CHANGES = {Change.CREATE.value: _("create"), Change.UPDATE.value: _("update"), Change.DELETE.value: _("delete")}
+_CHANGES = {Write.CREATE.value: _("create"), Write.UPDATE.value: _("update"), Write.DELETE.value: _("delete")}
 _WAYS = {saving.MONITOR: _("monitor"), saving.ENFORCE: _("enforce")}
 
 
@@ -178,7 +178,7 @@ def _tables(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
     who = (
-        f"{row['name'] or row['id']} ({kind_of(row['kind'])})"
+        f"{row['name'] or row['id']} ({title_of(row['kind'])})"
         if "kind" in row
         else row.get("host") or row.get("client_ip")
     )

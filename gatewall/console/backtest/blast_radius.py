@@ -7,9 +7,9 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from gatewall.console.explain.explained_words import kind_of
 from gatewall.console.said import in_words
 from gatewall.console.site.pages import OperatorPage
+from gatewall.publication.resources import title_of
 from gatewall.whatif.backtest import blast_radius
 
 
@@ -17,7 +17,7 @@ def radius_of(*, network: str = "", country: str = "") -> dict[str, Any]:
     """Return what the fragment ``console/_blast_radius.html`` shows. Raises ValueError."""
     now = timezone.now()
     found = blast_radius.of_network(network, now) if network else blast_radius.of_country(country, now)
-    shown = [{"row": each, "kind": kind_of(each.kind)} for each in found.visitors]
+    shown = [{"row": each, "kind": title_of(each.kind)} for each in found.visitors]
     return {"radius": found, "visitors": shown, "network": network, "country": country.upper()}
 
 

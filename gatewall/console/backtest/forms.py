@@ -17,7 +17,7 @@ from gatewall.engine.waf.rules import Category, Operator, Target
 from gatewall.kernel.changes import Resource
 from gatewall.kernel.refusals import Refusal
 from gatewall.models import choices
-from gatewall.whatif.backtest.drafts import Change
+from gatewall.policy.resources import Write
 from gatewall.whatif.backtest.serializers import BacktestInput
 from policies.admin.rules import PatternField
 from policies.countries import COUNTRY_NAMES
@@ -36,7 +36,7 @@ class DraftForm(forms.Form):
 
     resource: Resource
     title: Any
-    changes: tuple[Change, ...] = tuple(Change)
+    changes: tuple[Write, ...] = tuple(Write)
 
     change = forms.ChoiceField(label=_("What happens"))
     id = forms.IntegerField(
@@ -55,7 +55,7 @@ class DraftForm(forms.Form):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        words = {Change.CREATE: _("a new one"), Change.UPDATE: _("one is changed"), Change.DELETE: _("one is removed")}
+        words = {Write.CREATE: _("a new one"), Write.UPDATE: _("one is changed"), Write.DELETE: _("one is removed")}
         self.fields["change"].choices = [(each.value, words[each]) for each in self.changes]  # type: ignore[attr-defined]
         last = [name for name in ("change", "id", "window", "force") if name in self.fields]
         self.order_fields([*(name for name in self.fields if name not in _COMMON), *last])
@@ -68,7 +68,7 @@ class DraftForm(forms.Form):
             "change": values["change"],
             "id": values["id"],
             "force": values["force"],
-            "values": {} if values["change"] == Change.DELETE else self.values(),
+            "values": {} if values["change"] == Write.DELETE else self.values(),
             "start_time": (end - timedelta(hours=int(values["window"]))).isoformat(),
             "end_time": end.isoformat(),
         }
@@ -155,7 +155,7 @@ class CountryDraft(DraftForm):
     """A blocked country."""
 
     resource, title = Resource.COUNTRIES, _("Blocked country")
-    changes = (Change.CREATE, Change.DELETE)
+    changes = (Write.CREATE, Write.DELETE)
 
     country_code = forms.ChoiceField(
         label=_("Country"),
@@ -177,7 +177,7 @@ class ScopeDraft(DraftForm):
     """Where a user may go."""
 
     resource, title = Resource.USERS, _("Scope of a user")
-    changes = (Change.UPDATE,)
+    changes = (Write.UPDATE,)
 
     all_domains = forms.BooleanField(label=_("All domains"), required=False)
     authorized_domains = _text(_("Only these domains, separated by commas"), 4000)

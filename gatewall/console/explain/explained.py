@@ -8,24 +8,9 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from gatewall.console.explain.explained_words import FORMS, MISSING, OUTCOMES, REASONS, RESOURCES, STEP_TITLES
+from gatewall.console.explain.explained_words import FORMS, MISSING, OUTCOMES, REASONS, STEP_TITLES
+from gatewall.publication.resources import named
 
-_PAGES = {
-    "ip-black-list": "policies_blocklistentry",
-    "ip-white-list": "policies_allowlistentry",
-    "authorized-domains": "policies_authorizeddomain",
-    "geo-block-rules": "policies_geoblockrule",
-    "waf-rules": "policies_wafrule",
-    "list-subscriptions": "policies_listsubscription",
-    "user": "accounts_user",
-    "users": "accounts_user",
-    "git-token": "licensing_gittoken",
-    "users/git-tokens": "licensing_gittoken",
-    "license": "licensing_license",
-    "licenses": "licensing_license",
-    "webhooks": "webhooks_webhook",
-    "system/settings": "gatewall_systemsettings",
-}
 _SIGNS = {
     "allow": "✓",
     "challenge": "✗",
@@ -34,7 +19,6 @@ _SIGNS = {
     "not-matched": "–",  # noqa: RUF001 - a dash, as a sign
     "undecidable": "?",
 }
-_KINDS = {"user": "users", "git-token": "users/git-tokens", "license": "licenses"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +47,9 @@ def row_shown(row: Mapping[str, Any] | None) -> Row | None:
     """Return a row that is named by kind and id."""
     if row is None or row.get("id") is None:
         return None
-    kind = str(row["kind"])
-    page = _PAGES.get(kind)
-    url = reverse(f"admin:{page}_change", args=[row["id"]]) if page else None
-    return Row(RESOURCES.get(_KINDS.get(kind, kind), kind), row["id"], url)
+    resource = named(str(row["kind"]))
+    url = reverse(resource.admin_page, args=[row["id"]]) if resource else None
+    return Row(resource.title if resource else row["kind"], row["id"], url)
 
 
 def decision_shown(decision: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -1,6 +1,5 @@
 """The steps and reasons of a decision, and the objects of the policy, in words for operators."""
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.model import Reason
@@ -25,25 +24,6 @@ ASSUMED = {
     "request-rate": _("the address asks as often as it did then"),
     "waf-rules": _("rules that have not changed say what they said then"),
 }
-RESOURCES = {
-    "ip-black-list": _("blocklist entry"),
-    "ip-white-list": _("allowlist entry"),
-    "waf-rules": _("WAF rule"),
-    "authorized-domains": _("domain"),
-    "geo-block-rules": _("blocked country"),
-    "licenses": _("license"),
-    "users": _("user"),
-    "users/git-tokens": _("git token"),
-    "system/settings": _("settings"),
-    "list-subscriptions": _("list subscription"),
-    "webhooks": _("webhook"),
-}
-KINDS = {"user": _("user"), "license": _("license"), "git-token": _("git token")}
 ACTIONS = {"created": _("added"), "changed": _("changed"), "deleted": _("removed")}
 FORMS = {"as-sent": _("as sent"), "decoded": _("decoded"), "rewritten": _("rewritten")}
 LIFETIMES = {"hour": _("1 hour"), "day": _("1 day"), "month": _("30 days")}
-
-
-def kind_of(subject: str) -> str | Promise:
-    """Return what a kind of subject is called."""
-    return KINDS.get(subject, subject)

@@ -15,13 +15,14 @@ from django.utils.translation import gettext_lazy
 
 from gatewall.api.caller import caller_of
 from gatewall.console.explain.explained import row_shown
-from gatewall.console.explain.explained_words import ACTIONS, RESOURCES
+from gatewall.console.explain.explained_words import ACTIONS
 from gatewall.console.said import in_words
 from gatewall.console.site.pages import OperatorPage
 from gatewall.kernel.changes import Resource
 from gatewall.kernel.refusals import Refusal
 from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import revisions
+from gatewall.publication.resources import BY_NAME, title_of
 from policies.history import confirmation
 from policies.history.restore import Preview, preview, restore
 
@@ -44,7 +45,7 @@ class History(OperatorPage):
         """Show a page of revisions, of one actor or one kind of object if asked for."""
         actor, resource = request.GET.get("actor", ""), request.GET.get("resource", "")
         page = request.GET.get("page", "1")
-        known = {"": _("everything")} | {each.value: RESOURCES[each] for each in Resource}
+        known = {"": _("everything")} | {each.value: title_of(each) for each in Resource}
         asked = {"actor": actor[:64], "resource": resource if resource in known else ""}
         is_number = page.isascii() and page.isdigit() and 0 < len(page) < 8 and 0 < int(page) <= _MAX_PAGE
         if set(request.GET) - _PARAMETERS or resource not in known or len(actor) > 64 or "\0" in actor or not is_number:
@@ -166,7 +167,7 @@ def _counts(counts: Iterable[Mapping[str, Any]] | None) -> list[dict[str, Any]]:
     return [
         {
             "number": count["count"],
-            "resource": RESOURCES.get(count["resource"], count["resource"]),
+            "resource": title_of(count["resource"]),
             "action": ACTIONS.get(count["action"], count["action"]),
             "source": count.get("source", ""),
         }
@@ -178,11 +179,11 @@ def _change(change: Mapping[str, Any]) -> dict[str, Any]:
     """Return a change with the values of each field before and after."""
     before, after, action = change["before"], change["after"], change["action"]
     names = list(dict.fromkeys([*before, *after]))
-    is_there = action != "deleted" and change["resource"] in RESOURCES
+    is_there = action != "deleted" and change["resource"] in BY_NAME
     return {
         "action": ACTIONS.get(action, action),
         "state": action,
-        "resource": RESOURCES.get(change["resource"], change["resource"]),
+        "resource": title_of(change["resource"]),
         "name": change["name"],
         "row": row_shown({"kind": change["resource"], "id": change["id"]}) if is_there else None,
         "values": [

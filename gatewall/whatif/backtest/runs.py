@@ -12,8 +12,9 @@ from django.utils import timezone
 
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
+from gatewall.policy.resources import Write
 from gatewall.whatif.backtest import trial
-from gatewall.whatif.backtest.drafts import Change, Draft
+from gatewall.whatif.backtest.drafts import Draft
 from gatewall.whatif.backtest.models import Backtest, State
 
 KEPT = 20
@@ -38,7 +39,7 @@ class NotFinished(Conflict):
 def draft_of(run: Backtest) -> Draft:
     """Return the draft of a backtest."""
     kept = run.draft
-    return Draft(run.resource, Change(kept["change"]), kept["id"], kept["values"], kept["force"])
+    return Draft(run.resource, Write(kept["change"]), kept["id"], kept["values"], kept["force"])
 
 
 def ask_for(draft: Draft, *, start: datetime, end: datetime, actor: str, caller: Caller | None) -> Backtest:

@@ -8,8 +8,9 @@ from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
+from gatewall.policy.resources import Write
 from gatewall.whatif.backtest import runs, trial
-from gatewall.whatif.backtest.drafts import Change, Draft, apply
+from gatewall.whatif.backtest.drafts import Draft, apply
 from gatewall.whatif.backtest.models import Backtest, State
 
 MONITOR, ENFORCE = "monitor", "enforce"
@@ -35,7 +36,7 @@ class OtherRow(Conflict):
 
 def may_monitor(draft: Draft) -> bool:
     """True if there is a way to save the draft that refuses nobody."""
-    return draft.resource == Resource.WAF_RULES and draft.change is not Change.DELETE
+    return draft.resource == Resource.WAF_RULES and draft.change is not Write.DELETE
 
 
 @revisions.one_at_a_time

@@ -7,7 +7,8 @@ from django.utils import timezone
 from rest_framework import serializers
 
 from gatewall.api.serializers import FlagField, MomentField, ShapedField, StrictInput, WholeNumberField
-from gatewall.whatif.backtest.drafts import KINDS, Change, Draft, read
+from gatewall.policy.resources import Write
+from gatewall.whatif.backtest.drafts import KINDS, Draft, read
 from gatewall.whatif.backtest.models import Backtest, State
 
 LATELY = timedelta(hours=24)
@@ -19,7 +20,7 @@ class BacktestInput(StrictInput):
     """A draft and a window, as sent. ``values`` are what would be sent to the resource itself."""
 
     resource = serializers.ChoiceField(choices=[*KINDS])
-    change = serializers.ChoiceField(choices=[*Change], required=False)
+    change = serializers.ChoiceField(choices=[*Write], required=False)
     id = WholeNumberField(min_value=1, max_value=_MAX_ID, required=False, allow_null=True)
     values = ShapedField({"type": "object"}, required=False)
     force = FlagField(required=False)
@@ -33,9 +34,9 @@ class BacktestInput(StrictInput):
         return value
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        change = Change(attrs.get("change", Change.CREATE))
-        if (attrs.get("id") is None) != (change is Change.CREATE):
-            words = "a new row has none yet" if change is Change.CREATE else "which row is meant"
+        change = Write(attrs.get("change", Write.CREATE))
+        if (attrs.get("id") is None) != (change is Write.CREATE):
+            words = "a new row has none yet" if change is Write.CREATE else "which row is meant"
             raise serializers.ValidationError({"id": words})
         values = attrs.get("values", {})
         read(Draft(attrs["resource"], change, attrs.get("id"), values))
@@ -92,7 +93,7 @@ _RESULT = _object(
 _PROGRESS = _object({"done": _NUMBER, "total": {"type": ["integer", "null"]}})
 _DRAFT = _object(
     {
-        "change": {"type": "string", "enum": [*Change]},
+        "change": {"type": "string", "enum": [*Write]},
         "id": {"type": ["integer", "null"]},
         "values": {"type": "object"},
         "force": {"type": "boolean"},

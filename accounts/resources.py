@@ -1,0 +1,24 @@
+"""The policy resource of this app: users. A backtest's draft changes where they may go."""
+
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts import selectors, services
+from accounts.models import User
+from gatewall.engine.model import SubjectKind
+from gatewall.kernel.changes import Resource
+from gatewall.policy.resources import PolicyResource
+from policies.domain_fields import ScopeInput
+
+RESOURCES = (
+    PolicyResource(
+        name=Resource.USERS,
+        model=User,
+        title=_("user"),
+        subject=SubjectKind.USER.value,
+        selector=lambda: selectors.users(timezone.now()),
+        update=services.change_user,
+        draft=ScopeInput,
+        note="",
+    ),
+)

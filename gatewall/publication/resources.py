@@ -1,0 +1,36 @@
+"""Every policy resource, as the apps register them."""
+
+from collections.abc import Mapping
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from accounts import resources as accounts
+from gatewall.kernel.changes import Resource
+from gatewall.models import SystemSettings
+from gatewall.policy.resources import PolicyResource
+from licensing import resources as licensing
+from policies import resources as policies
+from webhooks.models import Webhook
+
+RESOURCES: tuple[PolicyResource, ...] = (
+    *policies.RESOURCES,
+    *accounts.RESOURCES,
+    *licensing.RESOURCES,
+    PolicyResource(name=Resource.SETTINGS, model=SystemSettings, title=_("settings")),
+    PolicyResource(name=Resource.WEBHOOKS, model=Webhook, title=_("webhook")),
+)
+BY_NAME: Mapping[str, PolicyResource] = {each.name.value: each for each in RESOURCES}
+LOGGED: Mapping[str, PolicyResource] = {each.logged_as: each for each in RESOURCES if each.logged_as}
+"""By what the access log calls their rows: those that decide, and the subjects."""
+
+
+def named(kind: str) -> PolicyResource | None:
+    """Return the resource by its name in the API or in the access log, None if there is none."""
+    return LOGGED.get(kind) or BY_NAME.get(kind)
+
+
+def title_of(kind: str) -> str | Promise:
+    """Return what operators call a row of the resource of this name."""
+    resource = named(kind)
+    return resource.title if resource else kind

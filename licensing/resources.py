@@ -1,0 +1,24 @@
+"""The policy resources of this app: licenses and git tokens. A backtest's draft changes where a license is valid."""
+
+from django.utils.translation import gettext_lazy as _
+
+from gatewall.engine.model import SubjectKind
+from gatewall.kernel.changes import Resource
+from gatewall.policy.resources import PolicyResource
+from licensing import selectors, services
+from licensing.models import GitToken, License
+from policies.domain_fields import ScopeInput
+
+RESOURCES = (
+    PolicyResource(
+        name=Resource.LICENSES,
+        model=License,
+        title=_("license"),
+        subject=SubjectKind.LICENSE.value,
+        selector=selectors.licenses,
+        update=services.change_license,
+        draft=ScopeInput,
+        note="",
+    ),
+    PolicyResource(name=Resource.GIT_TOKENS, model=GitToken, title=_("git token"), subject=SubjectKind.GIT_TOKEN.value),
+)

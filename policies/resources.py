@@ -1,0 +1,80 @@
+"""The resources of this app, as the API, the admin, backtests and operator pages know them."""
+
+from functools import partial
+
+from django.utils.translation import gettext_lazy as _
+
+from gatewall.engine.hosts import Access
+from gatewall.kernel.changes import Resource
+from gatewall.policy.resources import CREATE_OR_UPDATE, PolicyResource, Write
+from policies import selectors, services
+from policies.lists import subscriptions
+from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
+from policies.serializers import (
+    AllowlistEntryInput,
+    AuthorizedDomainInput,
+    BlocklistEntryInput,
+    GeoBlockRuleInput,
+    WafRuleInput,
+)
+
+WAF_RULES = PolicyResource(
+    name=Resource.WAF_RULES,
+    model=WafRule,
+    title=_("WAF rule"),
+    selector=selectors.waf_rules,
+    create=services.create_waf_rule,
+    update=services.change_waf_rule,
+    delete=services.delete_waf_rule,
+    forces=CREATE_OR_UPDATE,
+    draft=WafRuleInput,
+    note="description",
+)
+BLOCKLIST = PolicyResource(
+    name=Resource.BLOCKLIST,
+    model=BlocklistEntry,
+    title=_("blocklist entry"),
+    create=services.block_network,
+    update=services.change_blocked_network,
+    delete=services.unblock_network,
+    guards=CREATE_OR_UPDATE,
+    draft=BlocklistEntryInput,
+)
+ALLOWLIST = PolicyResource(
+    name=Resource.ALLOWLIST,
+    model=AllowlistEntry,
+    title=_("allowlist entry"),
+    selector=selectors.allowed_networks,
+    create=services.allow_network,  # shuts nobody out, so nothing is forced
+    update=services.change_allowed_network,
+    delete=services.disallow_network,
+    guards=frozenset({Write.UPDATE, Write.DELETE}),
+    draft=AllowlistEntryInput,
+)
+COUNTRIES = PolicyResource(
+    name=Resource.COUNTRIES,
+    model=GeoBlockRule,
+    title=_("blocked country"),
+    create=services.block_country,
+    delete=services.unblock_country,
+    draft=GeoBlockRuleInput,
+)
+DOMAINS = PolicyResource(
+    name=Resource.DOMAINS,
+    model=AuthorizedDomain,
+    title=_("domain"),
+    create=partial(services.register_domain, access=Access.AUTHENTICATED.value),
+    update=services.change_domain,
+    delete=services.remove_domain,
+    guards=frozenset(Write),
+    draft=AuthorizedDomainInput,
+)
+SUBSCRIPTIONS = PolicyResource(
+    name=Resource.SUBSCRIPTIONS,
+    model=ListSubscription,
+    title=_("list subscription"),
+    create=subscriptions.subscribe,
+    update=subscriptions.change_subscription,
+    delete=subscriptions.unsubscribe,
+)
+RESOURCES = (WAF_RULES, BLOCKLIST, ALLOWLIST, COUNTRIES, DOMAINS, SUBSCRIPTIONS)
