@@ -1,16 +1,38 @@
+"""Start-up of the control plane: connects what lower layers call in higher ones."""
+
 from django.apps import AppConfig
-from django.utils.module_loading import import_string
 
 
 class GatewallConfig(AppConfig):
     name = "gatewall"
     verbose_name = "System"
-    checks = "gatewall.install.checks.register_all"
-    after_commit = "gatewall.publication.announcement.announce"
 
     def ready(self) -> None:
-        """Register the checks, and tell the revisions whom to call; by name, because they must not know snapshots."""
-        from gatewall.policy import revisions  # noqa: PLC0415 - its models are not loaded before
+        """Connect the layers, once all models are loaded. Nothing else is called against the order of the layers.
 
-        revisions.call_after_commit(import_string(self.after_commit))
-        import_string(self.checks)()
+        | Lower layer                | calls                                                              |
+        |----------------------------|--------------------------------------------------------------------|
+        | ``policy.revisions``       | ``publication.announcement``, after each commit                    |
+        | ``policy.revisions``       | ``audit.events``, with each revision in its transaction            |
+        | ``audit.events.recording`` | ``webhooks.incidents``, with the events of a transaction           |
+        | ``api.fresh_sign_in``      | ``accounts``, to ask callers once more who they are                |
+        | ``policies.scopes``        | the models whose rows name domains, when a domain changes or goes  |
+        """
+        # Imported here: their models are loaded only now.
+        from accounts import fresh_sign_in  # noqa: PLC0415
+        from accounts.models import User  # noqa: PLC0415
+        from audit.events import recording, revision_events  # noqa: PLC0415
+        from gatewall.api.fresh_sign_in import asked_by  # noqa: PLC0415
+        from gatewall.install.checks import register_all  # noqa: PLC0415
+        from gatewall.policy import revisions  # noqa: PLC0415
+        from gatewall.publication.announcement import announce  # noqa: PLC0415
+        from licensing.models import License  # noqa: PLC0415
+        from policies import scopes  # noqa: PLC0415
+        from webhooks import incidents  # noqa: PLC0415
+
+        revisions.call_after_commit(announce)
+        revisions.tell_within(revision_events.record)
+        recording.tell_within(incidents.witness)
+        asked_by(fresh_sign_in)
+        scopes.scoped_by(User, License)
+        register_all()

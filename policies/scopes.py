@@ -1,16 +1,18 @@
-"""Users and licenses whose scope names a domain, for changes of domains.
+"""Users and licenses whose scope names a domain, for changes of domains."""
 
-Reached through reverse relations, to avoid importing accounts and licensing.
-"""
-
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gatewall.kernel.changes import Change, Described, Resource, describe, difference
+from gatewall.kernel.changes import Change, Described, describe, difference
 from policies.models import AuthorizedDomain
 
-_SUBJECTS = {Resource.USERS: "users", Resource.LICENSES: "licenses"}
 _CHUNK = 500
+_models: list[Any] = []
+
+
+def scoped_by(*models: Any) -> None:
+    """Take the models whose rows have ``authorized_domains``; ``gatewall.apps`` names them."""
+    _models[:] = models
 
 
 class Scopes:
@@ -24,30 +26,24 @@ class Scopes:
         """Give each the domains of its names that are registered now: nobody may enter more than before."""
         names = {name for found in self._before.values() for name in found.fields["authorized_domains"]}
         registered = dict(AuthorizedDomain.objects.filter(name__in=names).values_list("name", "pk"))
-        for subject in self._subjects_now():
-            wanted = self._before[subject[0], subject[1].pk].fields["authorized_domains"]
-            subject[1].authorized_domains.set(registered[name] for name in wanted if name in registered)
+        for row in self._rows_now():
+            wanted = self._before[row.recorded.resource, row.pk].fields["authorized_domains"]
+            row.authorized_domains.set(registered[name] for name in wanted if name in registered)
 
     def changes(self) -> Iterable[Change | None]:
         """Yield what became of each since."""
-        for resource, subject in self._subjects_now():
-            yield difference(self._before[resource, subject.pk], describe(subject))
+        for row in self._rows_now():
+            yield difference(self._before[row.recorded.resource, row.pk], describe(row))
 
-    def _subjects_now(self) -> Iterable[tuple[Resource, Any]]:
-        for resource in _SUBJECTS:
-            ids = [id_ for kind, id_ in self._before if kind == resource]
+    def _rows_now(self) -> Iterator[Any]:
+        for model in _models:
+            ids = [id_ for kind, id_ in self._before if kind == model.recorded.resource]
             for start in range(0, len(ids), _CHUNK):
-                rows = _model(resource)._default_manager.filter(pk__in=ids[start : start + _CHUNK])  # noqa: SLF001 - public by its documentation
-                for row in rows.order_by("pk").prefetch_related("authorized_domains"):
-                    yield resource, row
+                rows = model.objects.filter(pk__in=ids[start : start + _CHUNK])
+                yield from rows.order_by("pk").prefetch_related("authorized_domains")
 
 
-def _naming(domains: list[int]) -> Iterable[Described]:
-    for resource in _SUBJECTS:
-        rows = _model(resource)._default_manager.filter(authorized_domains__in=domains).distinct()  # noqa: SLF001 - as above
-        for row in rows.order_by("pk").prefetch_related("authorized_domains").iterator(chunk_size=_CHUNK):
-            yield describe(row)
-
-
-def _model(resource: Resource) -> Any:
-    return AuthorizedDomain._meta.get_field(_SUBJECTS[resource]).related_model  # noqa: SLF001 - as above
+def _naming(domains: list[int]) -> Iterator[Described]:
+    for model in _models:
+        rows = model.objects.filter(authorized_domains__in=domains).distinct().order_by("pk")
+        yield from map(describe, rows.prefetch_related("authorized_domains").iterator(chunk_size=_CHUNK))

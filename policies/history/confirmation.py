@@ -9,7 +9,7 @@ from django.utils import timezone
 from gatewall.kernel.refusals import Conflict, Gone, Refusal
 from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import revisions
-from policies.history.restore import take_back
+from policies.history.rollback import take_back
 
 _AGAIN_AFTER = timedelta(minutes=1)
 _AT_ONCE = 100

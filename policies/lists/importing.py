@@ -13,10 +13,10 @@ from gatewall.kernel.changes import MAX_CHANGES, Action, Change, Described, Reso
 from gatewall.kernel.clientip import Caller, TrustedProxies
 from gatewall.policy import revisions
 from policies import rows
+from policies.history.lockout import kept_in
 from policies.list_files.block_lists import BadLine, Format, Listed, ListRefused, Ranges, read_list, source_named
 from policies.list_files.diff import Entry, ListDiff
 from policies.lists import rows as list_rows
-from policies.lockout import kept_in
 from policies.models import BlocklistEntry
 
 MAX_ENTRIES = 1_000_000

@@ -13,9 +13,9 @@ from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions
 from policies import selectors
+from policies.history.lockout import is_allowed
 from policies.list_files.block_lists import Format, Listed, Ranges, read_list
 from policies.lists.importing import Imported, Importer, ImportRules, dropped_for, import_list
-from policies.lockout import is_allowed
 
 MAX_BYTES = 512 * 1024
 """Of a list that is sent through a form, and once more when it is confirmed; longer ones go by command."""

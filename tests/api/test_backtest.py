@@ -13,7 +13,7 @@ from gatewall.policy import revisions
 from gatewall.whatif.backtest import running, runs, saving
 from gatewall.whatif.backtest.models import Backtest
 from policies import services
-from policies.lockout import WouldLockYouOut
+from policies.history.lockout import WouldLockYouOut
 from tests.support.cast import CLIENT
 from tests.support.records import a_record
 from tests.support.spool_shipping import spooled

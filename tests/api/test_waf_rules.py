@@ -4,7 +4,7 @@ import pytest
 
 from gatewall.policy import revisions
 from policies import services
-from policies.history import restore
+from policies.history import rollback
 from policies.models import WafRule
 from policies.rules.builtin import seed_waf_rules
 from tests.api.resources import fields_refused
@@ -182,7 +182,7 @@ def test_a_restore_brings_no_more_rules_back_than_there_may_be(admin, monkeypatc
     number = revisions.current().revision
     admin.delete(f"/waf-rules/{first}")
     admin.post("/waf-rules", {"name": "two", "pattern": "two"})
-    monkeypatch.setattr(restore, "MAX_CUSTOM_RULES", 0)
+    monkeypatch.setattr(rollback, "MAX_CUSTOM_RULES", 0)
 
     refused = admin.post(f"/policy/revisions/{number}/restore")
 

@@ -147,3 +147,20 @@ def test_nothing_is_pickled():
     ]
 
     assert importing == []
+
+
+def test_code_of_ours_is_imported_and_never_looked_up_by_name():
+    allowed = {
+        "gatewall/agent/housekeeping.py": "the session store that Django's settings name",
+        "gatewall/database/online_index.py": "the model of a migration's state",
+        "gatewall/install/demo.py": "the nginx wheel, which an installation may not have",
+    }
+    looking_up = {
+        named(path)
+        for path in sources(*PACKAGES, "deploy")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Name | ast.Attribute)
+        and getattr(node, "id", getattr(node, "attr", "")) in {"import_string", "import_module", "get_model"}
+    }
+
+    assert looking_up == set(allowed)

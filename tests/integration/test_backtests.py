@@ -21,7 +21,7 @@ from gatewall.snapshot.places import policy_files
 from gatewall.whatif.backtest import running, runs, trial, window
 from gatewall.whatif.backtest.models import Backtest, State
 from policies import services
-from policies.lockout import WouldLockYouOut
+from policies.history.lockout import WouldLockYouOut
 from policies.models import AuthorizedDomain, BlocklistEntry
 from policies.rows import Duplicate
 from tests.integration.backtests import BLOCK, a_draft, asked, run_of, turns

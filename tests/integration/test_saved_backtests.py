@@ -15,7 +15,7 @@ from gatewall.policy import system_settings
 from gatewall.whatif.backtest import blast_radius, running, runs, saving
 from gatewall.whatif.backtest.models import Backtest
 from policies import services
-from policies.lockout import WouldLockYouOut
+from policies.history.lockout import WouldLockYouOut
 from policies.models import AllowlistEntry, BlocklistEntry, WafRule
 from tests.integration.backtests import BLOCK, a_draft, asked
 from tests.support.cast import CLIENT

@@ -12,8 +12,8 @@ from gatewall.whatif.explain_view import HeadersField
 from tests.messages import BASE
 
 SPEAK = (
-    *("rules/broad_patterns", "history/confirmation", "rules/drafts", "lists/importing", "lists/preview", "lockout"),
-    *("history/restore", "rows", "services", "history/undo", "validators"),
+    *("rules/broad_patterns", "history/confirmation", "rules/drafts", "lists/importing", "lists/preview"),
+    *("history/lockout", "history/rollback", "rows", "services", "history/undo", "validators"),
 )
 MODULES = [
     *(f"policies/{name}.py" for name in SPEAK),

@@ -1,6 +1,6 @@
 """Lockout guard: warn operators before a change of policy locks them out."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network
@@ -17,22 +17,16 @@ from gatewall.kernel.refusals import Conflict
 from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import revisions
 from policies import policy_source
+from policies.history.rollback import take_back
 
 _AT_ONCE = 100
 _LOOPBACK = (IPv4Network("127.0.0.0/8"), IPv6Network("::1/128"))
-TakeBack = Callable[..., None]
-_take_back: list[TakeBack] = []
 
 
 class WouldLockYouOut(Conflict):
     """After the change, the caller's own address would be refused; by force it may be."""
 
     code = "would-lock-you-out"
-
-
-def take_back_with(service: TakeBack) -> None:
-    """Have this called with ``previous``, ``last`` and ``actor`` to see what is left of the lists without a change."""
-    _take_back[:] = [service]
 
 
 @contextmanager
@@ -98,7 +92,7 @@ def stays_refused(caller: Caller) -> bool:
     if not rows:
         return True
     with transaction.atomic():
-        for (previous, last), take_back in ((row, service) for row in rows for service in _take_back):
+        for previous, last in rows:
             with suppress(Conflict):  # what cannot be taken back stays
                 take_back(previous, last, actor="")
         refused = is_refused(caller)
