@@ -1,7 +1,8 @@
 """Convert policy rows to the engine's values."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -9,6 +10,7 @@ from gatewall.engine.addresses import IPAddress, NetworkTable, canonical_text, n
 from gatewall.engine.hosts import Access, Domain
 from gatewall.engine.lists import AllowedNetwork, BlockedNetwork, IPLists
 from gatewall.engine.model import Action
+from gatewall.engine.segments import Segment
 from gatewall.engine.snapshot import BlockedCountry
 from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Transform, WafRule
 from policies import selectors
@@ -97,3 +99,12 @@ def engine_rule(row: WafRuleRow) -> WafRule:
         ),
         builtin=row.builtin,
     )
+
+
+SEGMENTS: Mapping[str, Callable[[], Iterable[Any]]] = {
+    Segment.DOMAINS: domains,
+    Segment.ALLOWED_NETWORKS: allowed_networks,
+    Segment.BLOCKED_COUNTRIES: blocked_countries,
+    Segment.WAF_RULES: waf_rules,
+}
+"""The rows of each segment, as engine values; those of the blocklist are by source (``blocked_networks``)."""

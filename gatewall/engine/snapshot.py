@@ -1,7 +1,7 @@
 """One revision of the policy: plain source values, and the look-up tables built from them. No I/O."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from typing import Protocol
 
@@ -158,43 +158,18 @@ class WafInspector(Protocol):
         """Hold the engine against requests of which the outcome is known; return what is wrong, empty if nothing is."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class PolicySnapshot:
     """One version of the policy, indexed for look-up. Never changes; safe to share between threads."""
 
-    __slots__ = (
-        "blocked_countries",
-        "domains",
-        "git_tokens",
-        "licenses",
-        "lists",
-        "revoked_sessions",
-        "settings",
-        "users",
-        "version",
-        "waf",
-    )
-
-    def __init__(  # noqa: PLR0913 - one argument a table
-        self,
-        version: Version,
-        *,
-        settings: PolicySettings,
-        lists: IPLists,
-        domains: DomainTable,
-        blocked_countries: Mapping[str, BlockedCountry],
-        waf: WafInspector,
-        users: Mapping[int, UserState],
-        git_tokens: Mapping[str, GitTokenState],
-        licenses: Mapping[str, LicenseState],
-        revoked_sessions: frozenset[str],
-    ) -> None:
-        self.version = version
-        self.settings = settings
-        self.lists = lists
-        self.domains = domains
-        self.blocked_countries = blocked_countries
-        self.waf = waf
-        self.users = users
-        self.git_tokens = git_tokens
-        self.licenses = licenses
-        self.revoked_sessions = revoked_sessions
+    version: Version
+    _: KW_ONLY
+    settings: PolicySettings
+    lists: IPLists
+    domains: DomainTable
+    blocked_countries: Mapping[str, BlockedCountry]
+    waf: WafInspector
+    users: Mapping[int, UserState]
+    git_tokens: Mapping[str, GitTokenState]
+    licenses: Mapping[str, LicenseState]
+    revoked_sessions: frozenset[str]

@@ -26,10 +26,7 @@ _SHARDS: dict[str, Callable[[str], Iterable[Any]]] = {
 }
 _ROWS: dict[str, Callable[[], Iterable[Any]]] = {
     Segment.SETTINGS: lambda: [system_settings.load()],
-    Segment.DOMAINS: policies.domains,
-    Segment.ALLOWED_NETWORKS: policies.allowed_networks,
-    Segment.BLOCKED_COUNTRIES: policies.blocked_countries,
-    Segment.WAF_RULES: policies.waf_rules,
+    **policies.SEGMENTS,
     Segment.REVOCATIONS: lambda: sorted(accounts.revoked_sessions(timezone.now())),
 }
 

@@ -7,7 +7,7 @@ are told by a few look-ups. All others are decided again under both policies (``
 
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from audit.spool.records import AccessRecord
@@ -238,6 +238,4 @@ def with_rules(before: PolicySnapshot, after: PolicySnapshot, rules: Sequence[Wa
 
     Raises PatternRefused for a rule that cannot be compiled.
     """
-    names = set(PolicySnapshot.__slots__) - {"version", "waf"}
-    parts = {name: getattr(after, name) for name in names}
-    return PolicySnapshot(after.version, waf=ChangedRules(before.waf, rules), **parts)
+    return replace(after, waf=ChangedRules(before.waf, rules))

@@ -8,15 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gatewall.engine.addresses import NetworkTable
-from gatewall.engine.hosts import DomainTable
 from gatewall.engine.lists import IPLists
 from gatewall.engine.segments import SHARD_OF, Segment, kind_of, source_of
-from gatewall.engine.snapshot import PolicySettings, PolicySnapshot, Version
+from gatewall.engine.snapshot import PolicySnapshot, Version
 from gatewall.engine.waf.matcher import RuleSet
-from gatewall.engine.waf.patterns import PatternRefused
 from gatewall.engine.waf.scanning import Scanners
 from gatewall.snapshot import codec
+from gatewall.snapshot.row_codecs import KINDS
 from gatewall.snapshot.sharded import Sharded
 
 
@@ -32,32 +30,12 @@ class SegmentData:
     read: Callable[[], bytes | memoryview]
 
 
-def _settings(rows: tuple[Any, ...]) -> PolicySettings:
-    if len(rows) != 1:
-        raise SegmentRefused("settings is one row")
-    settings: PolicySettings = rows[0]
-    return settings
-
-
-def _as_it_is(table: Any) -> Any:
-    return table
-
-
-_BUILDERS: dict[str, Callable[[Any], Any]] = {
-    Segment.SETTINGS: _settings,
-    Segment.DOMAINS: DomainTable,
-    Segment.ALLOWED_NETWORKS: NetworkTable,
-    Segment.BLOCKED_COUNTRIES: lambda rows: {row.country_code: row for row in rows},
-    Segment.REVOCATIONS: frozenset,
-}
-
-
 class Assembly:
     """Builds policies one after another, each from the tables of the one before."""
 
     def __init__(self, scanners: Scanners | None = None) -> None:
         """Take where the WAF's scanners come from; without it RE2 matches every rule."""
-        self._builders = {**_BUILDERS, Segment.WAF_RULES: lambda rows: RuleSet(rows, scanners)}
+        self._scanners = scanners
         self._tables: dict[str, tuple[str, Any]] = {}
         self._sharded: dict[str, Sharded[Any, Any]] = {}
 
@@ -74,18 +52,10 @@ class Assembly:
         found = {name: table for name, (_, table) in tables.items()}
         self._sharded = {kind: self._of_shards(kind, found) for kind in SHARD_OF}
         blocked = [table for name, table in found.items() if source_of(name) is not None]
-        return PolicySnapshot(
-            version,
-            settings=found[Segment.SETTINGS],
-            lists=IPLists(blocked, found[Segment.ALLOWED_NETWORKS]),
-            domains=found[Segment.DOMAINS],
-            blocked_countries=found[Segment.BLOCKED_COUNTRIES],
-            waf=found[Segment.WAF_RULES],
-            users=self._sharded[Segment.USERS],
-            git_tokens=self._sharded[Segment.GIT_TOKENS],
-            licenses=self._sharded[Segment.LICENSES],
-            revoked_sessions=found[Segment.REVOCATIONS],
-        )
+        lists = IPLists(blocked, found[Segment.ALLOWED_NETWORKS])
+        whole = found | self._sharded
+        attributes = {kind.attribute: whole[segment] for segment, kind in KINDS.items() if kind.attribute}
+        return PolicySnapshot(version, lists=lists, **attributes)
 
     def _of_shards(self, kind: str, tables: Mapping[str, Any]) -> Sharded[Any, Any]:
         shards = {name: table for name, table in tables.items() if kind_of(name) == kind}
@@ -97,10 +67,12 @@ class Assembly:
         if known is not None and known[0] == data.identity:
             return known[1]
         is_table = source_of(name) is not None or (kind_of(name) in SHARD_OF and name not in SHARD_OF)
-        build = _as_it_is if is_table else self._builders.get(name)
-        if build is None:
+        if not is_table and (name not in KINDS or name in SHARD_OF):
             raise SegmentRefused(f"{name} is not a segment of this version")
         try:
-            return build(codec.decode(name, data.read()))
-        except (codec.DecodeError, PatternRefused) as error:
+            rows = codec.decode(name, data.read())
+            if name == Segment.WAF_RULES:
+                return RuleSet(rows, self._scanners)
+            return rows if is_table else KINDS[name].build(rows)
+        except ValueError as error:
             raise SegmentRefused(f"{name}: {error}") from error

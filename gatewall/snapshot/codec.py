@@ -15,7 +15,7 @@ from gatewall.engine.packed_networks import PackedNetworks, PackedRefused
 from gatewall.engine.segments import Segment, kind_of, source_of
 from gatewall.snapshot import keyed_rows
 from gatewall.snapshot.keyed_rows import KeyedRows, KeyedRowsRefused
-from gatewall.snapshot.row_codecs import CODECS, list_of
+from gatewall.snapshot.row_codecs import KINDS, list_of
 
 SCHEMA = 1
 LAYOUT = f"{SCHEMA}-{sys.byteorder}"
@@ -55,7 +55,7 @@ def encode(segment: str, rows: Iterable[Row]) -> bytes:
     if source_of(segment) is not None:
         return _MAGIC + packed_networks.pack(rows)
     kind = kind_of(segment)
-    to_json = CODECS[kind][0]
+    to_json = KINDS[kind].encode
     texts = ((row, _TEXT_OF(to_json(row)).encode()) for row in rows)
     if key := _KEYS.get(kind):
         return _MAGIC + _kind_line(kind) + keyed_rows.pack((key.number(key.name(row)), text) for row, text in texts)
@@ -102,7 +102,7 @@ def _kind_line(kind: str) -> bytes:
 
 def _rows(segment: str, body: memoryview) -> tuple[Row, ...]:
     try:
-        from_json = CODECS[segment][1]
+        from_json = KINDS[segment].decode
         return tuple(from_json(row) for row in list_of(json.loads(bytes(body))))
     except _NOT_A_ROW as error:
         raise DecodeError(f"{segment} has a row that is not one of its own ({type(error).__name__})") from None
@@ -110,7 +110,7 @@ def _rows(segment: str, body: memoryview) -> tuple[Row, ...]:
 
 def _row(kind: str, text: bytes) -> Row:
     try:
-        return CODECS[kind][1](json.loads(text))
+        return KINDS[kind].decode(json.loads(text))
     except _NOT_A_ROW as error:
         raise DecodeError(f"{kind} has a row that is not one of its own ({type(error).__name__})") from None
 

@@ -4,11 +4,12 @@ What is read is checked to its last value: nothing but what was written is taken
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from gatewall.engine.addresses import parse_network
-from gatewall.engine.hosts import Access, Domain
+from gatewall.engine.addresses import NetworkTable, parse_network
+from gatewall.engine.hosts import Access, Domain, DomainTable
 from gatewall.engine.lists import AllowedNetwork
 from gatewall.engine.model import Action
 from gatewall.engine.segments import Segment
@@ -209,15 +210,39 @@ def _moment(value: Any) -> float | None:
     return float(value)
 
 
-CODECS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    Segment.SETTINGS: (_encode_settings, _decode_settings),
-    Segment.DOMAINS: (_encode_domain, _decode_domain),
-    Segment.ALLOWED_NETWORKS: (_encode_allowed, _decode_allowed),
-    Segment.BLOCKED_COUNTRIES: (_encode_country, _decode_country),
-    Segment.WAF_RULES: (_encode_rule, _decode_rule),
-    Segment.USERS: (_encode_user, _decode_user),
-    Segment.GIT_TOKENS: (_encode_git_token, _decode_git_token),
-    Segment.LICENSES: (_encode_license, _decode_license),
-    Segment.REVOCATIONS: (_text, _text),
+def _only(rows: tuple[Any, ...]) -> Any:
+    if len(rows) != 1:
+        raise ValueError("it is one row")
+    return rows[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How a row of a segment is written and read, and what the rows become: a table, an attribute of the policy.
+
+    ``decode`` raises ValueError, KeyError, TypeError, AttributeError or OverflowError, ``build`` ValueError.
+    """
+
+    encode: Callable[[Any], Any]
+    decode: Callable[[Any], Any]
+    attribute: str = ""
+    build: Callable[[tuple[Any, ...]], Any] = tuple
+
+
+KINDS: Mapping[str, Kind] = {
+    Segment.SETTINGS: Kind(_encode_settings, _decode_settings, "settings", _only),
+    Segment.DOMAINS: Kind(_encode_domain, _decode_domain, "domains", DomainTable),
+    Segment.ALLOWED_NETWORKS: Kind(_encode_allowed, _decode_allowed, build=NetworkTable),
+    Segment.BLOCKED_COUNTRIES: Kind(
+        _encode_country,
+        _decode_country,
+        "blocked_countries",
+        lambda rows: {row.country_code: row for row in rows},
+    ),
+    Segment.WAF_RULES: Kind(_encode_rule, _decode_rule, "waf"),
+    Segment.USERS: Kind(_encode_user, _decode_user, "users"),
+    Segment.GIT_TOKENS: Kind(_encode_git_token, _decode_git_token, "git_tokens"),
+    Segment.LICENSES: Kind(_encode_license, _decode_license, "licenses"),
+    Segment.REVOCATIONS: Kind(_text, _text, "revoked_sessions", frozenset),
 }
-"""How a row is written and read; reading raises ValueError, KeyError, TypeError, AttributeError or OverflowError."""
+"""Every kind of segment but the blocked networks, which are columns. Those without an attribute are part of a list."""

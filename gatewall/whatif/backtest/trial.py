@@ -5,7 +5,7 @@ refuses its draft, and whatever else a change brings along (scopes that are cut,
 of the second policy. Nobody sees that transaction, and nothing is announced.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
@@ -91,7 +91,7 @@ def _both(
     wanted = {name: data for name, data in (segments | effect.segments).items() if name in effect.names}
     after = assembly.build(version, wanted)
     if not any(name == Segment.ALLOWED_NETWORKS or source_of(name) is not None for name in effect.segments):
-        after.lists = before.lists
+        after = replace(after, lists=before.lists)
     if rules is None:
         return after
     return with_rules(before, after, codec.decode(Segment.WAF_RULES, rules.read()))
