@@ -4,7 +4,6 @@ The file is there, with its bytes, before anything goes wrong: counting needs no
 whoever ships the spool reads the exact number however the process ended. It stays for the next process.
 """
 
-import fcntl
 import json
 import os
 import struct
@@ -16,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from audit.spool import unnamed
+from gatewall.kernel.file_io import try_lock
 
 SUFFIX = ".losses"
 _HEAD_BYTES = 512
@@ -71,8 +71,7 @@ class LossCounter:
         except OSError:
             return False
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            former = losses_of(path)  # after the lock: it is the last number of whoever had it
+            former = losses_of(path) if try_lock(descriptor) else None  # after the lock: the last number of its writer
         except OSError:
             former = None
         if former is None or former.node != self._node:
@@ -83,27 +82,12 @@ class LossCounter:
 
     def _create(self) -> None:
         path = self._folder / f"{uuid.uuid4()}{SUFFIX}"
-        unseen = path.with_suffix(unnamed.SUFFIX)
-        descriptor = unnamed.create(unseen, os.O_RDWR)
-        try:
-            head = json.dumps({"losses": 1, "id": path.stem, "node": self._node}).encode().ljust(_HEAD_BYTES - 1)
-            _write_whole(descriptor, head + b"\n" + _COUNTS.pack(0, 0.0))
-            os.fdatasync(descriptor)
-            unseen.rename(path)
-        except OSError:
-            os.close(descriptor)
-            unseen.unlink(missing_ok=True)
-            raise
-        self._descriptor = descriptor
+        head = json.dumps({"losses": 1, "id": path.stem, "node": self._node}).encode().ljust(_HEAD_BYTES - 1)
+        self._descriptor = unnamed.create_with_head(path, head + b"\n" + _COUNTS.pack(0, 0.0), os.O_RDWR)
 
     def _write(self, at: float) -> None:
         if self._descriptor >= 0:
             os.pwrite(self._descriptor, _COUNTS.pack(self._before + self.count - self._gone, at), _HEAD_BYTES)
-
-
-def _write_whole(descriptor: int, data: bytes) -> None:
-    if os.write(descriptor, data) != len(data):
-        raise OSError("the disk took a part only")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from audit.spool import unnamed
 from audit.spool.segments import SUFFIX
+from gatewall.kernel.file_io import sync_folder
 
 
 class NewSegment(NamedTuple):
@@ -36,38 +37,13 @@ def new_segment(folder: Path, node: str, folder_bytes: int) -> NewSegment:
     segment = str(uuid.uuid4())
     head = json.dumps({"spool": 2, "segment": segment, "node": node}).encode() + b"\n"
     path = folder / f"{segment}{SUFFIX}"
-    return NewSegment(path, _create(path, head), len(head))
-
-
-def write_whole(descriptor: int, data: bytes) -> None:
-    """Write all of it. Raises OSError where a part of it was written."""
-    if os.write(descriptor, data) != len(data):
-        raise OSError("the disk took a part only")
-
-
-def _create(path: Path, head: bytes) -> int:
-    """Return the descriptor of a new segment, which nobody sees before it is locked and has its head."""
-    unseen = path.with_suffix(unnamed.SUFFIX)
-    descriptor = unnamed.create(unseen, os.O_WRONLY | os.O_APPEND)
+    descriptor = unnamed.create_with_head(path, head, os.O_WRONLY | os.O_APPEND)
     try:
-        write_whole(descriptor, head)
-        os.fdatasync(descriptor)  # a name without its head would count as a damaged record after a power failure
-        unseen.rename(path)
-        _sync_folder(path.parent)
+        sync_folder(folder)
     except OSError:
         os.close(descriptor)
-        unseen.unlink(missing_ok=True)
         raise
-    return descriptor
-
-
-def _sync_folder(folder: Path) -> None:
-    """Bring the name of a new file to disk."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    return NewSegment(path, descriptor, len(head))
 
 
 def _folder_size(folder: Path) -> int:

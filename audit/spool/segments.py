@@ -1,12 +1,13 @@
 """List and read spool segments for shipping. Pure."""
 
-import fcntl
 import json
 import os
 import uuid
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from gatewall.kernel.file_io import try_lock
 
 SUFFIX = ".spool"
 SEGMENT_BYTES = 8 * 1024 * 1024
@@ -44,11 +45,7 @@ def is_being_written(path: Path) -> bool:
     """True while the process that writes the segment lives."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    else:
-        return False
+        return not try_lock(descriptor)
     finally:
         os.close(descriptor)
 

@@ -5,6 +5,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from gatewall.kernel.file_io import try_lock, write_whole
+
 SUFFIX = ".new"
 
 
@@ -23,6 +25,21 @@ def create(path: Path, flags: int) -> int:
         os.close(descriptor)  # taken for abandoned before it was locked
 
 
+def create_with_head(path: Path, head: bytes, flags: int) -> int:
+    """Create a file that is locked and has its head before it has its name; return its descriptor. Raises OSError."""
+    unseen = path.with_suffix(SUFFIX)
+    descriptor = create(unseen, flags)
+    try:
+        write_whole(descriptor, head)
+        os.fdatasync(descriptor)  # a name without its head would count as damaged after a power failure
+        unseen.rename(path)
+    except OSError:
+        os.close(descriptor)
+        unseen.unlink(missing_ok=True)
+        raise
+    return descriptor
+
+
 def remove_abandoned(folder: Path) -> None:
     """Remove the files whose writers were killed: nobody holds their locks. Raises OSError."""
     for path in folder.glob(f"*{SUFFIX}"):
@@ -33,9 +50,7 @@ def remove_abandoned(folder: Path) -> None:
 def _remove_if_abandoned(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        path.unlink()
-    except BlockingIOError:
-        return
+        if try_lock(descriptor):
+            path.unlink()
     finally:
         os.close(descriptor)

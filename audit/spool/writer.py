@@ -19,9 +19,10 @@ from threading import Event, Lock, Thread
 from audit.spool import unnamed
 from audit.spool.frames import MAX_RECORD_BYTES, framed
 from audit.spool.losses import LossCounter
-from audit.spool.new_segments import NewSegment, new_segment, write_whole
+from audit.spool.new_segments import NewSegment, new_segment
 from audit.spool.records import AccessRecord
 from audit.spool.segments import SEGMENT_BYTES
+from gatewall.kernel.file_io import write_whole
 
 logger = logging.getLogger(__name__)
 

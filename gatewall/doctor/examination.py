@@ -1,6 +1,5 @@
 """Run one examination: send the probes, read their access records, and collect the evidence."""
 
-import fcntl
 import os
 import secrets
 import time
@@ -21,6 +20,7 @@ from gatewall.doctor.probing.probes import Probe
 from gatewall.doctor.probing.sending import Way
 from gatewall.doctor.probing.target import Target, require_ours
 from gatewall.engine.hosts import DomainTable
+from gatewall.kernel.file_io import try_lock_file
 from gatewall.kernel.refusals import Conflict
 from gatewall.snapshot.places import run_folder
 from policies import policy_source
@@ -106,12 +106,9 @@ def _leaves_a_record(seen: Seen) -> bool:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Hold the lock of this host: an examination takes a thread and a few connections. Raises ExaminationRunning."""
-    descriptor = os.open(folder / "doctor.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise ExaminationRunning("another examination is under way; try again in a minute") from None
+    descriptor = try_lock_file(folder / "doctor.lock")
+    if descriptor is None:
+        raise ExaminationRunning("another examination is under way; try again in a minute")
     try:
         yield
     finally:

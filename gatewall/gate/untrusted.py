@@ -11,7 +11,7 @@ from pathlib import Path
 from gatewall.gate.headers import Headers
 from gatewall.gate.subrequest import Subrequest
 from gatewall.kernel.clientip import TrustedProxies
-from gatewall.snapshot.worker_report import remove_if_forgotten
+from gatewall.kernel.file_io import remove_if_forgotten, replace_file
 
 FOLDER = "untrusted"
 _EVERY_SECONDS = 60.0
@@ -47,16 +47,13 @@ class UntrustedPeers:
 
     def _write(self, note: UntrustedPeer) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self._folder / str(os.getpid())
-        temporary = path.with_suffix(".new")
-        temporary.write_text(json.dumps(asdict(note)))
-        temporary.replace(path)
+        replace_file(self._folder / str(os.getpid()), json.dumps(asdict(note)).encode(), synced=False)
 
 
 def taken_notes(folder: Path) -> Iterator[UntrustedPeer]:
     """Yield the notes that were left since somebody last took them."""
     for path in sorted(folder.glob("*")) if folder.is_dir() else []:
-        if path.suffix == ".new":
+        if path.name.startswith("."):
             with suppress(OSError):
                 remove_if_forgotten(path)
             continue

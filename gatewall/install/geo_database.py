@@ -16,6 +16,7 @@ import maxminddb
 
 from gatewall.engine.addresses import IPNetwork
 from gatewall.gate.countries import Countries
+from gatewall.kernel.file_io import sync_folder
 from gatewall.kernel.geo_ranges import CountryRanges, RangesRefused, bounded_lines, looks_like_ranges
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -67,7 +68,7 @@ def install(
             raise GeoDatabaseRefused("an MMDB file is one; only text ranges come in several")
         kind, built_at = _look_at(temporary, at)
         temporary.replace(target)
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
     return Installed(kind, built_at, size, digest)
 
 
@@ -150,11 +151,3 @@ def _require_countries(path: Path, networks: list[IPNetwork]) -> None:
     known = (network for network in networks if countries.country_of(network.network_address))
     if len(list(islice(known, _ENOUGH))) < min(_ENOUGH, max(1, len(networks))):
         raise GeoDatabaseRefused("no countries are known to it")
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -4,9 +4,7 @@ A one-time link is printed when the control plane starts. Without its secret the
 so the first visitor of a fresh installation becomes nobody.
 """
 
-import fcntl
 import logging
-import os
 import secrets
 import time
 from pathlib import Path
@@ -16,6 +14,7 @@ from django.db import Error
 from django.http import Http404, HttpRequest, HttpResponse
 
 from accounts import selectors, services
+from gatewall.kernel.file_io import locked, replace_file
 from gatewall.portal import pages
 from gatewall.portal.pages import Form, see_other
 from gatewall.snapshot.places import run_folder
@@ -85,22 +84,9 @@ def _live_secret() -> str | None:
 def _secret_for_all_processes() -> str:
     """Return the secret of this host; of several processes that start together, the first makes it."""
     path = _file()
-    lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(path.with_suffix(".lock")):
         secret = _live_secret()
         if secret is None:
             secret = secrets.token_urlsafe(32)
-            _replace(path, secret)
-    finally:
-        os.close(lock)
+            replace_file(path, secret.encode(), synced=False)
     return secret
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write the file so that nobody ever reads half of it, and nobody else reads it at all."""
-    beside = path.with_suffix(".new")
-    beside.unlink(missing_ok=True)
-    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-    beside.replace(path)

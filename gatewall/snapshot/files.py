@@ -4,7 +4,6 @@ Nothing is ever changed in place: a file is written under another name, synced a
 reader sees the old one or the new one, and a crash leaves one of them.
 """
 
-import fcntl
 import hashlib
 import mmap
 import os
@@ -13,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from gatewall.kernel.file_io import open_lock, replace_file, try_lock
 from gatewall.snapshot import manifest as manifests
 from gatewall.snapshot.confirmed import Confirmations
 from gatewall.snapshot.manifest import Manifest, ManifestRefused, OtherSchema, SegmentRef
@@ -106,7 +106,7 @@ class PolicyFiles:
             os.utime(path)  # it is in use again: the sweep must not take it
         else:
             self._make_folders()
-            _replace(path, data)
+            replace_file(path, data, synced=True)
         return ref
 
     def publish(self, manifest: Manifest) -> None:
@@ -115,14 +115,14 @@ class PolicyFiles:
         if not manifest.may_follow(before):
             raise NotForward(f"revision {manifest.version.revision} does not follow the one in force")
         self._make_folders()
-        _replace(self._current, manifests.encode(manifest, self._key))
+        replace_file(self._current, manifests.encode(manifest, self._key), synced=True)
         self._sweep(manifest, before)
 
     @contextmanager
     def publishing(self, patience: float = PATIENCE_SECONDS) -> Iterator[None]:
         """Keep every other publisher of this host out. Raises OSError if one is at it for longer than that."""
         self._make_folders()
-        descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = open_lock(self.folder / "lock")
         try:
             _lock(descriptor, patience)
             yield
@@ -155,10 +155,7 @@ def _digests(manifest: Manifest | None) -> set[str]:
 
 def _lock(descriptor: int, patience: float) -> None:
     deadline = time.monotonic() + patience
-    while True:
-        with suppress(BlockingIOError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
+    while not try_lock(descriptor):
         if time.monotonic() >= deadline:
             raise OSError(f"another process has been publishing for {patience:.0f} s: is it stopped?")
         time.sleep(_LOOK_SECONDS)
@@ -169,22 +166,3 @@ def _mapped(descriptor: int, size: int) -> mmap.mmap:
         return mmap.mmap(descriptor, size, access=mmap.ACCESS_READ)
     except ValueError as error:  # it became shorter since its size was asked for
         raise ManifestRefused(str(error)) from None
-
-
-def _replace(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -4,13 +4,13 @@ A lock says whether an agent lives (the kernel lets go of it with the process), 
 last said so: one that was stopped leads no more after ``LEASE_SECONDS`` (docs/adr/0054). A FIFO wakes the agent.
 """
 
-import fcntl
 import os
 import select
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from gatewall.kernel.file_io import open_lock, try_lock, try_lock_file
 from gatewall.snapshot.confirmed import elapsed
 
 LEASE_SECONDS = 5.0
@@ -47,9 +47,9 @@ class AgentLock:
     @contextmanager
     def held(self) -> Iterator[bool]:
         """Try to hold the lock; give True if it is ours now, False if another process has it."""
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = open_lock(self._path)
         try:
-            yield _try_lock(descriptor)
+            yield try_lock(descriptor)
         finally:
             os.close(descriptor)
 
@@ -81,7 +81,7 @@ class AgentLock:
 
     def _take(self) -> int | None:
         """Return a descriptor that holds the lock, None if another agent leads."""
-        descriptor = _locked(self._path)
+        descriptor = try_lock_file(self._path)
         if descriptor is None and self.is_stale():
             descriptor = self._take_over()
         if descriptor is not None and not Lease(self._path, descriptor, self._clock).renew():
@@ -92,7 +92,7 @@ class AgentLock:
     def _take_over(self) -> int | None:
         """Put a file of our own, which is locked, in the place of the one that a stopped agent holds."""
         beside = self._path.with_name(f"{self.name}.next")
-        descriptor = _locked(beside)  # one at a time
+        descriptor = try_lock_file(beside)  # one at a time
         if descriptor is None:
             return None
         if not _is_the_file(beside, descriptor) or not self.is_stale():
@@ -102,29 +102,12 @@ class AgentLock:
         return descriptor
 
 
-def _locked(path: Path) -> int | None:
-    """Return a descriptor that holds the lock of a file, None if another process does."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    if _try_lock(descriptor):
-        return descriptor
-    os.close(descriptor)
-    return None
-
-
 def _is_the_file(path: Path, descriptor: int) -> bool:
     """True if the open file still has this name."""
     try:
         return os.path.samestat(path.stat(), os.fstat(descriptor))
     except FileNotFoundError:
         return False
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 class StandbyLock(AgentLock):

@@ -4,7 +4,6 @@ Compiling takes seconds, so nobody waits for it: who wants a scanner gets it fro
 until then. The first process compiles in a child of its own, the others wait for its file.
 """
 
-import fcntl
 import hashlib
 import hmac
 import json
@@ -23,6 +22,7 @@ from threading import Lock, Thread
 from gatewall.engine.waf.canaries import agrees
 from gatewall.engine.waf.scanning import Scanner
 from gatewall.engine.waf.vector import AVAILABLE, LAYOUT, VERSION, DatabaseRefused, VectorScanner
+from gatewall.kernel.file_io import locked, replace_file
 from gatewall.snapshot.pattern_process import CPU_SECONDS
 
 logger = logging.getLogger(__name__)
@@ -129,10 +129,7 @@ class PatternCache:
     def _keep(self, name: str, data: bytes) -> None:
         for left in self._folder.glob(f".{name}.*"):
             left.unlink(missing_ok=True)  # of a process that was killed: we hold the lock of this name
-        temporary = self._folder / f".{name}.{os.getpid()}"
-        temporary.write_bytes(self._signature(name, data) + data)
-        temporary.chmod(0o600)
-        temporary.replace(self._folder / name)
+        replace_file(self._folder / name, self._signature(name, data) + data, synced=False)
         files = sorted((path for path in self._folder.iterdir() if not path.name.startswith(".")), key=_age)
         for path in files[_KEPT_FILES:]:
             path.unlink(missing_ok=True)
@@ -144,12 +141,8 @@ class PatternCache:
     def _only_one(self, name: str) -> Iterator[None]:
         """Keep the other processes of this host from compiling the same."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(self._folder / f".{name[:2]}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with locked(self._folder / f".{name[:2]}.lock"):
             yield
-        finally:
-            os.close(descriptor)
 
 
 def name_of(patterns: Sequence[bytes]) -> str:

@@ -8,14 +8,12 @@ import fcntl
 import json
 import os
 import secrets
-import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gatewall.engine.snapshot import PolicySnapshot, Version
-
-_WRITTEN_WITHIN_SECONDS = 60.0
+from gatewall.kernel.file_io import remove_if_forgotten
 
 
 def workers_folder(run: Path) -> Path:
@@ -107,12 +105,3 @@ def _is_held(path: Path) -> bool:
         return True
     finally:
         os.close(descriptor)
-
-
-def remove_if_forgotten(path: Path) -> None:
-    """Remove an unfinished file of a process that was killed, after a minute. Raises OSError.
-
-    A process that was stopped for so long fails to give it its name, and writes another one.
-    """
-    if abs(time.time() - path.stat().st_mtime) > _WRITTEN_WITHIN_SECONDS:
-        path.unlink()

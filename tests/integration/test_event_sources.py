@@ -226,13 +226,13 @@ def test_a_process_writes_no_more_than_one_note_a_minute(run, monkeypatch):
 
 def test_what_a_killed_worker_left_unfinished_is_removed_after_a_minute(run):
     (run / FOLDER).mkdir()
-    for name, age in (("1.new", 61), ("2.new", 1)):
+    for name, age in ((".1.7", 61), (".2.7", 1)):
         (run / FOLDER / name).write_text("{")
         os.utime(run / FOLDER / name, (time.time() - age,) * 2)
 
     looked(HostEvents("here", run))
 
-    assert [path.name for path in (run / FOLDER).iterdir()] == ["2.new"]
+    assert [path.name for path in (run / FOLDER).iterdir()] == [".2.7"]
 
 
 def test_notes_that_are_none_and_a_folder_that_cannot_be_written_harm_nobody(run):

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from gatewall.kernel.file_io import try_lock
+
 _FLOCK = struct.Struct("hhqqi4x")
 """``struct flock`` of 64-bit Linux: type, whence, start, length, pid."""
 _TO_THE_END = 0
@@ -39,7 +41,11 @@ class WriteQueue:
     def enter(self, seconds: float) -> bool:
         """Take the lock when it is this writer's turn; return False if that does not come within the time."""
         self._open()
-        self._held = self._held or (self._first_waiting() is None and self._locked()) or self._entered_in_turn(seconds)
+        self._held = (
+            self._held
+            or (self._first_waiting() is None and try_lock(self._descriptor))
+            or self._entered_in_turn(seconds)
+        )
         return self._held
 
     def leave(self) -> None:
@@ -70,7 +76,7 @@ class WriteQueue:
         try:
             while True:
                 first, now = self._first_waiting(before=place), self._clock()
-                if not self._locked():
+                if not try_lock(self._descriptor):
                     free_since = now
                 elif first is None or now - free_since > _STALLED_SECONDS:
                     return True
@@ -103,13 +109,6 @@ class WriteQueue:
         length = _TO_THE_END if before is None else before - since
         kind, _, start, _, _ = self._byte(fcntl.F_OFD_GETLK, fcntl.F_WRLCK, since, length)
         return None if kind == fcntl.F_UNLCK else start
-
-    def _locked(self) -> bool:
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
 
     def _unlock(self) -> None:
         fcntl.flock(self._descriptor, fcntl.LOCK_UN)
