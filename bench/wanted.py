@@ -134,12 +134,11 @@ def _import_list(result: dict[str, Any]) -> Iterator[Row]:
 
 
 def _backtest(result: dict[str, Any]) -> Iterator[Row]:
-    wrong = sum(row["wrong"] for row in result["drafts"])
-    verified = sum(row["verified"] for row in result["drafts"])
-    yield Row(f"backtest: decided twice, wrong of {verified:,}", str(wrong), "0", wrong == 0, "one run")
     rates = [row["rows_a_second"] for row in result["drafts"]]
     spread = f"{min(rates):,} to {max(rates):,}"
-    yield Row("backtest: rows a second, slowest draft", f"{min(rates):,}", _REPORTED, None, spread)
+    yield Row(
+        "backtest: rows a second of CPU, slowest draft", f"{min(rates):,}", ">= 2,000", min(rates) >= 2_000, spread
+    )
 
 
 _ROWS: dict[str, Callable[[dict[str, Any]], Iterator[Row]]] = {

@@ -67,6 +67,7 @@ class RecordedFacts(Facts):
         self._unsettled = {} if unsettled is None else unsettled
         self._with_doubtful = False
 
+    @cached_property
     def at_worst(self) -> Facts:
         """Return the facts as they are if every rule that might match does."""
         if not self._matches[1]:
@@ -101,7 +102,7 @@ class RecordedFacts(Facts):
         if unsettled:
             found = {rule.id for rule in self.policy.waf.inspect(self.request, self.domain_name)}
             for rule in unsettled:
-                if not self._altered.isdisjoint(looks_at(rule)):
+                if self._altered and not self._altered.isdisjoint(looks_at(rule)):
                     doubtful.add(rule.id)  # what it sees is not what was sent
                 elif rule.id in found:
                     sure.add(rule.id)  # what it does not see can only add to it

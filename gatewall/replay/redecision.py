@@ -92,47 +92,18 @@ class Redecider:
         self._git_tokens = {state.id: state for state in policy.git_tokens.values()}
         self._licenses = {state.id: state for state in policy.licenses.values()}
 
-    def redecide(self, record: AccessRecord) -> Redecided:
-        """Return what the answer to the recorded request would be."""
-        assumed: set[Assumed] = set()
+    def replay(self, record: AccessRecord) -> "Replay":
+        """Return the recorded request, to be decided again."""
         if not is_readable(record):
-            return Redecided(None, Missing.REQUEST, frozenset())
-        facts = self._facts(record, assumed)
-        for step in STEPS:
-            try:
-                verdict = _asked(step, facts)
-            except NotRecorded as error:
-                return Redecided(None, error.missing, frozenset(assumed))
-            if verdict is not None:
-                return Redecided(verdict, None, frozenset(assumed))
-        return Redecided(None, Missing.REQUEST, frozenset(assumed))
-
-    def steps(self, record: AccessRecord) -> Iterator[RedecidedStep]:
-        """Yield what every step says of the recorded request, in their order."""
-        readable = is_readable(record)
-        facts = self._facts(record, set()) if readable else None
-        reached = True
-        for step in STEPS:
-            verdict, missing = None, None if readable else Missing.REQUEST
-            if facts is not None and not (facts.request.fault and not reached):
-                try:
-                    verdict = _asked(step, facts)
-                except NotRecorded as error:
-                    missing = error.missing
-            rules = facts.rule_matches if facts and not facts.request.fault and "rule_matches" in step.facts else ()
-            decided = reached and verdict is not None
-            yield RedecidedStep(step.name, verdict, missing, reached and readable, decided, rules)
-            reached = reached and verdict is None and missing is None
-
-    def _facts(self, record: AccessRecord, assumed: set[Assumed]) -> RecordedFacts:
-        request = _request_of(record, self._at)
+            return Replay(None, set())
+        assumed: set[Assumed] = set()
         ports = Ports(
             countries=self._countries,
             credentials=_RecordedCredentials(record, self.subject_of, assumed),
             rates=_RecordedRate(record, self._history, assumed),
         )
-        return RecordedFacts(
-            request,
+        facts = RecordedFacts(
+            _request_of(record, self._at),
             self._policy,
             ports,
             record,
@@ -140,6 +111,7 @@ class Redecider:
             lambda: assumed.add(Assumed.WAF_RULES),
             self._changed_rules,
         )
+        return Replay(facts, assumed)
 
     def subject_of(self, record: AccessRecord) -> Subject | None:
         """Return who the recorded subject is now, None if there is no such subject any more that could sign in."""
@@ -158,17 +130,52 @@ class Redecider:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A recorded request under one policy. What was found out for one step is there for the others.
+
+    ``facts`` is None where the record does not say what was asked; ``assumed`` grows with the steps that are asked.
+    """
+
+    facts: RecordedFacts | None
+    assumed: set[Assumed]
+
+    def decision(self) -> Redecided:
+        """Return the verdict of the first step that has one, if none before it lacks something."""
+        if self.facts is not None:
+            for step in STEPS:
+                verdict, missing = _asked(step, self.facts)
+                if verdict is not None or missing is not None:
+                    return Redecided(verdict, missing, frozenset(self.assumed))
+        return Redecided(None, Missing.REQUEST, frozenset(self.assumed))
+
+    def steps(self) -> Iterator[RedecidedStep]:
+        """Yield what every step says of the recorded request, in their order."""
+        facts, reached = self.facts, True
+        for step in STEPS:
+            verdict, missing = None, None if facts is not None else Missing.REQUEST
+            if facts is not None and (reached or not facts.request.fault):
+                verdict, missing = _asked(step, facts)
+            rules = facts.rule_matches if facts and not facts.request.fault and "rule_matches" in step.facts else ()
+            decided = reached and verdict is not None
+            yield RedecidedStep(step.name, verdict, missing, reached and facts is not None, decided, rules)
+            reached = reached and verdict is None and missing is None
+
+
+def _asked(step: Step, facts: RecordedFacts) -> tuple[Verdict | None, Missing | None]:
+    """Return what the step says, or what it lacks; rules that might have matched may have decided."""
+    try:
+        verdict = step.function(facts)
+    except NotRecorded as error:
+        return None, error.missing
+    if verdict is None and "rule_matches" in step.facts and step.function(facts.at_worst) is not None:
+        return None, Missing.WAF_RULES
+    return verdict, None
+
+
 def recorded_request(record: AccessRecord, at: float) -> AccessRequest | None:
     """Return as much of the request as was recorded, None if the record does not say what was asked."""
     return _request_of(record, at) if is_readable(record) else None
-
-
-def _asked(step: Step, facts: RecordedFacts) -> Verdict | None:
-    """Return what the step says. Raises NotRecorded, also where rules that might have matched would decide."""
-    verdict = step.function(facts)
-    if verdict is None and "rule_matches" in step.facts and step.function(facts.at_worst()) is not None:
-        raise NotRecorded(Missing.WAF_RULES)
-    return verdict
 
 
 def is_readable(record: AccessRecord) -> bool:

@@ -43,10 +43,11 @@ def decide_again(record: AccessRecord) -> dict[str, Any]:
     revision = policy.version.revision
     history = history_since(record.policy_revision, revision)
     now = time.time()
-    redecider = Redecider(policy, countries=countries, history=history, at=now)
+    replay = Redecider(policy, countries=countries, history=history, at=now).replay(record)
+    decision = replay.decision()
     places = _places(record, policy, now)
-    steps = [_step(each, places) for each in redecider.steps(record)]
-    return _shown(record, redecider.redecide(record), steps, revision)
+    steps = [_step(each, places) for each in replay.steps()]
+    return _shown(record, decision, steps, revision)
 
 
 def history_since(revision: int, newest: int) -> ChangeHistory:

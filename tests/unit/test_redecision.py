@@ -30,7 +30,8 @@ BOBS = [*VISIT, CREDENTIALS["bob"]]
 
 
 def again(lines, then, now, history=ALL_CHANGED, **options):
-    return a_redecider(a_policy(version=2, **now), history, **options).redecide(recorded(lines, a_policy(**then)))
+    redecider = a_redecider(a_policy(version=2, **now), history, **options)
+    return redecider.replay(recorded(lines, a_policy(**then))).decision()
 
 
 def test_a_credential_that_was_never_looked_at_makes_a_request_undecidable():
@@ -100,7 +101,7 @@ def test_a_new_rule_for_bodies_makes_a_request_undecidable_whose_body_was_shown(
     record = recorded(BOBS, a_policy(), body=shown)
     redecider = a_redecider(a_policy(version=2, rules=[a_rule_for("body", "a=1")]), ALL_CHANGED)
 
-    assert redecider.redecide(record).missing == missing
+    assert redecider.replay(record).decision().missing == missing
 
 
 def test_an_unchanged_rule_for_bodies_matches_what_it_matched():
@@ -108,7 +109,7 @@ def test_an_unchanged_rule_for_bodies_matches_what_it_matched():
 
     for body, reason in ((b"a=attack", "waf-rule"), (b"a=1", "session-valid")):
         record = recorded(BOBS, policy, body=Body(body))
-        assert (record.reason, a_redecider(policy).redecide(record).verdict.reason) == (reason, reason)
+        assert (record.reason, a_redecider(policy).replay(record).decision().verdict.reason) == (reason, reason)
 
 
 def test_a_body_that_nobody_vouches_for_is_not_what_a_proxy_told():
@@ -116,7 +117,7 @@ def test_a_body_that_nobody_vouches_for_is_not_what_a_proxy_told():
     record = recorded([("host", OFFICE)], policy, peer="192.0.2.77", body=Body(b"a=1"))
 
     assert record.visible == ["body", "headers"]
-    assert (record.reason, a_redecider(policy).redecide(record).verdict.reason) == ("client-allowed",) * 2
+    assert (record.reason, a_redecider(policy).replay(record).decision().verdict.reason) == ("client-allowed",) * 2
 
 
 @pytest.mark.parametrize(
@@ -173,7 +174,7 @@ def test_an_allowlist_applies_where_it_applied(client):
     record = recorded(lines, policy, peer="10.0.0.1")
 
     assert record.reason == ("client-allowed" if client == "1.2.3.4" else "credential-missing")
-    assert a_redecider(policy).redecide(record).verdict.reason == record.reason
+    assert a_redecider(policy).replay(record).decision().verdict.reason == record.reason
 
 
 @pytest.mark.parametrize("agent", [f"attack {BOBS_GIT_TOKEN}", f"{'a' * 600}attack"], ids=["masked", "cut"])
@@ -217,8 +218,8 @@ def test_what_the_gate_failed_on_is_undecidable():
     record = a_record(reason="cannot-decide", outcome="error", status=503)
     redecider = a_redecider(a_policy())
 
-    assert redecider.redecide(record).missing == "request"
-    assert {step.missing for step in redecider.steps(record)} == {"request"}
+    assert redecider.replay(record).decision().missing == "request"
+    assert {step.missing for step in redecider.replay(record).steps()} == {"request"}
 
 
 def test_what_was_malformed_is_malformed_under_every_policy():

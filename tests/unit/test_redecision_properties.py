@@ -93,7 +93,7 @@ def test_under_the_same_policy_the_answer_is_the_same(lines, parts, over):
     policy = a_policy(**parts)
     record = recorded(lines, policy, over=over)
 
-    again = a_redecider(policy).redecide(record)
+    again = a_redecider(policy).replay(record).decision()
 
     assert again.missing is None
     assert words(again.verdict) == words_of_record(record)
@@ -105,7 +105,7 @@ def test_under_another_policy_the_answer_is_that_of_the_gate_or_none(lines, part
     policy, other = a_policy(**parts), a_policy(version=2, **other_parts)
     record, truth = recorded(lines, policy, over=over), recorded(lines, other, over=over)
 
-    again = a_redecider(other, ALL_CHANGED).redecide(record)
+    again = a_redecider(other, ALL_CHANGED).replay(record).decision()
 
     if again.verdict is not None:
         # Which of several rules reached the threshold first may depend on one that is not known.
@@ -119,7 +119,7 @@ def test_the_steps_lead_to_the_same_answer(lines, parts, other_parts):
     record, other = recorded(lines, a_policy(**parts)), a_policy(version=2, **other_parts)
     redecider = a_redecider(other, ALL_CHANGED)
 
-    again, steps = redecider.redecide(record), list(redecider.steps(record))
+    again, steps = redecider.replay(record).decision(), list(redecider.replay(record).steps())
 
     assert len(steps) == 14
     decided = [step for step in steps if step.decided]
