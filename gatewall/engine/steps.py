@@ -39,7 +39,7 @@ def client_is_blocked(facts: Facts) -> Verdict | None:
 
 
 def host_is_not_authorized(facts: Facts) -> Verdict | None:
-    """The host is not registered (where `authorized_domains_mode` wants that), or its domain has the access `denied`.
+    """The host is not registered (`authorized_domains_mode` `registered`), or its domain has the access `denied`.
 
     Before the allowlist: an allowlist entry says who may come, not that a host exists. A denied domain is denied to
     everybody.
@@ -105,7 +105,7 @@ def inspected_client_is_allowed(facts: Facts) -> Verdict | None:
 
 
 def client_is_over_rate(facts: Facts) -> Verdict | None:
-    """The client is over `request_rate_per_minute` (0 is off).
+    """The client is over `request_rate_per_minute` (0 is off); `Retry-After` says for how long.
 
     After the allowlist, whose clients have no rate limit, and after all refusals, so that a request refused anyway is
     not counted; before public hosts and credentials, so that it slows down crawling and guessing.
@@ -138,7 +138,7 @@ def credential_is_missing(facts: Facts) -> Verdict | None:
 def credential_is_invalid(facts: Facts) -> Verdict | None:
     """None of the credentials that were sent is valid.
 
-    401, because signing in (again) may help.
+    After the step for no credential at all: 401, because signing in (again) may help.
     """
     if facts.subject is None:
         return Verdict(Effect.CHALLENGE, Reason.CREDENTIAL_INVALID)

@@ -1,0 +1,69 @@
+"""The tables in docs/ that are derived from the code: `python -m tests.generated_docs` writes them anew."""
+
+import inspect
+import re
+import textwrap
+from pathlib import Path
+
+from gatewall.engine.steps import STEPS, Step
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+def _parts(step: Step) -> tuple[str, str]:
+    """Return when the step applies and why it stands where it stands, from the docstring of its function."""
+    applies, _, why = (inspect.getdoc(step.function) or "").partition("\n\n")
+    return applies[:1].lower() + applies[1:].rstrip("."), why[:1].lower() + why[1:].replace("\n", " ")
+
+
+def steps() -> str:
+    """Return the rows of the table of decision steps."""
+    return "".join(
+        f"| {number} | `{step.function.__name__}` | {_parts(step)[0]} | {step.reasons[0].effect.status} | "
+        f"{', '.join(f'`{reason.value}`' for reason in step.reasons)} |\n"
+        for number, step in enumerate(STEPS, 1)
+    )
+
+
+def why_here() -> str:
+    """Return the list of why each step stands where it stands."""
+    items = (f"{number}. **`{step.function.__name__}`** {_parts(step)[1]}" for number, step in enumerate(STEPS, 1))
+    return "".join(textwrap.fill(item, 120, subsequent_indent="   ", break_on_hyphens=False) + "\n" for item in items)
+
+
+PARTS = {
+    "the table of decision steps": (
+        "decisions.md",
+        "| # | Step | Applies when | Status | Reason |\n|---|---|---|---|---|\n",
+        r"(?:\| \d+ \| .*\n)*",
+        steps,
+    ),
+    "why each step stands where it stands": (
+        "decisions.md",
+        "## Why each step stands where it stands\n\n",
+        r"(?:(?:\d+\.|  ) .*\n)*",
+        why_here,
+    ),
+}
+"""What is derived: its page, the text in front of it, what it looks like, and the function that writes it."""
+
+
+def written(page: str) -> str:
+    """Return the text of a page with everything that is derived as of today's code."""
+    text = (DOCS / page).read_text()
+    for place, front, shape, write in PARTS.values():
+        if place == page:
+            text, found = re.subn(f"(?<={re.escape(front)}){shape}", write().replace("\\", r"\\"), text, count=1)
+            if not found:
+                raise ValueError(f"{page}: {front!r} is not there")
+    return text
+
+
+def main() -> None:
+    """Write all pages."""
+    for page in {place for place, *_ in PARTS.values()}:
+        (DOCS / page).write_text(written(page))
+
+
+if __name__ == "__main__":
+    main()
