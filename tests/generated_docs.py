@@ -1,9 +1,14 @@
 """The tables in docs/ that are derived from the code: `python -m tests.generated_docs` writes them anew."""
 
 import inspect
+import json
 import re
 import textwrap
 from pathlib import Path
+from typing import Any
+
+import django
+from django.db import models
 
 from gatewall.engine.steps import STEPS, Step
 
@@ -31,6 +36,32 @@ def why_here() -> str:
     return "".join(textwrap.fill(item, 120, subsequent_indent="   ", break_on_hyphens=False) + "\n" for item in items)
 
 
+def settings() -> str:
+    """Return the rows of the table of system settings."""
+    from gatewall.models import SystemSettings  # noqa: PLC0415 - after django.setup()
+
+    return "".join(
+        f"| `{column.name}` | {_default(column.get_default())} | {_values(column)} | {column.help_text} |\n"
+        for column in SystemSettings.columns()
+    )
+
+
+def _default(value: object) -> str:
+    return f"`{json.dumps(value) if isinstance(value, bool) else value}`" if value != "" else "empty"
+
+
+def _values(column: "models.Field[Any, Any]") -> str:
+    if column.choices:
+        return ", ".join(f"`{value}`" for value, _ in column.choices)
+    if isinstance(column, models.BooleanField):
+        return "`true`, `false`"
+    if isinstance(column, models.IntegerField):
+        from gatewall.models.settings import bounds  # noqa: PLC0415 - after django.setup()
+
+        return "{:,} to {:,}".format(*bounds(column))
+    return f"up to {column.max_length} characters"
+
+
 PARTS = {
     "the table of decision steps": (
         "decisions.md",
@@ -43,6 +74,12 @@ PARTS = {
         "## Why each step stands where it stands\n\n",
         r"(?:(?:\d+\.|  ) .*\n)*",
         why_here,
+    ),
+    "the table of system settings": (
+        "configuration.md",
+        "| Setting | Default | Values | Meaning |\n|---|---|---|---|\n",
+        r"(?:\| `\w+` \| .*\n)*",
+        settings,
     ),
 }
 """What is derived: its page, the text in front of it, what it looks like, and the function that writes it."""
@@ -66,4 +103,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    django.setup()
     main()

@@ -1,5 +1,6 @@
 """The system settings in the Django admin: one row that is changed, never added or deleted."""
 
+from itertools import pairwise
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -7,6 +8,7 @@ from django.shortcuts import redirect
 
 from gatewall.api.service_admin import ServiceAdmin, actor
 from gatewall.models import SystemSettings
+from gatewall.models.settings import GROUPS
 from gatewall.policy import system_settings
 
 _ONLY = "1"
@@ -17,6 +19,13 @@ class SystemSettingsAdmin(ServiceAdmin):
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> SystemSettings | None:
         return system_settings.current() if object_id == _ONLY else None
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        names = [column.name for column in SystemSettings.columns()]
+        ends = [*(names.index(first) for first in GROUPS.values()), len(names)]
+        return [
+            (title, {"fields": names[start:end]}) for title, (start, end) in zip(GROUPS, pairwise(ends), strict=True)
+        ]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         return redirect("admin:gatewall_systemsettings_change", _ONLY)

@@ -1,9 +1,9 @@
 """One revision of the policy: plain source values, and the look-up tables built from them. No I/O."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol, get_type_hints
 
 from gatewall.engine.hosts import DomainTable
 from gatewall.engine.lists import IPLists
@@ -56,7 +56,7 @@ class QueryStrings(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PolicySettings:
-    """The system settings that the gate reads."""
+    """The system settings that the gate reads, by their names, with their defaults."""
 
     authorized_domains_mode: DomainsMode = DomainsMode.ANY
     waf_mode: EnforcementMode = EnforcementMode.BLOCK
@@ -68,6 +68,11 @@ class PolicySettings:
     log_query_strings: QueryStrings = QueryStrings.MASKED
     stale_policy: StalePolicy = StalePolicy.STATIC
     stale_policy_seconds: int = 60
+
+    @classmethod
+    def kinds(cls) -> "dict[str, Callable[[Any], Any]]":
+        """Return of each setting what makes it of a plain value: its enum, or ``int``."""
+        return get_type_hints(cls)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db import models
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -10,52 +11,27 @@ from gatewall.api import etags
 from gatewall.api.operations import operation
 from gatewall.api.serializers import FlagField, StrictInput, TextField, WholeNumberField
 from gatewall.api.views import ApiView
-from gatewall.engine.snapshot import AuditMode, DomainsMode, EnforcementMode, QueryStrings, StalePolicy, UnknownCountry
 from gatewall.models import SystemSettings
+from gatewall.models.settings import bounds
 from gatewall.policy import revisions, system_settings
-
-
-def _one_of(enum: Any) -> serializers.ChoiceField:
-    return serializers.ChoiceField(choices=[member.value for member in enum], required=False)
 
 
 class SettingsInput(StrictInput):
     """Any subset of the settings."""
 
-    authorized_domains_mode = _one_of(DomainsMode)
-    waf_mode = _one_of(EnforcementMode)
-    waf_threshold = WholeNumberField(min_value=1, max_value=100, required=False)
-    geo_mode = _one_of(EnforcementMode)
-    unknown_country = _one_of(UnknownCountry)
-    request_rate_per_minute = WholeNumberField(min_value=0, max_value=1_000_000, required=False)
-    session_hours = WholeNumberField(min_value=1, max_value=8760, required=False)
-    login_failures_per_account_and_network = WholeNumberField(min_value=1, max_value=1_000, required=False)
-    login_failures_per_network = WholeNumberField(min_value=1, max_value=100_000, required=False)
-    login_failures_per_account = WholeNumberField(min_value=1, max_value=100_000, required=False)
-    login_failure_window_minutes = WholeNumberField(min_value=1, max_value=1440, required=False)
-    login_delay_seconds = WholeNumberField(min_value=1, max_value=3600, required=False)
-    api_requests_per_minute = WholeNumberField(min_value=60, max_value=1_000_000, required=False)
-    access_log_retention_days = WholeNumberField(min_value=1, max_value=3650, required=False)
-    access_log_max_bytes = WholeNumberField(min_value=2**26, max_value=2**50, required=False)
-    event_retention_days = WholeNumberField(min_value=1, max_value=3650, required=False)
-    auto_ban_mode = _one_of(EnforcementMode)
-    auto_ban_minutes = WholeNumberField(min_value=1, max_value=43_200, required=False)
-    detector_window_minutes = WholeNumberField(min_value=1, max_value=60, required=False)
-    brute_force_failures = WholeNumberField(min_value=5, max_value=500, required=False)
-    stuffing_accounts = WholeNumberField(min_value=3, max_value=500, required=False)
-    stuffing_accounts_overall = WholeNumberField(min_value=10, max_value=10_000, required=False)
-    probing_targets = WholeNumberField(min_value=5, max_value=500, required=False)
-    probing_rules = WholeNumberField(min_value=3, max_value=100, required=False)
-    webhook_incident_minutes = WholeNumberField(min_value=1, max_value=1440, required=False)
-    webhook_notices_per_hour = WholeNumberField(min_value=1, max_value=10_000, required=False)
-    webhook_retention_days = WholeNumberField(min_value=1, max_value=365, required=False)
-    audit_mode = _one_of(AuditMode)
-    log_query_strings = _one_of(QueryStrings)
-    stale_policy = _one_of(StalePolicy)
-    stale_policy_seconds = WholeNumberField(min_value=15, max_value=86_400, required=False)
-    recovery_local_only = FlagField(required=False)
-    guard_message = TextField(max_length=500, allow_blank=True, required=False)
-    contact = TextField(max_length=200, allow_blank=True, required=False)
+    def get_fields(self) -> "dict[str, serializers.Field[Any, Any, Any, Any]]":
+        return {column.name: _input_of(column) for column in SystemSettings.columns()}
+
+
+def _input_of(column: "models.Field[Any, Any]") -> "serializers.Field[Any, Any, Any, Any]":
+    if column.choices:
+        return serializers.ChoiceField(choices=[value for value, _ in column.choices], required=False)
+    if isinstance(column, models.BooleanField):
+        return FlagField(required=False)
+    if isinstance(column, models.IntegerField):
+        low, high = bounds(column)
+        return WholeNumberField(min_value=low, max_value=high, required=False)
+    return TextField(max_length=column.max_length, allow_blank=True, required=False)
 
 
 class SettingsOutput(serializers.ModelSerializer[SystemSettings]):

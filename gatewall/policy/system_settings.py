@@ -3,15 +3,7 @@
 from typing import Any
 
 from gatewall.engine.segments import Segment
-from gatewall.engine.snapshot import (
-    AuditMode,
-    DomainsMode,
-    EnforcementMode,
-    PolicySettings,
-    QueryStrings,
-    StalePolicy,
-    UnknownCountry,
-)
+from gatewall.engine.snapshot import PolicySettings
 from gatewall.kernel.changes import Change, Described, Recorded, Resource, describe, difference
 from gatewall.models import SystemSettings
 from gatewall.policy import revisions
@@ -59,15 +51,4 @@ def _fields() -> dict[str, str]:
 def load() -> PolicySettings:
     """Return what the decision reads of the settings."""
     row = current()
-    return PolicySettings(
-        authorized_domains_mode=DomainsMode(row.authorized_domains_mode),
-        waf_mode=EnforcementMode(row.waf_mode),
-        waf_threshold=row.waf_threshold,
-        geo_mode=EnforcementMode(row.geo_mode),
-        unknown_country=UnknownCountry(row.unknown_country),
-        request_rate_per_minute=row.request_rate_per_minute,
-        audit_mode=AuditMode(row.audit_mode),
-        log_query_strings=QueryStrings(row.log_query_strings),
-        stale_policy=StalePolicy(row.stale_policy),
-        stale_policy_seconds=row.stale_policy_seconds,
-    )
+    return PolicySettings(**{name: kind(getattr(row, name)) for name, kind in PolicySettings.kinds().items()})

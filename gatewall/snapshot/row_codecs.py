@@ -5,7 +5,7 @@ What is read is checked to its last value: nothing but what was written is taken
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from gatewall.engine.addresses import NetworkTable, parse_network
@@ -14,49 +14,24 @@ from gatewall.engine.lists import AllowedNetwork
 from gatewall.engine.model import Action
 from gatewall.engine.segments import Segment
 from gatewall.engine.snapshot import (
-    AuditMode,
     BlockedCountry,
-    DomainsMode,
-    EnforcementMode,
     GitTokenState,
     LicenseState,
     PolicySettings,
-    QueryStrings,
-    StalePolicy,
-    UnknownCountry,
     UserState,
 )
 from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Transform, WafRule
 
 
 def _encode_settings(settings: PolicySettings) -> Any:
-    return {
-        "authorized_domains_mode": settings.authorized_domains_mode.value,
-        "waf_mode": settings.waf_mode.value,
-        "waf_threshold": settings.waf_threshold,
-        "geo_mode": settings.geo_mode.value,
-        "unknown_country": settings.unknown_country.value,
-        "request_rate_per_minute": settings.request_rate_per_minute,
-        "audit_mode": settings.audit_mode.value,
-        "log_query_strings": settings.log_query_strings.value,
-        "stale_policy": settings.stale_policy.value,
-        "stale_policy_seconds": settings.stale_policy_seconds,
-    }
+    return asdict(settings)
 
 
 def _decode_settings(row: Any) -> PolicySettings:
-    return PolicySettings(
-        authorized_domains_mode=DomainsMode(row["authorized_domains_mode"]),
-        waf_mode=EnforcementMode(row["waf_mode"]),
-        waf_threshold=_int(row["waf_threshold"]),
-        geo_mode=EnforcementMode(row["geo_mode"]),
-        unknown_country=UnknownCountry(row["unknown_country"]),
-        request_rate_per_minute=_int(row["request_rate_per_minute"]),
-        audit_mode=AuditMode(row["audit_mode"]),
-        log_query_strings=QueryStrings(row["log_query_strings"]),
-        stale_policy=StalePolicy(row["stale_policy"]),
-        stale_policy_seconds=_int(row["stale_policy_seconds"]),
-    )
+    values: dict[str, Any] = {
+        name: _int(row[name]) if kind is int else kind(row[name]) for name, kind in PolicySettings.kinds().items()
+    }
+    return PolicySettings(**values)
 
 
 def _encode_allowed(entry: AllowedNetwork) -> Any:

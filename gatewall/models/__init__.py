@@ -1,0 +1,130 @@
+"""The rows that belong to no app: the head of the policy and the system settings, one row each."""
+
+import uuid
+
+from django.db import models
+from django.utils import timezone
+
+from gatewall.models.settings import SystemSettings, choices
+
+__all__ = [
+    "Node",
+    "PendingConfirmation",
+    "PolicyHead",
+    "PolicyRevision",
+    "PolicyRevocation",
+    "PolicySegment",
+    "Record",
+    "SystemSettings",
+    "choices",
+]
+
+
+class Record(models.Model):
+    """What every row that people make has. ``created_by`` is a name, so that it outlives the user."""
+
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.CharField(max_length=64, blank=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+
+class PolicyHead(models.Model):
+    """Which policy is in force. One row.
+
+    Whoever changes policy updates it in the same transaction and so holds its lock until commit: the
+    numbers are in the order of the commits, which those of a sequence are not. ``epoch`` names the
+    history they belong to, ``parent_epoch`` the one that an admin confirmed it follows.
+    """
+
+    epoch = models.UUIDField(default=uuid.uuid4, editable=False)
+    parent_epoch = models.UUIDField(null=True, editable=False)
+    revision = models.PositiveBigIntegerField(default=0)
+    revocations = models.PositiveBigIntegerField(default=0)
+    reloads = models.PositiveBigIntegerField(default=0)
+    advanced_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=models.Q(pk=1), name="policy_head_is_one_row")]
+
+
+class PolicySegment(models.Model):
+    """The last change of a segment of the policy; a segment without a row was never changed.
+
+    A random id and no number: after a restore, the same numbers stand for other changes.
+    """
+
+    name = models.CharField(max_length=100, primary_key=True)
+    change = models.UUIDField(default=uuid.uuid4)
+
+
+class PolicyRevision(models.Model):
+    """A revision that was committed. ``lineage`` tells it from one of the same number after a restore.
+
+    ``changes`` is null where there are too many of them, ``counts`` too where none were recorded.
+    ``resources`` has each resource between spaces, to look for one.
+    """
+
+    number = models.PositiveBigIntegerField(primary_key=True)
+    lineage = models.UUIDField(default=uuid.uuid4, editable=False)
+    committed_at = models.DateTimeField(default=timezone.now)
+    actor = models.CharField(max_length=64, blank=True)
+    changes = models.JSONField(null=True)
+    counts = models.JSONField(null=True)
+    resources = models.CharField(max_length=200, blank=True)
+
+
+class PendingConfirmation(models.Model):
+    """A forced change that locks out the address it was made from: reverted unless its maker confirms it.
+
+    It is what the revisions after ``previous`` up to ``revision`` did. ``outcome`` is empty until it was kept or
+    reverted; ``problem`` says why the last try to revert it failed.
+    """
+
+    KEPT, REVERTED = "kept", "reverted"
+
+    revision = models.PositiveBigIntegerField(primary_key=True)
+    previous = models.PositiveBigIntegerField()
+    actor = models.CharField(max_length=64, blank=True)
+    address = models.CharField(max_length=45)
+    made_at = models.DateTimeField(default=timezone.now)
+    deadline = models.DateTimeField()
+    tried_at = models.DateTimeField(null=True)
+    problem = models.CharField(max_length=500, blank=True)
+    outcome = models.CharField(max_length=8, blank=True)
+    settled_at = models.DateTimeField(null=True)
+    settled_by = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["outcome", "deadline"], name="confirmation_by_deadline")]
+
+
+class PolicyRevocation(models.Model):
+    """A revoked session, counted. Its ``lineage`` is what a revision's is: a restore must bring no session back."""
+
+    number = models.PositiveBigIntegerField(primary_key=True)
+    lineage = models.UUIDField(default=uuid.uuid4, editable=False)
+
+
+class Node(models.Model):
+    """A host and what its agent last said of it.
+
+    Of its access log, what is older than ``log_lag_seconds`` is in the database or set aside; null while its
+    spool was not read to the end once. ``unconfirmed_seconds``: how long its policy was not compared with the database
+    and found to be the one in force, at ``seen_at``, since the boot where it never was. ``seen_at`` is by the clock of
+    the database.
+    """
+
+    name = models.CharField(max_length=100, unique=True)
+    seen_at = models.DateTimeField()
+    revision = models.PositiveBigIntegerField()
+    published_at = models.DateTimeField(null=True)
+    workers = models.JSONField(default=list)
+    problem = models.CharField(max_length=500, blank=True)
+    log_lag_seconds = models.FloatField(null=True)
+    log_spooled_bytes = models.BigIntegerField(default=0)
+    unconfirmed_seconds = models.FloatField(null=True)
+
+    class Meta:
+        ordering = ["name"]
