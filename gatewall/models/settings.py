@@ -23,9 +23,12 @@ def within(low: int, high: int) -> list[BaseValidator]:
     return [MinValueValidator(low), MaxValueValidator(high)]
 
 
-def small(default: int, low: int, high: int, help_text: str) -> "models.PositiveSmallIntegerField[Any, int]":
+def small(
+    default: int, low: int, high: int, help_text: str, **options: Any
+) -> "models.PositiveSmallIntegerField[Any, int]":
     """Return the column of a setting that is a number within these bounds, up to 32,767."""
-    return models.PositiveSmallIntegerField(default=default, validators=within(low, high), help_text=help_text)
+    validators = within(low, high)
+    return models.PositiveSmallIntegerField(default=default, validators=validators, help_text=help_text, **options)
 
 
 def number(
@@ -52,7 +55,7 @@ class SettingsColumns(models.Model):
     """The system settings: each line is the one place of a setting's default, bounds and help text.
 
     The API, the admin, the constraints of the table and ``docs/configuration.md`` are derived from it. Those of the
-    same name in ``PolicySettings`` are read by the decision.
+    same name in ``PolicySettings`` are read by the decision. A new one needs a ``db_default``, as every new column.
     """
 
     authorized_domains_mode = one_of(
