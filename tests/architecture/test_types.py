@@ -1,0 +1,96 @@
+"""mypy checks every module, and refuses to let any of them change a value that requests share (docs/adr/0052)."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+BASE = Path(__file__).resolve().parents[2]
+CONFIG = tomllib.loads((BASE / "pyproject.toml").read_text())["tool"]["mypy"]
+SHARED = (
+    ("gatewall.engine.hosts", "Authority", "host"),
+    ("gatewall.credentials.sessions", "SessionClaims", "user_id"),
+    ("gatewall.engine.model", "Decision", "verdict"),
+    ("audit.spool.records", "AccessRecord", "path"),
+)
+"""Values that are frozen to the type checker and not at run time: module, class, a field."""
+MUTATION = """
+
+from {module} import {name} as _Shared
+
+
+def _planted(shared: _Shared) -> None:
+    shared.{field} = shared.{field}
+"""
+READ_ONLY = re.compile(r'^(\S+?):\d+: error: Property "(\w+)" defined in "(\w+)" is read-only', re.MULTILINE)
+LOOSENED = {name for each in CONFIG["overrides"] for name in each["module"]}
+
+
+def is_excluded(path):
+    return any(re.search(pattern, f"/{path.as_posix()}") for pattern in CONFIG["exclude"])
+
+
+def checked_modules():
+    """Return the files that mypy reads, relative to the repository."""
+    found = [path.relative_to(BASE) for name in CONFIG["files"] for path in (BASE / name).rglob("*.py")]
+    return sorted(path for path in found if not is_excluded(path))
+
+
+def test_every_folder_with_code_is_checked():
+    folders = {each for each in BASE.iterdir() if each.is_dir() and not each.name.startswith(".")}
+    with_code = {each.name for each in folders if next(each.rglob("*.py"), None)}
+
+    assert with_code | {each.name for each in BASE.glob("*.py")} == set(CONFIG["files"])
+
+
+def test_what_is_excluded_is_migrations_and_the_tests_themselves():
+    every = [path.relative_to(BASE) for name in CONFIG["files"] for path in (BASE / name).rglob("*.py")]
+
+    excluded = [path for path in every if is_excluded(path)]
+    assert all("migrations" in path.parts or path.name.startswith("test_") for path in excluded)
+    assert all(path.parts[0] == "tests" for path in excluded if "migrations" not in path.parts)
+
+
+def test_no_module_of_the_product_is_checked_less_strictly():
+    ours = {module_of(path) for path in checked_modules()}
+
+    assert CONFIG["strict"] is True
+    assert [name for name in sorted(LOOSENED & ours) if not name.startswith("tests.")] == []
+
+
+def module_of(path):
+    return path.with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
+
+
+def one_of_each_part():
+    """Return a module of each app and of each folder of ``gatewall``, the last by name."""
+    strict = [path for path in checked_modules() if module_of(path) not in LOOSENED and path.name != "__init__.py"]
+    return {path.parts[:2] if path.parts[0] == "gatewall" else path.parts[0]: path for path in strict}.values()
+
+
+def test_a_mutation_of_a_shared_value_fails_the_build(tmp_path):
+    """Modules are read with a mutation at their end, in one run of mypy over everything."""
+    planted, arguments = {}, []
+    for number, path in enumerate(one_of_each_part()):
+        module, name, field = SHARED[number % len(SHARED)]
+        shadow = tmp_path / f"{number}.py"
+        shadow.write_text((BASE / path).read_text() + MUTATION.format(module=module, name=name, field=field))
+        planted[path.as_posix()] = (field, name)
+        arguments += ["--shadow-file", str(path), str(shadow)]
+    cache = tmp_path / "cache"
+    if (BASE / ".mypy_cache").is_dir():  # of the run before, which this one must not change
+        shutil.copytree(BASE / ".mypy_cache", cache)
+
+    run = subprocess.run(
+        [sys.executable, "-m", "mypy", "--cache-dir", str(cache), *arguments],
+        cwd=BASE,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert {path: (field, name) for path, field, name in READ_ONLY.findall(run.stdout)} == planted
