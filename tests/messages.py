@@ -5,7 +5,7 @@ New texts are left empty for a translator; tests/unit/test_translations.py fails
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import polib
@@ -38,7 +38,7 @@ ROOMS = {
 CATALOGUES = {
     name: BASE / rooms[0] / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po" for name, rooms in ROOMS.items()
 }
-DATA = {
+DATA: dict[str, dict[str, Iterable[str]]] = {
     "portal": {"gatewall/engine/model.py": [reason.visitor_words for reason in Reason if reason.visitor_words]},
     "console": {
         "audit/spool/records.py": [label for field in FIELDS for label in field.words.values()],

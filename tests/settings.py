@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from base64 import urlsafe_b64encode
 from pathlib import Path
+from typing import Any
 
 _OURS = ("GATEWALL_", "ROOT_PATH", "CACHE_URL", "GEOIP_DATABASE")
 _FOLDER = Path(tempfile.mkdtemp(prefix="gatewall-tests-"))
@@ -27,10 +28,11 @@ from gatewall.settings import CACHES, DATABASES  # noqa: E402 - needs Django
 # A name is no Argon2id: the tests of the hasher itself ask for the real one.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 CACHES["default"]["KEY_PREFIX"] = f"tests-{secrets.token_hex(4)}"
+_OPTIONS: Any = DATABASES["default"].get("OPTIONS")
 # A file, not memory: threads then wait for each other as they do in an installation.
 if DATABASES["default"]["ENGINE"] == "gatewall.database.sqlite":
     DATABASES["default"]["TEST"] = {"NAME": str(_FOLDER / "tests.sqlite3")}
     # A crowd of a hundred writers on a slow machine: SQLite's turns are not fair, and five seconds may not bring one.
-    DATABASES["default"]["OPTIONS"]["timeout"] = 60
+    _OPTIONS["timeout"] = 60
 # Every test client builds its own middleware; reading all static files each time costs more than the test.
 WHITENOISE_AUTOREFRESH = True

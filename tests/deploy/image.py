@@ -70,7 +70,7 @@ class Image:
         )
 
     @contextmanager
-    def up(self, role: str, *, healthy: str = "", **changes: str) -> Iterator[subprocess.Popen]:
+    def up(self, role: str, *, healthy: str = "", **changes: str) -> Iterator[subprocess.Popen[bytes]]:
         """A role as a process, once its health check says that it works."""
         log = self.logs / f"{role}.log"
         with running(self.command(role), log=log, env=self.environment(**changes)) as process:

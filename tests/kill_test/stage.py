@@ -80,7 +80,7 @@ class Stage:
         self._inside = list(inside)
         where = {"GATEWALL_BIND": address, "GATEWALL_AUTH_PORT": str(self.auth), "GATEWALL_PORT": str(self.control)}
         self._environment = environment(home, **{"GATEWALL_WORKERS": str(WORKERS), **where, **changes})
-        self._processes: dict[str, subprocess.Popen] = {}
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._ends = ExitStack()
 
     def __enter__(self) -> Self:
@@ -190,15 +190,15 @@ class Stage:
         wait_for(f"http://{self.address}:{port}/wall/health/live", process, self.home / f"{name}.log")
         self.wait_for_workers(name)
 
-    def _family(self, process: subprocess.Popen) -> list[psutil.Process]:
+    def _family(self, process: subprocess.Popen[bytes]) -> list[psutil.Process]:
         with suppress(psutil.NoSuchProcess):
-            return psutil.Process(process.pid).children()
+            return list(psutil.Process(process.pid).children())
         return []
 
 
 def _is_alive(process: psutil.Process) -> bool:
     with suppress(psutil.NoSuchProcess):
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     return False
 
 

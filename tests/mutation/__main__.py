@@ -9,7 +9,8 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -111,9 +112,9 @@ def try_suite(suite: Suite, mutants: list[Mutant], jobs: int, results: Path) -> 
     if left and fail_alone(suite.tests, suite.options):
         sys.exit("the tests must pass in a fork of their own")
 
-    def a_round(tests: dict[Mutant, Sequence[str]]) -> None:
-        trials = {
-            mutant: lambda mutant=mutant: dies_at_import(mutant, tests[mutant], suite.options)
+    def a_round(tests: Mapping[Mutant, Sequence[str]]) -> None:
+        trials: dict[Mutant, Callable[[], bool]] = {
+            mutant: partial(dies_at_import, mutant, tests[mutant], suite.options)
             for mutant in sorted(left, key=lambda each: (each.path, each.number))
         }
 

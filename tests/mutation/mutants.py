@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
+from typing import cast
 
 _COMPARISONS: dict[type, type] = {
     ast.Eq: ast.NotEq,
@@ -161,7 +162,7 @@ def _variants(site: _Site) -> Iterator[ast.AST]:
     yield from _statements(node, within_function=site.function is not None)
     is_condition = site.field == "test" or (isinstance(site.parent, ast.comprehension) and site.field == "ifs")
     if is_condition and not isinstance(node, ast.Compare | ast.BoolOp | ast.UnaryOp):
-        yield ast.UnaryOp(ast.Not(), copy.deepcopy(node))
+        yield ast.UnaryOp(ast.Not(), cast("ast.expr", copy.deepcopy(node)))
 
 
 def _expressions(node: ast.AST) -> Iterator[ast.AST]:

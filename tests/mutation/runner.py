@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -54,11 +55,11 @@ class Trial:
             pytest.exit("the tests fail without any mutant", returncode=3)
         if self._notices_nothing_wrong(session):
             pytest.exit("the tests fail in a fork, without any mutant", returncode=3)
-        trials = {}
+        trials: dict[Mutant, Callable[[], bool]] = {}
         for mutant in self._mutants:
             counted = {n for line in range(mutant.lines[0], mutant.lines[1] + 1) for n in reached[mutant.path][line]}
             chosen = [session.items[n] for n in sorted(counted, key=lambda n: self._breadth[n])]
-            trials[mutant] = lambda mutant=mutant, chosen=chosen: self._kills(session, mutant, chosen)
+            trials[mutant] = partial(self._kills, session, mutant, chosen)
         in_forks(trials, self._jobs, self._tell)
         return True
 
@@ -156,7 +157,7 @@ def dies_at_import(mutant: Mutant, files: Iterable[str], options: list[str]) -> 
     def mutated(loader: SourceFileLoader, fullname: str) -> CodeType | None:
         return code if loader.path == path else get_code(loader, fullname)
 
-    SourceFileLoader.get_code = mutated  # type: ignore[method-assign]
+    SourceFileLoader.get_code = mutated  # type: ignore[method-assign, assignment]  # reads the mutant instead of the file
     signal.alarm(SECONDS_AN_IMPORT)
     return pytest.main([*USUAL, *options, *files]) != pytest.ExitCode.OK
 

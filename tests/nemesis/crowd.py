@@ -99,7 +99,8 @@ class Crowd:
         self._known: dict[str, list[tuple[str, bytes]]] = {"": [("", b"")]}
         self._texts: dict[tuple[str, str, str], bytes] = {}
         self._count = itertools.count()
-        began, self._waiting = time.monotonic(), []
+        began = time.monotonic()
+        self._waiting: list[Any] = []
         self._all = [
             Connection(
                 number, (door["address"], door["port"]), began + index * self._between[number] / door["connections"]

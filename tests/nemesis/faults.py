@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from pathlib import Path
 
 from tests.kill_test import faults as host_faults
 from tests.kill_test.faults import Scene
@@ -265,7 +266,7 @@ def possible(play: Play) -> dict[Fault, int]:
     return EVERYWHERE | between | (OF_THE_CACHE if play.cache else {}) | apart
 
 
-def _replace(path, data: bytes) -> None:
+def _replace(path: Path, data: bytes) -> None:
     other = path.with_name("put in the place")
     other.write_bytes(data)
     shutil.copymode(path, other) if path.exists() else None

@@ -69,7 +69,7 @@ class History:
 
 def worlds(edits: list[Edit]) -> list[World]:
     """The world after no edit, the first, the second and so on."""
-    found: list[dict[Key, Mapping[str, Any]]] = [{}]
+    found: list[World] = [{}]
     for edit in edits:
         world = dict(found[-1])
         for key, values in edit.changes.items():

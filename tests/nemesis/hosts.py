@@ -148,7 +148,7 @@ def _set_the_scene(
     hosts = [
         Host(
             place.name,
-            Scene(place.stage, place.trail, visitors, choice, None, database, longest_outage=5),
+            Scene(place.stage, place.trail, visitors, choice, None, database, longest_outage=5),  # type: ignore[arg-type]  # asks as Visitors do
             place.proxy,
             place.cache,
             place.network,

@@ -105,7 +105,7 @@ def _is_attack(world: World, domain: str, uri: str) -> bool:
         if key[0] == "rule" and rule["enabled"] and rule["action"] == "block"
         if rule["domain"] in (None, domain) and rule["pattern"] in uri
     ]
-    return sum(scores) >= _THRESHOLD
+    return bool(sum(scores) >= _THRESHOLD)
 
 
 def _by_credential(world: World, question: Question, domain: str) -> Verdict:

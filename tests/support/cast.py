@@ -8,6 +8,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import jwt
@@ -113,11 +114,13 @@ def an_address(text: str) -> IPAddress:
     return address
 
 
-def a_credential(secret: str = "bob", kind: CredentialKind = CredentialKind.SESSION_HEADER, username: str = ""):
-    return Credential(kind, secret, username)
+def a_credential(secret: str = "bob", kind: CredentialKind = CredentialKind.SESSION_HEADER, *name: str) -> Credential:
+    return Credential(kind, secret, *name)
 
 
-def a_request(*, client: str = CLIENT, host: str | None = OFFICE, credentials: Iterable = (), **parts) -> AccessRequest:
+def a_request(
+    *, client: str = CLIENT, host: str | None = OFFICE, credentials: Iterable[Credential | str] = (), **parts: Any
+) -> AccessRequest:
     """An access request; a credential may be given by its secret alone."""
     return AccessRequest(
         at=parts.pop("at", NOW),
@@ -130,30 +133,30 @@ def a_request(*, client: str = CLIENT, host: str | None = OFFICE, credentials: I
     )
 
 
-def a_blocked(network: str, *, id: int = 1, **parts) -> BlockedNetwork:  # noqa: A002 - the field's name
+def a_blocked(network: str, *, id: int = 1, **parts: Any) -> BlockedNetwork:  # noqa: A002 - the field's name
     return BlockedNetwork(id, parse_network(network), **parts)
 
 
-def an_allowed(network: str, *, id: int = 1, **parts) -> AllowedNetwork:  # noqa: A002 - the field's name
+def an_allowed(network: str, *, id: int = 1, **parts: Any) -> AllowedNetwork:  # noqa: A002 - the field's name
     return AllowedNetwork(id, parse_network(network), **parts)
 
 
-def a_rule(pattern: str = "attack", **parts) -> WafRule:
+def a_rule(pattern: str = "attack", **parts: Any) -> WafRule:
     return WafRule(parts.pop("id", 1), parts.pop("name", pattern), pattern, **parts)
 
 
 def a_source(
     *,
-    blocked: Iterable = (),
-    allowed: Iterable = (),
+    blocked: Iterable[BlockedNetwork | str] = (),
+    allowed: Iterable[AllowedNetwork | str] = (),
     domains: Mapping[str, str] | None = None,
     countries: Iterable[str] = (),
     rules: Iterable[WafRule] = (),
     revoked: Iterable[str] = (),
-    **parts,
-) -> dict[str, list]:
+    **parts: Any,
+) -> dict[str, list[Any]]:
     """The rows of a policy by segment; networks by their text, domains as name and access, settings by their names."""
-    rows = {kind: list(parts.pop(name, standard)) for kind, (name, standard) in _TABLES.items()}
+    rows: dict[str, list[Any]] = {kind: list(parts.pop(name, standard)) for kind, (name, standard) in _TABLES.items()}
     return {
         **in_shards(rows),
         Segment.SETTINGS: [some_settings(**parts)],
@@ -179,26 +182,23 @@ _TABLES = {
 }
 
 
-def in_shards(rows: Mapping[str, list]) -> dict[str, list]:
+def in_shards(rows: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
     """Rows by kind as rows by shard."""
-    found = {}
+    found: dict[str, list[Any]] = {}
     for kind, each in ((kind, each) for kind, of_kind in rows.items() for each in of_kind):
         found.setdefault(SHARD_OF[kind](each.id if kind == Segment.USERS else each.digest), []).append(each)
     return found
 
 
-def a_policy(*, version: int | Version = 1, **parts) -> PolicySnapshot:
+def a_policy(*, version: int | Version = 1, **parts: Any) -> PolicySnapshot:
     """The policy of ``a_source``, by way of the bytes that are published."""
-    segments = {
-        name: SegmentData(name, lambda name=name, rows=rows: codec.encode(name, rows))
-        for name, rows in a_source(**parts).items()
-    }
+    segments = {name: SegmentData(name, partial(codec.encode, name, rows)) for name, rows in a_source(**parts).items()}
     return Assembly().build(version if isinstance(version, Version) else Version(version), segments)
 
 
-def some_settings(**values) -> PolicySettings:
+def some_settings(**values: Any) -> PolicySettings:
     """The settings, with these values as an operator would write them."""
-    kinds = {each.name: each.type for each in fields(PolicySettings)}
+    kinds: dict[str, Any] = {each.name: each.type for each in fields(PolicySettings)}
     return PolicySettings(**{name: kinds[name](value) for name, value in values.items()})
 
 
@@ -248,7 +248,7 @@ class Broken:
     country_of = subject_of = seconds_over = _fail
 
 
-def a_ports(*, country: str | None = None, over_seconds: int = 0, **parts) -> Ports:
+def a_ports(*, country: str | None = None, over_seconds: int = 0, **parts: Any) -> Ports:
     """Plain fakes for every port; ``credentials``, ``countries`` and ``rates`` replace one."""
     return Ports(
         countries=parts.pop("countries", None) or Countries(country),
@@ -262,7 +262,7 @@ def a_credential_check(keys: KeyRing = KEYS) -> PolicyCredentials:
     return PolicyCredentials(VerifiedTokens(SessionVerifier(keys, issuer=ISSUER, audience=AUDIENCE)))
 
 
-def a_decision(reason: Reason = Reason.SESSION_VALID, *, effect: Effect = Effect.ALLOW, **parts) -> Decision:
+def a_decision(reason: Reason = Reason.SESSION_VALID, *, effect: Effect = Effect.ALLOW, **parts: Any) -> Decision:
     verdict = Verdict(effect, reason, retry_after_seconds=parts.pop("retry_after_seconds", None))
     return Decision(verdict, **parts)
 

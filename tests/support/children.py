@@ -6,7 +6,7 @@ from subprocess import Popen
 import psutil
 
 
-def workers(master: Popen) -> set[int]:
+def workers(master: Popen[bytes]) -> set[int]:
     """The ids of a master's living children; none if it is gone."""
     with suppress(psutil.NoSuchProcess):
         children = psutil.Process(master.pid).children()

@@ -17,7 +17,7 @@ from gatewall.kernel.trusted_callers import TrustedCallers
 from gatewall.publication.publisher import publish
 from gatewall.server.answer_bytes import answer_bytes
 from gatewall.server.environ import environ_of
-from gatewall.server.http1 import RequestReader
+from gatewall.server.http1 import Request, RequestReader
 from gatewall.snapshot.places import policy_files
 from gatewall.snapshot.published import PublishedPolicies
 from tests.support.cast import CLIENT, OFFICE
@@ -93,8 +93,10 @@ class ControlPlane:
     def __call__(self, question: Question) -> Given:
         reader = RequestReader(self._endpoint.shim.bounds)
         reader.feed(_bytes(question))
-        environ = environ_of(reader.next(), peer=question.peer, is_new=True, server=("127.0.0.1", "9999"))
-        started = []
+        request = reader.next()
+        assert isinstance(request, Request)
+        environ = environ_of(request, peer=question.peer, is_new=True, server=("127.0.0.1", "9999"))
+        started: list[tuple[str, list[tuple[str, str]]]] = []
         body = b"".join(self._endpoint.shim(environ, lambda status, fields: started.append((status, fields))))
         ((status, fields),) = started
         return _given(int(status[:3]), fields, body)
@@ -123,12 +125,15 @@ class DataPlane:
         """Ask without publishing first."""
         reader = RequestReader(bodies.bounds)
         reader.feed(_bytes(question))
-        method, target, lines, body, _ = reader.next()
+        request = reader.next()
+        assert isinstance(request, Request)
+        method, target, lines, body, _ = request
         answer = self._application(method.decode("latin-1"), target, lines, question.peer, "http", body)
         sent = answer_bytes(answer, "", shows_body=question.method != "HEAD", keep_alive=True)
         head, _, given = sent.partition(b"\r\n\r\n")
         start, *fields = head.decode("latin-1").split("\r\n")
-        return _given(int(start.split(" ")[1]), [field.split(": ", 1) for field in fields], given)
+        pairs = [(name, value) for name, _, value in (field.partition(": ") for field in fields)]
+        return _given(int(start.split(" ")[1]), pairs, given)
 
     def close(self) -> None:
         self._gate.close()
@@ -138,7 +143,9 @@ class DataPlane:
 
 
 def _forwarding(path: str) -> Callable[..., Question]:
-    def ask(*, method="GET", host=OFFICE, client=CLIENT, proto="https", uri="/") -> Question:
+    def ask(
+        *, method: str = "GET", host: str = OFFICE, client: str = CLIENT, proto: str = "https", uri: str = "/"
+    ) -> Question:
         lines = [
             ("Host", "gatewall.internal:9998"),
             ("X-Forwarded-For", client),
@@ -152,7 +159,9 @@ def _forwarding(path: str) -> Callable[..., Question]:
     return ask
 
 
-def _original_url(*, method="GET", host=OFFICE, client=CLIENT, proto="https", uri="/") -> Question:
+def _original_url(
+    *, method: str = "GET", host: str = OFFICE, client: str = CLIENT, proto: str = "https", uri: str = "/"
+) -> Question:
     lines = [
         ("Host", "gatewall.internal:9998"),
         ("X-Forwarded-For", client),
@@ -162,7 +171,9 @@ def _original_url(*, method="GET", host=OFFICE, client=CLIENT, proto="https", ur
     return Question(f"{ROOT}/auth/original-url", tuple(lines))
 
 
-def _envoy(*, method="GET", host=OFFICE, client=CLIENT, proto="https", uri="/") -> Question:
+def _envoy(
+    *, method: str = "GET", host: str = OFFICE, client: str = CLIENT, proto: str = "https", uri: str = "/"
+) -> Question:
     lines = [("Host", host), ("X-Forwarded-For", client), ("X-Forwarded-Proto", proto)]
     return Question(f"{ROOT}/auth/envoy{uri}", tuple(lines), method)
 

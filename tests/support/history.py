@@ -23,7 +23,9 @@ _FIXED = ("pattern", "operator")
 
 def the_rows() -> dict[str, Any]:
     """Every restorable row as it is, column by column; of built-in rules what may be edited."""
-    rows = {model.__name__: {row["id"]: row for row in model.objects.values()} for model in MODELS}
+    rows: dict[str, Any] = {}
+    for model in MODELS:
+        rows[model.__name__] = {row["id"]: dict(row) for row in model._default_manager.values()}
     rows["BlocklistEntry"] = {id_: row for id_, row in rows["BlocklistEntry"].items() if row["source"] != AUTO_BAN}
     for rule in rows["WafRule"].values():
         if rule["builtin_key"]:
@@ -108,8 +110,9 @@ class Step:
 
     def do_change_rule(self) -> None:
         if row := some(WafRule, self.chance):
-            values = {"name": self.chance.choice([*RULES, "three"]), "score": self.chance.randint(1, 10)}
-            services.change_waf_rule(row, actor="x", domain=some(AuthorizedDomain, self.chance), **values)
+            domain = some(AuthorizedDomain, self.chance)
+            name, score = self.chance.choice([*RULES, "three"]), self.chance.randint(1, 10)
+            services.change_waf_rule(row, actor="x", domain=domain, name=name, score=score)
 
     def do_delete_rule(self) -> None:
         if row := some(WafRule, self.chance):

@@ -2,8 +2,12 @@
 
 import pkgutil
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
+import pytest
 from django.core.management import call_command
+from time_machine import Traveller
 
 from gatewall.credentials import ringfile
 from gatewall.credentials.keyring import KeyRing
@@ -23,7 +27,7 @@ class Killed(BaseException):
 class Installation:
     """The key files of an installation, and its clock."""
 
-    def __init__(self, folder, clock):
+    def __init__(self, folder: Path, clock: Traveller) -> None:
         self.folder = folder
         self.clock = clock
         folder.mkdir()
@@ -38,24 +42,25 @@ class Installation:
     def data(self) -> KeyRing:
         return ringfile.read(self.folder / "data-keys")
 
-    def rotate(self, *options, days=0):
+    def rotate(self, *options: str, days: int = 0) -> None:
         self.clock.shift(days * DAY)
         call_command("rotate_keys", *options)
 
 
-def signed(ring):
+def signed(ring: KeyRing) -> str:
     return a_session_token(key=ring.signing)
 
 
-def accepted(token, ring):
+def accepted(token: str, ring: KeyRing) -> bool:
     return SessionVerifier(ring, issuer=ISSUER, audience=AUDIENCE).verify(token) is not None
 
 
-def kill_at_call(monkeypatch, target, at):
+def kill_at_call(monkeypatch: pytest.MonkeyPatch, target: str, at: int) -> None:
     """End the process at the n-th call of a function or method."""
-    original, calls = pkgutil.resolve_name(target), []
+    original = pkgutil.resolve_name(target)
+    calls: list[str] = []
 
-    def call(*args, **kwargs):
+    def call(*args: Any, **kwargs: Any) -> Any:
         calls.append(target)
         if len(calls) == at:
             raise Killed

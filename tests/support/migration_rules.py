@@ -137,7 +137,7 @@ def _add_field(operation: Any, model: str, state: ProjectState, history: History
         yield "rewrite", f"{what}: its default is not the same for all rows, which rewrites the table"
     if not history.few(model) and _has_index(new):
         yield "index", f"{what}: its index is built while nobody may write: AddIndexOnline afterwards"
-    if not history.few(model) and isinstance(new, ForeignKey) and new.db_constraint:
+    if not history.few(model) and isinstance(new, ForeignKey) and new.db_constraint:  # type: ignore[attr-defined]  # the stubs leave it out
         yield "scan", f"{what}: its foreign key is checked for every row: db_constraint=False"
 
 
@@ -237,33 +237,33 @@ _JUDGES: dict[type, Judge] = {
 }
 
 
-def _may_be_left_out(each: Field) -> bool:
+def _may_be_left_out(each: "Field[Any, Any]") -> bool:
     """True if a row can be inserted by somebody who does not know the column."""
     return isinstance(each, ManyToManyField) or each.null or each.db_default is not NOT_PROVIDED
 
 
-def _has_index(each: Field) -> bool:
-    return bool(each.unique or each.db_index)
+def _has_index(each: "Field[Any, Any]") -> bool:
+    return bool(each.unique or each.db_index)  # type: ignore[attr-defined]  # the stubs leave it out
 
 
-def _as_stored(each: Field) -> tuple[Any, ...]:
+def _as_stored(each: "Field[Any, Any]") -> tuple[Any, ...]:
     """What of a field the database has: without validators, choices, labels."""
     _, path, arguments, options = each.deconstruct()
     return path, arguments, {name: value for name, value in options.items() if name not in each.non_db_attrs}
 
 
-def _same_type(old: Field, new: Field) -> bool:
+def _same_type(old: "Field[Any, Any]", new: "Field[Any, Any]") -> bool:
     """True if no row has to be written anew: the same, or a text that may be longer."""
-    if type(old) is not type(new):
-        return isinstance(old, CharField) and isinstance(new, CharField) and _longer(old, new)
-    return _longer(old, new) if isinstance(old, CharField) else _shape(old) == _shape(new)
+    if isinstance(old, CharField) and isinstance(new, CharField):
+        return _longer(old, new)
+    return type(old) is type(new) and _shape(old) == _shape(new)
 
 
-def _longer(old: CharField, new: CharField) -> bool:
+def _longer(old: "CharField[Any, Any]", new: "CharField[Any, Any]") -> bool:
     return (new.max_length or 0) >= (old.max_length or 0)
 
 
-def _shape(each: Field) -> dict[str, Any]:
+def _shape(each: "Field[Any, Any]") -> dict[str, Any]:
     told = {"null", "unique", "db_index", "db_default", "default", "db_column"}
     return {name: value for name, value in _as_stored(each)[2].items() if name not in told}
 

@@ -4,8 +4,8 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from socket import SocketIO
 from threading import Thread
-from typing import BinaryIO
 
 PART = 1 << 30
 """What it reads at a time; after each full part it rests for a moment."""
@@ -40,12 +40,12 @@ def _talk(connection: socket.socket, answer: Answer, greeting: bytes) -> None:
                 answer(connection, words)
 
 
-def _command(file: BinaryIO) -> list[bytes]:
+def _command(file: SocketIO) -> list[bytes]:
     line = file.readline()
     return [_word(file) for _ in range(int(line[1:]))] if line else []
 
 
-def _word(file: BinaryIO) -> bytes:
+def _word(file: SocketIO) -> bytes:
     left, found = int(file.readline()[1:]) + 2, []
     while left and (part := file.read(min(left, PART))):
         found.append(part)

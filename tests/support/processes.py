@@ -100,7 +100,9 @@ def configuration(home: Path) -> env.Config:
 
 
 @contextmanager
-def running(command: Sequence[str], *, log: Path, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen]:
+def running(
+    command: Sequence[str], *, log: Path, env: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     """A process in a session of its own, its output in `log`; it and its children are gone afterwards."""
     with log.open("ab") as output:
         process = subprocess.Popen(
@@ -112,7 +114,7 @@ def running(command: Sequence[str], *, log: Path, env: Mapping[str, str] | None 
         stop(process)
 
 
-def stop(process: subprocess.Popen, seconds: float = 10) -> int:
+def stop(process: subprocess.Popen[bytes], seconds: float = 10) -> int:
     """End a process politely, then its whole session by force; the exit code."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
@@ -123,7 +125,7 @@ def stop(process: subprocess.Popen, seconds: float = 10) -> int:
     return process.wait()
 
 
-def wait_for(url: str, process: subprocess.Popen, log: Path, seconds: float = PATIENCE) -> None:
+def wait_for(url: str, process: subprocess.Popen[bytes], log: Path, seconds: float = PATIENCE) -> None:
     """Return once `url` answers; fail with the log when the process ends or stays silent."""
     deadline = time.monotonic() + seconds
     while not answers(url):
@@ -206,7 +208,9 @@ def api(port: int, path: str, **fields: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def control_plane(home: Path, port: int, *, path: str = "/health/ready", **changes: str) -> Iterator[subprocess.Popen]:
+def control_plane(
+    home: Path, port: int, *, path: str = "/health/ready", **changes: str
+) -> Iterator[subprocess.Popen[bytes]]:
     """The control plane under gunicorn on a prepared `home`, once it answers below `/wall`."""
     log = home / "control.log"
     env = environment(home, GATEWALL_PORT=str(port), **changes)
@@ -218,7 +222,7 @@ def control_plane(home: Path, port: int, *, path: str = "/health/ready", **chang
 @contextmanager
 def data_plane(
     home: Path, port: int = 0, *, unix: Path | None = None, path: str = "/health/ready", **changes: str
-) -> Iterator[subprocess.Popen]:
+) -> Iterator[subprocess.Popen[bytes]]:
     """The data plane on a port or a unix socket, once it answers below `/wall`."""
     log = home / "auth.log"
     where = {"GATEWALL_AUTH_SOCKET": str(unix)} if unix else {"GATEWALL_AUTH_PORT": str(port)}
@@ -232,7 +236,7 @@ def data_plane(
 
 
 @contextmanager
-def agent(home: Path, *, second: bool = False, **changes: str) -> Iterator[subprocess.Popen]:
+def agent(home: Path, *, second: bool = False, **changes: str) -> Iterator[subprocess.Popen[bytes]]:
     """The agent, once it leads; a second one waits until the first is gone."""
     log = home / "agent.log"
     with running(manager("agent"), log=log, env=environment(home, **changes)) as process:

@@ -5,13 +5,12 @@ import dataclasses
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.db import connection
+from django.db import close_old_connections, connection
 from django.test import Client
 from django.utils import timezone
-from rest_framework.response import Response
 from rest_framework.test import APIClient
 
 from accounts import admin_session, login, services
@@ -21,6 +20,9 @@ from gatewall.api.codes import PROBLEM_CODES
 from gatewall.api.problems import MEDIA_TYPE
 from licensing import services as licensing
 from tests.support.cast import CLIENT, OFFICE
+
+if TYPE_CHECKING:
+    from rest_framework.response import _MonkeyPatchedResponse as ApiResponse
 
 PASSWORD = "correct horse battery staple"
 ROOT = "/wall"
@@ -34,14 +36,16 @@ def a_user(username: str, **values: Any) -> User:
     )
 
 
-def a_token(user: User, *, audiences: Iterable[str] = (GATE, API), amr: tuple[str, ...] = ("pwd",), at=None) -> str:
+def a_token(
+    user: User, *, audiences: Iterable[str] = (GATE, API), amr: tuple[str, ...] = ("pwd",), at: Any = None
+) -> str:
     """Open a session for the user and return its token."""
     visitor = login.Visitor(client_ip=CLIENT, user_agent="tests")
     token = login.start_session(user, audiences=tuple(audiences), amr=amr, visitor=visitor, at=at or timezone.now())
     return token.text
 
 
-def enter_admin_site(client: Client, user: User, *, amr: tuple[str, ...] = ("pwd",), at=None) -> None:
+def enter_admin_site(client: Client, user: User, *, amr: tuple[str, ...] = ("pwd",), at: Any = None) -> None:
     """Sign the user in at the Django admin, as its form does once it knows who they are."""
     client.force_login(user)
     store, visitor = client.session, login.Visitor(client_ip=CLIENT, user_agent="tests")
@@ -94,7 +98,7 @@ class AuthEndpoint:
         )
         self.gate = self.shim._gate = wsgi.build_control_plane_gate(config)
         # Django's own test client does the same: the transaction of a test must not lose its connection.
-        self.shim._before_decision = lambda: connection.in_atomic_block or wsgi.close_old_connections()
+        self.shim._before_decision = lambda: None if connection.in_atomic_block else close_old_connections()
 
     def __call__(self, *, peer: str = "127.0.0.1", verb: str = "GET", **headers: str | None) -> Answer:
         """Ask with the forwarding headers of nginx; None leaves one out."""
@@ -136,32 +140,35 @@ class Api:
         if cookie:
             self._client.cookies["service.token"] = cookie
 
-    def get(self, path: str, parameters: Any = None, **extra: Any) -> Response:
+    def get(self, path: str, parameters: Any = None, **extra: Any) -> "ApiResponse":
         return self._checked(self._client.get(ROOT + path, parameters, **extra))
 
-    def post(self, path: str, body: Any = None, **extra: Any) -> Response:
+    def post(self, path: str, body: Any = None, **extra: Any) -> "ApiResponse":
         return self._checked(self._client.post(ROOT + path, body, **extra))
 
-    def put(self, path: str, body: Any = None, **extra: Any) -> Response:
+    def put(self, path: str, body: Any = None, **extra: Any) -> "ApiResponse":
         return self._checked(self._client.put(ROOT + path, body, **extra))
 
-    def delete(self, path: str, **extra: Any) -> Response:
+    def delete(self, path: str, **extra: Any) -> "ApiResponse":
         return self._checked(self._client.delete(ROOT + path, **extra))
 
-    def send(self, verb: str, path: str, raw: bytes = b"", media_type: str = "application/json", **extra: Any):
+    def send(
+        self, verb: str, path: str, raw: bytes = b"", media_type: str = "application/json", **extra: Any
+    ) -> "ApiResponse":
         """Send the very bytes."""
-        return self._checked(self._client.generic(verb, ROOT + path, raw, content_type=media_type, **extra))
+        sent: Any = raw  # the stubs know texts alone
+        return self._checked(self._client.generic(verb, ROOT + path, sent, content_type=media_type, **extra))
 
     @staticmethod
-    def _checked(response: Response) -> Response:
+    def _checked(response: "ApiResponse") -> "ApiResponse":
         if response.streaming:
             text = response.getvalue()
-            response.json = lambda: json.loads(text)
+            response.json = lambda: json.loads(text)  # type: ignore[method-assign]  # Django has none for a stream
         assert_well_formed(response)
         return response
 
 
-def assert_well_formed(response: Response) -> None:
+def assert_well_formed(response: "ApiResponse") -> None:
     """Every answer has the headers that docs/api.md names; every error is a documented problem."""
     assert response.headers["X-Request-Id"]
     assert response.headers["X-Content-Type-Options"] == "nosniff"
@@ -181,6 +188,6 @@ def assert_well_formed(response: Response) -> None:
         assert response.headers["WWW-Authenticate"]
 
 
-def code_of(response: Response) -> tuple[int, str | None]:
+def code_of(response: "ApiResponse") -> tuple[int, str | None]:
     """Return the status and, of a problem, its code."""
     return response.status_code, response.json().get("code")

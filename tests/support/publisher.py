@@ -1,21 +1,25 @@
 """A server on loopback that publishes lists and databases, well or badly."""
 
 import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Answers = Mapping[str, tuple[int, Mapping[str, str], bytes] | Callable[[Any, threading.Event], None]]
 
 
 class Publisher:
     """Answers by path: (status, headers, body), or a function that is handed the request; ``asked`` are its headers."""
 
-    def __init__(self, answers):
+    def __init__(self, answers: Answers) -> None:
         self.answers = answers
-        self.asked = []
+        self.asked: list[dict[str, str]] = []
         self.over = threading.Event()
         publisher = self
 
         class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
+            def do_GET(self) -> None:
                 publisher.asked.append(dict(self.headers))
                 answer = publisher.answers[self.path.partition("?")[0]]
                 if callable(answer):
@@ -23,14 +27,14 @@ class Publisher:
                 else:
                     self.answer(*answer)
 
-            def answer(self, status, headers, body):
+            def answer(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
                 self.send_response(status)
                 for name, value in {"Content-Length": str(len(body)), **headers}.items():
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(body)
 
-            def log_message(self, *arguments):
+            def log_message(self, *arguments: object) -> None:
                 pass
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -38,7 +42,7 @@ class Publisher:
 
 
 @contextmanager
-def publishing(answers):
+def publishing(answers: Answers) -> Iterator[Publisher]:
     """Give a publisher for as long as the block."""
     publisher = Publisher(answers)
     threading.Thread(target=publisher.server.serve_forever, args=[0.01], daemon=True).start()

@@ -5,25 +5,32 @@ import hmac
 import json
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 from gatewall.agent.webhook_sender import WebhookSender
 from webhooks import services
-from webhooks.models import Delivery
+from webhooks.models import Delivery, Webhook
 
 
 class Receiver:
     """Answers with ``status``, or as ``answer`` (a function that is handed the request) does; keeps what it got."""
 
-    def __init__(self, status=204, headers=None, answer=None):
+    def __init__(
+        self,
+        status: int = 204,
+        headers: Mapping[str, str] | None = None,
+        answer: Callable[[Any, threading.Event], None] | None = None,
+    ) -> None:
         self.status, self.headers, self.answer = status, headers or {}, answer
-        self.got = []
+        self.got: list[tuple[str, dict[str, str], bytes]] = []
         self.over = threading.Event()
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
+            def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 receiver.got.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
                 if receiver.answer:
@@ -34,7 +41,7 @@ class Receiver:
                     self.send_header(name, value)
                 self.end_headers()
 
-            def log_message(self, *arguments):
+            def log_message(self, *arguments: object) -> None:
                 pass
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -42,13 +49,13 @@ class Receiver:
         self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
 
     @property
-    def types(self):
+    def types(self) -> list[str]:
         """The types of what it got."""
         return [json.loads(body)["type"] for _, _, body in self.got]
 
 
 @contextmanager
-def receiving(**how):
+def receiving(**how: Any) -> Iterator[Receiver]:
     """Give a receiver for as long as the block."""
     receiver = Receiver(**how)
     threading.Thread(target=receiver.server.serve_forever, args=[0.01], daemon=True).start()
@@ -60,13 +67,13 @@ def receiving(**how):
         receiver.server.server_close()
 
 
-def a_webhook(url="https://receiver.example/hook", **values):
+def a_webhook(url: str = "https://receiver.example/hook", **values: Any) -> Webhook:
     """Create a webhook; its row. One at a receiver of ours needs ``allow_private``."""
     values = {"name": "pager", "allow_private": url.startswith("http:"), **values}
     return services.create_webhook(actor="alice", url=url, **values)[0]
 
 
-def is_signed(secret, headers, body):
+def is_signed(secret: str, headers: Mapping[str, str], body: bytes) -> bool:
     """True if one of the signatures is that of the secret, as the specification says."""
     key = base64.b64decode(secret.removeprefix("whsec_"))
     signed = b".".join([headers["webhook-id"].encode(), headers["webhook-timestamp"].encode(), body])
@@ -74,7 +81,7 @@ def is_signed(secret, headers, body):
     return wanted in headers["webhook-signature"].split()
 
 
-def send_due(notifier=None, *, seconds=5.0):
+def send_due(notifier: WebhookSender | None = None, *, seconds: float = 5.0) -> None:
     """Have an agent send what is due, until nothing is under way or due any more."""
     notifier = notifier or WebhookSender()
     until = time.monotonic() + seconds
@@ -84,7 +91,7 @@ def send_due(notifier=None, *, seconds=5.0):
         notifier.turn()
 
 
-def outcomes():
+def outcomes() -> list[tuple[str, str, int, int | None]]:
     """What became of each delivery, in the order in which they were made: type, status, attempts, answer."""
     rows = Delivery.objects.select_related("notice").order_by("id")
     return [(row.notice.type, row.status, row.attempts, row.response_status) for row in rows]

@@ -48,9 +48,9 @@ class Records:
     """Keeps the records of the gate in memory."""
 
     def __init__(self) -> None:
-        self.written: list = []
+        self.written: list[AccessRecord] = []
 
-    def write(self, record) -> bool:
+    def write(self, record: AccessRecord) -> bool:
         self.written.append(record)
         return True
 

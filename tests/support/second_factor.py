@@ -7,6 +7,7 @@ from base64 import b32decode
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from importlib import import_module
+from typing import Any
 
 STEP = 30
 
@@ -39,7 +40,7 @@ class App:
         return self.wrong_codes(1)[0]
 
 
-def an_app(user) -> App:
+def an_app(user: Any) -> App:
     """Switch the second factor of a user on, long enough ago that the code of this minute was not used."""
     second_factor, timezone = import_module("accounts.second_factor"), import_module("django.utils.timezone")
     at: datetime = timezone.now() - timedelta(minutes=5)

@@ -3,9 +3,11 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from audit.spool.records import AccessRecord
 from audit.spool.segments import segment_files
 from audit.spool.writer import SpoolWriter
 from tests.support.cast import NOW
@@ -14,11 +16,11 @@ from tests.support.records import a_record, read_records
 ROOT = Path(__file__).parents[2]
 
 
-def records(count, **parts):
+def records(count: int, **parts: Any) -> list[AccessRecord]:
     return [a_record(number, **parts) for number in range(count)]
 
 
-def read(spool):
+def read(spool: Path) -> list[AccessRecord]:
     return [record for path in segment_files(spool) for record in read_records(path)]
 
 
@@ -30,7 +32,7 @@ def losing(writer: SpoolWriter, count: int, at: float = NOW) -> None:
             writer.write(a_record(100 + number, at=at))
 
 
-def in_a_process(code, *arguments):
+def in_a_process(code: str, *arguments: str) -> subprocess.Popen[bytes]:
     """A process that runs these lines with a writer of its own."""
     begin = (
         "import os, sys, itertools\nfrom pathlib import Path\nfrom audit.spool.writer import *\n"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from audit.counting.summaries import Summary
 from audit.models import SpanCount
@@ -10,7 +11,7 @@ from audit.spool.writer import SpoolWriter
 from audit.storage.ingest import ship
 
 
-def spooled(folder: Path, records: list[AccessRecord], *, close: bool = True, **options: int) -> SpoolWriter:
+def spooled(folder: Path, records: list[AccessRecord], *, close: bool = True, **options: Any) -> SpoolWriter:
     """A writer that has written these records, and has let go of its file unless it is to be kept open."""
     writer = SpoolWriter(folder, "node-1", **options)
     for record in records:

@@ -4,6 +4,8 @@
 """
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 from tests.support.cast import base64url
 from tests.support.token_forger import (
@@ -40,9 +42,26 @@ COUNTS = {
 _NONE = ("none", "None", "NONE", "nOnE", "none ")
 _ASYMMETRIC = [f"{family}{size}" for family in ("RS", "ES", "PS") for size in (256, 384, 512)] + ["EdDSA"]
 
+
+def _unsigned(alg: str, part: slice = slice(None)) -> Attack:
+    return lambda forger: forger.unsigned(alg)[part]
+
+
+def _at(claim: str, value: Callable[[Any], object]) -> Attack:
+    return lambda forger: forger.claiming(**{claim: value(forger.now)})
+
+
+_MOMENTS: dict[str, Callable[[Any], object]] = {
+    "in an hour": lambda now: now + HOUR,
+    "61 s ahead": lambda now: now + 61,
+    "negative": lambda _: -1,
+    "a float": lambda now: now + 0.5,
+    "a string": str,
+}
+
 TOKENS: dict[str, Attack] = {
-    **{f"J-01 alg {alg!r}, with the last dot": lambda forger, alg=alg: forger.unsigned(alg) for alg in _NONE},
-    **{f"J-01 alg {alg!r}, without the last dot": lambda forger, alg=alg: forger.unsigned(alg)[:-1] for alg in _NONE},
+    **{f"J-01 alg {alg!r}, with the last dot": _unsigned(alg) for alg in _NONE},
+    **{f"J-01 alg {alg!r}, without the last dot": _unsigned(alg, slice(-1)) for alg in _NONE},
     "J-02 alg missing": with_header(alg=None),
     "J-02 alg null": lambda forger: forger.sign({**forger.header(), "alg": None}),
     "J-02 alg a number": with_header(alg=256),
@@ -111,17 +130,7 @@ TOKENS: dict[str, Attack] = {
     "J-09 exp in milliseconds": lambda forger: forger.claiming(exp=(forger.now + HOUR) * 1000),
     "J-09 exp 2^63": with_claims(exp=2**63),
     "J-09 exp 10^30": with_claims(exp=10**30),
-    **{
-        f"J-10 {name} {words}": lambda forger, name=name, value=value: forger.claiming(**{name: value(forger.now)})
-        for name in ("nbf", "iat")
-        for words, value in {
-            "in an hour": lambda now: now + HOUR,
-            "61 s ahead": lambda now: now + 61,
-            "negative": lambda _: -1,
-            "a float": lambda now: now + 0.5,
-            "a string": str,
-        }.items()
-    },
+    **{f"J-10 {name} {words}": _at(name, value) for name in ("nbf", "iat") for words, value in _MOMENTS.items()},
     "J-11 sub unknown": with_claims(sub="999999"),
     "J-11 sub deleted": lambda forger: forger.claiming(**forger.deleted),
     "J-11 sub disabled": lambda forger: forger.claiming(**forger.disabled),

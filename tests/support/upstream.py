@@ -6,13 +6,14 @@ import http.client
 import http.server
 import io
 import threading
+from email.message import Message
 from typing import Any, Self
 
 WEBSOCKET_KEY = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 """What RFC 6455 section 1.3 adds to the key of a visitor."""
 
 
-def read_body(headers: http.client.HTTPMessage, stream: io.BufferedIOBase) -> tuple[bytes, http.client.HTTPMessage]:
+def read_body(headers: Message, stream: io.BufferedIOBase) -> tuple[bytes, http.client.HTTPMessage]:
     """Read the body that these headers announce, and its trailers."""
     if headers.get("Transfer-Encoding", "").lower() != "chunked":
         return stream.read(int(headers.get("Content-Length", 0))), http.client.HTTPMessage()
@@ -30,7 +31,7 @@ class Upstream:
     """
 
     def __init__(self) -> None:
-        self.requests: list[tuple[str, http.client.HTTPMessage]] = []
+        self.requests: list[tuple[str, Message]] = []
         self.bodies: list[bytes] = []
         self.trailers = http.client.HTTPMessage()
         self.status = 200
@@ -90,6 +91,6 @@ class Upstream:
         self.thread.join()
 
     @property
-    def last(self) -> http.client.HTTPMessage:
+    def last(self) -> Message:
         """The headers of the newest request."""
         return self.requests[-1][1]

@@ -58,8 +58,9 @@ class Visitor:
         self.client.cookies["service.token"] = value
 
 
-def looked_at(response: HttpResponse) -> HttpResponse:
+def looked_at(response: object) -> HttpResponse:
     """What holds for every page: small, kept nowhere, bound to a strict policy, without scripts."""
+    assert isinstance(response, HttpResponse)
     headers = response.headers
     assert headers["Cache-Control"] == "no-store"
     assert headers["X-Content-Type-Options"] == "nosniff"
@@ -101,13 +102,19 @@ def words(response: HttpResponse) -> str:
 
 def field(response: HttpResponse, name: str) -> str:
     """What a hidden field of the page carries."""
-    return unescape(re.search(rf'name="{name}" value="([^"]*)"', response.text)[1])
+    return unescape(_found(rf'name="{name}" value="([^"]*)"', response))
 
 
 def secret(response: HttpResponse) -> str:
     """The secret that the page of the set-up shows, as an app takes it."""
-    return re.search(r'class="secret">([^<]+)<', response.text)[1].replace(" ", "")
+    return _found(r'class="secret">([^<]+)<', response).replace(" ", "")
 
 
 def recovery_codes(response: HttpResponse) -> list[str]:
-    return re.search(r"<pre[^>]*>([^<]+)</pre>", response.text)[1].split()
+    return _found(r"<pre[^>]*>([^<]+)</pre>", response).split()
+
+
+def _found(pattern: str, response: HttpResponse) -> str:
+    found = re.search(pattern, response.text)
+    assert found is not None, response.text
+    return found[1]

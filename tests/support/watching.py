@@ -1,5 +1,9 @@
 """An agent's watch in this process: what the gate answered is shipped, and whom the detectors find is banned."""
 
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
 import pytest
 from django.utils import timezone
 
@@ -10,7 +14,7 @@ from audit.storage import ingest
 from gatewall.agent.detection import Watch
 from gatewall.kernel.clientip import TrustedProxies
 from policies.models import BlocklistEntry
-from tests.support.proxies import Api
+from tests.support.proxies import Api, AuthEndpoint
 from webhooks import incidents, notices
 from webhooks.models import Notice
 
@@ -29,7 +33,7 @@ TOLD = ("client.banned", "client.suspected", "attack.detected")
 class Watched:
     """Drives one agent's watch over the spool of a folder."""
 
-    def __init__(self, spool) -> None:
+    def __init__(self, spool: Path) -> None:
         self.spool = spool
         self.watch = Watch(TRUSTED)
 
@@ -39,19 +43,19 @@ class Watched:
         self.watch.turn(timezone.now())
 
 
-def bans():
+def bans() -> list[str]:
     """The networks that are banned."""
     return sorted(BlocklistEntry.objects.filter(source="auto-ban").values_list("network", flat=True))
 
 
-def events(*kinds):
+def events(*kinds: str) -> list[tuple[str, str | None, int]]:
     """The events of these kinds, or of all but what making the cast left, as kind and how often."""
     rows = SecurityEvent.objects.order_by("id")
     rows = rows.filter(kind__in=kinds) if kinds else rows
     return [(row.kind, row.client_ip, row.count) for row in rows]
 
 
-def noticed():
+def noticed() -> list[tuple[str, Any, Any]]:
     """The notices so far, of what has begun and what has ended: type, client, and of how many events."""
     incidents.close_ended(timezone.now())
     rows = Notice.objects.order_by("created_at", "type")
@@ -59,23 +63,25 @@ def noticed():
     return sorted(((kind, data["client_ip"], data["count"]) for kind, data in said), key=str)
 
 
-def sign_in(client, username, password="wrong"):
+def sign_in(client: str, username: str, password: str = "wrong") -> int:
     """Try to sign in from an address, through the proxy; the status."""
     body = {"username": username, "password": password}
     return Api().post("/login", body, REMOTE_ADDR=PROXY, HTTP_X_FORWARDED_FOR=client).status_code
 
 
-def scan(auth, client, times=4, **headers):
+def scan(auth: AuthEndpoint, client: str, times: int = 4, **headers: str) -> list[int]:
     """Look for what is not to be found; the statuses."""
     paths = [path if not number else f"/{number}{path}" for number in range(times) for path in SCAN]
     return [auth(x_forwarded_for=client, x_forwarded_uri=path, **headers).status for path in paths]
 
 
-def failed_at_once(attempts):
+def failed_at_once(attempts: Iterable[tuple[str, str]]) -> None:
     """What ``sign_in_events.failed()`` leaves of failed sign-ins, address and name, in a fraction of the statements."""
-    tallies = []
+    tallies: list[Tally] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sign_in_events, "count_event", lambda *event, mark: tallies.append(Tally(*event, mark=mark)))
+        patch.setattr(
+            sign_in_events, "count_event", lambda event, key, mark: tallies.append(Tally(event, key, mark=mark))
+        )
         for address, name in attempts:
             sign_in_events.failed(name, address, timezone.now(), flow="login")
     count_events(tallies)

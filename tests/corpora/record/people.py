@@ -95,7 +95,7 @@ def own_pages(tape: Tape, folder: Path) -> None:
             context = browser.new_context()
             context.set_default_timeout(20_000)
             seen: list[Any] = []
-            context.on("requestfinished", lambda request, seen=seen: seen.append(request))
+            context.on("requestfinished", seen.append)
             visit(wall, context.new_page())
             _note(tape, seen)
             context.close()
@@ -108,7 +108,9 @@ def _note(tape: Tape, requests: Iterable[Any]) -> None:
             headers = request.all_headers()
         except Error:
             headers = request.headers
-        site, uri = re.fullmatch(r"https?://([^/]*)(.*)", request.url, re.DOTALL).groups()
+        parts = re.fullmatch(r"https?://([^/]*)(.*)", request.url, re.DOTALL)
+        assert parts is not None, request.url
+        site, uri = parts.groups()
         named = {"Host": site, **{name.title(): value for name, value in headers.items() if name != "host"}}
         tape.seen.append(Seen("own-pages", request.method, uri.partition("#")[0], tuple(named.items())))
 

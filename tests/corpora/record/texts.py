@@ -96,7 +96,7 @@ def translations(seed: int, count: int) -> list[str]:
             path = folder / "locale" / language / "LC_MESSAGES" / "django.mo"
             if path.exists():
                 with path.open("rb") as file:
-                    catalogue = gettext.GNUTranslations(file)._catalog
+                    catalogue = gettext.GNUTranslations(file)._catalog  # type: ignore[attr-defined]  # private: there is no other list
                 found.update(text for text in catalogue.values() if isinstance(text, str) and _is_sentence(text))
     texts = sorted(re.sub(r"%\((\w+)\)[sd]", r"\1", text).replace("%%", "%") for text in found)
     return random.Random(seed).sample(texts, count)  # noqa: S311 - the same texts each time
