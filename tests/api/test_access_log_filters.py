@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from audit.log.filters import FILTERS, PARAMETERS
+from audit.spool.records import Kind
+from audit.spool.rows import RECORDED
 from tests.support.cast import NOW
 from tests.support.logs import listed, numbers
 from tests.support.records import a_record
@@ -108,8 +110,13 @@ def test_every_filter_with_an_exclusion_parts_the_rows_in_two(admin, log):
         "latency_us": 1,
         "policy_revision": 6,
     }
-    one = a_record(1, decided_by={"kind": "waf-rules", "id": 7})
-    log(one, a_record(2, **nothing, rules=[], visible=[], query="", user_agent=""), a_record(3, **other))
+    more = [each.name for each in RECORDED if each.kind is Kind.TEXT and not getattr(a_record(), each.name)]
+    one = a_record(1, decided_by={"kind": "waf-rules", "id": 7}, **dict.fromkeys(more, "x"))
+    log(
+        one,
+        a_record(2, **nothing, rules=[], visible=[], query="", user_agent=""),
+        a_record(3, **other, **dict.fromkeys(more, "y")),
+    )
     values = {name: str(value) for name, value in asdict(one).items() if isinstance(value, str | int)} | {
         "decided_by": "waf-rules:7",
         "decided_by_kind": "waf-rules",
