@@ -128,8 +128,8 @@ def figures() -> dict[str, Any]:
 def _measured(comparison: Comparison, span: tuple[datetime, datetime], number: int, reading: float) -> dict[str, Any]:
     began, tally = time.process_time(), Tally()
     for piece in window.pieces(*span, _ALL):
-        for row in piece:
-            tally.add(row, comparison.of(row))
+        for record in piece:
+            tally.add(record, comparison.of(record))
     rate, result = number / (time.process_time() - began), tally.result()
     return {
         "rows_a_second": round(rate),

@@ -26,7 +26,7 @@ def row_of(record: AccessRecord, node: str) -> tuple[Any, ...]:
 
 
 def record_of_row(row: Any) -> AccessRecord:
-    """Return the record of a row: an object with the columns as attributes."""
+    """Return the record of a row: an object with the columns as attributes; JSON may be a text."""
     return AccessRecord(**{name: read(row) for name, read in _READERS.items()})
 
 
@@ -80,6 +80,11 @@ def _rule(rule: dict[str, Any]) -> dict[str, Any]:
     return {**rule, "id": int(rule["id"]), "name": str(rule["name"])}
 
 
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Any:
+    return json.loads(text)
+
+
 def _reader_of(field: Field) -> Callable[[Any], Any]:
     """Return the function that reads the value of the record from a row."""
     match field.kind:
@@ -90,6 +95,9 @@ def _reader_of(field: Field) -> Callable[[Any], Any]:
         case Kind.ROW:
             kind, values = attrgetter(f"{field.name}_kind"), attrgetter(*field.columns)
             return lambda row: dict(zip(field.parts, values(row), strict=True)) if kind(row) else None
+        case Kind.RULES | Kind.JSON:
+            value = attrgetter(field.name)
+            return lambda row: _parsed(value(row)) if isinstance(value(row), str) else value(row)
     return attrgetter(field.name)
 
 

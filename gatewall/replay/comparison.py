@@ -15,7 +15,6 @@ from gatewall.engine.snapshot import PolicySnapshot, WafInspector
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import WafRule
 from gatewall.replay.change_history import ChangeHistory
-from gatewall.replay.recorded import Row, record_of
 from gatewall.replay.recorded_waf import altered_targets, looks_at, unrecorded_targets
 from gatewall.replay.redecision import Assumed, Missing, Redecider, Replay, recorded_request
 
@@ -117,9 +116,8 @@ class Comparison:
             getattr(before, name) != getattr(after, name) for name in ("users", "git_tokens", "licenses")
         )
 
-    def of(self, row: Row) -> Compared | None:
+    def of(self, record: AccessRecord) -> Compared | None:
         """Return both verdicts on a recorded request, None if the change makes no difference to it."""
-        record = record_of(row)
         replays = [decider.replay(record) for decider in self._deciders]
         before, after = (replay.decision() for replay in replays)
         missing = before.missing or after.missing

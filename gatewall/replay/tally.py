@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from audit.counting.summaries import Summary
+from audit.spool.records import AccessRecord
 from gatewall.engine.model import Effect, SubjectKind, Verdict
 from gatewall.replay.comparison import Compared
-from gatewall.replay.recorded import Row
 
 SHOWN = 50
 """How many of the most frequent hosts, subjects, clients and people a result names."""
@@ -55,7 +55,7 @@ class Tally:
         self._turns, self._people = Favourites(), Favourites()
         self._hosts, self._subjects, self._clients = Favourites(), Favourites(), Favourites()
 
-    def add(self, row: Row, compared: Compared | None) -> None:
+    def add(self, record: AccessRecord, compared: Compared | None) -> None:
         """Count a recorded request; None is one that the change does not touch."""
         self.read += 1
         if compared is None:
@@ -66,22 +66,22 @@ class Tally:
             return
         self._assumed.update(each.value for each in compared.assumed)
         if compared.is_changed:
-            self._add_change(row, compared)
+            self._add_change(record, compared)
         else:
             self.unchanged += 1
 
-    def _add_change(self, row: Row, compared: Compared) -> None:
+    def _add_change(self, record: AccessRecord, compared: Compared) -> None:
         self.changed += 1
-        example = str(row.decision_id)
+        example, subject = record.decision_id, record.subject
         self._turns.add(json.dumps([_words(compared.before), _words(compared.after)]), example)
-        self._hosts.add(row.host or "", example)
-        self._clients.add(row.client_ip, example)
-        if row.subject_kind is None:
+        self._hosts.add(record.host or "", example)
+        self._clients.add(record.client_ip, example)
+        if subject is None:
             return
-        who = json.dumps([row.subject_kind, row.subject_id])  # whatever they were called then
-        self._subjects.add(who, example, row.subject_name)
-        if row.subject_kind == SubjectKind.USER and compared.is_newly_refused:
-            self._people.add(who, example, row.subject_name)
+        who = json.dumps([subject["kind"], subject["id"]])  # whatever they were called then
+        self._subjects.add(who, example, subject["name"])
+        if subject["kind"] == SubjectKind.USER and compared.is_newly_refused:
+            self._people.add(who, example, subject["name"])
 
     def result(self) -> dict[str, Any]:
         """Return the figures as JSON: people who would be refused, what would turn into what, where and for whom."""

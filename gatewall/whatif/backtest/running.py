@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
@@ -79,9 +79,9 @@ def _compared(comparison: Comparison, span: tuple[datetime, datetime], claim: uu
     tally, said = Tally(), time.monotonic()
     oldest: str | None = None
     for piece in window.pieces(*span, MAX_ROWS):
-        for row in piece:
-            tally.add(row, comparison.of(row))
-        oldest = piece[-1].at.isoformat()
+        for record in piece:
+            tally.add(record, comparison.of(record))
+        oldest = datetime.fromtimestamp(piece[-1].at, UTC).isoformat()
         if time.monotonic() - said >= _BEAT_SECONDS:
             _beat(claim, done=tally.read)
             said = time.monotonic()

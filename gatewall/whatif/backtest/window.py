@@ -2,18 +2,24 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from itertools import chain
+from types import SimpleNamespace
 
 from django.db.models import F, Q, TextField
 from django.db.models.functions import Cast
 
 from audit.models import AccessLog
-from gatewall.replay.recorded import Row
+from audit.querying import keyset
+from audit.querying.keyset import Cursor
+from audit.spool.records import AccessRecord, Kind
+from audit.spool.rows import COLUMNS, RECORDED, record_of_row
 
 PIECE = 2_000
-_JSON = ("rules", "credential", "visible")
-_COLUMNS = [name for name in Row._fields if name not in _JSON]
-_TEXTS = {f"{name}_text": Cast(F(name), TextField()) for name in _JSON}
+# As texts: many rows have the same rules and credentials, and each text is parsed once.
+_TEXTS = {
+    f"{field.name}_text": Cast(F(field.name), TextField())
+    for field in RECORDED
+    if field.kind in {Kind.RULES, Kind.JSON}
+}
 
 
 def number_of(start: datetime, end: datetime, most: int) -> int:
@@ -21,21 +27,16 @@ def number_of(start: datetime, end: datetime, most: int) -> int:
     return AccessLog.objects.filter(at__gte=start, at__lt=end).order_by()[:most].count()
 
 
-def pieces(start: datetime, end: datetime, most: int) -> Iterator[list[Row]]:
+def pieces(start: datetime, end: datetime, most: int) -> Iterator[list[AccessRecord]]:
     """Yield the newest requests of the window, ``most`` of them at most."""
-    rows = AccessLog.objects.filter(at__gte=start).order_by("-at", "-decision_id").annotate(**_TEXTS)
-    behind, left = Q(at__lt=end), most
+    rows = AccessLog.objects.filter(at__gte=start).order_by(*keyset.NEWEST_FIRST).annotate(**_TEXTS)
+    columns = [f"{name}_text" if f"{name}_text" in _TEXTS else name for name in COLUMNS]
+    place, left = Q(at__lt=end), most
     while left > 0:
-        values = rows.filter(behind).values_list(*_COLUMNS, *_TEXTS)[: min(PIECE, left)]
-        piece = [Row(*each) for each in values]
+        values = rows.filter(place).values_list(*columns)[: min(PIECE, left)]
+        piece = [SimpleNamespace(**dict(zip(COLUMNS, each, strict=True))) for each in values]
         if not piece:
             return
-        yield piece
+        yield [record_of_row(row) for row in piece]
         left -= len(piece)
-        last = piece[-1]
-        behind = Q(at__lte=last.at) & (Q(at__lt=last.at) | Q(decision_id__lt=last.decision_id))
-
-
-def all_rows(start: datetime, end: datetime, most: int) -> Iterator[Row]:
-    """Yield the same one by one."""
-    return chain.from_iterable(pieces(start, end, most))
+        place = keyset.behind(Cursor(piece[-1].at, piece[-1].decision_id))
