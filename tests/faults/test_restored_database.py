@@ -24,6 +24,9 @@ REVOKED = Verdict(401, "credential-invalid")
 VALID = Verdict(200, "session-valid")
 BLOCKED = Verdict(403, "client-blocked")
 BEFORE, AFTER = "203.0.113.10", "203.0.113.11"
+ONLY_THE_LOGOUT, AND_A_CHANGE = "only the logout", "the logout and a change"
+after_a_change = pytest.mark.parametrize("worn", [AND_A_CHANGE], indirect=True)
+"""For tests in which it makes no difference what was lost: every way to publish asks ``refuse_going_back``."""
 
 
 class Restored(NamedTuple):
@@ -58,7 +61,7 @@ def copy_database(source, target):
         shutil.copy(path, target)
 
 
-@pytest.fixture(scope="module", params=["only the logout", "the logout and a change"])
+@pytest.fixture(scope="module", params=[ONLY_THE_LOGOUT, AND_A_CHANGE])
 def worn(request, copied, tmp_path_factory):
     """An installation, a backup, and a session that was ended after the backup.
 
@@ -70,7 +73,7 @@ def worn(request, copied, tmp_path_factory):
     copy_database(installation.home, backup)
     with control_plane(installation.home, port, GATEWALL_WORKERS="1"):
         guest.post("/logout")
-        if request.param != "only the logout":
+        if request.param != ONLY_THE_LOGOUT:
             Admin(port).post("/ip-black-list", ip=BEFORE)
     return installation, backup, guest.token
 
@@ -118,6 +121,7 @@ def test_agent_refuses_to_publish_the_older_policy_and_says_why(restored):
     assert restored.verdict_on_guest() == {REVOKED}
 
 
+@after_a_change
 def test_command_refuses_to_publish_the_older_policy_and_says_why(restored):
     run = publish(restored.installation.home)
 
@@ -140,6 +144,7 @@ def test_new_changes_that_pass_the_old_numbers_bring_nothing_back(restored, logo
     assert restored.verdict_on(AFTER) == {VALID}
 
 
+@after_a_change
 def test_new_changes_are_refused_to_a_writer_without_an_agent_too(restored):
     answers = change(restored.installation, logouts=1, changes=2)
 
@@ -147,6 +152,7 @@ def test_new_changes_are_refused_to_a_writer_without_an_agent_too(restored):
     assert restored.verdict_on_guest() == {REVOKED}
 
 
+@after_a_change
 def test_confirmed_database_takes_effect(restored):
     change(restored.installation)
 
@@ -158,6 +164,7 @@ def test_confirmed_database_takes_effect(restored):
     assert restored.verdict_on(BEFORE) == {VALID}
 
 
+@after_a_change
 def test_changes_after_the_confirmation_are_published_again(restored):
     manage(restored.installation.home, "publish_policy", "--confirm-restored-database")
     with agent(restored.installation.home):
