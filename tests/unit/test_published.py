@@ -1,14 +1,17 @@
 """The policy of a process that has nothing but files: the newest good one, and never one that is not."""
 
 import shutil
+import threading
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 
 from gatewall.engine.segments import shard_of_user
+from gatewall.snapshot.folder_watch import watching
 from gatewall.snapshot.published import LastPublished, PublishedPolicies
 from tests.support.cast import BOB, OFFICE
-from tests.support.processes import wait_until
+from tests.support.processes import PATIENCE, wait_until
 from tests.unit.publications import EPOCH, OTHER_EPOCH, Observer, a_version, publish, put, revision
 
 
@@ -184,9 +187,19 @@ def test_watching_begins_with_what_is_published(policies, files):
 
 
 def test_a_publication_wakes_who_watches(policies, files, monkeypatch):
+    begun = threading.Event()
+
+    @contextmanager
+    def says_when_it_has_begun(folder):
+        with watching(folder) as publications:
+            begun.set()
+            yield publications
+
+    monkeypatch.setattr("gatewall.snapshot.published.watching", says_when_it_has_begun)
     monkeypatch.setattr("gatewall.snapshot.published._POLL_SECONDS", 3600.0)
     publish(files, 1)
     policies.watch()
+    assert begun.wait(PATIENCE)  # what is published before wakes nobody
 
     publish(files, 2)
 
