@@ -1,5 +1,6 @@
-"""The figures of the dashboard page for a window and the one before it. Reads only; of the access log, what was
-counted alone.
+"""Figures of the dashboard: of its page (``board``) and of the API (``figures``).
+
+Reads only; of the access log, it reads the counts, never the rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,13 +10,23 @@ from typing import Any
 
 from django.conf import settings
 
+from accounts import selectors as accounts
 from audit.counting.summaries import Summary
 from audit.event_kinds import EventKind
 from audit.events import statistics as event_statistics
 from audit.figures import statistics
 from audit.figures.statistics import Bar, Window, rules_of
+from audit.serializers import as_items, outcomes_of, timeline_of
 from gatewall.engine.addresses import parse_address
+from gatewall.health.indicators import log_backlog
+from gatewall.health.uptime import started_at
+from gatewall.models import Node
+from gatewall.policy import revisions
+from gatewall.publication import nodes as reports
 from gatewall.publication.control_plane import sources_of
+from gatewall.snapshot.places import node_name
+from licensing import selectors as licensing
+from policies import geo
 from policies import selectors as policies
 
 TOP = 10
@@ -27,6 +38,9 @@ SPANS: Mapping[str, tuple[timedelta, timedelta]] = {
 """The windows by name: how long each is, and one bar of its chart."""
 FAILED_SIGN_INS = (EventKind.LOGIN_FAILED, EventKind.LOGIN_LOCKED, EventKind.TWO_FACTOR_FAILED)
 _KINDS = ("outcome", "reason", "client", "denied-client", "host", "rule", "country", "latency")
+_API_WINDOW = timedelta(hours=24)
+_API_BAR = timedelta(hours=1)
+_RATE_OVER = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +48,7 @@ class Totals:
     """The totals of one window."""
 
     outcomes: Summary
-    p99_us: int | None
+    latency_us: Mapping[str, int | None]
     failed_sign_ins: int
 
     @property
@@ -101,9 +115,31 @@ def board(at: datetime, name: str) -> Board:
     )
 
 
+def figures(at: datetime) -> dict[str, Any]:
+    """Return the figures of the last 24 hours as the API shows them."""
+    window = Window.until(at, _API_WINDOW)
+    found = statistics.summaries(window, ("outcome", "deny-reason", "denied-client", "latency"))
+    totals = _totals(found, {})
+    nodes = list(Node.objects.all())
+    return {
+        "started_at": started_at(),
+        "uptime_seconds": max(0, int((at - started_at()).total_seconds())),
+        "requests": {**outcomes_of(totals.outcomes), "rate_per_second": _rate(at)},
+        "block_rate": round(totals.block_rate, 4),
+        "timeline": timeline_of(statistics.timeline(window, _API_BAR)),
+        "top_blocked_clients": as_items("client_ip", found["denied-client"].top(TOP)),
+        "block_reasons": as_items("reason", found["deny-reason"].top()),
+        "latency_us": totals.latency_us,
+        "counts": _counts(at),
+        "policy": _policy(nodes),
+        "log": {**log_backlog(nodes, reports.database_now()), "dropped": statistics.dropped(window)},
+        "geo": _geo(),
+    }
+
+
 def _totals(found: Mapping[str, Summary], events: Mapping[str, int]) -> Totals:
     failed = sum(events.get(kind, 0) for kind in FAILED_SIGN_INS)
-    return Totals(found["outcome"], statistics.percentiles(found["latency"])["p99"], failed)
+    return Totals(found["outcome"], statistics.percentiles(found["latency"]), failed)
 
 
 def _clients(counted: Summary) -> list[Client]:
@@ -112,3 +148,33 @@ def _clients(counted: Summary) -> list[Client]:
         Client(text, number, countries.country_of(address) if (address := parse_address(text)) else None)
         for text, number in counted.top(TOP)
     ]
+
+
+def _counts(at: datetime) -> dict[str, int]:
+    """Return how many rows there are of each kind, expired and switched off ones included, and live sessions."""
+    return {
+        **accounts.number_of_users(),
+        "blacklist": policies.blocked_networks().count(),
+        "whitelist": policies.allowed_networks().count(),
+        "waf_rules": policies.waf_rules().count(),
+        "domains": policies.authorized_domains().count(),
+        "licenses": licensing.licenses().count(),
+        "active_sessions": accounts.number_of_live_sessions(at),
+    }
+
+
+def _rate(at: datetime) -> float:
+    """Return the answers a second over the last whole minutes; the one that runs would make it too low."""
+    window = Window.until(at - timedelta(minutes=1), _RATE_OVER)
+    return round(statistics.summaries(window, ["outcome"])["outcome"].total / _RATE_OVER.total_seconds(), 3)
+
+
+def _policy(nodes: Sequence[Node]) -> dict[str, Any]:
+    here = next((node for node in nodes if node.name == node_name()[:100]), None)
+    published_at = here.published_at if here else None
+    return {"revision": revisions.current().revision, "published_at": published_at, "nodes": nodes}
+
+
+def _geo() -> dict[str, Any]:
+    database = geo.describe(geo.in_use())
+    return {"database": database.kind if database else None, "built_at": database.built_at if database else None}

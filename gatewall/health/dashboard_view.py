@@ -7,19 +7,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from audit.serializers import (
-    BarOutput,
-    ClientCount,
-    OutcomesOutput,
-    ReasonCount,
-    as_items,
-    outcomes_of,
-    timeline_of,
-)
+from audit.serializers import BarOutput, ClientCount, OutcomesOutput, ReasonCount
 from gatewall.api.operations import operation
 from gatewall.api.queries import refuse_unknown_parameters
 from gatewall.api.views import ApiView
-from gatewall.health import dashboard_data
+from gatewall.health import dashboard
 from gatewall.publication.reload_view import NodeOutput
 
 
@@ -85,13 +77,4 @@ class DashboardStats(ApiView):
     def get(self, request: Request) -> Response:
         """Show the figures of the dashboard."""
         refuse_unknown_parameters(request, ())
-        found = dashboard_data.figures(timezone.now())
-        requests = {**outcomes_of(found["outcomes"]), "rate_per_second": found["rate_per_second"]}
-        shown = {
-            **found,
-            "requests": requests,
-            "timeline": timeline_of(found["bars"]),
-            "top_blocked_clients": as_items("client_ip", found["denied_clients"]),
-            "block_reasons": as_items("reason", found["deny_reasons"]),
-        }
-        return Response(DashboardOutput(shown).data)
+        return Response(DashboardOutput(dashboard.figures(timezone.now())).data)

@@ -10,7 +10,6 @@ from django.db.models import Sum
 from audit.figures import tallies
 from audit.figures.statistics import Window
 from audit.models import GapKind, LogGap
-from gatewall.health.dashboard_data import log_backlog
 from gatewall.models import Node
 from gatewall.policy import revisions, system_settings
 from gatewall.publication import nodes
@@ -22,6 +21,8 @@ from webhooks import selectors as webhooks
 _LATE = 60.0
 """Seconds that a log may lag before somebody should look."""
 _SILENT_AFTER = timedelta(seconds=60)
+_LAGS_AFTER = timedelta(seconds=10)
+"""An agent that was silent for longer has shipped nothing since."""
 _OLD_DATABASE = timedelta(days=45)
 """Those that are free of charge come out once a month."""
 
@@ -150,6 +151,23 @@ def signs(at: datetime, window: Window) -> Signs:
         failed=webhooks.number_of_failed(window.start, window.end),
         failing=webhooks.number_of_failing(),
     )
+
+
+def log_backlog(nodes: Sequence[Node], at: datetime) -> dict[str, float | None]:
+    """Return how old the oldest record is that is not in the database, and how many bytes wait on all hosts.
+
+    A host whose agent is silent ships nothing: it lags for as long as that, besides what it said last. The
+    lag is None while a host has not said any.
+    """
+    lags = [(node.log_lag_seconds or 0.0) + _silence(node, at).total_seconds() for node in nodes]
+    is_known = bool(nodes) and all(node.log_lag_seconds is not None for node in nodes)
+    lag = round(max(lags), 3) if is_known else None
+    return {"lag_seconds": lag, "spooled": sum(node.log_spooled_bytes for node in nodes)}
+
+
+def _silence(node: Node, at: datetime) -> timedelta:
+    silence = at - node.seen_at
+    return silence if silence > _LAGS_AFTER else timedelta()
 
 
 def _node(node: Node, revision: int, at: datetime) -> NodeSign:
