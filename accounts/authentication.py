@@ -13,6 +13,7 @@ from rest_framework_simplejwt.exceptions import InvalidToken, TokenError
 from accounts import admin_session, selectors
 from accounts.models import User
 from accounts.tokens import API, SessionToken
+from gatewall.api.caller import django_request
 from gatewall.api.cross_site import refuse_cross_site
 from gatewall.credentials.sessions import read_claims
 
@@ -61,7 +62,7 @@ class ApiAuthentication(SessionTokenAuthentication):
         holder = super().holder_by_cookies(request)
         if holder is None or API in holder[1].audiences:
             return holder
-        return None if request._request.user.is_authenticated else holder  # noqa: SLF001 - as DRF's own does
+        return None if django_request(request).user.is_authenticated else holder
 
 
 def holders(request: HttpRequest | Request) -> list[tuple[User, SessionToken]]:
@@ -113,7 +114,7 @@ class AdminSessionAuthentication(SessionAuthentication):
     def authenticate(self, request: Any) -> Any:
         """Return the caller, or None. Raises CrossSite for a write that another site made the browser send."""
         found = super().authenticate(request)
-        if found is None or not admin_session.is_enough(request._request, found[0]):  # noqa: SLF001 - as DRF's own does
+        if found is None or not admin_session.is_enough(django_request(request), found[0]):
             return None
         if request.method not in _SAFE:
             refuse_cross_site(request)

@@ -39,6 +39,7 @@ from accounts.serializers import (
     UserOutput,
     signed_in,
 )
+from gatewall.api.caller import django_request
 from gatewall.api.operations import operation
 from gatewall.api.permissions import IsAdmin, IsAdminOrSelf
 from gatewall.api.resources import Resource
@@ -196,7 +197,7 @@ class Password(_OfOneUser):
 
     def _go_on(self, request: Request, user: User, visitor: login.Visitor, now: datetime) -> Response:
         if request.auth is None:
-            row = admin_session.go_on(request._request, user, visitor=visitor, at=now)  # noqa: SLF001 - as DRF's own does
+            row = admin_session.go_on(django_request(request), user, visitor=visitor, at=now)
             audiences, amr = login.LOGIN.audiences, tuple(row.amr)
         else:
             own = session_token(request)
@@ -226,7 +227,7 @@ class Sessions(Resource):
     def get_serializer_context(self) -> dict[str, Any]:
         request = self.request
         token = session_token(request) if request.auth else None
-        current = token["jti"] if token else admin_session.jti_of(request._request)  # noqa: SLF001 - as above
+        current = token["jti"] if token else admin_session.jti_of(django_request(request))
         return {**super().get_serializer_context(), "current_jti": current}
 
     def delete_row(self, row: Session) -> None:

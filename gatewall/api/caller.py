@@ -1,4 +1,4 @@
-"""Client address of a request to the control plane."""
+"""Client address of a request to the control plane, and the Django request behind one of DRF."""
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -24,3 +24,9 @@ def caller_of(request: HttpRequest | Request) -> Caller | None:
     authority = Authority.parse(request.META.get("HTTP_HOST", ""))
     names_client = bool(request.META.get("HTTP_X_FORWARDED_FOR", "").strip(", \t"))
     return Caller(address, authority.host if authority else None, allowlist_applies=names_client or not forwarded)
+
+
+def django_request(request: Request) -> HttpRequest:
+    """Return the Django request that a DRF request wraps; DRF has no public name for it."""
+    wrapped: HttpRequest = request._request  # noqa: SLF001 - DRF's own views use it
+    return wrapped

@@ -12,6 +12,7 @@ from rest_framework.renderers import StaticHTMLRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gatewall.api.caller import django_request
 from gatewall.api.content_policy import content_security_policy
 from gatewall.api.operations import operation
 from gatewall.api.views import ApiView
@@ -44,6 +45,6 @@ class Docs(ApiView):
 
     @operation(answer=_PAGE, media_type="text/html")
     def get(self, request: Request) -> HttpResponse:
-        response = render(request._request, "gatewall/docs.html")  # noqa: SLF001 - as DRF's own views do
+        response = render(django_request(request), "gatewall/docs.html")
         response["Content-Security-Policy"] = content_security_policy(scripts_call_us=True)
         return response

@@ -1,0 +1,234 @@
+"""What we use of other packages' internals is in one adapter each, and was read in the version that is installed.
+
+After an upgrade, read the package's changes for what ``INTERNALS`` names, then write down the new version.
+"""
+
+import ast
+import http.client
+import importlib
+import inspect
+import pkgutil
+import re
+import sys
+import textwrap
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+OURS = ("gatewall", "accounts", "policies", "audit", "licensing", "webhooks")
+
+
+class Internals(NamedTuple):
+    """What our modules rely on: the package, the version it was read in, and the names by the module that has them."""
+
+    package: str
+    version: str
+    adapters: tuple[str, ...]
+    names: dict[str, str]
+    is_closed: bool = True
+    """True if no other module of ours imports the package."""
+
+
+INTERNALS = (
+    Internals(
+        "gunicorn",
+        "27.0.1",
+        ("gatewall.server.master", "gatewall.server.answering"),
+        {
+            "gunicorn.app.wsgiapp": "WSGIApplication",
+            "gunicorn.arbiter": "Arbiter WORKERS LISTENERS worker_age num_workers pid systemd signal handle_hup "
+            "handle_usr2 manage_workers reap_workers murder_workers spawn_worker kill_worker stop",
+            "gunicorn.errors": "HaltServer",
+            "gunicorn.sock": "close_sockets",
+            "gunicorn.workers.base": "Worker tmp ppid age sockets cfg wsgi init_process init_signals notify run",
+        },
+    ),
+    Internals(
+        "honcho",
+        "2.0.0",
+        ("gatewall.install.launcher",),
+        {
+            "honcho.manager": "Manager _start _terminating _all_started _processes returncode terminate add_process",
+            "honcho.process": "Popen _child_ctor",
+        },
+    ),
+    Internals(
+        "psycopg",
+        "3.3.9",
+        ("gatewall.database.postgresql.connection",),
+        {
+            "psycopg.connection": "Connection wait pgconn",
+            "psycopg.conninfo": "conninfo_attempts",
+            "psycopg.errors": "ConnectionTimeout",
+            "psycopg.waiting": "Ready Wait",
+        },
+    ),
+    Internals(
+        "redis",
+        "8.1.0",
+        ("gatewall.database.caches",),
+        {"redis.connection": "_connect on_connect_check_health read_response disconnect connection_class from_url"},
+    ),
+    Internals(
+        "drf-spectacular",
+        "0.30.0",
+        ("gatewall.api.schema", "gatewall.api.documentation"),
+        {
+            "drf_spectacular.openapi": "AutoSchema _tokenize_path _is_list_view _get_parameters _get_request_body "
+            "_get_response_bodies _map_serializer _map_serializer_field resolve_serializer path_regex registry",
+            "drf_spectacular.plumbing": "ResolvedComponent get_doc",
+        },
+    ),
+    Internals(
+        "djangorestframework",
+        "3.18.3",
+        ("gatewall.api.caller",),
+        {"rest_framework.request": "_request"},
+        is_closed=False,
+    ),
+    Internals(
+        "Django",
+        "5.2.19",
+        ("gatewall.api.service_admin",),
+        {"django.forms.models": "_post_clean"},
+        is_closed=False,
+    ),
+    Internals(
+        "Django",
+        "5.2.19",
+        ("accounts.session_store",),
+        {
+            "django.contrib.sessions.backends.base": "_session_key",
+            "django.contrib.sessions.backends.db": "_get_session_from_db create_model_instance",
+        },
+        is_closed=False,
+    ),
+    Internals(
+        "Django",
+        "5.2.19",
+        ("accounts.models",),
+        {"django.contrib.auth.base_user": "_get_session_auth_hash"},
+        is_closed=False,
+    ),
+    Internals(
+        "Django",
+        "5.2.19",
+        ("gatewall.database.caches",),
+        {
+            "django.core.cache.backends.locmem": "_cache _lock _has_expired _set _delete",
+            "django.core.cache.backends.redis": "_options",
+        },
+        is_closed=False,
+    ),
+)
+OWN = {"_rows", "_shards"}
+PUBLIC = {
+    "_abc_impl",
+    "_is_protocol",
+    "_meta",
+    "_default_manager",
+    "_state",
+    "_declared_fields",
+    "_asdict",
+    "_replace",
+    "_fields",
+}
+"""Public by their documentation in spite of their names, or made by a metaclass."""
+
+
+def modules():
+    """The names of our modules, but for migrations and what starts a plane when it is imported."""
+    for root in OURS:
+        for found in pkgutil.walk_packages([str(ROOT / root)], f"{root}."):
+            if ".migrations" not in found.name and found.name not in {"gatewall.wsgi", "gatewall.data_plane"}:
+                yield found.name
+
+
+def is_private(name):
+    return re.fullmatch(r"_[a-z]\w*[a-z0-9]", name) is not None and name not in PUBLIC
+
+
+def inherited(kind):
+    """The private names that a class of ours overrides or uses and has of a package: pairs of package and name."""
+    foreign = [base for base in kind.__mro__ if base.__module__.partition(".")[0] not in OURS]
+    tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+    named = set(vars(kind)) | {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for name in filter(is_private, named):
+        yield from ((base.__module__.partition(".")[0], name) for base in foreign if name in vars(base))
+
+
+def classes(module):
+    loaded = importlib.import_module(module)
+    for each in vars(loaded).values():
+        if inspect.isclass(each) and each.__module__ == module:
+            yield each
+
+
+@pytest.mark.parametrize("each", INTERNALS, ids=lambda each: f"{each.package}-{each.adapters[0]}")
+def test_internals_were_read_in_the_version_that_is_installed(each):
+    assert version(each.package) == each.version
+
+
+@pytest.mark.parametrize("each", INTERNALS, ids=lambda each: f"{each.package}-{each.adapters[0]}")
+def test_what_we_rely_on_is_there(each):
+    for module, names in each.names.items():
+        source = inspect.getsource(importlib.import_module(module))
+        assert [name for name in names.split() if not re.search(rf"\b{name}\b", source)] == [], module
+
+
+@pytest.mark.parametrize("each", [each for each in INTERNALS if each.is_closed], ids=lambda each: each.package)
+def test_a_package_whose_internals_we_use_is_imported_by_its_adapters_alone(each):
+    package = each.package.replace("-", "_")
+    imports = re.compile(rf"^\s*(?:from|import) {package}\b", re.MULTILINE)
+    found = {
+        name
+        for name in modules()
+        if (path := ROOT / (name.replace(".", "/") + ".py")).exists() and imports.search(path.read_text())
+    }
+
+    assert found == set(each.adapters)
+
+
+def test_nothing_else_overrides_or_uses_an_inherited_private_name():
+    known = {(adapter, name) for each in INTERNALS for adapter in each.adapters for name in sorted(_words(each))}
+    found = {
+        (module, name)
+        for module in modules()
+        for kind in classes(module)
+        for package, name in inherited(kind)
+        if package not in sys.stdlib_module_names
+    }
+
+    assert found - known == set()
+
+
+def test_the_scan_notices_an_override():
+    from gatewall.api.service_admin import ServiceForm  # noqa: PLC0415
+
+    assert ("django", "_post_clean") in set(inherited(ServiceForm))
+
+
+def test_a_private_name_of_another_object_is_used_where_the_table_says():
+    """ruff (SLF001) finds each; exempt from it are names of ours, documented names, and those of an adapter."""
+    known = {name for each in INTERNALS for name in _words(each)} | PUBLIC | OWN | {"_create_connection"}
+    lines = [
+        line
+        for root in OURS
+        for path in (ROOT / root).rglob("*.py")
+        for line in path.read_text().splitlines()
+        if "noqa: SLF001" in line
+    ]
+
+    assert lines
+    assert [line for line in lines if not {name for name in known if f".{name}" in line}] == []
+
+
+def test_pythons_connections_are_made_by_the_function_that_downloads_replace():
+    assert callable(http.client.HTTPConnection("gatewall.example")._create_connection)
+
+
+def _words(each):
+    return {name for names in each.names.values() for name in names.split()}
