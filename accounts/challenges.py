@@ -17,12 +17,13 @@ from django.db.models import F, QuerySet
 from accounts import tokens
 from accounts.models import Challenge, User
 from gatewall.credentials.sessions import ISSUER, verify_payload
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import Gone, Refusal
 
 LIFETIME = timedelta(minutes=5)
 MAX_TRIES = 5
 TYPE = "challenge"
-OVER = "this sign-in is over: begin again"
+OVER = _("this sign-in is over: begin again")
 _PRUNED_AT_ONCE = 1000
 
 
@@ -48,7 +49,7 @@ def begin(user: User, flow: str, *, at: datetime) -> Challenged:
         with transaction.atomic():
             row.save(force_insert=True)
     except IntegrityError:
-        raise Gone("the user was deleted in the meantime") from None
+        raise Gone(_("the user was deleted in the meantime")) from None
     begun = int(at.timestamp())
     claims: dict[str, Any] = {
         "aud": flow,

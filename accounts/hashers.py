@@ -6,6 +6,7 @@ from threading import BoundedSemaphore
 
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import TooMany
 
 AT_ONCE = 2
@@ -44,7 +45,7 @@ class Argon2idHasher(Argon2PasswordHasher):
 @contextmanager
 def _own_turn() -> Iterator[None]:
     if not _turn.acquire(timeout=PATIENCE_SECONDS):
-        raise TooBusy("many people are signing in: try again in a moment", retry_after_seconds=5)
+        raise TooBusy(_("many people are signing in: try again in a moment"), retry_after_seconds=5)
     try:
         yield
     finally:

@@ -14,10 +14,11 @@ from accounts.models import User
 from accounts.sign_ins_at_once import few_at_once
 from accounts.tokens import API, GATE, IssuedToken
 from accounts.validators import MAX_LENGTH
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import Forbidden, Gone, Refusal
 from gatewall.policy import revisions, system_settings
 
-_WRONG = "the user name or the password is wrong"
+_WRONG = _("the user name or the password is wrong")
 PASSWORD_METHOD = "pwd"
 _NOBODY = SimpleLazyObject(lambda: make_password("the password of nobody"))
 
@@ -116,7 +117,7 @@ def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor
     if flow.admins_only and not user.is_admin:
         attempt.was_no_failure()
         sign_in_events.failed(username, where, at, flow=flow.name, why=AdminRequired.code)
-        raise AdminRequired("only admins may sign in here")
+        raise AdminRequired(_("only admins may sign in here"))
     if selectors.has_second_factor(user):
         attempt.was_no_failure()
         return _challenge(user, flow, at)
@@ -149,12 +150,12 @@ def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datet
     method = second_factor.use_code(user, code, at=at)
     if method is None:
         entry.was_wrong()
-        raise InvalidCode("the code is wrong, or was used already")
+        raise InvalidCode(_("the code is wrong, or was used already"))
     challenges.spend(challenge, at=at)
     if flow.admins_only and not user.is_admin:
         entry.was_no_failure()
         sign_in_events.failed(user.username, where, at, flow=flow.name, why=AdminRequired.code)
-        raise AdminRequired("only admins may sign in here")
+        raise AdminRequired(_("only admins may sign in here"))
     entry.succeeded()
     return Proven(user, (PASSWORD_METHOD, method))
 

@@ -11,6 +11,7 @@ from accounts.models import User
 from accounts.second_factor import WrongSetupCode
 from accounts.throttling import Attempt
 from accounts.validators import MAX_LENGTH
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import Conflict, Forbidden, Gone
 
 FLOW = "reauthentication"
@@ -69,7 +70,7 @@ def require_password_or_code(
         require_password(user, password, visitor=visitor, at=at)
         return
     if prove_code(user, code, visitor=visitor, at=at) is None:
-        raise ReauthenticationFailed("the code is wrong, or was used already")
+        raise ReauthenticationFailed(_("the code is wrong, or was used already"))
 
 
 def prove_code(user: User, code: str, *, visitor: Visitor, at: datetime) -> str | None:

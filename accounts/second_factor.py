@@ -14,6 +14,7 @@ from accounts.models import RecoveryCode, TotpDevice, User
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from gatewall.credentials.sealing import SealBroken, Sealer
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import Conflict, Gone, Invalid
 
 logger = logging.getLogger(__name__)
@@ -160,7 +161,7 @@ def _digest(user: User, code: str) -> str:
 def _locked_device(user: User) -> TotpDevice | None:
     """Return the device while nobody else changes it. Raises Gone if the user was deleted."""
     if not User.objects.select_for_update().filter(pk=user.pk).exists():
-        raise Gone("the user was deleted in the meantime")
+        raise Gone(_("the user was deleted in the meantime"))
     return TotpDevice.objects.filter(user=user).first()
 
 

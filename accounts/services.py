@@ -15,6 +15,7 @@ from accounts import selectors
 from accounts.models import Session, User
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.segments import shard_of_git_token, shard_of_user
 from gatewall.kernel.changes import describe, difference
 from gatewall.kernel.refusals import Conflict, Gone
@@ -163,7 +164,7 @@ def open_session(
 ) -> Session:
     """Record a sign-in, by the id of its token. A sign-in is no change of policy. Raises Gone."""
     if not User.objects.filter(pk=user.pk).update(last_login_at=at):
-        raise Gone("the user was deleted in the meantime")
+        raise Gone(_("the user was deleted in the meantime"))
     return Session.objects.create(
         jti=jti,
         user=user,
@@ -233,7 +234,7 @@ def _git_tokens_of(user: User) -> tuple[set[str], list[Any]]:
 
 def _refuse_last_admin(user: User) -> None:
     if not selectors.has_active_admin_besides(user):
-        raise LastAdmin(f"{user.username} is the last active admin")
+        raise LastAdmin(_("%(user)s is the last active admin"), user=user.username)
 
 
 def _hashed(password: str) -> str:

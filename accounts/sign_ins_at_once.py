@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from threading import BoundedSemaphore
 
 from accounts.hashers import TooBusy
+from gatewall.engine.messages import gettext_noop as _
 
 AT_ONCE = 3
 PATIENCE_SECONDS = 10.0
@@ -19,7 +20,7 @@ _places = BoundedSemaphore(AT_ONCE)
 def few_at_once() -> Iterator[None]:
     """Wait for a place, and hold it until the end of the block. Raises TooBusy where none comes in time."""
     if not _places.acquire(timeout=PATIENCE_SECONDS):
-        raise TooBusy("many people are signing in: try again in a moment", retry_after_seconds=5)
+        raise TooBusy(_("many people are signing in: try again in a moment"), retry_after_seconds=5)
     try:
         yield
     finally:

@@ -20,6 +20,7 @@ from accounts import selectors
 from accounts.hashers import TooBusy
 from accounts.models import FailureCount
 from gatewall.engine.addresses import parse_address
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import TooMany
 from gatewall.models import SystemSettings
 from gatewall.policy import system_settings
@@ -140,7 +141,7 @@ def attempt(username: str, client_ip: str, at: datetime, *, is_at_home: bool = F
         if is_foreign_work and (is_at_home or _is_at_home(username, client_ip, at)):
             waits = {}
         if longest := max(waits.values(), default=0):
-            refusal = TooManyAttempts("too many failed attempts: wait before the next", retry_after_seconds=longest)
+            refusal = TooManyAttempts(_("too many failed attempts: wait before the next"), retry_after_seconds=longest)
             refusal.scopes = tuple(sorted(scope for scope, wait in waits.items() if wait))
             raise refusal
         for scope, row in rows.items():

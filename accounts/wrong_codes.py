@@ -17,6 +17,7 @@ from django.db import IntegrityError
 from accounts.models import User, WrongCodes
 from accounts.selectors import CODES_LOCK
 from accounts.throttling import LONGEST_DELAY, Limit, TooManyAttempts, blocked_until, seconds_until
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import Forbidden, Gone
 from gatewall.policy import system_settings
 
@@ -55,7 +56,7 @@ def take(user: User, at: datetime, *, is_recovery_code: bool = False) -> Try:
 
     The row changes by one conditional update: of any number of tries at once, as many are counted as may be checked.
     """
-    for _ in range(_MOST_CHANGES):
+    for _attempt in range(_MOST_CHANGES):
         row = _row_of(user)
         _refuse(row, at, is_recovery_code=is_recovery_code)
         limit = Limit(FREE + 1, timedelta(), timedelta(seconds=system_settings.current().login_delay_seconds))
@@ -82,17 +83,19 @@ def _row_of(user: User) -> WrongCodes:
     try:
         return WrongCodes.objects.get_or_create(user=user)[0]
     except IntegrityError:
-        raise Gone("the user was deleted in the meantime") from None
+        raise Gone(_("the user was deleted in the meantime")) from None
 
 
 def _refuse(row: WrongCodes, at: datetime, *, is_recovery_code: bool) -> None:
     if row.number >= LOCKS and not is_recovery_code:
-        raise CodeEntryLocked("too many wrong codes: use a recovery code, or ask an administrator to unlock code entry")
+        raise CodeEntryLocked(
+            _("too many wrong codes: use a recovery code, or ask an administrator to unlock code entry")
+        )
     if seconds := seconds_until(row.blocked_until, at):
         raise _too_many(seconds)
 
 
 def _too_many(seconds: int) -> TooManyAttempts:
-    refusal = TooManyAttempts("too many failed attempts: wait before the next", retry_after_seconds=seconds)
+    refusal = TooManyAttempts(_("too many failed attempts: wait before the next"), retry_after_seconds=seconds)
     refusal.scopes = (SCOPE,)
     return refusal

@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX, MachineToken, new_token
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.segments import shard_of_git_token, shard_of_license
 from gatewall.kernel.changes import describe, difference
 from gatewall.kernel.refusals import Conflict, Gone
@@ -81,7 +82,7 @@ def issue_git_token(
     Raises ValidationError, NameTaken, TooManyGitTokens, Gone.
     """
     if not selectors.user_exists(user_id):
-        raise Gone("the user was deleted in the meantime")
+        raise Gone(_("the user was deleted in the meantime"))
     _refuse_one_more(user_id)
     row = GitToken(user_id=user_id, name=name, expires_at=expires_at, created_by=actor)
     token = _stamp(row, GIT_TOKEN_PREFIX)
@@ -121,7 +122,7 @@ def _save(row: MachineCredential) -> None:
         with transaction.atomic():
             row.save()
     except IntegrityError:
-        raise NameTaken(f"{row.name!r} is there already") from None
+        raise NameTaken(_("%(row)s is there already"), row=repr(row.name)) from None
 
 
 def _refuse_one_more(user_id: int) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from gatewall.api.serializers import FlagField, StrictInput, TextField
@@ -15,7 +16,7 @@ _MAX_DOMAINS = 1000
 class RegisteredDomainField(TextField):
     """The name of a registered domain; the value is its row. Shown as the name."""
 
-    default_error_messages = {"unregistered": "{name} is not a registered domain"}
+    default_error_messages = {"unregistered": _("{name} is not a registered domain")}
 
     def to_internal_value(self, data: Any) -> AuthorizedDomain:  # type: ignore[override]
         name = canonical_domain(super().to_internal_value(data))

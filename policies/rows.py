@@ -6,6 +6,7 @@ from typing import Any
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.changes import Change, describe, difference
 from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions
@@ -44,7 +45,7 @@ def write(row: models.Model, **values: Any) -> Change | None:
         with transaction.atomic():
             row.save()
     except IntegrityError:
-        raise Duplicate(f"{row} is there already") from None
+        raise Duplicate(_("%(row)s is there already"), row=row) from None
     return difference(before, describe(row))
 
 
@@ -79,5 +80,5 @@ def still_registered(domains: Iterable[AuthorizedDomain]) -> list[AuthorizedDoma
     wanted = {domain.pk for domain in domains}
     found = list(AuthorizedDomain.objects.filter(pk__in=wanted))
     if len(found) != len(wanted):
-        raise DomainRemoved("a domain that was named is not registered any more")
+        raise DomainRemoved(_("a domain that was named is not registered any more"))
     return found

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.snapshot import DomainsMode
 from gatewall.policy import system_settings
 from policies.models import (
@@ -48,8 +49,8 @@ def authorized_domains() -> QuerySet[AuthorizedDomain]:
     return AuthorizedDomain.objects.all()
 
 
-NONE_REGISTERED = "no domain of yours is registered, and authorized_domains_mode registered refuses every other host"
-OTHERS_PASS = "domains are registered, but authorized_domains_mode any refuses no other host"
+NONE_REGISTERED = _("no domain of yours is registered, and authorized_domains_mode registered refuses every other host")
+OTHERS_PASS = _("domains are registered, but authorized_domains_mode any refuses no other host")
 
 
 def domains_warning() -> str:

@@ -236,9 +236,7 @@ class WafRuleOutput(LastHitOutput, serializers.ModelSerializer[WafRule]):
             "path_prefix",
             "exclusions",
             "description",
-            "builtin",
-            "hits",
-            "last_hit_at",
+            *("builtin", "hits", "last_hit_at"),
         )
 
 

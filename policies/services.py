@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q
 
 from gatewall.engine.addresses import parse_network
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.segments import NAMES_DOMAINS, Segment, blocked_networks_of
 from gatewall.engine.snapshot import DomainsMode
 from gatewall.kernel.clientip import Caller
@@ -61,7 +62,11 @@ class TooManyWafRules(Conflict):
 def _refuse_too_large(network: str, *, force: bool) -> None:
     parsed = parse_network(network)
     if not force and parsed.prefixlen < _SHORTEST_PREFIX[parsed.version]:
-        raise NetworkTooLarge(f"{network} has {parsed.num_addresses} addresses; send force: true if you mean it")
+        raise NetworkTooLarge(
+            _("%(network)s has %(number)s addresses; send force: true if you mean it"),
+            network=network,
+            number=parsed.num_addresses,
+        )
 
 
 @revisions.one_at_a_time
@@ -245,7 +250,10 @@ def create_waf_rule(*, actor: str, force: bool = False, **values: Any) -> WafRul
     rule = WafRule(created_by=actor)
     _check_pattern(rule, values)
     if WafRule.objects.filter(builtin_key__isnull=True).count() >= MAX_CUSTOM_RULES:
-        raise TooManyWafRules(f"there are {MAX_CUSTOM_RULES:,} rules already, and no more can be published in time")
+        raise TooManyWafRules(
+            _("there are %(number)s rules already, and no more can be published in time"),
+            number=f"{MAX_CUSTOM_RULES:,}",
+        )
     rows.save(rule, Segment.WAF_RULES, actor=actor, **values)
     if not force:
         refuse_matching_everything(rule)
@@ -262,7 +270,9 @@ def change_waf_rule(rule: WafRule, *, actor: str, force: bool = False, **values:
     rule = revisions.as_it_is_now(rule)
     changed = {name for name in ("pattern", "operator") if name in values and values[name] != getattr(rule, name)}
     if rule.builtin and changed:
-        raise BuiltinRule(f"the {' and '.join(sorted(changed))} of a built-in rule cannot be changed")
+        raise BuiltinRule(
+            _("the %(fields)s of a built-in rule cannot be changed"), fields=" and ".join(sorted(changed))
+        )
     _check_pattern(rule, values)
     says_more = any(name in values and values[name] != getattr(rule, name) for name in _WHAT_IT_REFUSES)
     rows.save(rule, Segment.WAF_RULES, actor=actor, **values)
@@ -285,5 +295,5 @@ def delete_waf_rule(rule: WafRule, *, actor: str) -> None:
     """Delete a custom WAF rule. Raises BuiltinRule, Gone."""
     rule = revisions.as_it_is_now(rule)
     if rule.builtin:
-        raise BuiltinRule("a built-in rule cannot be deleted; set enabled to false")
+        raise BuiltinRule(_("a built-in rule cannot be deleted; set enabled to false"))
     rows.delete(rule, Segment.WAF_RULES, actor=actor)

@@ -7,9 +7,12 @@ from enum import StrEnum
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
+from gatewall.api.translation import validation_error
 from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.hosts import Authority, parse_domain_name
+from gatewall.engine.messages import Refused
 from gatewall.engine.waf.patterns import PatternRefused, compile_pattern
 from gatewall.engine.waf.rules import Operator, Target, Transform
 from policies.countries import COUNTRY_NAMES
@@ -30,23 +33,27 @@ def canonical_network(text: str) -> str:
     """Return the one spelling of a network. Raises ValidationError, code ``invalid``."""
     try:
         return canonical_text(parse_network(text))
-    except ValueError as error:
-        raise ValidationError(str(error), code="invalid") from None
+    except Refused as error:
+        raise validation_error(error) from None
 
 
 def canonical_domain(text: str) -> str:
     """Return the one spelling of a domain name. Raises ValidationError, code ``invalid``."""
     try:
         return parse_domain_name(text)
-    except ValueError as error:
-        raise ValidationError(str(error), code="invalid") from None
+    except Refused as error:
+        raise validation_error(error) from None
 
 
 def canonical_country(text: str) -> str:
     """Return the country code in capitals. Raises ValidationError, code ``unknown-country``."""
     code = text.strip().upper()
     if code not in COUNTRY_NAMES:
-        raise ValidationError(f"{text[:16]!r} is not an ISO 3166-1 alpha-2 country code", code="unknown-country")
+        raise ValidationError(
+            _("%(code)s is not an ISO 3166-1 alpha-2 country code"),
+            params={"code": repr(text[:16])},
+            code="unknown-country",
+        )
     return code
 
 
@@ -54,7 +61,7 @@ def _must_be_canonical(canonical: Callable[[str], str]) -> Callable[[str], None]
     def validate(text: str) -> None:
         spelling = canonical(text)
         if spelling != text:
-            raise ValidationError(f"write {spelling!r}", code="not-canonical")
+            raise ValidationError(_("write %(spelling)s"), params={"spelling": repr(spelling)}, code="not-canonical")
 
     return validate
 
@@ -82,15 +89,15 @@ def validate_country_code(text: str) -> None:
 def validate_source(text: str) -> None:
     """Refuse a source other than ``manual``, ``auto-ban`` and ``import:NAME``."""
     if text not in {"manual", "auto-ban"} and not (text.startswith("import:") and len(text) > len("import:")):
-        raise ValidationError("a source is manual, auto-ban or import:NAME", code="invalid")
+        raise ValidationError(_("a source is manual, auto-ban or import:NAME"), code="invalid")
 
 
 def validate_path_prefix(text: str) -> None:
     """Refuse a prefix that no canonical path begins with: paths are decoded before they are held against it."""
     if _ESCAPE.search(text):
-        raise ValidationError("write a path prefix decoded, without %20 and the like", code="invalid")
+        raise ValidationError(_("write a path prefix decoded, without %20 and the like"), code="invalid")
     if not text.startswith("/") or "//" in text or {".", ".."} & set(text.split("/")):
-        raise ValidationError("a path prefix begins with / and has no // or dot segments", code="invalid")
+        raise ValidationError(_("a path prefix begins with / and has no // or dot segments"), code="invalid")
 
 
 def validate_targets(value: Any) -> None:
@@ -106,19 +113,29 @@ def validate_transforms(value: Any) -> None:
 def _validate_members(value: Any, enum: type[StrEnum], *, at_least: int, at_most: int) -> None:
     known = [member.value for member in enum]
     if not isinstance(value, list) or not at_least <= len(value) <= at_most:
-        raise ValidationError(f"a list of {at_least} to {at_most} of {', '.join(known)}", code="invalid")
+        raise ValidationError(
+            _("a list of %(least)s to %(most)s of %(known)s"),
+            params={"least": at_least, "most": at_most, "known": ", ".join(known)},
+            code="invalid",
+        )
     for item in value:
         if item not in known:
-            raise ValidationError(f"{str(item)[:32]!r} is not one of {', '.join(known)}", code="invalid-choice")
+            raise ValidationError(
+                _("%(item)s is not one of %(known)s"),
+                params={"item": repr(str(item)[:32]), "known": ", ".join(known)},
+                code="invalid-choice",
+            )
 
 
 def validate_exclusions(value: Any) -> None:
     """Refuse anything but a list of objects with ``domain``, ``path_prefix`` or ``argument`` texts, and a moment."""
     if not isinstance(value, list) or len(value) > _MAX_EXCLUSIONS:
-        raise ValidationError(f"a list of at most {_MAX_EXCLUSIONS} exclusions", code="invalid")
+        raise ValidationError(
+            _("a list of at most %(number)s exclusions"), params={"number": _MAX_EXCLUSIONS}, code="invalid"
+        )
     for exclusion in value:
         if not isinstance(exclusion, dict) or not exclusion or not {*_EXCLUSION_PARTS, _EXPIRY}.issuperset(exclusion):
-            raise ValidationError("an exclusion has domain, path_prefix or argument, and expires_at", code="invalid")
+            raise ValidationError(_("an exclusion has domain, path_prefix or argument, and expires_at"), code="invalid")
         _validate_texts(exclusion.values())
         if exclusion.get("domain"):
             _validate_domain(exclusion["domain"])
@@ -129,10 +146,14 @@ def validate_exclusions(value: Any) -> None:
         except ValueError as error:
             raise ValidationError(str(error), code="invalid") from None
         if not any(exclusion.get(part) for part in _EXCLUSION_PARTS):
-            raise ValidationError("an exclusion of everything switches the rule off: use enabled", code="invalid")
+            raise ValidationError(_("an exclusion of everything switches the rule off: use enabled"), code="invalid")
     texts = [text for exclusion in value for text in exclusion.values() if text]
     if sum(len(text.encode("utf-8", "surrogatepass")) for text in texts) > _MAX_EXCLUSION_BYTES:
-        raise ValidationError(f"the exclusions of a rule have at most {_MAX_EXCLUSION_BYTES} bytes", code="invalid")
+        raise ValidationError(
+            _("the exclusions of a rule have at most %(number)s bytes"),
+            params={"number": _MAX_EXCLUSION_BYTES},
+            code="invalid",
+        )
 
 
 def exclusion_expiry(exclusion: Mapping[str, Any]) -> float | None:
@@ -153,9 +174,9 @@ def exclusion_expiry(exclusion: Mapping[str, Any]) -> float | None:
 def _validate_texts(values: Iterable[Any]) -> None:
     for value in values:
         if value is not None and not (isinstance(value, str) and len(value) <= 500):
-            raise ValidationError("the parts of an exclusion are texts of at most 500 characters", code="invalid")
+            raise ValidationError(_("the parts of an exclusion are texts of at most 500 characters"), code="invalid")
         if value and min(value) < " ":
-            raise ValidationError("the parts of an exclusion have no control characters", code="invalid")
+            raise ValidationError(_("the parts of an exclusion have no control characters"), code="invalid")
 
 
 def validate_pattern(pattern: str, operator: str) -> None:
@@ -163,7 +184,7 @@ def validate_pattern(pattern: str, operator: str) -> None:
     try:
         compile_pattern(pattern, Operator(operator))
     except PatternRefused as error:
-        raise ValidationError(str(error), code="pattern-refused") from None
+        raise validation_error(error, code="pattern-refused") from None
 
 
 def validate_list_name(text: str) -> None:
@@ -171,10 +192,12 @@ def validate_list_name(text: str) -> None:
     try:
         source_named(text)
     except ListRefused as refused:
-        raise ValidationError(str(refused), code="invalid") from None
+        raise validation_error(refused) from None
 
 
 def validate_list_url(text: str) -> None:
     """Refuse a URL with a query or a user: what may be a key would be shown, and stand in every revision."""
     if not _LIST_URL.fullmatch(text) or Authority.of_url(text) is None:
-        raise ValidationError("write a URL like https://lists.example/drop.txt, without query and user", code="invalid")
+        raise ValidationError(
+            _("write a URL like https://lists.example/drop.txt, without query and user"), code="invalid"
+        )

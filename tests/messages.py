@@ -21,17 +21,9 @@ ROOMS = {
     "portal": ("gatewall/portal",),
     "console": (
         "gatewall/console",
-        "accounts/resources.py",
-        "licensing/resources.py",
-        "policies/resources.py",
-        "gatewall/doctor",
-        "gatewall/admin",
-        "gatewall/health",
-        "gatewall/install",
-        "gatewall/operations",
-        "gatewall/publication",
-        "gatewall/whatif",
-        "gatewall/templates/admin",
+        *("accounts", "audit", "licensing", "policies", "webhooks"),
+        *(f"gatewall/{room}" for room in ("admin", "api", "doctor", "engine", "gate", "health", "install", "kernel")),
+        *(f"gatewall/{room}" for room in ("operations", "policy", "publication", "whatif", "templates/admin")),
     ),
 }
 """Where the texts of each catalogue stand; it lies in the folder of the first."""
@@ -48,7 +40,7 @@ DATA: dict[str, dict[str, Iterable[str]]] = {
     },
 }
 """Texts that are data, and are translated where a page shows them."""
-_FUNCTIONS = {"_", "said", "gettext", "gettext_lazy", "gettext_noop", "ngettext"}
+_FUNCTIONS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext"}
 _TEXT = r"(u?(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"))"
 _CALL = re.compile(rf"\b(?:ngettext\({_TEXT}, {_TEXT}, count|(?:_|gettext)\({_TEXT})\)")
 Message = tuple[str, str]

@@ -11,6 +11,7 @@ from django.utils import timezone
 from audit.event_kinds import EventKind, EventSeverity
 from audit.events.recording import Event, record_event
 from gatewall.credentials.sealing import Sealer
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.changes import Change, describe, difference
 from gatewall.kernel.downloads import ANYWHERE, PUBLIC, DownloadRefused, Reach, require_acceptable
 from gatewall.kernel.refusals import Conflict, Gone
@@ -164,7 +165,7 @@ def _write(webhook: Webhook, values: dict[str, Any]) -> None:
         with transaction.atomic():
             webhook.save()
     except IntegrityError:
-        raise NameTaken(f"{webhook.name!r} is there already") from None
+        raise NameTaken(_("%(row)s is there already"), row=repr(webhook.name)) from None
 
 
 def _set_secret(webhook: Webhook, secret: bytes) -> None:

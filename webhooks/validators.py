@@ -4,6 +4,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from audit.event_kinds import EventKind
 from gatewall.engine.hosts import Authority
@@ -16,7 +17,7 @@ def validate_url(value: str) -> None:
     try:
         parts = urlsplit(value)
     except ValueError:
-        raise ValidationError("that is no URL") from None
+        raise ValidationError(_("that is no URL")) from None
     if parts.username is not None or parts.password is not None or "?" in value or "#" in value:
         raise ValidationError("no user, query or fragment: every admin sees the URL, and revisions keep it")
     if not (value.isascii() and value.isprintable()) or " " in value or "\\" in value or not Authority.of_url(value):

@@ -22,6 +22,7 @@ from audit.querying.field_filters import (
     parameters_of,
     text,
 )
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.model import Reason
 
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", re.ASCII)
@@ -42,7 +43,7 @@ EVENT_FILTERS: Mapping[str, Filter] = {
     "count_min": number("count__gte", excludes=False),
     "count_max": number("count__lte", excludes=False),
     "reason": one_of(tuple(Reason), _reason, empty=none("detail__reason")),
-    "decision_id": like(_UUID, "a UUID", lambda value: Q(decision_id=uuid.UUID(value)), empty=none("decision_id")),
+    "decision_id": like(_UUID, _("a UUID"), lambda value: Q(decision_id=uuid.UUID(value)), empty=none("decision_id")),
 }
 """What may be asked of each field, by the name of its parameter; ``reason`` is that of ``request.blocked``."""
 

@@ -44,7 +44,9 @@ def _window_in(request: Request) -> Window:
 
 
 def _interval_in(request: Request) -> timedelta | None:
-    seconds = whole_number_in(request, "interval", MINUTE, _MAX_INTERVAL, words="a whole number of seconds")
+    seconds = whole_number_in(
+        request, "interval", MINUTE, _MAX_INTERVAL, message="a whole number of seconds from %(low)s to %(high)s"
+    )
     return None if seconds is None else timedelta(seconds=seconds)
 
 

@@ -34,6 +34,8 @@ from audit.querying.field_filters import (
 from audit.querying.json_lists import ListHolds
 from audit.spool.records import FIELDS, Field, Kind
 from gatewall.engine.hosts import Host
+from gatewall.engine.messages import Refused
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.model import Action, CredentialKind
 
 STATES = ("valid", "not-valid", "not-checked")
@@ -44,9 +46,9 @@ def _row(field: Field) -> dict[str, Filter]:
     """Return the filters of a row: ``kind:id``, as the API names it, and each of its parts."""
 
     def condition(value: str) -> Q:
-        kind, _, number = value.partition(":")
+        kind, _colon, number = value.partition(":")
         if kind not in field.choices:
-            raise ValueError(f"kind:id, the kind one of {', '.join(field.choices)}")
+            raise Refused(_("kind:id, the kind one of %(kinds)s"), kinds=", ".join(field.choices))
         return Q((f"{field.name}_kind", kind), (f"{field.name}_id", whole(number)))
 
     # Who has no kind has no id, which there may be an index of.
@@ -68,7 +70,7 @@ def _host(value: str) -> Q:
         return text("host").condition(value.lower())
     host = Host.parse(value)
     if host is None:
-        raise ValueError("a host name or IP literal without port, or a pattern with *")
+        raise Refused(_("a host name or IP literal without port, or a pattern with *"))
     return Q(host=host.name)
 
 
@@ -81,7 +83,7 @@ def _decision(value: str) -> Q:
     try:
         decision_id = uuid.UUID(value)
     except ValueError:
-        raise ValueError("a UUID") from None
+        raise Refused(_("a UUID")) from None
     moments = around(decision_id)
     return Q(decision_id=decision_id, at__range=moments) if moments else Q(decision_id=decision_id)
 
@@ -92,7 +94,7 @@ _OF_THEIR_OWN: Mapping[str, Mapping[str, Filter]] = {
     "at": {},  # start_time and end_time
     "client_ip": {"client_ip": Filter(client)},
     "country_code": {"country_code": country()},
-    "method": {"method": like(_METHOD, "a method in capital letters", lambda value: Q(method=value))},
+    "method": {"method": like(_METHOD, _("a method in capital letters"), lambda value: Q(method=value))},
     "host": {"host": Filter(_host, none("host"))},
     "rules": {
         "rule_id": Filter(_rule, _RULES, number("", empty=Q()).schema),

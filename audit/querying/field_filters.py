@@ -15,6 +15,8 @@ from django.db.models import Q
 from audit.querying.wildcards import MAX_STARS, stars_in
 from audit.spool.rows import client_key
 from gatewall.engine.addresses import parse_network
+from gatewall.engine.messages import Refused
+from gatewall.engine.messages import gettext_noop as _
 
 MAX_TEXT = 2048
 EXCLUDE = "exclude_"
@@ -23,17 +25,17 @@ _COUNTRY = re.compile(r"[A-Za-z]{2}", re.ASCII)
 Condition = Callable[[str], Q]
 
 
-class FilterRefused(ValueError):
+class FilterRefused(Refused):
     """A filter that cannot be understood; ``field`` says which."""
 
-    def __init__(self, field: str, words: str) -> None:
-        super().__init__(words)
+    def __init__(self, field: str, message: str, **params: object) -> None:
+        super().__init__(message, **params)
         self.field = field
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What may be asked of one field: the condition of a value (which may raise ValueError), that of an
+    """What may be asked of one field: the condition of a value (which may raise Refused), that of an
     empty one where there is such a thing, and the JSON schema of the parameter.
     """
 
@@ -73,7 +75,7 @@ def text(column: str, *, empty: Q | None = None) -> Filter:
         if "*" not in value:
             return Q((column, value))
         if stars_in(value) > MAX_STARS:
-            raise ValueError(f"at most {MAX_STARS} *")
+            raise Refused(_("at most %(number)s *"), number=MAX_STARS)
         return Q((f"{column}__wildcard", value))
 
     return Filter(condition, empty)
@@ -84,7 +86,7 @@ def one_of(choices: Collection[str], condition: Condition, *, empty: Q | None = 
 
     def chosen(value: str) -> Q:
         if value not in choices:
-            raise ValueError(f"one of {', '.join(choices)}")
+            raise Refused(_("one of %(values)s"), values=", ".join(choices))
         return condition(value)
 
     return Filter(chosen, empty, {"type": "string", "enum": [*choices, *([""] if empty is not None else [])]})
@@ -95,7 +97,7 @@ def like(pattern: re.Pattern[str], words: str, condition: Condition, *, empty: Q
 
     def fitting(value: str) -> Q:
         if not pattern.fullmatch(value):
-            raise ValueError(words)
+            raise Refused(words)
         return condition(value)
 
     return Filter(fitting, empty, schema_of(pattern.pattern, empty))
@@ -114,14 +116,14 @@ def number(lookup: str, *, low: int = 0, high: int = _MAX_BIG, empty: Q | None =
 
 
 def whole(value: str, low: int = 0, high: int = _MAX_BIG) -> int:
-    """Return the whole number of a text. Raises ValueError."""
+    """Return the whole number of a text. Raises Refused."""
     if not (value.isascii() and value.isdigit() and len(value) <= len(str(_MAX_BIG)) and low <= int(value) <= high):
-        raise ValueError(f"a whole number from {low} to {high}")
+        raise Refused(_("a whole number from %(low)s to %(high)s"), low=low, high=high)
     return int(value)
 
 
 def client(value: str) -> Q:
-    """Return the condition for the clients of an address or network. Raises ValueError."""
+    """Return the condition for the clients of an address or network. Raises Refused."""
     network = parse_network(value)
     first, last = client_key(str(network.network_address)), client_key(str(network.broadcast_address))
     return Q(client_key=first) if first == last else Q(client_key__gte=first, client_key__lte=last)
@@ -134,7 +136,7 @@ def none(column: str) -> Q:
 
 def country() -> Filter:
     """Return the filter of a country code."""
-    return like(_COUNTRY, "two letters", lambda value: Q(country_code=value.upper()), empty=none("country_code"))
+    return like(_COUNTRY, _("two letters"), lambda value: Q(country_code=value.upper()), empty=none("country_code"))
 
 
 def parameters_of(filters: Mapping[str, Filter]) -> dict[str, Mapping[str, Any]]:
@@ -151,15 +153,15 @@ def condition_of(filters: Mapping[str, Filter], name: str, value: str) -> Q:
     field_name = name.removeprefix(EXCLUDE)
     known = filters.get(field_name)
     if known is None or (field_name != name and not known.excludes):
-        raise FilterRefused(name, "there is no such filter")
+        raise FilterRefused(name, _("there is no such filter"))
     if not value and known.empty is not None:
         return known.empty
     if not value or len(value) > MAX_TEXT or "\0" in value:
-        raise FilterRefused(name, "a text of 1 to 2,048 characters")
+        raise FilterRefused(name, _("a text of 1 to 2,048 characters"))
     try:
         return known.condition(value)
-    except ValueError as error:
-        raise FilterRefused(name, str(error)) from None
+    except Refused as error:
+        raise FilterRefused(name, error.message) from None
 
 
 def filters_of(
@@ -175,7 +177,7 @@ def filters_of(
     ``in_order``: what has an index that gives its rows in the order of time, the most selective first.
     """
     if start is not None and end is not None and end <= start:
-        raise FilterRefused("end_time", "a moment after start_time")
+        raise FilterRefused("end_time", _("a moment after start_time"))
     moments = Q(**({"at__gte": start} if start else {}), **({"at__lt": end} if end else {}))
     wanted: dict[str, Q] = {}
     rest = Q()

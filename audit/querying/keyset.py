@@ -14,6 +14,8 @@ from typing import Any, Generic, TypeVar
 from django.db.models import Model, Q, QuerySet
 
 from gatewall.credentials import base64url
+from gatewall.engine.messages import Refused
+from gatewall.engine.messages import gettext_noop as _
 
 COUNT_BUDGET = 1_000_000
 NEWEST_FIRST = ("-at", "-pk")
@@ -24,7 +26,7 @@ Key = uuid.UUID | int
 Row = TypeVar("Row", bound=Model)
 
 
-class CursorRefused(ValueError):
+class CursorRefused(Refused):
     """The text is no cursor of this log."""
 
 
@@ -45,12 +47,12 @@ class Cursor:
         """Return the cursor that a URL names, for a log with ids of this kind. Raises CursorRefused."""
         form, content = _FORMS[kind], base64url.decode(text)
         if content is None or len(content) != form.size:
-            raise CursorRefused("the cursor is not one of ours")
+            raise CursorRefused(_("the cursor is not one of ours"))
         microseconds, key = form.unpack(content)
         try:
             at = _EPOCH + timedelta(microseconds=microseconds)
         except OverflowError:
-            raise CursorRefused("the cursor is not one of ours") from None
+            raise CursorRefused(_("the cursor is not one of ours")) from None
         return cls(at, uuid.UUID(bytes=key) if kind is uuid.UUID else key)
 
 

@@ -88,7 +88,7 @@ def filters_in(request: Request, log: Log) -> Filters:
     try:
         return log.filters_of(named, start=moment_in(request, "start_time"), end=moment_in(request, "end_time"))
     except FilterRefused as refused:
-        raise refused_parameter(refused.field, str(refused)) from None
+        raise refused_parameter(refused.field, refused.message) from None
 
 
 def cursor_in(request: Request, log: Log) -> Cursor | None:
@@ -96,7 +96,7 @@ def cursor_in(request: Request, log: Log) -> Cursor | None:
     try:
         return Cursor.parse(request.query_params["cursor"], log.key) if "cursor" in request.query_params else None
     except CursorRefused as refused:
-        raise refused_parameter("cursor", str(refused)) from None
+        raise refused_parameter("cursor", refused.message) from None
 
 
 def _url_of(request: Request, cursor: Cursor) -> str:

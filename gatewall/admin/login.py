@@ -7,26 +7,12 @@ from django.contrib.admin.forms import AdminAuthenticationForm
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import gettext_noop
 
 from accounts import browser, login
 from accounts.challenges import Challenged
 from gatewall.api.request_notes import REFUSAL, RequestNote
+from gatewall.api.translation import translated
 from gatewall.kernel.refusals import Refusal
-from gatewall.policy.sentences import Sentences
-
-_REFUSALS = Sentences(
-    (
-        gettext_noop("the user name or the password is wrong"),
-        gettext_noop("the code is wrong, or was used already"),
-        gettext_noop("this sign-in is over: begin again"),
-        gettext_noop("only admins may sign in here"),
-        gettext_noop("too many wrong codes: use a recovery code, or ask an administrator to unlock code entry"),
-        gettext_noop("too many failed attempts: wait before the next"),
-        gettext_noop("many people are signing in: try again in a moment"),
-    )
-)
-
 
 PROOF = RequestNote[login.Proven]("proof")
 """Who has just signed in, and how."""
@@ -52,7 +38,7 @@ class AdminLoginForm(AdminAuthenticationForm):
             self.proof = self._proven()
         except Refusal as refusal:
             REFUSAL.set(self.request, refusal)
-            raise forms.ValidationError(_REFUSALS.said(str(refusal)), code=refusal.code) from None
+            raise forms.ValidationError(translated(refusal.message), code=refusal.code) from None
         self.user_cache = self.proof.user
         PROOF.set(self.request, self.proof)
         return self.cleaned_data

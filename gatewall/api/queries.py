@@ -8,6 +8,9 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 
 from gatewall.api.serializers import MomentField
+from gatewall.api.translation import translated
+from gatewall.engine.messages import Message
+from gatewall.engine.messages import gettext_noop as _
 
 MAX_SEARCH = 200
 WITHOUT_NULL = "^[^\\u0000]*$"
@@ -24,11 +27,11 @@ def refuse_ambiguous_query(request: Request) -> None:
     for pair in str(request.META.get("QUERY_STRING") or "").split("&"):
         if not pair:
             continue
-        raw_name, _, raw_value = pair.partition("=")
+        raw_name, _equals, raw_value = pair.partition("=")
         name = _readable(raw_name, field="")
         _readable(raw_value, field=name)
         if name in seen:
-            raise ValidationError({name: [ErrorDetail("this parameter is there twice", code="repeated")]})
+            raise refused_parameter(name, _("this parameter is there twice"), code="repeated")
         seen.add(name)
 
 
@@ -36,13 +39,16 @@ def refuse_unknown_parameters(request: Request, known: Iterable[str]) -> None:
     """Raise ValidationError for every parameter that is none of these."""
     if unknown := sorted(set(request.query_params) - set(known)):
         raise ValidationError(
-            {name: [ErrorDetail("there is no such parameter", code="unknown-parameter")] for name in unknown}
+            {
+                name: [ErrorDetail(translated(_("there is no such parameter")), code="unknown-parameter")]
+                for name in unknown
+            }
         )
 
 
-def refused_parameter(name: str, words: str) -> ValidationError:
-    """Return the error that says what the parameter would have to be."""
-    return ValidationError({name: [ErrorDetail(words, code="invalid")]})
+def refused_parameter(name: str, message: str, *, code: str = "invalid", **params: object) -> ValidationError:
+    """Return the error that says what the parameter would have to be, in the active language."""
+    return ValidationError({name: [ErrorDetail(translated(Message(message, **params)), code=code)]})
 
 
 def moment_in(request: Request, name: str) -> datetime | None:
@@ -56,13 +62,15 @@ def moment_in(request: Request, name: str) -> datetime | None:
     return moment
 
 
-def whole_number_in(request: Request, name: str, low: int, high: int, *, words: str = "a whole number") -> int | None:
+def whole_number_in(
+    request: Request, name: str, low: int, high: int, *, message: str = _("a whole number from %(low)s to %(high)s")
+) -> int | None:
     """Return the whole number in these bounds that a parameter names, None without it. Raises ValidationError."""
     text: str | None = request.query_params.get(name)
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and low <= int(text) <= high):
-        raise refused_parameter(name, f"{words} from {low} to {high}")
+        raise refused_parameter(name, message, low=low, high=high)
     return int(text)
 
 
@@ -70,7 +78,7 @@ def choice_in(request: Request, name: str, choices: Sequence[str]) -> str:
     """Return which of these a parameter names, the first without it. Raises ValidationError."""
     value: str = request.query_params.get(name, choices[0])
     if value not in choices:
-        raise refused_parameter(name, f"one of {', '.join(choices)}")
+        raise refused_parameter(name, _("one of %(values)s"), values=", ".join(choices))
     return value
 
 
@@ -78,7 +86,7 @@ def search_text(request: Request) -> str:
     """Return the text to search for, empty for none. Raises ValidationError for one that is too long."""
     text: str = request.query_params.get("search", "")
     if len(text) > MAX_SEARCH:
-        raise ValidationError({"search": [ErrorDetail(f"at most {MAX_SEARCH} characters", code="max-length")]})
+        raise refused_parameter("search", _("at most %(number)s characters"), number=MAX_SEARCH, code="max-length")
     return text
 
 
@@ -86,7 +94,7 @@ def _readable(raw: str, *, field: str) -> str:
     try:
         text = unquote_to_bytes(raw.replace("+", " ").encode("latin-1")).decode("utf-8")
     except UnicodeError:
-        raise ValidationError({field: [ErrorDetail("percent-encoded UTF-8", code="unreadable")]}) from None
+        raise refused_parameter(field, _("percent-encoded UTF-8"), code="unreadable") from None
     if "\0" in text:
-        raise ValidationError({field: [ErrorDetail("null characters are not allowed", code="unreadable")]})
+        raise refused_parameter(field, _("null characters are not allowed"), code="unreadable")
     return text

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,6})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
@@ -106,8 +107,8 @@ class MomentField(serializers.DateTimeField):
     """A moment in RFC 3339 with its offset; without one nobody knows which moment is meant."""
 
     default_error_messages = {
-        "offset": "write a moment with its offset, like 2026-01-31T12:00:00Z",
-        "year": f"the year, in UTC, is at least {FIRST_YEAR}",
+        "offset": _("write a moment with its offset, like 2026-01-31T12:00:00Z"),
+        "year": _("the year, in UTC, is at least {year}"),
     }
 
     def to_internal_value(self, value: Any) -> Any:
@@ -117,5 +118,5 @@ class MomentField(serializers.DateTimeField):
             self.fail("offset")
         moment = super().to_internal_value(value)
         if moment.year < FIRST_YEAR:
-            self.fail("year")
+            self.fail("year", year=FIRST_YEAR)
         return moment

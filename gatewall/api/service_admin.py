@@ -4,7 +4,6 @@ The forms check shape, the services check meaning. What a service refuses is sai
 form as it was filled in, and nothing is changed.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -18,6 +17,7 @@ from django.urls import reverse
 from gatewall.api.fresh_sign_in import is_fresh, require_fresh_sign_in
 from gatewall.api.request_notes import REFUSAL
 from gatewall.api.serializers import FIRST_YEAR
+from gatewall.api.translation import messages_of
 from gatewall.kernel.refusals import Refusal
 
 _NEVER_SHOWN = frozenset({"password", "digest"})
@@ -38,7 +38,7 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
             for field, words in self.refusal.message_dict.items():
                 self.add_error(field if field in self.fields else None, words)
         elif self.refusal is not None:
-            self.add_error(None, _words(self.refusal))
+            self.add_error(None, messages_of(self.refusal))
         return cleaned
 
     def validate_unique(self) -> None:
@@ -196,7 +196,7 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
     def _refused(
         self, request: HttpRequest, error: Refusal | ValidationError, page: str, *arguments: str
     ) -> HttpResponse:
-        for words in _words(error):
+        for words in messages_of(error):
             self.message_user(request, words, messages.ERROR)
         options = self.model._meta  # noqa: SLF001 - Django's documented API
         name = f"{self.admin_site.name}:{options.app_label}_{options.model_name}_{page}"
@@ -228,7 +228,3 @@ def _is_id(text: str) -> bool:
 
 def _nothing(exclude: object = None) -> None:
     """Do nothing."""
-
-
-def _words(error: Refusal | ValidationError) -> Sequence[str]:
-    return error.messages if isinstance(error, ValidationError) else [str(error)]

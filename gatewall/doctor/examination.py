@@ -20,6 +20,8 @@ from gatewall.doctor.probing.probes import Probe
 from gatewall.doctor.probing.sending import Way
 from gatewall.doctor.probing.target import Target, require_ours
 from gatewall.engine.hosts import DomainTable
+from gatewall.engine.messages import Message
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.file_io import try_lock_file
 from gatewall.kernel.refusals import Conflict
 from gatewall.snapshot.places import run_folder
@@ -30,7 +32,7 @@ TOTAL_SECONDS = 30.0
 RECORD_SECONDS = 6.0
 """How long a record may take: within 1 s it is readable where all is well."""
 _LOOK_AGAIN_SECONDS = 0.2
-_TIME_IS_OVER = "not sent: the examination took too long"
+_TIME_IS_OVER = Message(_("not sent: the examination took too long"))
 
 Send = Callable[[Probe], Reply]
 Find = Callable[[Mapping[str, str]], Mapping[str, Arrival]]
@@ -108,7 +110,7 @@ def _alone(folder: Path) -> Iterator[None]:
     """Hold the lock of this host: an examination takes a thread and a few connections. Raises ExaminationRunning."""
     descriptor = try_lock_file(folder / "doctor.lock")
     if descriptor is None:
-        raise ExaminationRunning("another examination is under way; try again in a minute")
+        raise ExaminationRunning(_("another examination is under way; try again in a minute"))
     try:
         yield
     finally:

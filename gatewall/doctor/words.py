@@ -2,10 +2,10 @@
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import gettext_noop
 
+from gatewall.api.translation import translated
 from gatewall.doctor.probing.findings import Finding
-from gatewall.policy.sentences import Sentences
+from gatewall.engine.messages import Message
 
 TITLES: dict[str, Promise] = {
     "asked": _("The gate is asked"),
@@ -159,24 +159,9 @@ _MEANINGS: dict[str, Promise] = {
 }
 FINDINGS = frozenset(_MEANINGS)
 """The closed list of codes of findings."""
-_FAILURES = Sentences(
-    (
-        gettext_noop("no answer in time"),
-        gettext_noop("no answer within %(seconds)s s"),
-        gettext_noop("not sent: the examination took too long"),
-        gettext_noop("TLS failed (%(reason)s)"),
-        gettext_noop("%(address)s is no address of a proxy"),
-        gettext_noop("that is no host name"),
-    )
-)
-_MAY_BE_A_FAILURE = frozenset({"answer", "failure", "status"})
 
 
 def meaning(finding: Finding) -> str:
     """Return what a finding means. What a stranger could have written stands in it as it is: escape it."""
-    values = {name: _said(name, value) for name, value in finding.values.items()}
+    values = {name: translated(each) if isinstance(each, Message) else each for name, each in finding.values.items()}
     return str(_MEANINGS[finding.code]) % values
-
-
-def _said(name: str, value: str) -> str:
-    return _FAILURES.said(value) if name in _MAY_BE_A_FAILURE else value

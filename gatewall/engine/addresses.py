@@ -6,6 +6,9 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_net
 from socket import AF_INET, inet_ntoa, inet_pton
 from typing import Generic, Protocol, TypeVar
 
+from gatewall.engine.messages import Refused
+from gatewall.engine.messages import gettext_noop as _
+
 IPAddress = IPv4Address | IPv6Address
 IPNetwork = IPv4Network | IPv6Network
 
@@ -67,20 +70,22 @@ def parse_network(text: str) -> IPNetwork:
 
     An IPv4-mapped IPv6 network becomes the IPv4 network it stands for, as client addresses do.
 
-    Raises ValueError with a sentence for the operator: not a network, host bits set, zone id.
+    Raises Refused: not a network, host bits set, zone id.
     """
     text = text.strip()
     if len(text) > _MAX_TEXT or "%" in text:
-        raise ValueError(f"{text[:_MAX_TEXT]!r} is not an IP address or a network")
+        raise Refused(_("%(text)s is not an IP address or a network"), text=repr(text[:_MAX_TEXT]))
     base, slash, length = text.partition("/")
     if slash and not (length.isascii() and length.isdigit() and len(length) <= 3):
-        raise ValueError(f"{text!r}: the prefix length must be a whole number")
+        raise Refused(_("%(text)s: the prefix length must be a whole number"), text=repr(text))
     try:
         network: IPNetwork = IPv6Network(text) if ":" in base else IPv4Network(text)
     except ValueError as error:
         if "host bits set" in str(error):
-            raise ValueError(f"{text!r} has host bits set: write the first address of the network") from None
-        raise ValueError(f"{text!r} is not an IP address or a network") from None
+            raise Refused(
+                _("%(text)s has host bits set: write the first address of the network"), text=repr(text)
+            ) from None
+        raise Refused(_("%(text)s is not an IP address or a network"), text=repr(text)) from None
     if isinstance(network, IPv6Network) and network.prefixlen >= 96:
         mapped = network.network_address.ipv4_mapped
         if mapped is not None:

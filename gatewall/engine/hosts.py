@@ -8,6 +8,8 @@ from ipaddress import IPv6Address
 import idna
 
 from gatewall.engine.addresses import is_port, parse_address
+from gatewall.engine.messages import Refused
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.values import value
 
 _LABEL = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
@@ -139,13 +141,16 @@ class Domain:
 def parse_domain_name(text: str) -> str:
     """Return the canonical name of a domain to register, ``host`` or ``*.host``.
 
-    Raises ValueError with a sentence for the operator.
+    Raises Refused.
     """
     text = text.strip()
     prefix = _WILDCARD if text.startswith(_WILDCARD) else ""
     host = Host.parse(text.removeprefix(prefix))
     if host is None or (prefix and (host.name.startswith("[") or parse_address(host.name))):
-        raise ValueError(f"{text[:_MAX_NAME]!r} is not a host name, an IP literal or *.host (without scheme and port)")
+        raise Refused(
+            _("%(text)s is not a host name, an IP literal or *.host (without scheme and port)"),
+            text=repr(text[:_MAX_NAME]),
+        )
     return prefix + host.name
 
 

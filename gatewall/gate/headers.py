@@ -6,6 +6,9 @@ are joined by a line feed, which no line can hold, so that nobody can write two 
 
 from collections.abc import Iterable, Mapping
 
+from gatewall.engine.messages import Refused
+from gatewall.engine.messages import gettext_noop as _
+
 Headers = Mapping[str, str]
 """Lower-case header names with their values; several lines are joined by a line feed."""
 
@@ -66,7 +69,7 @@ def one_value(headers: Headers, name: str) -> str | None:
 
     Equal lines count as one.
 
-    Raises ValueError when lines differ or a control byte is in the value.
+    Raises Refused when lines differ or a control byte is in the value.
     """
     value = headers.get(name)
     if value is None or value.isalnum():
@@ -74,11 +77,11 @@ def one_value(headers: Headers, name: str) -> str | None:
     if LINE in value:
         first, *others = (line.strip(" \t") for line in value.split(LINE))
         if any(other != first for other in others):
-            raise ValueError(f"{name} has two values")
+            raise Refused(_("%(name)s has two values"), name=name)
         value = first
     value = value.strip(" \t")
     if not is_printable(value):
-        raise ValueError(f"{name} has a control byte")
+        raise Refused(_("%(name)s has a control byte"), name=name)
     return value
 
 

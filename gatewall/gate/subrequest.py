@@ -10,6 +10,8 @@ from functools import lru_cache
 
 from gatewall.engine.addresses import IPAddress
 from gatewall.engine.hosts import Authority
+from gatewall.engine.messages import Refused
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.values import value
 from gatewall.gate import bodies
@@ -112,6 +114,8 @@ def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, a
         return request if subrequest.body is None else _with_body(request, subrequest.body, headers)
     except ForwardedForMalformed as error:
         fault = f"X-Forwarded-For: {error}"
+    except Refused as error:
+        fault = error.message
     except ValueError as error:
         fault = str(error)
     return _malformed(target, at, client, shown, fault)
@@ -149,7 +153,7 @@ def _forwarded(subrequest: Subrequest) -> _Target:
     uri = wire.one_value(headers, "x-forwarded-uri")
     authority = _authority(host if host is not None else wire.one_value(headers, "host"))
     if sent and authority is None:
-        raise ValueError("no host was sent")  # a denied domain must not be entered by leaving out its name
+        raise Refused(_("no host was sent"))  # a denied domain must not be entered by leaving out its name
     names_client = bool(headers.get("x-forwarded-for", "").strip(", \t\n"))
     shown = sent if names_client else sent - {"x-forwarded-for"}
     return _Target(
@@ -181,7 +185,7 @@ def _original(subrequest: Subrequest) -> _Target:
     scheme, separator, rest = url.partition("://")
     authority, slash, path = rest.partition("/")
     if not (separator and authority and slash):
-        raise ValueError("x-original-url is not an absolute URL")
+        raise Refused(_("x-original-url is not an absolute URL"))
     return _Target(
         authority=_authority(authority),
         scheme=_scheme(scheme),
@@ -196,7 +200,7 @@ def _request_line(subrequest: Subrequest) -> _Target:
     _require(headers, ("x-forwarded-for", "host"))
     proto = _single(headers, "x-forwarded-proto")
     if not wire.is_printable(subrequest.target):
-        raise ValueError("the request line has a control byte")
+        raise Refused(_("the request line has a control byte"))
     return _Target(
         authority=_authority(_single(headers, "host")),
         scheme=_scheme(proto) if proto is not None else subrequest.scheme,
@@ -207,10 +211,10 @@ def _request_line(subrequest: Subrequest) -> _Target:
 
 
 def _require(headers: Headers, names: tuple[str, ...]) -> None:
-    """Raise ValueError if one of the headers that this dialect rests on was lost on the way."""
+    """Raise Refused if one of the headers that this dialect rests on was lost on the way."""
     for name in names:
         if not headers.get(name, "").strip(", \t\n"):  # a chain of no hops names no client
-            raise ValueError(f"{name} is missing")
+            raise Refused(_("%(name)s is missing"), name=name)
 
 
 def _with_body(request: AccessRequest, sent: Body, headers: Headers) -> AccessRequest:
@@ -243,7 +247,7 @@ def _single(headers: Headers, name: str) -> str | None:
         return value
     value = wire.one_value(headers, name)
     if value is not None and "," in value:
-        raise ValueError(f"{name} has a comma")
+        raise Refused(_("%(name)s has a comma"), name=name)
     return value
 
 
@@ -253,14 +257,14 @@ def _authority(text: str | None) -> Authority | None:
         return None
     authority = Authority.parse(text.encode("latin-1").decode("utf-8"))
     if authority is None:
-        raise ValueError("the host is not a host name or IP literal")
+        raise Refused(_("the host is not a host name or IP literal"))
     return authority
 
 
 def _scheme(text: str) -> str:
     scheme = _SCHEMES.get(text.lower())
     if scheme is None:
-        raise ValueError("x-forwarded-proto is not http, https, ws or wss")
+        raise Refused(_("x-forwarded-proto is not http, https, ws or wss"))
     return scheme
 
 
@@ -269,13 +273,13 @@ def _method(text: str) -> str:
         return text
     letters = text.replace("-", "")
     if not (len(text) <= 32 and letters.isascii() and letters.isalpha() and letters.isupper()):
-        raise ValueError("x-forwarded-method is not a method in capital letters")
+        raise Refused(_("x-forwarded-method is not a method in capital letters"))
     return text
 
 
 def _uri(text: str) -> str:
     if "#" in text:  # one reader ends the path there, another does not
-        raise ValueError("the URI has a fragment")
+        raise Refused(_("the URI has a fragment"))
     if len(text) > _MAX_URI or not (text.startswith("/") or text == "*"):
-        raise ValueError("x-forwarded-uri is not a path")
+        raise Refused(_("x-forwarded-uri is not a path"))
     return text

@@ -12,6 +12,8 @@ from ipaddress import IPv4Address
 
 from gatewall.engine.addresses import IPAddress, IPNetwork, parse_address, parse_hop, parse_network
 from gatewall.engine.hosts import Host
+from gatewall.engine.messages import Refused
+from gatewall.engine.messages import gettext_noop as _
 
 _LOOPBACK = IPv4Address("127.0.0.1")
 UNKNOWN_CLIENT = IPv4Address("0.0.0.0")  # noqa: S104 - no address to bind, but none at all
@@ -24,7 +26,7 @@ class TrustRefused(ValueError):
     """The list of trusted proxies is not usable; the message says why."""
 
 
-class ForwardedForMalformed(ValueError):
+class ForwardedForMalformed(Refused):
     """A hop that had to be read is not an address, or the chain is too long."""
 
 
@@ -103,7 +105,7 @@ def peer_address(peer: str) -> IPAddress:
         return _LOOPBACK
     address = parse_address(peer.partition("%")[0])  # a link-local peer comes with its zone
     if address is None:
-        raise ForwardedForMalformed("the peer is not an IP address")
+        raise ForwardedForMalformed(_("the peer is not an IP address"))
     return address
 
 
@@ -126,15 +128,15 @@ def client_address(peer: str, forwarded_for: str | None, trusted: TrustedProxies
     if forwarded_for is None or not trusted.trusts_peer(peer):
         return peer_address(peer)
     if len(forwarded_for) > _MAX_BYTES:
-        raise ForwardedForMalformed(f"more than {_MAX_BYTES} bytes")
+        raise ForwardedForMalformed(_("more than %(number)s bytes"), number=_MAX_BYTES)
     hops = [hop for part in forwarded_for.replace("\n", ",").split(",") if (hop := part.strip(" \t"))]
     if len(hops) > _MAX_HOPS:
-        raise ForwardedForMalformed(f"more than {_MAX_HOPS} hops")
+        raise ForwardedForMalformed(_("more than %(number)s hops"), number=_MAX_HOPS)
     client = peer_address(peer)
     for hop in reversed(hops):
         address = parse_hop(hop)
         if address is None:
-            raise ForwardedForMalformed("a hop is not an IP address")
+            raise ForwardedForMalformed(_("a hop is not an IP address"))
         client = address
         if not trusted.trusts(address):
             break

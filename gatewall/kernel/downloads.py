@@ -16,6 +16,8 @@ from urllib.parse import SplitResult, urlsplit
 from gatewall.engine import special_addresses
 from gatewall.engine.addresses import parse_address
 from gatewall.engine.hosts import Authority
+from gatewall.engine.messages import Refused
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.clientip import TrustedProxies
 
 _CONNECT_SECONDS = 30
@@ -25,7 +27,7 @@ _MOST_DIGITS = 20
 _LOOPBACK = TrustedProxies.parse(["127.0.0.0/8", "::1"])
 
 
-class DownloadRefused(Exception):
+class DownloadRefused(Refused):
     """Nothing is fetched from there; the message says why and holds no query and no password."""
 
 
@@ -162,7 +164,7 @@ def _opener(reach: Reach, deadline: Deadline) -> urllib.request.OpenerDirector:
         try:
             connection = socket.create_connection(place if reach.private else _public(*place), *more)
         except UnicodeError:  # an empty label, or one over 63 characters
-            raise DownloadRefused("that is no host name") from None
+            raise DownloadRefused(_("that is no host name")) from None
         deadline.watch(connection)
         return connection
 
@@ -211,7 +213,7 @@ def addresses_of(host: str, port: int, *, private: bool) -> list[str]:
     try:
         found = [str(place[0]) for *_, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     except UnicodeError:  # an empty label, or one over 63 characters
-        raise DownloadRefused("that is no host name") from None
+        raise DownloadRefused(_("that is no host name")) from None
     if not private and not (found and all(map(is_public, found))):
         raise DownloadRefused(f"{host} has an address that is not public")
     return found

@@ -6,11 +6,17 @@ Each refusal is defined beside the function that raises it and names its code; o
 
 from typing import ClassVar
 
+from gatewall.engine.messages import Message
+
 
 class Refusal(Exception):
-    """An expected no. ``code`` is kebab-case, documented, and never reused."""
+    """An expected no. ``message`` says why; ``code`` is kebab-case, documented, and never reused."""
 
     code: ClassVar[str]
+
+    def __init__(self, message: str, **params: object) -> None:
+        self.message = Message(message, **params)
+        super().__init__(self.message)
 
 
 class Conflict(Refusal):
@@ -36,6 +42,6 @@ class Forbidden(Refusal):
 class TooMany(Refusal):
     """Not so often; ``retry_after_seconds`` says when again."""
 
-    def __init__(self, words: str, *, retry_after_seconds: int) -> None:
-        super().__init__(words)
+    def __init__(self, message: str, *, retry_after_seconds: int, **params: object) -> None:
+        super().__init__(message, **params)
         self.retry_after_seconds = retry_after_seconds

@@ -18,6 +18,7 @@ from django.db.models import F, Value
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.segments import Segment
 from gatewall.engine.snapshot import Version
 from gatewall.kernel.changes import Change, Diff, diff_of
@@ -62,7 +63,7 @@ def as_it_is_now(row: Row) -> Row:
     """
     fresh: Row | None = type(row)._default_manager.filter(pk=row.pk).first()  # noqa: SLF001 - public by its documentation
     if fresh is None:
-        raise Gone("it was deleted in the meantime")
+        raise Gone(_("it was deleted in the meantime"))
     return fresh
 
 

@@ -26,6 +26,7 @@ from audit.spool.records import AccessRecord
 from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.expiry import is_live
 from gatewall.engine.hosts import Access
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.model import Action, Reason
 from gatewall.engine.snapshot import DomainsMode, PolicySnapshot
 from gatewall.engine.waf.rules import Exclusion
@@ -122,7 +123,7 @@ def apply(
     """Write an exception that is offered. Raises NotOffered and what the services raise."""
     offer = next((each for each in offers(record, today) if each.key == key), None)
     if offer is None:
-        raise NotOffered("what refused this request has changed; look at it again")
+        raise NotOffered(_("what refused this request has changed; look at it again"))
     until = timezone.now().replace(microsecond=0) + lifetime.length
     remark = f"exception for {record.decision_id}"
     match offer.kind:
@@ -146,7 +147,7 @@ def apply(
 
 def _row(offer: Offer) -> int:
     if offer.row is None:
-        raise NotOffered("what refused this request has changed; look at it again")
+        raise NotOffered(_("what refused this request has changed; look at it again"))
     return offer.row
 
 
@@ -155,14 +156,14 @@ def _domain(offer: Offer) -> AuthorizedDomain | None:
         return None
     domain = selectors.registered_domain(offer.domain)
     if domain is None:
-        raise NotOffered("what refused this request has changed; look at it again")
+        raise NotOffered(_("what refused this request has changed; look at it again"))
     return domain
 
 
 def _exclude(offer: Offer, until: datetime, actor: str) -> None:
     rule = WafRule.objects.filter(pk=_row(offer)).first()
     if rule is None:
-        raise NotOffered("what refused this request has changed; look at it again")
+        raise NotOffered(_("what refused this request has changed; look at it again"))
     now, expiry = timezone.now().timestamp(), until.isoformat().replace("+00:00", "Z")
     kept = [each for each in rule.exclusions if is_live(exclusion_expiry(each), now)]
     parts = ({name: value for name, value in asdict(each).items() if value} for each in offer.exclusions)

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -38,7 +39,7 @@ class WireField(serializers.Field[str, Any, str, Any]):
     """A JSON string, as the bytes it has in UTF-8; whether they are malformed is for the gate to say."""
 
     shape = {"type": "string"}
-    default_error_messages = {"invalid": "a text is needed", "too-long": "at most {bytes} bytes"}
+    default_error_messages = {"invalid": _("a text is needed"), "too-long": _("at most {bytes} bytes")}
 
     def __init__(self, *, max_bytes: int = _MAX_VALUE, **options: Any) -> None:
         self._max_bytes = max_bytes
@@ -56,7 +57,7 @@ class WireField(serializers.Field[str, Any, str, Any]):
 class LineField(WireField):
     """The value of a header line, which no server takes with a control byte in it."""
 
-    default_error_messages = {"control": "a header has no control bytes"}
+    default_error_messages = {"control": _("a header has no control bytes")}
 
     def to_internal_value(self, data: Any) -> str:
         wire = super().to_internal_value(data).strip(" \t")
@@ -73,11 +74,11 @@ class HeadersField(serializers.Field[Any, Any, Any, Any]):
         "additionalProperties": {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
     }
     default_error_messages = {
-        "invalid": "an object of header names and texts, or lists of texts, is needed",
-        "name": "a header name has letters, digits and !#$%&'*+-.^_`|~, at most {length}",
-        "told": "host, client, scheme, method and URI have fields of their own",
-        "too-many": "at most {count} header lines",
-        "too-long": "at most {bytes} bytes of headers",
+        "invalid": _("an object of header names and texts, or lists of texts, is needed"),
+        "name": _("a header name has letters, digits and !#$%&'*+-.^_`|~, at most {length}"),
+        "told": _("host, client, scheme, method and URI have fields of their own"),
+        "too-many": _("at most {count} header lines"),
+        "too-long": _("at most {bytes} bytes of headers"),
     }
 
     def to_internal_value(self, data: Any) -> tuple[tuple[str, str], ...]:
@@ -126,9 +127,10 @@ class CredentialInput(StrictInput):
         named = [name for name in ("token", "id", "name") if name in attrs]
         allowed = ({"token"} if kind in _TOKEN_HEADERS else set()) | ({"id", "name"} if kind in _ASSUMABLE else set())
         if len(named) != 1 or named[0] not in allowed:
-            raise serializers.ValidationError(f"a {kind} is told by exactly one of {', '.join(sorted(allowed))}")
+            fields = {"kind": kind, "fields": ", ".join(sorted(allowed))}
+            raise serializers.ValidationError(_("a %(kind)s is told by exactly one of %(fields)s") % fields)
         if "amr" in attrs and kind != "user":
-            raise serializers.ValidationError({"amr": "only a user's session has it"})
+            raise serializers.ValidationError({"amr": _("only a user's session has it")})
         if named[0] != "token":
             attrs["assumed"] = AssumedSubject(
                 _ASSUMABLE[kind], _existing(kind, named[0], attrs[named[0]]), tuple(attrs.get("amr", ["pwd"]))
@@ -141,7 +143,7 @@ def _existing(kind: str, by: str, value: Any) -> int:
     rows = accounts.users_named if kind == "user" else licensing.licenses_named
     row = rows(**{by: value}).first()
     if row is None:
-        raise serializers.ValidationError({by: f"there is no such {kind}"})
+        raise serializers.ValidationError({by: _("there is no such %(kind)s") % {"kind": kind}})
     return int(row.pk)
 
 

@@ -6,6 +6,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import Conflict, Gone, Refusal
 from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import revisions
@@ -65,10 +66,10 @@ def revert_overdue(at: datetime) -> int:
 
 def _waiting(number: int) -> PendingConfirmation:
     if not PolicyRevision.objects.filter(pk=number).exists():
-        raise Gone("there is no such revision")
+        raise Gone(_("there is no such revision"))
     row = pending().filter(pk=number).first()
     if row is None:
-        raise NothingToConfirm(f"revision {number} waits for nobody's word")
+        raise NothingToConfirm(_("revision %(number)s waits for nobody's word"), number=number)
     return row
 
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 from gatewall.engine.addresses import parse_network
 from gatewall.engine.hosts import DomainTable
 from gatewall.engine.lists import Standing
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
 from gatewall.models import PendingConfirmation, PolicyRevision
@@ -49,7 +50,9 @@ def kept_in(caller: Caller | None, *, force: bool) -> Iterator[None]:
     if was_refused or not stays_refused(caller):
         return
     if not force:
-        raise WouldLockYouOut(f"your own address {caller.address} would be refused; send force: true if you mean it")
+        raise WouldLockYouOut(
+            _("your own address %(address)s would be refused; send force: true if you mean it"), address=caller.address
+        )
     _await_confirmation(caller, before)
 
 
@@ -80,7 +83,7 @@ def ask_before_all_of_loopback(caller: Caller | None, network: str, *, force: bo
         return
     parsed = parse_network(network)
     if any(each.version == parsed.version and each.subnet_of(parsed) for each in _LOOPBACK):  # type: ignore[arg-type]
-        raise WouldLockYouOut("every visitor on this machine would be refused; send force: true if you mean it")
+        raise WouldLockYouOut(_("every visitor on this machine would be refused; send force: true if you mean it"))
 
 
 def stays_refused(caller: Caller) -> bool:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Gone
 from gatewall.models import PendingConfirmation, PolicyRevision
@@ -24,7 +25,7 @@ def restore(number: int, *, actor: str, caller: Caller | None = None, force: boo
     Raises Gone, CannotRestore, WouldLockYouOut.
     """
     if not PolicyRevision.objects.filter(pk=number).exists():
-        raise Gone("there is no such revision")
+        raise Gone(_("there is no such revision"))
     head = revisions.current().revision
     past = Past(head, number)
     with kept_in(caller, force=force):

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, transaction
 
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.segments import Segment
 from gatewall.kernel.changes import Change, Described, Resource, describe, difference, moment_of
 from gatewall.policy import revisions, system_settings
@@ -31,7 +32,7 @@ def take_back(previous: int, last: int, *, actor: str) -> None:
         with transaction.atomic():
             roll_back(Past(revisions.current().revision, previous, last), actor)
     except IntegrityError:
-        raise CannotRestore("a newer entry conflicts with one to be restored") from None
+        raise CannotRestore(_("a newer entry conflicts with one to be restored")) from None
 
 
 def roll_back(past: Past, actor: str) -> None:
@@ -90,7 +91,7 @@ class _Table:
     def _row(self, id_: int, fields: dict[str, Any], *, whole: bool) -> Any:
         old = self.old.get(id_)
         if old is None and not whole:
-            raise CannotRestore(f"of {self.resource} {id_}, what it was is not known in full")
+            raise CannotRestore(_("of %(row)s, what it was is not known in full"), row=f"{self.resource} {id_}")
         row = self.model(pk=id_)
         if old is not None:
             for column in self.model._meta.concrete_fields:  # noqa: SLF001 - public by its documentation
@@ -175,7 +176,9 @@ def _bring_back(past: Past) -> tuple[list[Change], set[str]]:
 
 def _refuse_too_many_rules() -> None:
     if WafRule.objects.filter(builtin_key__isnull=True).count() > MAX_CUSTOM_RULES:
-        raise CannotRestore(f"there would be more than {MAX_CUSTOM_RULES:,} WAF rules: delete some first")
+        raise CannotRestore(
+            _("there would be more than %(number)s WAF rules: delete some first"), number=f"{MAX_CUSTOM_RULES:,}"
+        )
 
 
 def _make_room(rules: _Table) -> list[Change | None]:
@@ -213,8 +216,8 @@ def _check(resource: str, row: models.Model) -> None:
         if isinstance(row, WafRule):
             validate_pattern(row.pattern, row.operator)
     except ValidationError as error:
-        words = " ".join(error.messages)
-        raise CannotRestore(f"{resource} {row.pk} as it was is not valid any more: {words}") from None
+        words = _("%(row)s as it was is not valid any more: %(why)s")
+        raise CannotRestore(words, row=f"{resource} {row.pk}", why=" ".join(error.messages)) from None
 
 
 def _described(row: models.Model | None) -> Described | None:

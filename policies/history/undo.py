@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.changes import Action, Resource
 from gatewall.kernel.refusals import Conflict
 from gatewall.models import PolicyRevision
@@ -47,14 +48,14 @@ class Past:
     def _undo_all(self, head: int, number: int) -> None:
         between = PolicyRevision.objects.filter(number__gt=number, number__lte=head)
         if between.count() != head - number:
-            raise CannotRestore(f"revision {_missing(between, head)} is not recorded")
+            raise CannotRestore(_("revision %(number)s is not recorded"), number=_missing(between, head))
         # The others are of users and their tokens: however many these are, they cost nothing here.
         touching = Q(changes__isnull=True)
         for resource in _RESTORED:
             touching |= Q(resources__contains=f" {resource} ")
         chosen = between.filter(touching).order_by("-number")
         if chosen.count() > _MAX_REVISIONS:
-            raise CannotRestore(f"more than {_MAX_REVISIONS} revisions would have to be undone")
+            raise CannotRestore(_("more than %(number)s revisions would have to be undone"), number=_MAX_REVISIONS)
         for revision in chosen.iterator(chunk_size=200):
             if revision.number > self._last:
                 self._follow_names(revision)
@@ -122,16 +123,20 @@ class Past:
 
     def _domain(self, name: str, number: int) -> int:
         if name not in self._domains:
-            raise CannotRestore(f"revision {number} names the domain {name}, which nothing tells of")
+            raise CannotRestore(
+                _("revision %(number)s names the domain %(domain)s, which nothing tells of"), number=number, domain=name
+            )
         return self._domains[name]
 
 
 def _refuse_unknown(revision: PolicyRevision) -> None:
     if revision.counts is None:
-        raise CannotRestore(f"revision {revision.number} was made before changes were recorded")
+        raise CannotRestore(_("revision %(number)s was made before changes were recorded"), number=revision.number)
     for count in revision.counts:
         if count["resource"] in _RESTORED and count.get("source") != AUTO_BAN:
-            raise CannotRestore(f"revision {revision.number} changed too much to be recorded in full")
+            raise CannotRestore(
+                _("revision %(number)s changed too much to be recorded in full"), number=revision.number
+            )
 
 
 def _missing(between: QuerySet[PolicyRevision], head: int) -> int:

@@ -21,6 +21,8 @@ from ipaddress import collapse_addresses
 from typing import Any, BinaryIO
 
 from gatewall.engine.addresses import IPNetwork, parse_network
+from gatewall.engine.messages import Message, Refused
+from gatewall.engine.messages import gettext_noop as _
 
 MAX_BYTES = 64 * 1024 * 1024
 _MAX_LINE = 16 * 1024
@@ -40,14 +42,14 @@ class Format(StrEnum):
     NDJSON = "ndjson"
 
 
-class ListRefused(ValueError):
-    """The list cannot be used as a whole; the message says in which line and why."""
+class ListRefused(Refused):
+    """The list cannot be used as a whole; the message names the line where one is the reason."""
 
 
 def source_named(name: str) -> str:
     """Return the source of the list of this name. Raises ListRefused."""
     if not _NAME.fullmatch(name):
-        raise ListRefused("a name has letters, digits, '.', '_' and '-', at most 50")
+        raise ListRefused(_("a name has letters, digits, '.', '_' and '-', at most 50"))
     return f"import:{name}"
 
 
@@ -58,8 +60,13 @@ class BadLine:
     line: int
     why: str
 
+    @property
+    def message(self) -> Message:
+        """What to tell the operator."""
+        return Message(_("line %(line)s: %(why)s"), line=self.line, why=self.why)
 
-class _NoEntry(ValueError):
+
+class _NoEntry(Refused):
     """A line is no entry; the next one may be."""
 
 
@@ -117,15 +124,15 @@ class _Lines:
             self.number += 1
             self._bytes += len(raw)
             if len(raw) > _MAX_LINE:
-                raise self.refusal(f"longer than {_MAX_LINE} bytes")
+                raise self.refusal(_("longer than %(number)s bytes"), number=_MAX_LINE)
             if self._bytes > MAX_BYTES:
-                raise ListRefused(f"the list has more than {MAX_BYTES // 1024 // 1024} MiB")
+                raise ListRefused(_("the list has more than %(number)s MiB"), number=MAX_BYTES // 1024 // 1024)
             text = raw.decode("utf-8", "replace").removeprefix("\ufeff").strip()
             if text and text[0] not in "#;":
                 yield text
 
-    def refusal(self, why: str) -> ListRefused:
-        return ListRefused(f"line {self.number}: {why}")
+    def refusal(self, why: str, **params: object) -> ListRefused:
+        return ListRefused(BadLine(self.number, Message(why, **params)).message)
 
 
 def read_list(file: BinaryIO, kind: Format = Format.AUTO) -> Iterator[Listed | BadLine]:
@@ -157,7 +164,7 @@ def _read(lines: _Lines, parse: Callable[[_Lines, Any], Listed], line: Any) -> L
     try:
         return parse(lines, line)
     except _NoEntry as error:
-        return BadLine(lines.number, str(error))
+        return BadLine(lines.number, error.message)
 
 
 def _plain(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed | BadLine]:
@@ -178,19 +185,21 @@ def _csv(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed | BadLine]:
     try:
         header = [name.strip().lower() for name in next(rows)]
         if not set(_NETWORK) & set(header):
-            raise lines.refusal(f"a CSV list begins with a row of names, one of them {', '.join(_NETWORK)}")
+            raise lines.refusal(
+                _("a CSV list begins with a row of names, one of them %(names)s"), names=", ".join(_NETWORK)
+            )
         if len(set(header)) != len(header):
-            raise lines.refusal("a column is named twice")
+            raise lines.refusal(_("a column is named twice"))
         for row in rows:
             yield _read(lines, _of_row, (header, row))
     except csv.Error as error:
-        raise lines.refusal(f"not CSV ({error})") from None
+        raise lines.refusal(_("not CSV (%(error)s)"), error=error) from None
 
 
 def _of_row(lines: _Lines, row: tuple[list[str], list[str]]) -> Listed:
     header, values = row
     if len(values) > len(header):
-        raise _NoEntry("more values than columns")
+        raise _NoEntry(_("more values than columns"))
     return _of_fields(lines, dict(zip(header, values, strict=False)))
 
 
@@ -211,7 +220,7 @@ def _of_fields(lines: _Lines, fields: Mapping[str, Any]) -> Listed:
     network = _first_of(fields, _NETWORK)
     comment = _first_of(fields, (*_COMMENT, _SPAMHAUS_COMMENT)) or ""
     if not isinstance(network, str) or not isinstance(comment, str):
-        raise _NoEntry("address and comment are texts")
+        raise _NoEntry(_("address and comment are texts"))
     return _listed(lines, network, _moment(_first_of(fields, _EXPIRES)), comment)
 
 
@@ -227,7 +236,7 @@ def _moment(value: Any) -> int | None:
         if isinstance(value, str) and not value.isdigit():
             moment = datetime.fromisoformat(value.strip())
             if moment.tzinfo is None:
-                raise _NoEntry("an expiry needs its offset, like 2026-01-31T12:00:00Z")  # noqa: TRY301 - passed on below
+                raise _NoEntry(_("an expiry needs its offset, like 2026-01-31T12:00:00Z"))  # noqa: TRY301 - passed on below
             seconds = int(moment.timestamp())
         elif isinstance(value, str | int) and not isinstance(value, bool):
             seconds = int(value)
@@ -237,14 +246,14 @@ def _moment(value: Any) -> int | None:
     except _NoEntry:
         raise
     except (ValueError, OverflowError, OSError):
-        raise _NoEntry("an expiry is a moment like 2026-01-31T12:00:00Z, or seconds since 1970") from None
+        raise _NoEntry(_("an expiry is a moment like 2026-01-31T12:00:00Z, or seconds since 1970")) from None
     return seconds
 
 
 def _listed(lines: _Lines, network: str, expires_at: int | None = None, comment: str = "") -> Listed:
     try:
         parsed = parse_network(network)
-    except ValueError as error:
-        raise _NoEntry(str(error)) from None
+    except Refused as error:
+        raise _NoEntry(error.message) from None
     words = "".join(character if character.isprintable() else " " for character in comment[:_MAX_COMMENT])
     return Listed(lines.number, parsed, expires_at, words.strip())

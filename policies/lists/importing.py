@@ -8,6 +8,7 @@ from itertools import islice, repeat
 from typing import BinaryIO
 
 from gatewall.engine.addresses import canonical_text, parse_network
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.segments import blocked_networks_of
 from gatewall.kernel.changes import MAX_CHANGES, Action, Change, Described, Resource, describe, difference
 from gatewall.kernel.clientip import Caller, TrustedProxies
@@ -143,14 +144,19 @@ class _Seen:
         """Count a line; a list of nothing but such lines is not read to its end."""
         self.bad += 1
         if len(self.bad_lines) < _EXAMPLES:
-            self.bad_lines.append(f"line {bad.line}: {bad.why}")
+            self.bad_lines.append(bad.message)
         if self.bad > MAX_ENTRIES // _BAD_IN:
             self.refuse_above(0)
 
     def refuse_above(self, entries: int) -> None:
         """Raise ListRefused if there are too many such lines for so many entries."""
         if self.bad * _BAD_IN > self.bad + entries:
-            raise ListRefused(f"{self.bad_lines[0]} ({self.bad:,} such lines, more than one in {_BAD_IN})")
+            raise ListRefused(
+                _("%(why)s (%(number)s such lines, more than one in %(share)s)"),
+                why=self.bad_lines[0],
+                number=f"{self.bad:,}",
+                share=_BAD_IN,
+            )
 
 
 def _read(file: BinaryIO, kind: Format, rules: ImportRules, diff: ListDiff) -> _Seen:
@@ -163,16 +169,20 @@ def _read(file: BinaryIO, kind: Format, rules: ImportRules, diff: ListDiff) -> _
             continue
         why = dropped_for(listed, rules, trusted)
         if why is None and not diff.want(_entry(listed, rules)):
-            why = "there twice"
+            why = _("there twice")
         if why is not None:
             seen.dropped[why] += 1
             continue
         wanted += 1
         if wanted > MAX_ENTRIES:
-            raise ListRefused(f"line {listed.line}: the list has more than {MAX_ENTRIES:,} entries")
+            raise ListRefused(
+                _("line %(line)s: the list has more than %(number)s entries"),
+                line=listed.line,
+                number=f"{MAX_ENTRIES:,}",
+            )
     seen.refuse_above(wanted + seen.dropped.total())
     if not wanted:
-        raise ListRefused("the list has no entry that counts: to take it away, say --remove")
+        raise ListRefused(_("the list has no entry that counts: to take it away, say --remove"))
     return seen
 
 
@@ -180,17 +190,20 @@ def dropped_for(listed: Listed, rules: ImportRules, trusted: Ranges) -> str | No
     """Return why an entry is left out, None if it is not. Raises ListRefused for one that is too large."""
     network = listed.network
     if _NOBODY_OUTSIDE.cover(network):
-        return "loopback, private or reserved"
+        return _("loopback, private or reserved")
     if not rules.force and network.prefixlen < _SHORTEST_PREFIX[network.version]:
         raise ListRefused(
-            f"line {listed.line}: {network} is larger than /{_SHORTEST_PREFIX[network.version]}; --force takes it"
+            _("line %(line)s: %(network)s is larger than /%(prefix)s; --force takes it"),
+            line=listed.line,
+            network=network,
+            prefix=_SHORTEST_PREFIX[network.version],
         )
     if _NOBODY_OUTSIDE.overlaps(network):
-        return "loopback, private or reserved"
+        return _("loopback, private or reserved")
     if trusted.overlaps(network):
-        return "a trusted proxy"
+        return _("a trusted proxy")
     if listed.expires_at is not None and listed.expires_at <= rules.at.timestamp():
-        return "expired"
+        return _("expired")
     return None
 
 
@@ -206,7 +219,7 @@ def _replace(
     source: str, diff: ListDiff, seen: _Seen, rules: ImportRules, still_wanted: Callable[[], bool], by: Importer
 ) -> Imported:
     if not still_wanted():
-        raise ListRefused("nobody wants it any more")
+        raise ListRefused(_("nobody wants it any more"))
     diff.there_is(list_rows.rows_of(source))
     outcome = _outcome(diff, seen, rules)
     if outcome.changes:
@@ -270,7 +283,9 @@ def _outcome(diff: ListDiff, seen: _Seen, rules: ImportRules) -> Imported:
     )
     if outcome.after * 2 < outcome.before and not rules.force:
         raise ListRefused(
-            f"it has {outcome.after:,} entries where there were {outcome.before:,}, less than half; --force takes it"
+            _("it has %(after)s entries where there were %(before)s, less than half; --force takes it"),
+            after=f"{outcome.after:,}",
+            before=f"{outcome.before:,}",
         )
     return outcome
 

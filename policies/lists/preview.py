@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from gatewall.engine.addresses import IPNetwork, parse_network
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions
@@ -69,7 +70,7 @@ def import_as_shown(proposal: Proposal, shown: Imported, *, by: Importer) -> Imp
     """Import the list if that does what was shown. Raises ListRefused, ListChanged, WouldLockYouOut."""
     read = partial(import_list, name=proposal.name, rules=proposal.rules, kind=proposal.kind)
     if read(proposal.opened(), dry_run=True) != shown:
-        raise ListChanged("the blocklist has changed since this was shown; look at it again")
+        raise ListChanged(_("the blocklist has changed since this was shown; look at it again"))
     return read(proposal.opened(), by=by)
 
 

@@ -4,6 +4,8 @@ from dataclasses import replace
 from ipaddress import IPv4Address
 
 from gatewall.engine.hosts import Authority
+from gatewall.engine.messages import Message
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.model import AccessRequest, Action
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.patterns import compile_pattern
@@ -25,17 +27,19 @@ def refuse_matching_everything(row: WafRule) -> None:
     if not row.enabled or row.builtin or row.action != Action.BLOCK:
         return
     if why := why_it_matches_everything(engine_rule(row)):
-        raise MatchesEverything(f"{row.name}: {why}; send force: true if you mean it")
+        raise MatchesEverything(
+            _("%(rule)s: %(why)s; send force: true if you mean it"), rule=row.name, why=Message(why)
+        )
 
 
 def why_it_matches_everything(rule: EngineRule) -> str:
     """Return what is wrong with the rule's pattern, wherever the rule applies; empty if nothing is."""
     if compile_pattern(rule.pattern, rule.operator)(b""):
-        return "the pattern matches an empty text, and with it perhaps any"
+        return _("the pattern matches an empty text, and with it perhaps any")
     everywhere = RuleSet([replace(rule, domain=None, path_prefix=None, exclusions=(), builtin=False)])
     seen = [request for request in _ORDINARY if _shows_something(request, rule)]
     if seen and all(everywhere.inspect(request, None) for request in seen):
-        return "the pattern matches every one of a number of ordinary requests"
+        return _("the pattern matches every one of a number of ordinary requests")
     return ""
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import WafRule as EngineRule
@@ -34,7 +35,7 @@ def draft_rule(values: dict[str, Any]) -> DraftRule:
     """
     saved = WafRule.objects.filter(name=values["name"]).first()
     if saved is not None and saved.builtin:
-        raise ValidationError({"name": ValidationError("a built-in rule has this name", code="builtin-rule")})
+        raise ValidationError({"name": ValidationError(_("a built-in rule has this name"), code="builtin-rule")})
     row = WafRule(**values)
     row.full_clean(validate_unique=False, validate_constraints=False)
     try:

@@ -10,14 +10,14 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.translation import gettext as said
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions
 
 from gatewall.api.caller import caller_of
+from gatewall.api.translation import messages_of
 from gatewall.console.backtest.blast_radius import radius_of
 from gatewall.console.backtest.forms import FORMS, DraftForm
-from gatewall.console.said import in_words
 from gatewall.console.site import links
 from gatewall.console.site.pages import OperatorPage
 from gatewall.kernel.changes import Resource
@@ -70,7 +70,7 @@ class BacktestsPage(OperatorPage):
             form.refuse(error)
             return self._page(request, form, HTTPStatus.CONFLICT if isinstance(error, Refusal) else _BAD)
         except exceptions.ValidationError as error:
-            form.refuse(ValidationError(_sentences(error)))
+            form.refuse(ValidationError(_messages_of(error)))
         return self._page(request, form, _BAD)
 
     def _page(self, request: HttpRequest, form: DraftForm, status: HTTPStatus = HTTPStatus.OK) -> HttpResponse:
@@ -107,7 +107,7 @@ class BacktestPage(OperatorPage):
         run, how = _found(pk), request.POST.get("do", "")
         if how == "delete":
             runs.forget(run)
-            messages.success(request, said("The backtest is deleted."))
+            messages.success(request, gettext("The backtest is deleted."))
             return redirect("console:backtests")
         if how not in {saving.MONITOR, saving.ENFORCE}:
             raise Http404
@@ -116,8 +116,10 @@ class BacktestPage(OperatorPage):
             saving.save(run, how, actor=str(request.user), caller=caller_of(request), force=force)
         except (Refusal, ValidationError, exceptions.ValidationError) as error:
             status = HTTPStatus.CONFLICT if isinstance(error, Refusal) else _BAD
-            return self._page(request, run, status, refused=_sentences(error), is_open=False)
-        words = said("The draft is saved as monitor.") if how == saving.MONITOR else said("The draft is enforced.")
+            return self._page(request, run, status, refused=_messages_of(error), is_open=False)
+        words = (
+            gettext("The draft is saved as monitor.") if how == saving.MONITOR else gettext("The draft is enforced.")
+        )
         messages.success(request, words)
         return redirect("console:backtest", pk)
 
@@ -196,12 +198,10 @@ def _radius(run: Backtest) -> dict[str, Any]:
         return {}
 
 
-def _sentences(error: Exception) -> list[str]:
-    if isinstance(error, ValidationError):
-        return [in_words(each) for each in error.messages]
+def _messages_of(error: Refusal | ValidationError | exceptions.ValidationError) -> list[str]:
     if isinstance(error, exceptions.ValidationError):
         return [" ".join(_words_of(error.detail))]
-    return [in_words(error)]
+    return messages_of(error)
 
 
 def _words_of(detail: Any) -> Iterator[str]:
@@ -213,4 +213,4 @@ def _words_of(detail: Any) -> Iterator[str]:
         for inner in detail:
             yield from _words_of(inner)
     else:
-        yield in_words(detail)
+        yield str(detail)

@@ -7,14 +7,15 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from gatewall.console.said import in_words
+from gatewall.api.translation import translated
 from gatewall.console.site.pages import OperatorPage
+from gatewall.engine.messages import Refused
 from gatewall.publication.resources import title_of
 from gatewall.whatif.backtest import blast_radius
 
 
 def radius_of(*, network: str = "", country: str = "") -> dict[str, Any]:
-    """Return what the fragment ``console/_blast_radius.html`` shows. Raises ValueError."""
+    """Return what the fragment ``console/_blast_radius.html`` shows. Raises Refused."""
     now = timezone.now()
     found = blast_radius.of_network(network, now) if network else blast_radius.of_country(country, now)
     shown = [{"row": each, "kind": title_of(each.kind)} for each in found.visitors]
@@ -36,5 +37,5 @@ class BlastRadiusPage(OperatorPage):
             return self.shown(request, HTTPStatus.BAD_REQUEST, refused=words, **named)
         try:
             return self.shown(request, **radius_of(**named))
-        except ValueError as error:
-            return self.shown(request, HTTPStatus.BAD_REQUEST, refused=in_words(error), **named)
+        except Refused as error:
+            return self.shown(request, HTTPStatus.BAD_REQUEST, refused=translated(error.message), **named)

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from gatewall.console.said import in_words
+from gatewall.api.translation import messages_of
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Target
@@ -83,8 +83,7 @@ class DraftForm(forms.Form):
         if isinstance(error, ValidationError) and hasattr(error, "error_dict"):
             self._say(error.message_dict)
         else:
-            said = error.messages if isinstance(error, ValidationError) else [str(error)]
-            self.add_error(None, [in_words(each) for each in said])
+            self.add_error(None, messages_of(error))
 
     def values(self) -> dict[str, Any]:
         """Return the values of the draft, as the API names them; what was left empty is not among them."""
@@ -97,8 +96,7 @@ class DraftForm(forms.Form):
         for name, words in found.items():
             place = name if name in self.fields else None
             for each in words if isinstance(words, list | tuple) else [words]:
-                said = in_words(each)
-                self.add_error(place, said if place or not name else f"{name}: {said}")
+                self.add_error(place, str(each) if place or not name else f"{name}: {each}")
 
 
 def _by_field(inner: Any) -> dict[str, Any]:

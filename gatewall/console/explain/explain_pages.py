@@ -16,9 +16,9 @@ from audit.log import selectors
 from audit.spool.records import AccessRecord
 from audit.spool.rows import record_of_row
 from gatewall.api.caller import caller_of
+from gatewall.api.translation import messages_of
 from gatewall.console.explain.explained import decision_shown, row_shown, steps_shown
 from gatewall.console.explain.explained_words import ASSUMED, LIFETIMES, MISSING
-from gatewall.console.said import in_words
 from gatewall.console.site.pages import OperatorPage
 from gatewall.engine.model import Effect
 from gatewall.kernel.refusals import Refusal
@@ -94,8 +94,7 @@ class Receipt(OperatorPage):
             today = decide_again(record)
             exemptions.apply(record, today, key, lifetime, actor=str(request.user), caller=caller)
         except (Refusal, ValidationError) as error:
-            words = error.messages if isinstance(error, ValidationError) else [str(error)]
-            messages.error(request, " ".join(map(in_words, words)))
+            messages.error(request, " ".join(messages_of(error)))
             return self._shown(request, record, again=True, status=HTTPStatus.CONFLICT)
         messages.success(request, _("The exception is written. Below is what the gate answers now."))
         return redirect(reverse("console:explain-receipt", args=[decision_id]) + "?again=1")
@@ -161,4 +160,4 @@ def _errors(errors: Any, name: str = "") -> list[tuple[str, str]]:
         return [found for key, inner in errors.items() for found in _errors(inner, name or str(key))]
     if isinstance(errors, list):
         return [found for inner in errors for found in _errors(inner, name)]
-    return [(name, in_words(errors))]
+    return [(name, str(errors))]

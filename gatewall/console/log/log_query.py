@@ -1,6 +1,6 @@
 """What the address of the log explorer asks for: the filters of the API, parsed by its own code, and how to show it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlencode
 
@@ -21,8 +21,10 @@ from gatewall.api.queries import (
     refused_parameter,
     whole_number_in,
 )
-from gatewall.console.said import in_words
+from gatewall.api.translation import translated
 from gatewall.console.site.refreshing import CHOICES
+from gatewall.engine.messages import Message
+from gatewall.engine.messages import gettext_noop as _
 
 MAX_PAGE_SIZE = 200
 MOMENTS = ("start_time", "end_time")
@@ -102,14 +104,15 @@ def asked(query: str) -> Asked:
     try:
         pairs = pairs_of(query)
     except ValueError:
-        return Asked([], {"": [in_words(f"at most {_MOST_PARAMETERS} parameters")]})
+        return Asked([], {"": [translated(Message(_("at most %(number)s parameters"), number=_MOST_PARAMETERS))]})
     found = Asked(pairs)
     for step in (_refuse_what_is_none, _read_filters, _read_place, _read_manner):
         try:
             step(found, _request(query))
         except ValidationError as error:
-            for name, words in _details(error):
-                found.errors.setdefault(name, []).extend(words)
+            details = error.detail if isinstance(error.detail, dict) else {"": error.detail}
+            for name, words in details.items():
+                found.errors.setdefault(name, []).extend(map(str, words))
     return found
 
 
@@ -125,7 +128,7 @@ def _request(query: str) -> Request:
     return Request(plain)
 
 
-def _refuse_what_is_none(_: Asked, request: Request) -> None:
+def _refuse_what_is_none(_found: Asked, request: Request) -> None:
     refuse_ambiguous_query(request)
     refuse_unknown_parameters(request, _KNOWN)
 
@@ -144,7 +147,7 @@ def _refused(pairs: Pairs) -> Iterator[tuple[str, list[str]]]:
             try:
                 condition_of(FILTERS, name, value)
             except FilterRefused as refused:
-                yield name, [str(refused)]
+                yield name, [translated(refused.message)]
 
 
 def _read_place(found: Asked, request: Request) -> None:
@@ -155,20 +158,15 @@ def _read_place(found: Asked, request: Request) -> None:
             if each != "-":
                 Cursor.parse(each, ACCESS_LOG.key)
     except CursorRefused as refused:
-        raise refused_parameter("trail", str(refused)) from None
+        raise refused_parameter("trail", refused.message) from None
     if len(found.trail) > _MOST_PAGES_BACK:
-        raise refused_parameter("trail", f"at most {_MOST_PAGES_BACK} cursors")
+        raise refused_parameter("trail", _("at most %(number)s cursors"), number=_MOST_PAGES_BACK)
 
 
 def _read_manner(found: Asked, request: Request) -> None:
     found.page_size = whole_number_in(request, "page_size", 1, MAX_PAGE_SIZE) or PAGE_SIZE
     found.wants_count = choice_in(request, "count", ("false", "true")) == "true"
     found.refresh = choice_in(request, "refresh", CHOICES)
-
-
-def _details(error: ValidationError) -> Iterable[tuple[str, list[str]]]:
-    details = error.detail if isinstance(error.detail, dict) else {"": error.detail}
-    return ((name, [in_words(words) for words in several]) for name, several in details.items())
 
 
 def _can_be_asked(name: str, value: str) -> bool:

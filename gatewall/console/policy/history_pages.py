@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from gatewall.api.caller import caller_of
+from gatewall.api.translation import messages_of, translated
 from gatewall.console.explain.explained import row_shown
 from gatewall.console.explain.explained_words import ACTIONS
-from gatewall.console.said import in_words
 from gatewall.console.site.pages import OperatorPage
 from gatewall.kernel.changes import Resource
 from gatewall.kernel.refusals import Refusal
@@ -84,8 +84,7 @@ class Revision(OperatorPage):
                 would = preview(row.number, caller=caller)
                 return self._shown(request, row, HTTPStatus.CONFLICT, would=would)
         except (Refusal, ValidationError) as error:
-            words = error.messages if isinstance(error, ValidationError) else [str(error)]
-            messages.error(request, " ".join(map(in_words, words)))
+            messages.error(request, " ".join(messages_of(error)))
             return self._shown(request, row, HTTPStatus.CONFLICT)
         messages.success(request, _("The policy is again what it was after revision %(number)s.") % {"number": number})
         return redirect("console:history-revision", number=made.number)
@@ -132,7 +131,7 @@ class Confirmation(OperatorPage):
             else:
                 messages.error(request, _("Keep it, or revert it."))
         except Refusal as refusal:
-            messages.error(request, in_words(refusal))
+            messages.error(request, translated(refusal.message))
         return redirect("console:history-revision", number=number)
 
 

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from gatewall.api.caller import caller_of
-from gatewall.console.said import in_words
+from gatewall.api.translation import translated
 from gatewall.console.site.pages import OperatorPage
 from gatewall.kernel.refusals import Refusal
 from gatewall.policy import revisions
@@ -83,7 +83,7 @@ class ImportList(OperatorPage):
         try:
             found = preview(proposal, caller=caller_of(request))
         except ListRefused as refused:
-            form.add_error(None, in_words(refused))
+            form.add_error(None, translated(refused.message))
             return self._form(request, form, HTTPStatus.BAD_REQUEST)
         dropped = sorted(found.imported.dropped.items())
         shown = _signed(proposal, found)
@@ -104,7 +104,7 @@ class ImportList(OperatorPage):
         try:
             imported = import_as_shown(proposal, _imported(signed["does"]), by=by)
         except (Refusal, ListRefused) as refusal:
-            messages.error(request, in_words(refusal))
+            messages.error(request, translated(refusal.message))
             return self._preview(request, form, proposal, HTTPStatus.CONFLICT)
         if not imported.changes:
             messages.info(request, _("The list is the same: nothing was changed."))

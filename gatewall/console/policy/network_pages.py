@@ -18,9 +18,9 @@ from django.utils.translation import gettext_lazy
 
 from gatewall.api.caller import caller_of
 from gatewall.api.service_admin import actor
+from gatewall.api.translation import messages_of, translated
 from gatewall.console.log.log_query import pairs_of
 from gatewall.console.log.log_rows import MAX_BACK
-from gatewall.console.said import in_words
 from gatewall.console.site import links
 from gatewall.console.site.pages import OperatorPage
 from gatewall.engine.hosts import DomainTable, Host
@@ -106,10 +106,10 @@ class _NetworkPage(OperatorPage):
         try:
             done = self.write(request, form)
         except Refusal as refusal:
-            form.add_error(None, in_words(refusal))
+            form.add_error(None, translated(refusal.message))
             return self._form(request, form, HTTPStatus.CONFLICT)
         except ValidationError as error:
-            form.add_error(None, [in_words(each) for each in error.messages])
+            form.add_error(None, messages_of(error))
             return self._form(request, form)
         messages.success(request, done)
         return HttpResponseRedirect(_way_back(form.cleaned_data["back"]))

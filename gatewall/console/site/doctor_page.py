@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from gatewall.console.said import in_words
+from gatewall.api.translation import translated
 from gatewall.console.site.pages import OperatorPage
 from gatewall.doctor.examination import ExaminationRunning, examine
 from gatewall.doctor.probing.sending import Way
@@ -53,9 +53,9 @@ class Doctor(OperatorPage):
         try:
             evidence = examine(url, kind=kind or None, way=Way(self_signed=values["self_signed"]))
         except TargetRefused as refused:
-            return self._page(request, HTTPStatus.BAD_REQUEST, error=in_words(refused), **values)
+            return self._page(request, HTTPStatus.BAD_REQUEST, error=translated(refused.message), **values)
         except ExaminationRunning as refused:
-            return self._page(request, HTTPStatus.CONFLICT, error=in_words(refused), **values)
+            return self._page(request, HTTPStatus.CONFLICT, error=translated(refused.message), **values)
         return self._page(request, found=_worded(report(evidence)), **values)
 
     def _page(

@@ -13,6 +13,8 @@ from gatewall.doctor.probing.evidence import SHOWN_HEADERS, Reply
 from gatewall.doctor.probing.probes import Probe
 from gatewall.doctor.probing.target import Target
 from gatewall.engine.addresses import parse_address
+from gatewall.engine.messages import Message
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.special_addresses import CLOUD_METADATA, inside_of
 from gatewall.kernel.downloads import Deadline, DownloadRefused, addresses_of
 
@@ -39,9 +41,10 @@ def send(target: Target, probe: Probe, way: Way, seconds: float = SECONDS) -> Re
     try:
         return _sent(target, probe, way, deadline)
     except DownloadRefused as refused:
-        return Reply(failure=str(refused)[:_MAX_WHY])
+        return Reply(failure=refused.message)
     except (OSError, http.client.HTTPException, ValueError) as error:
-        return Reply(failure=f"no answer within {seconds:g} s" if deadline.left <= 0 else _why(error))
+        late = Message(_("no answer within %(seconds)s s"), seconds=f"{seconds:g}")
+        return Reply(failure=late if deadline.left <= 0 else _why(error))
     finally:
         deadline.cancel()
 
@@ -103,9 +106,9 @@ def _require_a_host(text: str) -> None:
     if isinstance(address, IPv6Address):
         address = address.ipv4_mapped or inside_of(address) or address
     if address is None or address in CLOUD_METADATA:
-        raise DownloadRefused(f"{text} is no address of a proxy")
+        raise DownloadRefused(_("%(address)s is no address of a proxy"), address=text)
     if address.is_link_local or address.is_multicast or address.is_unspecified:
-        raise DownloadRefused(f"{text} is no address of a proxy")
+        raise DownloadRefused(_("%(address)s is no address of a proxy"), address=text)
 
 
 def _context(way: Way) -> ssl.SSLContext:
@@ -124,8 +127,8 @@ def _shown(value: str | None) -> str:
 
 def _why(error: Exception) -> str:
     if isinstance(error, TimeoutError):
-        return "no answer in time"
+        return Message(_("no answer in time"))
     if isinstance(error, ssl.SSLError):
-        return f"TLS failed ({error.reason or type(error).__name__})"[:_MAX_WHY]
+        return Message(_("TLS failed (%(reason)s)"), reason=error.reason or type(error).__name__)
     words = error.strerror if isinstance(error, OSError) else None
     return (words or type(error).__name__)[:_MAX_WHY]

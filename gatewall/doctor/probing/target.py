@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from gatewall.engine.hosts import Authority, DomainTable, Host
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import Invalid
 
 _PORTS = {"http": 80, "https": 443}
@@ -31,21 +32,21 @@ class Target:
     def parse(cls, text: str) -> "Target":
         """Return the site of a URL: http or https, host, port, path, and nothing else. Raises TargetRefused."""
         if len(text) > _MAX_URL or not (text.isascii() and text.isprintable()):
-            raise TargetRefused("that is no URL of ASCII characters")
+            raise TargetRefused(_("that is no URL of ASCII characters"))
         try:
             parts = urlsplit(text)
         except ValueError:
-            raise TargetRefused("that is no URL") from None
+            raise TargetRefused(_("that is no URL")) from None
         if parts.scheme not in _PORTS:
-            raise TargetRefused("a URL of a site begins with http:// or https://")
+            raise TargetRefused(_("a URL of a site begins with http:// or https://"))
         authority = Authority.of_url(text)
         if authority is None:
-            raise TargetRefused("the URL names no host, or more than a host and a port")
+            raise TargetRefused(_("the URL names no host, or more than a host and a port"))
         if not _NOT_IN_A_PATH.isdisjoint(text.partition("://")[2]):
-            raise TargetRefused("a path alone may stand behind the host: no query, no fragment")
+            raise TargetRefused(_("a path alone may stand behind the host: no query, no fragment"))
         port = _PORTS[parts.scheme] if authority.port is None else authority.port
         if not port:
-            raise TargetRefused("nobody listens at port 0")
+            raise TargetRefused(_("nobody listens at port 0"))
         return cls(parts.scheme, authority.host, port, parts.path.rstrip("/"))
 
     @property
@@ -69,4 +70,4 @@ def require_ours(target: Target, domains: DomainTable, public_url: str | None) -
     """
     own = Authority.parse(urlsplit(public_url).netloc) if public_url else None
     if domains.match(target.host) is None and (own is None or own.host != target.host):
-        raise TargetRefused(f"{target.host.name} is no registered domain; register it first")
+        raise TargetRefused(_("%(host)s is no registered domain; register it first"), host=target.host.name)

@@ -57,7 +57,7 @@ def this_request(
     try:
         client = str(client_address(peer, forwarded_for, trusted))
     except ForwardedForMalformed as error:
-        client, malformed = str(peer_or_unknown(peer)), str(error)
+        client, malformed = str(peer_or_unknown(peer)), error.message
     is_trusted = trusted.trusts_peer(peer)
     return ThisRequest(
         peer=peer,

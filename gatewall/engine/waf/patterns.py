@@ -9,6 +9,8 @@ from functools import lru_cache
 
 import re2
 
+from gatewall.engine.messages import Refused
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.waf.rules import Operator
 
 MAX_PATTERN_BYTES = 4096
@@ -19,8 +21,8 @@ Ends = Callable[[bytes], int]
 Find = Callable[[bytes], tuple[int, int] | None]
 
 
-class PatternRefused(ValueError):
-    """The pattern cannot be matched in linear time and bounded memory; the message says why."""
+class PatternRefused(Refused):
+    """The pattern cannot be matched in linear time and bounded memory."""
 
 
 def compile_pattern(pattern: str, operator: Operator) -> Test:
@@ -65,9 +67,11 @@ def needle_of(pattern: str) -> bytes:
     try:
         needle = pattern.encode("utf-8")  # as browsers send text; a regex names other bytes as \xff
     except UnicodeEncodeError:
-        raise PatternRefused("the pattern is not text: it holds half of a surrogate pair") from None
+        raise PatternRefused(_("the pattern is not text: it holds half of a surrogate pair")) from None
     if not 0 < len(needle) <= MAX_PATTERN_BYTES:
-        raise PatternRefused(f"a pattern has 1 to {MAX_PATTERN_BYTES} bytes, not {len(needle)}")
+        raise PatternRefused(
+            _("a pattern has 1 to %(most)s bytes, not %(number)s"), most=MAX_PATTERN_BYTES, number=len(needle)
+        )
     return needle
 
 
@@ -94,4 +98,6 @@ def _regex(pattern: bytes) -> "re2._Regexp":
     try:
         return re2.compile(pattern, options)
     except re2.error as error:
-        raise PatternRefused(f"not a pattern of RE2 syntax: {error.args[0].decode('latin-1')}") from None
+        raise PatternRefused(
+            _("not a pattern of RE2 syntax: %(error)s"), error=error.args[0].decode("latin-1")
+        ) from None

@@ -49,7 +49,7 @@ class BlastRadius:
 
 
 def of_network(network: str, now: datetime) -> BlastRadius:
-    """Return who was let in from an address or network in the last 30 days. Raises ValueError."""
+    """Return who was let in from an address or network in the last 30 days. Raises Refused."""
     condition, begin = client(network), _begin(now)
     rows = AccessLog.objects.filter(condition, at__gte=begin)
     if not rows.order_by()[FEW : FEW + 1].exists():
@@ -58,7 +58,7 @@ def of_network(network: str, now: datetime) -> BlastRadius:
 
 
 def of_country(code: str, now: datetime) -> BlastRadius:
-    """Return who was let in from a country in the last 30 days. Raises ValueError."""
+    """Return who was let in from a country in the last 30 days. Raises Refused."""
     return _among_the_newest(country().condition(code), now)
 
 

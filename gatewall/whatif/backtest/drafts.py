@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from gatewall.kernel.clientip import Caller
@@ -38,10 +39,11 @@ def read(draft: Draft) -> dict[str, Any]:
     """Return the values as the service takes them. Raises the serializer's ValidationError."""
     kind = KINDS[draft.resource]
     if getattr(kind, draft.change) is None:
-        raise serializers.ValidationError({"change": f"{draft.resource} are not changed in this way"})
+        words = _("%(resource)s are not changed in this way")
+        raise serializers.ValidationError({"change": words % {"resource": draft.resource}})
     if draft.change is Write.DELETE:
         if draft.values:
-            raise serializers.ValidationError({"values": "what is deleted has no values"})
+            raise serializers.ValidationError({"values": _("what is deleted has no values")})
         return {}
     form = kind.draft(data=dict(draft.values), partial=draft.change is Write.UPDATE)
     if not form.is_valid():
@@ -68,7 +70,9 @@ def row_of(draft: Draft) -> Any:
     """Return the row that the draft changes. Raises the serializer's ValidationError."""
     row = KINDS[draft.resource].rows().filter(pk=draft.id).first()
     if row is None:
-        raise serializers.ValidationError({"id": f"there is no such row of {draft.resource}"})
+        raise serializers.ValidationError(
+            {"id": _("there is no such row of %(resource)s") % {"resource": draft.resource}}
+        )
     return row
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
 from gatewall.policy.resources import Write
@@ -21,7 +22,7 @@ KEPT = 20
 """So many backtests are kept; the oldest finished ones go."""
 SILENT = timedelta(seconds=60)
 """A process that has said nothing for so long is held to be dead; it says something every second."""
-DIED = "its process died before it was done"
+DIED = _("its process died before it was done")
 
 
 class TooManyBacktests(Conflict):
@@ -62,7 +63,9 @@ def _make_room() -> None:
     done = Backtest.objects.filter(state__in=(State.FINISHED, State.FAILED)).order_by("id")
     oldest = list(done.values_list("pk", flat=True)[:over])
     if len(oldest) < over:
-        raise TooManyBacktests(f"{KEPT} backtests wait already: delete one, or have an agent run them")
+        raise TooManyBacktests(
+            _("%(number)s backtests wait already: delete one, or have an agent run them"), number=KEPT
+        )
     Backtest.objects.filter(pk__in=oldest).delete()
 
 

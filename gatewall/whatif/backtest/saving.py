@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.model import Action
 from gatewall.kernel.changes import Resource
 from gatewall.kernel.clientip import Caller
@@ -48,14 +49,14 @@ def save(run: Backtest, how: str, *, actor: str, caller: Caller | None, force: b
     """
     run = revisions.as_it_is_now(run)
     if run.state != State.FINISHED or run.result is None:
-        raise runs.NotFinished("it has no result yet: wait for it, or change the policy without it")
+        raise runs.NotFinished(_("it has no result yet: wait for it, or change the policy without it"))
     if run.saved is not None:
-        raise SavedAlready("this draft was saved before")
+        raise SavedAlready(_("this draft was saved before"))
     draft = runs.draft_of(run)
     if how == MONITOR and not may_monitor(draft):
-        raise NoMonitor("only a WAF rule can be saved as monitor")
+        raise NoMonitor(_("only a WAF rule can be saved as monitor"))
     if not force and _is_other(draft, run.result["policy_revision"]):
-        raise OtherRow("the row was changed after the draft was tried: try it again, or send force: true")
+        raise OtherRow(_("the row was changed after the draft was tried: try it again, or send force: true"))
     other = {"action": Action.MONITOR.value} if how == MONITOR else {}
     wanted = Draft(draft.resource, draft.change, draft.id, draft.values, force=force)
     row = apply(wanted, actor=actor, caller=caller, note=_note(run), **other)

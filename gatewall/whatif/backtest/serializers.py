@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from gatewall.api.serializers import FlagField, MomentField, ShapedField, StrictInput, WholeNumberField
@@ -30,7 +31,7 @@ class BacktestInput(StrictInput):
     def validate_values(self, value: Any) -> Any:
         """Refuse what is no object."""
         if not isinstance(value, dict):
-            raise serializers.ValidationError("an object is needed")
+            raise serializers.ValidationError(_("an object is needed"))
         return value
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -52,11 +53,13 @@ def _window(start: datetime | None, end: datetime | None) -> dict[str, datetime]
     try:
         start = start or end - LATELY
     except OverflowError:
-        raise serializers.ValidationError({"end_time": "a moment that has a day before it"}) from None
+        raise serializers.ValidationError({"end_time": _("a moment that has a day before it")}) from None
     if start >= end:
-        raise serializers.ValidationError({"end_time": "a moment after start_time"})
+        raise serializers.ValidationError({"end_time": _("a moment after start_time")})
     if end - start > LONGEST:
-        raise serializers.ValidationError({"start_time": f"at most {LONGEST.days} days before end_time"})
+        raise serializers.ValidationError(
+            {"start_time": _("at most %(number)s days before end_time") % {"number": LONGEST.days}}
+        )
     return {"start": start, "end": end}
 
 

@@ -13,6 +13,7 @@ from gatewall.api.operations import operation
 from gatewall.api.queries import refuse_unknown_parameters, refused_parameter
 from gatewall.api.resources import Resource
 from gatewall.api.views import ApiView
+from gatewall.engine.messages import Refused
 from gatewall.whatif.backtest import blast_radius, runs
 from gatewall.whatif.backtest.models import Backtest
 from gatewall.whatif.backtest.serializers import BacktestInput, BacktestOutput, BacktestWithResult
@@ -91,6 +92,6 @@ class BlastRadius(ApiView):
         find = blast_radius.of_network if named == ["network"] else blast_radius.of_country
         try:
             found = find(request.query_params[named[0]], timezone.now())
-        except ValueError as error:
-            raise refused_parameter(named[0], str(error)) from None
+        except Refused as error:
+            raise refused_parameter(named[0], error.message) from None
         return Response(BlastRadiusOutput(found).data)
