@@ -114,12 +114,12 @@ def test_of_a_request_that_cannot_be_read_nothing_is_known():
     assert a_comparison(before, after).of(a_row(1, reason="cannot-decide")).missing is Missing.REQUEST
 
 
-@settings(max_examples=400)
-@given(LINES, POLICIES, POLICIES, CHANGES)
-def test_a_prediction_is_what_the_gate_does_under_each_policy(lines, past, today, change):
+@settings(max_examples=600)
+@given(LINES, POLICIES, POLICIES, CHANGES, st.sampled_from([0, 7]))
+def test_a_prediction_is_what_the_gate_does_under_each_policy(lines, past, today, change, over):
     before, after = a_policy(version=2, **today), a_policy(version=3, **changed_parts(today, change))
-    record = recorded(lines, a_policy(**past))
-    truths = [recorded(lines, policy) for policy in (before, after)]
+    record = recorded(lines, a_policy(**past), over=over)
+    truths = [recorded(lines, policy, over=over) for policy in (before, after)]
     differs = len({(truth.outcome, truth.reason) for truth in truths}) == 2
 
     short = a_comparison(before, with_rules(before, after, after.waf.rules)).of(record)
