@@ -26,12 +26,13 @@ class Fields(HTMLParser):
     def __init__(self, html: str) -> None:
         super().__init__()
         self.values: dict[str, list[str]] = {}
-        self._area = self._select = None
+        self._area: str | None = None
+        self._select: str | None = None
         self.feed(html)
 
     def handle_starttag(self, tag, attrs):
         attributes = dict(attrs)
-        name, kind = attributes.get("name"), attributes.get("type", "text")
+        name, kind = attributes.get("name") or "", attributes.get("type", "text")
         if tag == "select":
             self._select = name
         elif tag == "option" and self._select and "selected" in attributes:

@@ -47,8 +47,10 @@ def wall(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
+    executable = find_chromium()
+    assert executable is not None, "there is no chromium"
     with sync_playwright() as playwright:
-        launched = launch(playwright, find_chromium())
+        launched = launch(playwright, executable)
         yield launched
         launched.close()
 

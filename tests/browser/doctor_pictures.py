@@ -3,14 +3,16 @@
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
 from tests.browser.installation import find_chromium, installation, launch
 from tests.browser.screenshots import keep
-from tests.browser.test_operator_doctor import KEPT, PASSED_THROUGH, broken, enter, examine
+from tests.browser.test_operator_doctor import PASSED_THROUGH, broken, enter, examine
+from tests.proxies.changed import KEPT
 
-LOOKS = {
+LOOKS: dict[str, dict[str, Any]] = {
     "": {"viewport": {"width": 1000, "height": 700}, "color_scheme": "light"},
     "-dark": {"viewport": {"width": 320, "height": 700}, "color_scheme": "dark"},
 }

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
@@ -16,7 +17,7 @@ from tests.browser.screenshots import FOLDER, keep
 from tests.support.processes import PASSWORD, PATIENCE, wait_until
 
 ATTACK = "/editor/page?text=%3Cscript%3Ealert(1)%3C/script%3E&other=1"
-LOOKS = {
+LOOKS: dict[str, dict[str, Any]] = {
     "": {"viewport": {"width": 1000, "height": 700}, "color_scheme": "light"},
     "-dark": {"viewport": {"width": 320, "height": 700}, "color_scheme": "dark"},
 }

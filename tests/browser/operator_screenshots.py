@@ -2,9 +2,11 @@
 
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 from tests.browser.installation import find_chromium, installation, launch
 from tests.browser.operators import enter, fill_log
@@ -16,7 +18,12 @@ PAGES = {
     "log": "/log/?outcome=deny&exclude_country_code=DE&page_size=8",
     "ban": "/log/ban/?network=203.0.113.44",
 }
-_LOOKS = {"": ("light", 1200), "-dark": ("dark", 1200), "-narrow": ("dark", 320)}
+_LOOKS: dict[str, tuple[Any, int]] = {"": ("light", 1200), "-dark": ("dark", 1200), "-narrow": ("dark", 320)}
+
+
+def _is_busy(page: Page) -> bool:
+    page.reload()
+    return page.locator(".counted li").count() > 8
 
 
 def main() -> None:
@@ -31,7 +38,7 @@ def main() -> None:
         for suffix, (scheme, width) in _LOOKS.items():
             page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 600})
             enter(wall, page, "/dashboard/")
-            wait_until(lambda page=page: page.reload() and page.locator(".counted li").count() > 8, 300, "a busy log")
+            wait_until(partial(_is_busy, page), 300, "a busy log")
             for name, path in PAGES.items():
                 page.goto(wall.page(f"/admin{path}"))
                 keep(page, f"operator-{name}{suffix}")

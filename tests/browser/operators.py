@@ -6,6 +6,7 @@ import random
 import time
 import uuid
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Page
 
@@ -61,7 +62,13 @@ def fill_log(home: Path, *, number: int = 6_000) -> None:
 
 def _made(numbers: random.Random, at: float) -> AccessRecord:
     chance = numbers.random()
-    parts = {"rules": [], "subject": None, "credential": None, "decided_by": None, "path": numbers.choice(_PATHS)}
+    parts: dict[str, Any] = {
+        "rules": [],
+        "subject": None,
+        "credential": None,
+        "decided_by": None,
+        "path": numbers.choice(_PATHS),
+    }
     if chance < 0.72:
         subject = {"kind": "user", "id": numbers.randrange(2, 5), "name": numbers.choice(["anna", "ben", "carla"])}
         parts |= {"outcome": "allow", "status": 200, "reason": "session-valid", "subject": subject}
@@ -75,9 +82,9 @@ def _made(numbers: random.Random, at: float) -> AccessRecord:
     return _record(numbers, at, **parts)
 
 
-def _record(numbers: random.Random, at: float, **parts: object) -> AccessRecord:
+def _record(numbers: random.Random, at: float, **parts: Any) -> AccessRecord:
     number = (int(at * 1000) << 80) | (7 << 76) | (numbers.getrandbits(12) << 64) | (2 << 62) | numbers.getrandbits(62)
-    usual = {
+    usual: dict[str, Any] = {
         "client_ip": numbers.choice([*_CLIENTS, f"203.0.113.{int(40 * numbers.random() ** 2)}"]),
         "country_code": numbers.choice(["NZ", "DE", "DE", "US", None]),
         "host": numbers.choice(_HOSTS),

@@ -4,6 +4,7 @@ import io
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
@@ -14,8 +15,8 @@ from tests.support.processes import BASE
 
 FOLDER = BASE / "docs" / "screenshots"
 NARROW_AND_DARK = {"sign-in", "second-factor", "set-up", "account", "denied"}
-_WIDE = {"viewport": {"width": 560, "height": 480}, "color_scheme": "light"}
-_NARROW = {"viewport": {"width": 320, "height": 480}, "color_scheme": "dark"}
+_WIDE: dict[str, Any] = {"viewport": {"width": 560, "height": 480}, "color_scheme": "light"}
+_NARROW: dict[str, Any] = {"viewport": {"width": 320, "height": 480}, "color_scheme": "dark"}
 
 
 def main() -> None:

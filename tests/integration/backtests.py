@@ -1,6 +1,7 @@
 """Backtests, as the tests ask for them."""
 
 from datetime import timedelta
+from typing import Any
 
 from django.utils import timezone
 
@@ -19,14 +20,16 @@ def a_draft(resource, change="create", row_id=None, **values):
 
 def asked(draft, **values):
     end = timezone.now() + timedelta(minutes=1)
-    usual = {"start": end - timedelta(hours=1), "end": end, "actor": "alice", "caller": None}
+    usual: dict[str, Any] = {"start": end - timedelta(hours=1), "end": end, "actor": "alice", "caller": None}
     return runs.ask_for(draft, **(usual | values))
 
 
 def run_of(draft, **values):
     """The result of a backtest that is run at once."""
     run = asked(draft, **values)
-    assert running.run(runs.claimed(run, timezone.now()))
+    claimed = runs.claimed(run, timezone.now())
+    assert claimed is not None
+    assert running.run(claimed)
     run.refresh_from_db()
     assert run.state == State.FINISHED
     return run.result

@@ -35,6 +35,7 @@ map $http_x_rewrite_url $doctors_uri { default $http_x_rewrite_url; "" $request_
 def changed_nginx(folder, wall, changes=()):
     """nginx with deploy/nginx in which these texts of the files were replaced; gives its port."""
     port, binary = free_port(), demo.find_nginx()
+    assert binary is not None, "there is no nginx"
     demo.write_configuration(
         folder,
         listen=f"127.0.0.1:{port}",

@@ -4,6 +4,7 @@ import asyncio
 import socket
 import threading
 from contextlib import contextmanager
+from typing import Any
 
 from gatewall.server import threaded
 from gatewall.server.threaded import ThreadedServer
@@ -20,7 +21,8 @@ class Served:
         self._listening = socket.create_server(("127.0.0.1", 0), backlog=512)
         self._listening.setblocking(False)
         self.port = self._listening.getsockname()[1]
-        self._ready, self._ends = threading.Event(), None
+        self._ready = threading.Event()
+        self._ends: Any = None
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
         self.seconds = 5.0
 

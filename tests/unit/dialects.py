@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from gatewall.engine.model import AccessRequest
 from gatewall.gate import subrequest
@@ -16,7 +17,7 @@ class Tongue:
     """A dialect, and how it writes a visit: headers, method and target."""
 
     parse: Callable[..., AccessRequest]
-    write: Callable[..., dict]
+    write: Callable[..., dict[str, Any]]
     required: tuple[str, ...]
 
     def ask(self, *, peer: str = PROXY, trusted=TRUSTED, extra=None, **visit: str | None) -> AccessRequest:

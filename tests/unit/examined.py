@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
 from gatewall.doctor.probing import probes
 from gatewall.doctor.probing.evidence import Arrival, Evidence, Reply, Seen
@@ -61,7 +62,11 @@ def everywhere(**values) -> dict[str, Change]:
 
 def arrived(**values) -> Change:
     """Return a change of the record."""
-    return lambda seen: replace(seen, arrival=replace(seen.arrival, **values))
+
+    def change(seen: Any) -> Any:
+        return replace(seen, arrival=replace(seen.arrival, **values))
+
+    return change
 
 
 def answered(status: int | None = None, **headers) -> Change:

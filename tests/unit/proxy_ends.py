@@ -1,6 +1,7 @@
 """A connection of the data plane with a transport that writes down what is done to it."""
 
 import asyncio
+from typing import Any
 
 from gatewall.gate import bodies
 from gatewall.server.answer_bytes import Answer
@@ -16,7 +17,7 @@ class Transport(asyncio.Transport):
     def __init__(self, blocks_at=None):
         super().__init__()
         self.blocks_at = blocks_at
-        self.connection = None
+        self.connection: Any = None
         self.sent = b""
         self.reads = True
         self.half_closed = self.closed = self.aborted = False
@@ -107,7 +108,8 @@ class Proxy:
 
     def __init__(self, answer=OK, peer="192.0.2.1", **transport):
         self.context, self.transport = ServerContext(answer), Transport(**transport)
-        self.transport.connection = self.connection = AtOnceConnection(self.context, self.context, peer)
+        stands_for: Any = self.context  # for the context of the server, and for its loop
+        self.transport.connection = self.connection = AtOnceConnection(stands_for, stands_for, peer)
         self.connection.connection_made(self.transport)
 
     def send(self, *pieces):

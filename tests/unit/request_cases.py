@@ -113,7 +113,7 @@ CASES: tuple[tuple[str, str, Effect, Callable[[Scene], Scene]], ...] = (
 """Every step in the order of the decision: its name, the value of its reason, its effect, and what makes it apply."""
 
 SITUATIONS = tuple(
-    Situation(name, Reason(reason), effect, change, step)
+    Situation(name, Reason(reason), effect, change, step)  # type: ignore[call-arg]  # a look-up by value
     for (name, reason, effect, change), step in zip(CASES, STEPS, strict=True)
 )
 

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from email.message import Message
 from typing import NamedTuple
 
 from tests.support.processes import PATIENCE, Answer
@@ -117,7 +118,7 @@ def leaked(front: Front, names: Sequence[str]) -> list[str]:
     return found
 
 
-def forged(headers: http.client.HTTPMessage) -> list[str]:
+def forged(headers: Message) -> list[str]:
     """The values that `leaked` made up."""
     return [value for value in headers.values() if FORGED in value]
 

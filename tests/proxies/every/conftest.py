@@ -1,6 +1,7 @@
 """Each proxy twice, started once for all tests: before the real gate, and before a stub that answers as it is told."""
 
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def wall(tmp_path_factory):
     prepare(home)
     with ExitStack() as stack:
         stack.enter_context(agent(home))
-        trusted = {"GATEWALL_TRUSTED_PROXIES": "127.0.0.1", "GATEWALL_WORKERS": "1"}
+        trusted: dict[str, Any] = {"GATEWALL_TRUSTED_PROXIES": "127.0.0.1", "GATEWALL_WORKERS": "1"}
         stack.enter_context(control_plane(home, control, **trusted))
         stack.enter_context(data_plane(home, auth, **trusted))
         api(control, "/authorized-domains", name="public.example", access="public")
