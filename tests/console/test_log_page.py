@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from audit.log.filters import FILTERS
-from gatewall.console.log.log_query import asked
+from gatewall.console.log.log_query import read_query
 from gatewall.console.log.log_rows import LABELS
 from tests.console.conftest import ago, query_of
 from tests.support.proxies import Api, a_token
@@ -21,7 +21,7 @@ PAGE = "/log/"
 
 def shown(pages, **query):
     page = pages.get(f"{PAGE}?{urlencode(query)}")
-    assert page.status_code == 200, page.context["asked"].errors
+    assert page.status_code == 200, page.context["log_query"].errors
     return page
 
 
@@ -80,10 +80,10 @@ def test_what_cannot_be_understood_is_said_on_the_page(pages, log, query):
     page = pages.get(f"{PAGE}?{query}")
 
     assert page.status_code == 400
-    assert page.context["asked"].errors
+    assert page.context["log_query"].errors
     assert page.context["rows"] == []
     html = unescape(page.content.decode())
-    assert all(words in html for several in page.context["asked"].errors.values() for words in several)
+    assert all(words in html for several in page.context["log_query"].errors.values() for words in several)
 
 
 def test_it_is_said_next_to_the_field(pages):
@@ -140,7 +140,7 @@ def test_pages_lead_on_and_back_and_keep_their_size(pages, log):
         if page.context["older"] is None:
             break
         page = pages.get(f"{PAGE}?{page.context['older']}")
-        assert page.context["asked"].page_size == 3
+        assert page.context["log_query"].page_size == 3
     assert seen == [[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11]]
     for expected in reversed(seen[:-1]):
         page = pages.get(f"{PAGE}?{page.context['newer']}")
@@ -153,12 +153,12 @@ def test_the_way_back_is_bounded(pages, log):
     page = shown(pages, page_size=1)
     query = page.context["older"]
     for _ in range(25):
-        now = asked(query)
+        now = read_query(query)
         query = now.older(now.after)
     page = pages.get(f"{PAGE}?{query}")
 
     assert page.status_code == 200
-    assert len(page.context["asked"].trail) == 20
+    assert len(page.context["log_query"].trail) == 20
     assert numbers(pages.get(f"{PAGE}?{page.context['newest']}")) == [1]
 
 

@@ -62,9 +62,9 @@ class BacktestsPage(OperatorPage):
         """Queue a backtest and lead to it, or say what is wrong with the draft."""
         form = _kind(request.POST.get("kind", ""))(request.POST)
         try:
-            asked = form.asked() if form.is_valid() else None
-            if asked is not None:
-                run = runs.ask_for(**asked, actor=str(request.user), caller=caller_of(request))
+            wanted = form.draft_and_window() if form.is_valid() else None
+            if wanted is not None:
+                run = runs.ask_for(**wanted, actor=str(request.user), caller=caller_of(request))
                 return redirect("console:backtest", run.pk)
         except (Refusal, ValidationError) as error:
             form.refuse(error)

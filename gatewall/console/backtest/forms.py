@@ -60,7 +60,7 @@ class DraftForm(forms.Form):
         last = [name for name in ("change", "id", "window", "force") if name in self.fields]
         self.order_fields([*(name for name in self.fields if name not in _COMMON), *last])
 
-    def asked(self) -> dict[str, Any] | None:
+    def draft_and_window(self) -> dict[str, Any] | None:
         """Return the draft and the window that were asked for; None if they are refused, and the form says why."""
         values, end = self.cleaned_data, timezone.now()
         data = {

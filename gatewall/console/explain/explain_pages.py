@@ -17,8 +17,8 @@ from audit.spool.records import AccessRecord
 from audit.spool.rows import record_of_row
 from gatewall.api.caller import caller_of
 from gatewall.api.translation import messages_of
-from gatewall.console.explain.explained import decision_shown, row_shown, steps_shown
-from gatewall.console.explain.explained_words import ASSUMED, LIFETIMES, MISSING
+from gatewall.console.explain.labels import ASSUMED, LIFETIMES, MISSING
+from gatewall.console.explain.presentation import decision_shown, row_shown, steps_shown
 from gatewall.console.site.pages import OperatorPage
 from gatewall.engine.model import Effect
 from gatewall.kernel.refusals import Refusal

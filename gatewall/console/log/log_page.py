@@ -19,7 +19,7 @@ from audit.querying.field_filters import EXCLUDE
 from audit.querying.keyset import COUNT_BUDGET
 from gatewall.console.log import log_query as queries
 from gatewall.console.log import saved_views
-from gatewall.console.log.log_query import MAX_PAGE_SIZE, MOMENTS, Asked, Pairs, asked
+from gatewall.console.log.log_query import MAX_PAGE_SIZE, MOMENTS, LogQuery, Pairs, read_query
 from gatewall.console.log.log_rows import LABELS, chips, log_rows
 from gatewall.console.site.pages import OperatorPage
 from gatewall.console.site.refreshing import CHOICES, refreshed
@@ -42,7 +42,7 @@ class Log(OperatorPage):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Show a page of the rows that the address asks for."""
-        wanted = asked(request.META.get("QUERY_STRING", ""))
+        wanted = read_query(request.META.get("QUERY_STRING", ""))
         if wanted.errors:
             return self.shown(request, HTTPStatus.BAD_REQUEST, **_frame(request, wanted), rows=[], failed=True)
         page = query.page_of(wanted.filters, wanted.after, wanted.page_size)
@@ -99,13 +99,13 @@ def _moment(text: str) -> str:
     return f"{text}Z" if len(text) >= len("2026-01-31T12:00:00") and "+" not in text and text[-1] != "Z" else text
 
 
-def _frame(request: HttpRequest, wanted: Asked) -> dict[str, Any]:
+def _frame(request: HttpRequest, wanted: LogQuery) -> dict[str, Any]:
     """Return what the page shows besides rows: filters, forms, views."""
     fields = {*QUICK, *MOMENTS}
     rest = [(name, value) for name, value in wanted.pairs if not (name in fields and value) and name != "page_size"]
     known = {name for name, _ in wanted.chosen}
     return {
-        "asked": wanted,
+        "log_query": wanted,
         "chips": chips(wanted),
         "quick": [_field(wanted, name) for name in QUICK],
         "moments": [_field(wanted, name) for name in MOMENTS],
@@ -134,7 +134,7 @@ def _without_place(pairs: Pairs) -> Pairs:
 _CHOICES: dict[str, tuple[StrEnum, ...]] = {"outcome": tuple(Effect), "reason": tuple(Reason)}
 
 
-def _field(wanted: Asked, name: str) -> dict[str, Any]:
+def _field(wanted: LogQuery, name: str) -> dict[str, Any]:
     choices = _CHOICES.get(name, ())
     errors = wanted.errors.get(name, [])
     value = wanted.value(name) or ""
@@ -149,9 +149,9 @@ def _field(wanted: Asked, name: str) -> dict[str, Any]:
     }
 
 
-def _refresh(wanted: Asked, seconds: str) -> str:
+def _refresh(wanted: LogQuery, seconds: str) -> str:
     return wanted.changed(refresh=None if seconds == CHOICES[0] else seconds)
 
 
-def _export(wanted: Asked, kind: str) -> str:
+def _export(wanted: LogQuery, kind: str) -> str:
     return f"{reverse('access-logs')}?{urlencode([*wanted.chosen, ('format', kind)])}"

@@ -1,4 +1,4 @@
-"""What the address of the log explorer asks for: the filters of the API, parsed by its own code, and how to show it."""
+"""The query string of the log explorer: the filters of the API, parsed by its own code, and how to show the rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ Pairs = list[tuple[str, str]]
 
 
 @dataclass(slots=True)
-class Asked:
+class LogQuery:
     """The parameters as they were sent, and what they mean; ``errors`` by the name of the parameter.
 
     Nothing but the parameters and the errors holds where there are errors.
@@ -99,13 +99,13 @@ class Asked:
         return "&".join(filter(None, (self.changed("refresh", "count"), urlencode(place))))
 
 
-def asked(query: str) -> Asked:
-    """Return what a query string asks for, or what is wrong with it."""
+def read_query(query: str) -> LogQuery:
+    """Parse a query string of the log explorer; ``errors`` of the result say what is wrong with it."""
     try:
         pairs = pairs_of(query)
     except ValueError:
-        return Asked([], {"": [translated(Message(_("at most %(number)s parameters"), number=_MOST_PARAMETERS))]})
-    found = Asked(pairs)
+        return LogQuery([], {"": [translated(Message(_("at most %(number)s parameters"), number=_MOST_PARAMETERS))]})
+    found = LogQuery(pairs)
     for step in (_refuse_what_is_none, _read_filters, _read_place, _read_manner):
         try:
             step(found, _request(query))
@@ -128,12 +128,12 @@ def _request(query: str) -> Request:
     return Request(plain)
 
 
-def _refuse_what_is_none(_found: Asked, request: Request) -> None:
+def _refuse_what_is_none(_found: LogQuery, request: Request) -> None:
     refuse_ambiguous_query(request)
     refuse_unknown_parameters(request, _KNOWN)
 
 
-def _read_filters(found: Asked, request: Request) -> None:
+def _read_filters(found: LogQuery, request: Request) -> None:
     # One by one first, so that each field says what is wrong with it.
     wrong = dict(_refused(found.pairs))
     if wrong:
@@ -150,7 +150,7 @@ def _refused(pairs: Pairs) -> Iterator[tuple[str, list[str]]]:
                 yield name, [translated(refused.message)]
 
 
-def _read_place(found: Asked, request: Request) -> None:
+def _read_place(found: LogQuery, request: Request) -> None:
     found.after = cursor_in(request, ACCESS_LOG)
     found.trail = [each for each in request.query_params.get("trail", "").split(".") if each]
     try:
@@ -163,7 +163,7 @@ def _read_place(found: Asked, request: Request) -> None:
         raise refused_parameter("trail", _("at most %(number)s cursors"), number=_MOST_PAGES_BACK)
 
 
-def _read_manner(found: Asked, request: Request) -> None:
+def _read_manner(found: LogQuery, request: Request) -> None:
     found.page_size = whole_number_in(request, "page_size", 1, MAX_PAGE_SIZE) or PAGE_SIZE
     found.wants_count = choice_in(request, "count", ("false", "true")) == "true"
     found.refresh = choice_in(request, "refresh", CHOICES)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext, gettext_lazy
 from audit.models import AccessLog
 from audit.querying.field_filters import EXCLUDE
 from audit.spool.records import FIELDS
-from gatewall.console.log.log_query import MOMENTS, Asked
+from gatewall.console.log.log_query import MOMENTS, LogQuery
 from gatewall.console.site import links
 
 LABELS = {name: gettext_lazy(label) for field in FIELDS for name, label in field.words.items()}
@@ -61,22 +61,22 @@ _NOT = '<a class="not" href="?{}"><span aria-hidden="true">≠</span><span class
 _SHOWN = ("outcome", "reason", "client_ip", "country_code", "method", "host", "path", "query", "user_agent", "status")
 
 
-def log_rows(rows: Iterable[AccessLog], asked: Asked) -> list[LogRow]:
+def log_rows(rows: Iterable[AccessLog], log_query: LogQuery) -> list[LogRow]:
     """Return the rows with their links."""
-    cells = _Cells(asked)
-    return [_log_row(row, asked, cells) for row in rows]
+    cells = _Cells(log_query)
+    return [_log_row(row, log_query, cells) for row in rows]
 
 
-def chips(asked: Asked) -> list[Chip]:
+def chips(log_query: LogQuery) -> list[Chip]:
     """Return the filters that are on, and what is wrong with them."""
     found = []
-    for name, value in asked.chosen:
+    for name, value in log_query.chosen:
         field = name.removeprefix(EXCLUDE)
         label = LABELS.get(field, field)
         is_known = field in LABELS or name in MOMENTS
-        errors = asked.errors.get(name, [])
+        errors = log_query.errors.get(name, [])
         excludes = field != name and is_known
-        found.append(Chip(name, label, value, excludes, asked.changed(name), errors))
+        found.append(Chip(name, label, value, excludes, log_query.changed(name), errors))
     return found
 
 
@@ -86,8 +86,8 @@ class _Cells:
     They are written here and not in a template, which takes three times as long.
     """
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
+    def __init__(self, log_query: LogQuery) -> None:
+        self._log_query = log_query
         self._made: dict[tuple[str, str, str], Cell] = {}
         self._labels = {name: str(label) for name, label in LABELS.items()}
 
@@ -100,7 +100,7 @@ class _Cells:
         return self._made[key]
 
     def _cell(self, name: str, value: str, text: str) -> Cell:
-        only, exclude = self._asked.narrowed(name, value), self._asked.excluded(name, value)
+        only, exclude = self._log_query.narrowed(name, value), self._log_query.excluded(name, value)
         label, shown = self._labels[name], text or "-"
         inner = format_html("<bdi>{}</bdi>", shown)
         if only:
@@ -112,11 +112,11 @@ class _Cells:
         return Cell(name, text, only, exclude, html)
 
 
-def _log_row(row: AccessLog, asked: Asked, made: _Cells) -> LogRow:
+def _log_row(row: AccessLog, log_query: LogQuery, made: _Cells) -> LogRow:
     cells = {name: made.of(name, getattr(row, name)) for name in _SHOWN}
     if row.subject_kind is not None:
         cells["subject"] = made.of("subject", f"{row.subject_kind}:{row.subject_id}", row.subject_name or "")
-    back = asked.query if len(asked.query) <= MAX_BACK else ""
+    back = log_query.query if len(log_query.query) <= MAX_BACK else ""
     more = {"decision_id": str(row.decision_id), **({"back": back} if back else {})}
     return LogRow(
         row,

@@ -6,7 +6,7 @@ from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from gatewall.console.log.log_query import asked
+from gatewall.console.log.log_query import read_query
 from gatewall.console.models import SavedView
 
 MOST = 50
@@ -29,7 +29,7 @@ def own_view(user: User, view_id: int) -> SavedView | None:
 
 def save_view(owner: User, *, name: str, query: str, shared: bool) -> SavedView:
     """Keep a query of the log explorer under a name. Raises ValidationError."""
-    found = asked(query)
+    found = read_query(query)
     if found.errors or len(found.query) > MAX_QUERY:
         raise ValidationError(_("Only a query that the log explorer understands can be kept."))
     name = _name(name)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.authentication import signed_in_user
 from gatewall.console.log import saved_views
-from gatewall.console.log.log_query import MOMENTS, asked
+from gatewall.console.log.log_query import MOMENTS, read_query
 from gatewall.console.models import SavedView
 from gatewall.console.site.pages import OperatorPage
 
@@ -24,11 +24,11 @@ class KeepView(OperatorPage):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Show the form alone."""
-        return self.shown(request, query=asked(request.GET.get("query", "")).query)
+        return self.shown(request, query=read_query(request.GET.get("query", "")).query)
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Keep the view and lead back to it."""
-        found = asked(request.POST.get("query", ""))
+        found = read_query(request.POST.get("query", ""))
         query = found.query if request.POST.get("moments") == "on" else found.changed(*MOMENTS, "count", "refresh")
         name, shared = request.POST.get("name", ""), request.POST.get("shared") == "on"
         try:

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy
 
 from gatewall.api.caller import caller_of
 from gatewall.api.translation import messages_of, translated
-from gatewall.console.explain.explained import row_shown
-from gatewall.console.explain.explained_words import ACTIONS
+from gatewall.console.explain.labels import ACTIONS
+from gatewall.console.explain.presentation import row_shown
 from gatewall.console.site.pages import OperatorPage
 from gatewall.kernel.changes import Resource
 from gatewall.kernel.refusals import Refusal
@@ -46,18 +46,18 @@ class History(OperatorPage):
         actor, resource = request.GET.get("actor", ""), request.GET.get("resource", "")
         page = request.GET.get("page", "1")
         known = {"": _("everything")} | {each.value: title_of(each) for each in Resource}
-        asked = {"actor": actor[:64], "resource": resource if resource in known else ""}
+        filters = {"actor": actor[:64], "resource": resource if resource in known else ""}
         is_number = page.isascii() and page.isdigit() and 0 < len(page) < 8 and 0 < int(page) <= _MAX_PAGE
         if set(request.GET) - _PARAMETERS or resource not in known or len(actor) > 64 or "\0" in actor or not is_number:
             messages.error(request, _("The address of this page has an invalid filter or page."))
-            return self.shown(request, HTTPStatus.BAD_REQUEST, asked=asked, resources=known.items())
+            return self.shown(request, HTTPStatus.BAD_REQUEST, filters=filters, resources=known.items())
         rows = PolicyRevision.objects.order_by("-number")
         if actor:
             rows = rows.filter(actor=actor)
         if resource:
             rows = rows.filter(resources__contains=f" {resource} ")
         found = Paginator(rows, _PAGE_SIZE).get_page(int(page))
-        return self.shown(request, page=found, shown=_listed(found), asked=asked, resources=known.items())
+        return self.shown(request, page=found, shown=_listed(found), filters=filters, resources=known.items())
 
 
 class Revision(OperatorPage):

@@ -146,7 +146,7 @@ class Ban(_NetworkPage):
             expires_at=form.expires_at,
             force=values["force"],
         )
-        return _("%(network)s is banned %(lasts)s.") % _said(values)
+        return _("%(network)s is banned %(lasts)s.") % _message_params(values)
 
 
 class Allow(_NetworkPage):
@@ -170,10 +170,10 @@ class Allow(_NetworkPage):
             remark=values["remark"],
             expires_at=form.expires_at,
         )
-        return _("%(network)s is allowed %(lasts)s.") % _said(values)
+        return _("%(network)s is allowed %(lasts)s.") % _message_params(values)
 
 
-def _said(values: Mapping[str, Any]) -> dict[str, Any]:
+def _message_params(values: Mapping[str, Any]) -> dict[str, Any]:
     return {"network": values["network"], "lasts": _WORDS[values["lasts"]]}
 
 

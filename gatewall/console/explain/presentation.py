@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from gatewall.console.explain.explained_words import FORMS, MISSING, OUTCOMES, REASONS, STEP_TITLES
+from gatewall.console.explain.labels import FORMS, MISSING, OUTCOMES, REASONS, STEP_TITLES
 from gatewall.publication.resources import named
 
 _SIGNS = {
