@@ -6,7 +6,8 @@ from django.utils import timezone
 
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
-from gatewall.engine.segments import NAMES_DOMAINS, Segment, blocked_networks_of
+from gatewall.engine.segments import NAMES_DOMAINS, blocked_networks_of
+from gatewall.engine.snapshot import Segment
 from gatewall.engine.waf.rules import Category, Operator, Severity, Target
 from gatewall.kernel.changes import Recorded, Resource, api_fields
 from gatewall.models import Record, choices

@@ -10,8 +10,7 @@ from gatewall.engine.addresses import IPAddress, NetworkTable, canonical_text, n
 from gatewall.engine.hosts import Access, Domain
 from gatewall.engine.lists import AllowedNetwork, BlockedNetwork, IPLists
 from gatewall.engine.model import Action
-from gatewall.engine.segments import Segment
-from gatewall.engine.snapshot import BlockedCountry
+from gatewall.engine.snapshot import BlockedCountry, Segment
 from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Transform, WafRule
 from policies import selectors
 from policies.models import MANUAL, AllowlistEntry, BlocklistEntry

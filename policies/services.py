@@ -12,8 +12,8 @@ from django.db.models import Q
 
 from gatewall.engine.addresses import parse_network
 from gatewall.engine.messages import gettext_noop as _
-from gatewall.engine.segments import NAMES_DOMAINS, Segment, blocked_networks_of
-from gatewall.engine.snapshot import DomainsMode
+from gatewall.engine.segments import NAMES_DOMAINS, blocked_networks_of
+from gatewall.engine.snapshot import DomainsMode, Segment
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions, system_settings

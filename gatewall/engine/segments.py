@@ -1,27 +1,13 @@
-"""The segments that a policy is made of, by name. A change rewrites the segments it touches, no others.
+"""How segments are cut and found: by source, in shards. A change rewrites the segments it touches, no others.
 
 Rows that there may be a hundred thousand of are cut into shards: a segment for each, which a look-up finds by the
 key. A changed user or token rewrites one of them.
 """
 
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from typing import Any
 
-
-class Segment(StrEnum):
-    """A part of the policy that is compiled, stored and loaded as a whole, or (``SHARD_OF``) in shards."""
-
-    SETTINGS = "settings"
-    DOMAINS = "domains"
-    ALLOWED_NETWORKS = "allowed-networks"
-    BLOCKED_COUNTRIES = "blocked-countries"
-    WAF_RULES = "waf-rules"
-    USERS = "users"
-    GIT_TOKENS = "git-tokens"
-    LICENSES = "licenses"
-    REVOCATIONS = "revocations"
-
+from gatewall.engine.snapshot import Segment
 
 _BLOCKED = "blocked-networks/"
 

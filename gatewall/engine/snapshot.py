@@ -1,4 +1,4 @@
-"""One revision of the policy: plain source values, and the look-up tables built from them. No I/O."""
+"""One revision of the policy: its segments by name, their values, and the look-up tables of them. No I/O."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -9,6 +9,20 @@ from gatewall.engine.hosts import DomainTable
 from gatewall.engine.lists import IPLists
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.rules import WafRule
+
+
+class Segment(StrEnum):
+    """A part of the policy that is compiled, stored and loaded as a whole, or (``SHARD_OF``) in shards."""
+
+    SETTINGS = "settings"
+    DOMAINS = "domains"
+    ALLOWED_NETWORKS = "allowed-networks"
+    BLOCKED_COUNTRIES = "blocked-countries"
+    WAF_RULES = "waf-rules"
+    USERS = "users"
+    GIT_TOKENS = "git-tokens"
+    LICENSES = "licenses"
+    REVOCATIONS = "revocations"
 
 
 class DomainsMode(StrEnum):

@@ -19,8 +19,7 @@ from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from gatewall.engine.messages import gettext_noop as _
-from gatewall.engine.segments import Segment
-from gatewall.engine.snapshot import Version
+from gatewall.engine.snapshot import Segment, Version
 from gatewall.kernel.changes import Change, Diff, diff_of
 from gatewall.kernel.refusals import Gone
 from gatewall.models import PolicyHead, PolicyRevision, PolicyRevocation, PolicySegment

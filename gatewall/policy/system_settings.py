@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from gatewall.engine.segments import Segment
-from gatewall.engine.snapshot import PolicySettings
+from gatewall.engine.snapshot import PolicySettings, Segment
 from gatewall.kernel.changes import Change, Described, Recorded, Resource, describe, difference
 from gatewall.models import SystemSettings
 from gatewall.policy import revisions

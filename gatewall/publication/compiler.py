@@ -9,7 +9,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts import policy_source as accounts
-from gatewall.engine.segments import Segment, blocked_networks_of, kind_of, source_of
+from gatewall.engine.segments import blocked_networks_of, kind_of, source_of
+from gatewall.engine.snapshot import Segment
 from gatewall.models import PolicyHead, PolicySegment
 from gatewall.policy import revisions, system_settings
 from gatewall.publication import segment_cache

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gatewall.engine.lists import IPLists
-from gatewall.engine.segments import SHARD_OF, Segment, kind_of, source_of
-from gatewall.engine.snapshot import PolicySnapshot, Version
+from gatewall.engine.segments import SHARD_OF, kind_of, source_of
+from gatewall.engine.snapshot import PolicySnapshot, Segment, Version
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.scanning import Scanners
 from gatewall.snapshot import codec

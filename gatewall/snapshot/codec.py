@@ -12,7 +12,8 @@ from typing import Any
 
 from gatewall.engine import packed_networks
 from gatewall.engine.packed_networks import PackedNetworks, PackedRefused
-from gatewall.engine.segments import Segment, kind_of, source_of
+from gatewall.engine.segments import kind_of, source_of
+from gatewall.engine.snapshot import Segment
 from gatewall.snapshot import keyed_rows
 from gatewall.snapshot.keyed_rows import KeyedRows, KeyedRowsRefused
 from gatewall.snapshot.row_codecs import KINDS, list_of

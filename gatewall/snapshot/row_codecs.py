@@ -12,12 +12,12 @@ from gatewall.engine.addresses import NetworkTable, parse_network
 from gatewall.engine.hosts import Access, Domain, DomainTable
 from gatewall.engine.lists import AllowedNetwork
 from gatewall.engine.model import Action
-from gatewall.engine.segments import Segment
 from gatewall.engine.snapshot import (
     BlockedCountry,
     GitTokenState,
     LicenseState,
     PolicySettings,
+    Segment,
     UserState,
 )
 from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Transform, WafRule

@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, transaction
 
 from gatewall.engine.messages import gettext_noop as _
-from gatewall.engine.segments import Segment
+from gatewall.engine.snapshot import Segment
 from gatewall.kernel.changes import Change, Described, Resource, describe, difference, moment_of
 from gatewall.policy import revisions, system_settings
 from policies import rows

@@ -3,7 +3,7 @@
 from django.db.models import QuerySet
 
 from gatewall.engine.model import Action
-from gatewall.engine.segments import Segment
+from gatewall.engine.snapshot import Segment
 from gatewall.kernel.changes import describe, difference
 from gatewall.policy import revisions
 from policies.models import WafRule

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Collection
 
-from gatewall.engine.segments import Segment
+from gatewall.engine.snapshot import Segment
 from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.builtin.rule import BuiltinRule
 from gatewall.engine.waf.rules import Operator

@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from accounts import services as accounts
 from accounts.models import Session
-from gatewall.engine.segments import Segment, blocked_networks_of
+from gatewall.engine.segments import blocked_networks_of
+from gatewall.engine.snapshot import Segment
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
 from gatewall.publication.compiler import one_moment

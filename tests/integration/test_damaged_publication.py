@@ -10,7 +10,7 @@ from django.core.management import call_command
 from gatewall.agent import agent as agents
 from gatewall.agent.agent import Agent
 from gatewall.agent.log_shipper import LogShipper
-from gatewall.engine.segments import Segment
+from gatewall.engine.snapshot import Segment
 from gatewall.publication import announcement, compiler
 from gatewall.publication.publisher import publish
 from gatewall.publication.standby import Standby

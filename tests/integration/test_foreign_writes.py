@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.models import Session, User
 from gatewall.engine.addresses import parse_address
 from gatewall.engine.hosts import Host
-from gatewall.engine.segments import Segment
+from gatewall.engine.snapshot import Segment
 from gatewall.models import PolicyHead, SystemSettings
 from gatewall.policy import revisions
 from gatewall.publication import compiler

@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
-from gatewall.engine.segments import Segment
+from gatewall.engine.snapshot import Segment
 from gatewall.policy import revisions
 from gatewall.publication.publisher import publish
 from gatewall.snapshot import codec

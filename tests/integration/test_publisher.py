@@ -3,7 +3,7 @@
 import pytest
 from django.conf import settings
 
-from gatewall.engine.segments import Segment
+from gatewall.engine.snapshot import Segment
 from gatewall.publication.publisher import publish
 from gatewall.snapshot.places import policy_files
 from policies import services

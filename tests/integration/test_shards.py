@@ -11,12 +11,12 @@ from accounts.models import User
 from gatewall.engine.segments import (
     DIGEST_SHARDS,
     USERS_A_SHARD,
-    Segment,
     kind_of,
     shard_of_git_token,
     shard_of_license,
     shard_of_user,
 )
+from gatewall.engine.snapshot import Segment
 from gatewall.publication.publisher import publish
 from gatewall.publication.store import DatabasePolicyStore
 from gatewall.snapshot.places import policy_files

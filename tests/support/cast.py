@@ -32,13 +32,14 @@ from gatewall.engine.model import (
     Verdict,
 )
 from gatewall.engine.ports import Ports
-from gatewall.engine.segments import SHARD_OF, Segment, blocked_networks_of
+from gatewall.engine.segments import SHARD_OF, blocked_networks_of
 from gatewall.engine.snapshot import (
     BlockedCountry,
     GitTokenState,
     LicenseState,
     PolicySettings,
     PolicySnapshot,
+    Segment,
     UserState,
     Version,
 )
@@ -54,7 +55,6 @@ MOMENT = datetime.fromtimestamp(NOW, UTC)
 """The same, as rows have it."""
 HOUR = 3600
 DAY = 24 * HOUR
-
 CLIENT = "198.51.100.7"
 PROXY = "10.0.0.1"
 OFFICE = "office.example"

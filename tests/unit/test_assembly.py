@@ -7,13 +7,12 @@ import pytest
 from gatewall.engine.segments import (
     SHARD_OF,
     USERS_A_SHARD,
-    Segment,
     blocked_networks_of,
     shard_of_git_token,
     shard_of_license,
     shard_of_user,
 )
-from gatewall.engine.snapshot import Version
+from gatewall.engine.snapshot import Segment, Version
 from gatewall.snapshot import codec
 from gatewall.snapshot.assembly import Assembly, SegmentData, SegmentRefused
 from tests.support.cast import ALICE, BOB, GIT_TOKENS, LICENSES, OFFICE, a_rule, a_source

@@ -11,8 +11,8 @@ from typing import get_args, get_origin, get_type_hints
 import pytest
 
 from gatewall.engine.hosts import Access, Domain
-from gatewall.engine.segments import Segment, blocked_networks_of
-from gatewall.engine.snapshot import BlockedCountry
+from gatewall.engine.segments import blocked_networks_of
+from gatewall.engine.snapshot import BlockedCountry, Segment
 from gatewall.engine.waf.rules import Category, Exclusion, Operator, Target, Transform
 from gatewall.snapshot import codec, keyed_rows
 from tests.support.cast import (

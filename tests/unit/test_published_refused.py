@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gatewall.credentials.manifest_key import manifest_key
-from gatewall.engine.segments import Segment, shard_of_user
+from gatewall.engine.segments import shard_of_user
+from gatewall.engine.snapshot import Segment
 from gatewall.snapshot import manifest as manifests
 from gatewall.snapshot.published import PublishedPolicies
 from tests.support.cast import BOB, OFFICE

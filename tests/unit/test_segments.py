@@ -3,7 +3,7 @@
 import pytest
 
 from gatewall.engine import segments
-from gatewall.engine.segments import Segment
+from gatewall.engine.snapshot import Segment
 
 KEYS = {Segment.USERS: 70_000, Segment.GIT_TOKENS: "a" * 64, Segment.LICENSES: "0" * 64}
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from django.db import transaction
 
-from gatewall.engine.segments import Segment, source_of
-from gatewall.engine.snapshot import PolicySnapshot, Version
+from gatewall.engine.segments import source_of
+from gatewall.engine.snapshot import PolicySnapshot, Segment, Version
 from gatewall.kernel.clientip import Caller
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
