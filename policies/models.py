@@ -27,8 +27,6 @@ from policies.validators import (
 
 MANUAL = "manual"
 AUTO_BAN = "auto-ban"
-MAX_CUSTOM_RULES = 5_000
-"""What a publication and every worker have to compile is bounded (docs/waf.md)."""
 
 
 def default_targets() -> list[str]:

@@ -19,19 +19,11 @@ from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions, system_settings
 from policies import rows
 from policies.history.lockout import ask_before_all_of_loopback, kept_in
-from policies.models import (
-    MANUAL,
-    MAX_CUSTOM_RULES,
-    AllowlistEntry,
-    AuthorizedDomain,
-    BlocklistEntry,
-    GeoBlockRule,
-    WafRule,
-)
+from policies.models import MANUAL, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
 from policies.rules.broad_patterns import refuse_matching_everything
 from policies.rules.scanned_apart import log_once
 from policies.scopes import Scopes
-from policies.validators import validate_pattern
+from policies.validators import MAX_CUSTOM_RULES, validate_pattern
 
 _SHORTEST_PREFIX = {4: 8, 6: 19}
 """What is shorter is nearly always a slip of the keyboard, and shuts out a whole region."""

@@ -23,6 +23,8 @@ _ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
 _MAX_EXCLUSIONS = 50
 _MAX_EXCLUSION_BYTES = 4096
 """Of all of a rule's: the rules of an installation together are one segment of bounded size."""
+MAX_CUSTOM_RULES = 5_000
+"""What a publication and every worker have to compile is bounded (docs/waf.md)."""
 MAX_TRANSFORMS = 10
 _EXCLUSION_PARTS = frozenset({"domain", "path_prefix", "argument"})
 _EXPIRY = "expires_at"

@@ -12,10 +12,10 @@ from gatewall.kernel.changes import Change, Described, Resource, describe, diffe
 from gatewall.policy import revisions, system_settings
 from policies import rows
 from policies.history.undo import CannotRestore, Past
-from policies.models import AUTO_BAN, MAX_CUSTOM_RULES, RESTORABLE, AuthorizedDomain, WafRule
+from policies.models import AUTO_BAN, RESTORABLE, AuthorizedDomain, WafRule
 from policies.rules.builtin import free_name
 from policies.scopes import Scopes
-from policies.validators import validate_pattern
+from policies.validators import MAX_CUSTOM_RULES, validate_pattern
 
 _BATCH = 200
 _MOMENTS = frozenset({"expires_at", "created_at"})

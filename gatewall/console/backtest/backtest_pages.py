@@ -163,7 +163,7 @@ def _described(run: Backtest) -> dict[str, Any]:
     about = next((values[name] for name in ("name", "ip", "country_code") if name in values), "")
     return {
         "row": run,
-        "title": FORMS[run.resource].title,
+        "title": FORMS[run.resource].title if run.resource in FORMS else title_of(run.resource),
         "about": about or (f"#{run.draft['id']}" if run.draft["id"] else ""),
         "change": _CHANGES[run.draft["change"]],
         "state": _STATES[run.state],
