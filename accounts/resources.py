@@ -6,13 +6,11 @@ from django.utils.translation import gettext_lazy as _
 from accounts import selectors, services
 from accounts.models import User
 from gatewall.engine.model import SubjectKind
-from gatewall.kernel.changes import Resource
 from gatewall.policy.resources import PolicyResource
 from policies.domain_fields import ScopeInput
 
 RESOURCES = (
     PolicyResource(
-        name=Resource.USERS,
         model=User,
         title=_("user"),
         subject=SubjectKind.USER.value,

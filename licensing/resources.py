@@ -3,7 +3,6 @@
 from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.model import SubjectKind
-from gatewall.kernel.changes import Resource
 from gatewall.policy.resources import PolicyResource
 from licensing import selectors, services
 from licensing.models import GitToken, License
@@ -11,7 +10,6 @@ from policies.domain_fields import ScopeInput
 
 RESOURCES = (
     PolicyResource(
-        name=Resource.LICENSES,
         model=License,
         title=_("license"),
         subject=SubjectKind.LICENSE.value,
@@ -20,5 +18,5 @@ RESOURCES = (
         draft=ScopeInput,
         note="",
     ),
-    PolicyResource(name=Resource.GIT_TOKENS, model=GitToken, title=_("git token"), subject=SubjectKind.GIT_TOKEN.value),
+    PolicyResource(model=GitToken, title=_("git token"), subject=SubjectKind.GIT_TOKEN.value),
 )

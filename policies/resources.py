@@ -5,7 +5,6 @@ from functools import partial
 from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.hosts import Access
-from gatewall.kernel.changes import Resource
 from gatewall.policy.resources import CREATE_OR_UPDATE, PolicyResource, Write
 from policies import selectors, services
 from policies.lists import subscriptions
@@ -19,7 +18,6 @@ from policies.serializers import (
 )
 
 WAF_RULES = PolicyResource(
-    name=Resource.WAF_RULES,
     model=WafRule,
     title=_("WAF rule"),
     selector=selectors.waf_rules,
@@ -31,7 +29,6 @@ WAF_RULES = PolicyResource(
     note="description",
 )
 BLOCKLIST = PolicyResource(
-    name=Resource.BLOCKLIST,
     model=BlocklistEntry,
     title=_("blocklist entry"),
     create=services.block_network,
@@ -41,7 +38,6 @@ BLOCKLIST = PolicyResource(
     draft=BlocklistEntryInput,
 )
 ALLOWLIST = PolicyResource(
-    name=Resource.ALLOWLIST,
     model=AllowlistEntry,
     title=_("allowlist entry"),
     selector=selectors.allowed_networks,
@@ -52,7 +48,6 @@ ALLOWLIST = PolicyResource(
     draft=AllowlistEntryInput,
 )
 COUNTRIES = PolicyResource(
-    name=Resource.COUNTRIES,
     model=GeoBlockRule,
     title=_("blocked country"),
     create=services.block_country,
@@ -60,7 +55,6 @@ COUNTRIES = PolicyResource(
     draft=GeoBlockRuleInput,
 )
 DOMAINS = PolicyResource(
-    name=Resource.DOMAINS,
     model=AuthorizedDomain,
     title=_("domain"),
     create=partial(services.register_domain, access=Access.AUTHENTICATED.value),
@@ -70,7 +64,6 @@ DOMAINS = PolicyResource(
     draft=AuthorizedDomainInput,
 )
 SUBSCRIPTIONS = PolicyResource(
-    name=Resource.SUBSCRIPTIONS,
     model=ListSubscription,
     title=_("list subscription"),
     create=subscriptions.subscribe,

@@ -91,11 +91,10 @@ class Diff:
     counts: list[dict[str, Any]]
 
 
-def describe(row: Any, recorded: Recorded | None = None) -> Described:
-    """Return what a revision records of a row; ``recorded`` where its model does not say."""
-    how = recorded or row.recorded
-    values = {name: _plain(getattr(row, attribute)) for name, attribute in how.fields.items()}
-    return Described(how.resource, row.pk, str(row), values)
+def describe(row: Any) -> Described:
+    """Return what a revision records of a row, as its model says in ``recorded``."""
+    values = {name: _plain(getattr(row, attribute)) for name, attribute in row.recorded.fields.items()}
+    return Described(row.recorded.resource, row.pk, str(row), values)
 
 
 def difference(

@@ -8,6 +8,7 @@ from django.core.validators import BaseValidator, MaxValueValidator, MinValueVal
 from django.db import models
 
 from gatewall.engine.snapshot import EnforcementMode, PolicySettings
+from gatewall.kernel.changes import Recorded, Resource
 
 _POLICY = PolicySettings()
 """The defaults of the settings that the decision reads."""
@@ -222,6 +223,11 @@ def _constraints() -> Iterator[models.CheckConstraint]:
 
 class SystemSettings(SettingsColumns):
     """What operators set while the system runs. One row."""
+
+    recorded = Recorded(
+        Resource.SETTINGS,
+        {column.name: column.attname for column in SettingsColumns._meta.fields},  # noqa: SLF001 - Django's documented API
+    )
 
     class Meta:
         verbose_name = verbose_name_plural = "system settings"

@@ -39,7 +39,6 @@ class PolicyResource:
     which backtest a saved row comes from. ``subject`` is what the access log calls such a row as a subject.
     """
 
-    name: Resource
     model: Any
     title: str | Promise
     subject: str = ""
@@ -51,6 +50,12 @@ class PolicyResource:
     forces: frozenset[Write] = frozenset()
     draft: Any = None
     note: str = "remark"
+
+    @property
+    def name(self) -> Resource:
+        """The path segment in the API, by which revisions record the rows."""
+        name: Resource = self.model.recorded.resource
+        return name
 
     @property
     def logged_as(self) -> str:

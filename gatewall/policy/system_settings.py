@@ -3,7 +3,7 @@
 from typing import Any
 
 from gatewall.engine.snapshot import PolicySettings, Segment
-from gatewall.kernel.changes import Change, Described, Recorded, Resource, describe, difference
+from gatewall.kernel.changes import Change, describe, difference
 from gatewall.models import SystemSettings
 from gatewall.policy import revisions
 
@@ -25,26 +25,16 @@ def change(*, actor: str, **values: Any) -> SystemSettings:
 def write(values: dict[str, Any]) -> Change | None:
     """Set these settings for a service that holds the head and makes the revision; return what changed."""
     settings, _ = SystemSettings.objects.select_for_update().get_or_create(pk=_ONLY)
-    before = described(settings)
+    before = describe(settings)
     for name, value in values.items():
         setattr(settings, name, value)
     settings.save(update_fields=list(values) or None)
-    return difference(before, described(settings))
-
-
-def described(settings: SystemSettings) -> Described:
-    """Return the settings as a revision records them."""
-    return describe(settings, Recorded(Resource.SETTINGS, _fields()))
+    return difference(before, describe(settings))
 
 
 def names() -> frozenset[str]:
     """Return the names of the settings."""
-    return frozenset(_fields())
-
-
-def _fields() -> dict[str, str]:
-    columns = SystemSettings._meta.concrete_fields  # noqa: SLF001 - public by its documentation
-    return {column.name: column.attname for column in columns if not column.primary_key}
+    return frozenset(SystemSettings.recorded.fields)
 
 
 def load() -> PolicySettings:

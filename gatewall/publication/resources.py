@@ -6,7 +6,6 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts import resources as accounts
-from gatewall.kernel.changes import Resource
 from gatewall.models import SystemSettings
 from gatewall.policy.resources import PolicyResource
 from licensing import resources as licensing
@@ -17,8 +16,8 @@ RESOURCES: tuple[PolicyResource, ...] = (
     *policies.RESOURCES,
     *accounts.RESOURCES,
     *licensing.RESOURCES,
-    PolicyResource(name=Resource.SETTINGS, model=SystemSettings, title=_("settings")),
-    PolicyResource(name=Resource.WEBHOOKS, model=Webhook, title=_("webhook")),
+    PolicyResource(model=SystemSettings, title=_("settings")),
+    PolicyResource(model=Webhook, title=_("webhook")),
 )
 BY_NAME: Mapping[str, PolicyResource] = {each.name.value: each for each in RESOURCES}
 LOGGED: Mapping[str, PolicyResource] = {each.logged_as: each for each in RESOURCES if each.logged_as}

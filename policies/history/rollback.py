@@ -196,7 +196,7 @@ def _make_room(rules: _Table) -> list[Change | None]:
 def _bring_settings_back(past: Past) -> Change | None:
     settings = system_settings.current()
     wanted = past.objects.get((Resource.SETTINGS, settings.pk)) or {}
-    became, now = past.became.get((Resource.SETTINGS, settings.pk), {}), system_settings.described(settings).fields
+    became, now = past.became.get((Resource.SETTINGS, settings.pk), {}), describe(settings).fields
     known = {
         name: value
         for name, value in wanted.items()
