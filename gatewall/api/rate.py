@@ -35,12 +35,6 @@ def count_call(request: Request | HttpRequest, user_id: int | None, *, reach: st
         raise Throttled(wait=wait, detail="too many calls within a minute.")
 
 
-def forget_limit() -> None:
-    """Ask for the number again at the next call."""
-    global _remembered  # noqa: PLW0603 - a memory of one value
-    _remembered = (0.0, 0)
-
-
 def _limit() -> int:
     """Return the calls a minute."""
     global _remembered  # noqa: PLW0603 - a memory of one value

@@ -157,8 +157,6 @@ _MEANINGS: dict[str, Promise] = {
         "%(sent)s was answered %(status)s, and the gate was not asked: such requests walk around it."
     ),
 }
-FINDINGS = frozenset(_MEANINGS)
-"""The closed list of codes of findings."""
 
 
 def meaning(finding: Finding) -> str:

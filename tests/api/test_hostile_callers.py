@@ -25,9 +25,9 @@ def test_an_origin_that_is_no_url_is_another_site(alice, path, origin):
     assert (response.status_code, response.json()["code"]) == (403, "cross-site")
 
 
-def test_calls_with_a_token_of_the_guard_page_take_nothing_from_the_api(alice, admin):
+def test_calls_with_a_token_of_the_guard_page_take_nothing_from_the_api(alice, admin, monkeypatch):
     system_settings.change(actor="alice", api_requests_per_minute=60)
-    rate.forget_limit()
+    monkeypatch.setattr(rate, "_remembered", (0.0, 0))
     leaked = Api(a_token(alice, audiences=["gate"]))
     for _ in range(70):
         leaked.get("/users")
@@ -73,9 +73,9 @@ def test_sessions_of_one_factor_end_when_the_second_is_switched_on(bob, auth):
     assert [auth(service_authorization=token).status for token in (own, other)] == [200, 401]
 
 
-def test_forms_of_the_guard_page_are_counted(client, bob):
+def test_forms_of_the_guard_page_are_counted(client, bob, monkeypatch):
     system_settings.change(actor="alice", api_requests_per_minute=60)
-    rate.forget_limit()
+    monkeypatch.setattr(rate, "_remembered", (0.0, 0))
     form = {"content_type": "application/x-www-form-urlencoded"}
     statuses = {client.post("/wall/sign-out", "", **form).status_code for _ in range(70)}
 

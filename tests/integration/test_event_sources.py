@@ -237,7 +237,7 @@ def test_what_a_killed_worker_left_unfinished_is_removed_after_a_minute(run):
 
 def test_notes_that_are_none_and_a_folder_that_cannot_be_written_harm_nobody(run):
     (run / FOLDER).mkdir()
-    for name, text in (("1", "{"), ("2", "[]"), ("3", '{"peer": "x", "at": 1}'), ("4.new", "")):
+    for name, text in (("1", "{"), ("2", "[]"), ("3", '{"peer": "x", "at": 1}'), (".4.7", "")):
         (run / FOLDER / name).write_text(text)
     looked(HostEvents("here", run))
     blocked = run / "file"

@@ -107,7 +107,7 @@ def test_the_secret_is_for_the_owner_alone_and_never_half_written(token, setting
 
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.read_text() == token
-    assert not path.with_suffix(".new").exists()
+    assert list(path.parent.glob(f".{path.name}.*")) == []
 
 
 def test_nothing_is_printed_once_there_is_an_admin(alice, log, settings):
