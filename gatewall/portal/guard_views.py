@@ -15,7 +15,7 @@ from accounts.challenges import Challenged, InvalidChallenge
 from gatewall.policy import system_settings
 from gatewall.portal import pages, step_up_views
 from gatewall.portal.pages import Form, see_other
-from gatewall.portal.words import in_words
+from gatewall.portal.refusal_texts import refusal_text
 
 
 class Guard(Form):
@@ -51,7 +51,7 @@ class SecondFactor(Form):
         try:
             result = login.finish_sign_in(challenge, code, flow=login.GUARD, visitor=visitor, at=pages.now())
         except InvalidChallenge as refusal:
-            return _sign_in(request, in_words(refusal), 401)
+            return _sign_in(request, refusal_text(refusal), 401)
         return pages.enter(request, result.token, pages.return_url_of(request))
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:

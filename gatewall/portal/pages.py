@@ -30,8 +30,8 @@ from gatewall.engine.hosts import DomainTable
 from gatewall.engine.model import SECOND_FACTORS
 from gatewall.kernel.refusals import Refusal, TooMany
 from gatewall.policy import system_settings
+from gatewall.portal.refusal_texts import refusal_text
 from gatewall.portal.return_url import origin_of, parse_return_url
-from gatewall.portal.words import in_words
 from policies import policy_source
 
 _FORM = "application/x-www-form-urlencoded"
@@ -152,11 +152,11 @@ class Form(View):
             response["Retry-After"] = str(int(wait or 0) + 1)
             return response
         except CrossSite as refusal:
-            return Form.again(self, request, in_words(refusal), 403)
+            return Form.again(self, request, refusal_text(refusal), 403)
         except ValidationError as error:
-            return self.again(request, in_words(error), 400)
+            return self.again(request, refusal_text(error), 400)
         except Refusal as refusal:
-            response = self.again(request, in_words(refusal), status_of(type(refusal)))
+            response = self.again(request, refusal_text(refusal), status_of(type(refusal)))
             if isinstance(refusal, TooMany):
                 response["Retry-After"] = str(refusal.retry_after_seconds)
             return response

@@ -1,4 +1,4 @@
-"""What a refusal says to a visitor, in their language."""
+"""Texts of refusals for visitors, in their language: by code, for the services speak to the API."""
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
@@ -26,8 +26,8 @@ _KNOWN = {
 }
 
 
-def in_words(error: Refusal | ValidationError) -> str:
-    """Return what to show; a refusal that no visitor's form can meet keeps its own words."""
+def refusal_text(error: Refusal | ValidationError) -> str:
+    """Return the text of a refusal for a visitor; a code that no visitor form can meet keeps its English message."""
     if isinstance(error, TooMany):
         return f"{_('Too many attempts.')} {_wait(error.retry_after_seconds)}"
     if isinstance(error, ValidationError):
