@@ -26,7 +26,7 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 class SessionTokenAuthentication(JWTAuthentication):
     """simplejwt's authentication over our header and cookie, with revocation looked up every time."""
 
-    def authenticate(self, request: Request) -> tuple[User, SessionToken] | None:  # type: ignore[override]
+    def authenticate(self, request: Request) -> tuple[User, SessionToken] | None:  # type: ignore[override]  # our user and token
         """Return the caller and the token, or None if none was sent.
 
         The header comes before the cookies, and must be good: raises InvalidToken. Bad cookies count
@@ -96,7 +96,7 @@ def holder_of(raw: str) -> tuple[User, SessionToken] | None:
     """Return who holds this session token and what it says, or None if it opens nothing (any more)."""
     now = timezone.now()
     try:
-        token = SessionToken(raw)  # type: ignore[arg-type]
+        token = SessionToken(raw)  # type: ignore[arg-type]  # the stubs know a token alone, simplejwt also its text
     except (TokenError, OverflowError, ValueError):  # the latter two: an end that no calendar has
         return None
     claims = read_claims(token.payload)

@@ -18,7 +18,7 @@ class RegisteredDomainField(TextField):
 
     default_error_messages = {"unregistered": _("{name} is not a registered domain")}
 
-    def to_internal_value(self, data: Any) -> AuthorizedDomain:  # type: ignore[override]
+    def to_internal_value(self, data: Any) -> AuthorizedDomain:  # type: ignore[override]  # TextField gives the text
         name = canonical_domain(super().to_internal_value(data))
         domain = selectors.registered_domain(name)
         if domain is None:

@@ -5,6 +5,7 @@ Static stability: once there is a policy, files that fail change nothing but a l
 
 import logging
 from contextlib import suppress
+from functools import partial
 from threading import Event, Lock, Thread
 from typing import Protocol
 
@@ -85,8 +86,7 @@ class PublishedPolicies:
             raise ManifestRefused(f"revision {manifest.version.revision} does not follow the one in force")
         files = self._files
         segments = {
-            name: SegmentData(ref.sha256, lambda ref=ref: files.segment(ref))  # type: ignore[misc]
-            for name, ref in manifest.segments.items()
+            name: SegmentData(ref.sha256, partial(files.segment, ref)) for name, ref in manifest.segments.items()
         }
         policy = self._assembly.build(manifest.version, segments)
         reloaded = self._manifest is not None and manifest.version.reloads != self._manifest.version.reloads

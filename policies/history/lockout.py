@@ -82,7 +82,7 @@ def ask_before_all_of_loopback(caller: Caller | None, network: str, *, force: bo
     if caller is not None or force:
         return
     parsed = parse_network(network)
-    if any(each.version == parsed.version and each.subnet_of(parsed) for each in _LOOPBACK):  # type: ignore[arg-type]
+    if any(each.version == parsed.version and each.subnet_of(parsed) for each in _LOOPBACK):  # type: ignore[arg-type]  # of one version
         raise WouldLockYouOut(_("every visitor on this machine would be refused; send force: true if you mean it"))
 
 

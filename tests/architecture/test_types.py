@@ -24,6 +24,7 @@ from {module} import {name} as _Shared
 def _planted(shared: _Shared) -> None:
     shared.{field} = shared.{field}
 """
+REASONED = re.compile(r"# type: ignore\[[a-z, -]+\] +# ?\S")
 READ_ONLY = re.compile(r'^(\S+?):\d+: error: Property "(\w+)" defined in "(\w+)" is read-only', re.MULTILINE)
 
 
@@ -58,6 +59,13 @@ def test_what_is_checked_less_strictly_stands_beside_the_tests():
     assert CONFIG["strict"] is True
     assert [name for each in ours for name in each["module"] if not name.startswith("tests.")] == []
     assert not any({"ignore_errors", "follow_imports", "check_untyped_defs"} & set(each) for each in ours)
+
+
+def test_every_ignored_error_has_a_code_and_a_reason():
+    lines = [(path, line) for path in checked_modules() for line in (BASE / path).read_text().splitlines()]
+
+    ignored = [(path, line.strip()) for path, line in lines if re.search(r"#\s*type:\s*ignore", line)]
+    assert [each for each in ignored if not REASONED.search(each[1])] == []
 
 
 def one_of_each_part():

@@ -261,4 +261,4 @@ class Crowd:
 
 
 if __name__ == "__main__":
-    Crowd(json.loads(sys.stdin.buffer.raw.readline())).run()  # type: ignore[union-attr]
+    Crowd(json.loads(sys.stdin.buffer.raw.readline())).run()  # type: ignore[union-attr]  # a pipe

@@ -9,6 +9,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 ANY = "…"
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -105,18 +106,18 @@ class Shell:
             raise ExampleError(f"no JSON: {error}") from None
         self._compare(actual, expected, "the body")
 
-    def _compare(self, found: object, shown: object, where: str) -> None:
+    def _compare(self, found: Any, shown: object, where: str) -> None:
         if isinstance(shown, dict):
             _expect(isinstance(found, dict) and set(shown) <= set(found), f"{where} lacks {set(shown)}: {found}")
             for name, value in shown.items():
-                self._compare(found[name], value, f"{where}.{name}")  # type: ignore[index]
+                self._compare(found[name], value, f"{where}.{name}")
         elif isinstance(shown, list):
             is_head = shown[-1:] == [ANY]
             head = shown[:-1] if is_head else shown
             _expect(isinstance(found, list), f"{where} is no list")
-            _expect(len(found) > len(head) if is_head else len(found) == len(head), f"{where} has {len(found)}")  # type: ignore[arg-type]
+            _expect(len(found) > len(head) if is_head else len(found) == len(head), f"{where} has {len(found)}")
             for number, value in enumerate(head):
-                self._compare(found[number], value, f"{where}[{number}]")  # type: ignore[index]
+                self._compare(found[number], value, f"{where}[{number}]")
         elif isinstance(shown, str) and (ANY in shown or _NAME.fullmatch(shown)):
             _expect(found is not None, f"{where} is null")
             _expect(self._is(str(found), shown), f"{where} is {found!r}, not {shown!r}")

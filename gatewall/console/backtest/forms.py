@@ -56,7 +56,7 @@ class DraftForm(forms.Form):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         words = {Write.CREATE: _("a new one"), Write.UPDATE: _("one is changed"), Write.DELETE: _("one is removed")}
-        self.fields["change"].choices = [(each.value, words[each]) for each in self.changes]  # type: ignore[attr-defined]
+        self.fields["change"].choices = [(each.value, words[each]) for each in self.changes]  # type: ignore[attr-defined]  # a ChoiceField
         last = [name for name in ("change", "id", "window", "force") if name in self.fields]
         self.order_fields([*(name for name in self.fields if name not in _COMMON), *last])
 
