@@ -1,6 +1,6 @@
-"""WSGI application of the data plane: the gate's paths and health, nothing else. Pure.
+"""WSGI-like application of the data plane: the gate's paths and health, nothing else. Pure.
 
-One plain call for each request: there is nothing to wait for, because the body comes with it.
+One synchronous call per request: the body comes with it, so there is nothing to wait for.
 """
 
 import json
@@ -33,7 +33,7 @@ class AuthApplication:
     def __call__(
         self, method: str, target: bytes, lines: Iterable[Line], peer: str, scheme: str, body: Body | None
     ) -> Answer:
-        """Return the answer to a request: target, lines and body as they came; peer "" for a unix socket."""
+        """Answer a request; target, lines and body are raw, ``peer`` is "" for a unix socket."""
         raw_target = origin_form(target.decode("latin-1"))
         route = routes.find(self._root_path, raw_target)
         if route is None:
@@ -49,17 +49,17 @@ class AuthApplication:
         return self._gate.check(route.dialect, subrequest)
 
     def close(self) -> None:
-        """Bring the records of this worker to disk. Called once, when nothing is asked any more."""
+        """Flush the records of this worker to disk. Call once, after the last request."""
         self._gate.close()
 
     def _health(self, path: str, peer: str, lines: Iterable[Line]) -> Answer:
-        """A database outage must not drain the data plane: ready is a policy, and a spool if records must be kept."""
+        """Answer a health check. Ready means a policy and, if records must be kept, a usable spool; no database."""
         if path.removeprefix(self._root_path) not in _HEALTH or not path.startswith(self._root_path):
             return plain(404, str(uuid.uuid4()))
         alive = path.endswith("/live")
         needed = {} if alive else self._checks()
         ready = all(found == "ok" for found in needed.values())
-        # A policy that was not confirmed is said and drains nothing.
+        # An unconfirmed policy is reported but does not drain the plane.
         also = {} if alive else self._gate.alarms() | waf_checks(self._policies.current())
         body: dict[str, object] = {"status": "ok" if ready else "unavailable"}
         fields = headers.from_lines(lines)

@@ -1,6 +1,6 @@
-"""Read the visitor's body, where the proxy passes it on: limit and encoding. Pure.
+"""Visitor's request body, where the proxy passes it on: limit, completeness, decompression. Pure.
 
-Envoy's ``ext_authz`` does so ``with_request_body``, Traefik's ``forwardAuth`` with ``forwardBody``.
+Proxies that pass it on: Envoy's ``ext_authz`` (``with_request_body``), Traefik's ``forwardAuth`` (``forwardBody``).
 """
 
 import zlib
@@ -11,9 +11,9 @@ from gatewall.gate.headers import Headers
 from gatewall.server.http1 import BodyBounds
 
 SECONDS = 2.0
-"""How long a body may take; the proxy has all of it before it asks, so that only a broken one is slower."""
+"""How long a body may take; the proxy has read all of it before it sends the subrequest."""
 READ_AT_MOST = MAX_BODY + 1
-"""One byte more than is looked at says that there is more."""
+"""One byte more than is examined shows that there is more."""
 BOUNDS = BodyBounds(READ_AT_MOST, SECONDS, may_be_cut=True)
 _EITHER_HEADER = 32 + zlib.MAX_WBITS  # gzip, or the zlib format that HTTP calls deflate
 _UNPACKED = frozenset({"gzip", "x-gzip", "deflate"})
@@ -21,7 +21,7 @@ _UNPACKED = frozenset({"gzip", "x-gzip", "deflate"})
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What was read of a body, at most what is looked at; ``whole`` if that is all of it."""
+    """The part of a body that is examined; ``whole`` if that is all of it."""
 
     data: bytes = field(repr=False)
     whole: bool = True
@@ -33,14 +33,14 @@ def bounds(_target: bytes, _length: int | None) -> BodyBounds:
 
 
 def is_sent(headers: Headers) -> bool:
-    """True if a body may stand behind these headers."""
+    """True if the headers announce a body."""
     return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
 
 
 def of_read(data: bytes, headers: Headers, *, ended: bool) -> Body | None:
-    """Return the body of which this much was read; None if it is empty.
+    """Return the body from the bytes that were read; None if it is empty.
 
-    ``ended`` says that nothing stands behind. A body that is shorter than its length is not whole.
+    ``ended`` if nothing follows. A body shorter than its Content-Length is not whole.
     """
     length = headers.get("content-length", "")
     whole = ended and len(data) <= MAX_BODY and ("transfer-encoding" in headers or length == str(len(data)))
@@ -48,9 +48,9 @@ def of_read(data: bytes, headers: Headers, *, ended: bool) -> Body | None:
 
 
 def unpacked(body: Body, coding: str) -> Body:
-    """Return the body as the site reads it: without gzip and deflate.
+    """Decompress gzip and deflate, as the site would.
 
-    What cannot be unpacked, or is more than is looked at, is not whole; what was sent stays in its place.
+    A body that cannot be decompressed is returned as sent. Its ``whole`` is False, as for one over the limit.
     """
     codings = [name for each in coding.split(",") if (name := each.strip().lower()) not in {"", "identity"}]
     if not codings:

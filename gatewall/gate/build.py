@@ -15,11 +15,11 @@ from gatewall.kernel.request_rate import SharedRequestRate
 from gatewall.snapshot.places import node_name, run_folder
 
 RATES = "request-rate"
-"""Name of the file in the run folder that counts requests of clients."""
+"""File in the run folder with the request counts of clients."""
 
 
 def build_gate(config: Config, policies: ConfirmedPolicies, countries: Countries) -> Gate:
-    """Return the gate of this process; its records go to a spool file of their own."""
+    """Build the gate of this process, with a spool file of its own."""
     ports = Ports(
         countries=countries,
         credentials=PolicyCredentials(VerifiedTokens(session_verifier(config))),
@@ -40,5 +40,5 @@ def build_gate(config: Config, policies: ConfirmedPolicies, countries: Countries
 
 
 def session_verifier(config: Config) -> SessionVerifier:
-    """Return the verifier of the session tokens that this configuration signs."""
+    """Return the verifier of session tokens that this configuration signs."""
     return SessionVerifier(config.jwt_keys, issuer=ISSUER, audience=GATE_AUDIENCE)

@@ -13,14 +13,14 @@ from gatewall.engine.addresses import IPAddress
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
-"""How long a process may go on with the database before, from when the file was replaced."""
+"""How often a process checks whether the database file was replaced."""
 Stamp = tuple[int, int, int]
 
 
 class Countries:
-    """Countries of a MaxMind DB, whoever made it (GeoLite2, DB-IP, IPinfo, tor-geoipdb), or of none.
+    """Country database in MaxMind DB format (GeoLite2, DB-IP, IPinfo, tor-geoipdb), or none.
 
-    A replaced file, and the first one, is in use ``LOOK_SECONDS`` later. One that cannot be read replaces nothing.
+    A new file is in use ``LOOK_SECONDS`` later; an unreadable one leaves the old database in use.
     """
 
     def __init__(self, path: Path | None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -34,12 +34,12 @@ class Countries:
         self.reload()
 
     def reload(self) -> None:
-        """Open the database again, whether or not the file seems to have changed."""
+        """Reopen the database, even if the file seems unchanged."""
         self._in_use = None
         self._follow()
 
     def _follow(self) -> None:
-        """Open the database if it is not the one in use; say once why one cannot be opened, and try again."""
+        """Reopen the database if the file changed; log each error once, and retry."""
         self._look_at = self._clock() + LOOK_SECONDS
         if self._path is None:
             return
@@ -59,7 +59,7 @@ class Countries:
             self._refused = refused
 
     def country_of(self, address: IPAddress) -> str | None:
-        """Return the ISO 3166-1 alpha-2 code of the address, None when the database has none."""
+        """Return the ISO 3166-1 alpha-2 country code of an address, or None if unknown."""
         if self._clock() >= self._look_at:
             self._follow()
         if self._reader is None:
@@ -67,17 +67,17 @@ class Countries:
         try:
             return _code(self._reader.get(address))
         except (maxminddb.InvalidDatabaseError, ValueError):
-            return None  # a broken record, or an IPv6 address in an IPv4 database: not known
+            return None  # a broken record, or an IPv6 address in an IPv4 database
 
 
 def _stamp(path: Path) -> Stamp:
-    """Return what changes whenever the file is replaced. Raises OSError."""
+    """Return a stamp that changes whenever the file is replaced. Raises OSError."""
     status = path.stat()
     return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _code(record: Any) -> str | None:
-    """Return the country code of a record in any of the layouts that vendors use."""
+    """Return the country code of a record in any vendor's layout."""
     if not isinstance(record, dict):
         return None
     for key in ("country", "registered_country"):

@@ -13,10 +13,7 @@ _MAX_OF_A_KIND = 4
 
 
 def credentials_of(headers: Headers, all_cookies: Cookies) -> tuple[Credential, ...]:
-    """Return the credentials in the order in which they are tried.
-
-    Repeated lines of one credential header are tried one after another, as repeated cookies are.
-    """
+    """Return the credentials in the order in which they are tried, repeated header lines and cookies included."""
     found = []
     if "service-authorization" in headers:
         lines = _lines(headers, "service-authorization")
@@ -35,10 +32,7 @@ def credentials_of(headers: Headers, all_cookies: Cookies) -> tuple[Credential, 
 
 
 def basic_credential(headers: Headers) -> Credential | None:
-    """Return the git token sent as ``Authorization: Basic``; other uses of that header are not ours.
-
-    Raises ValueError when the header was sent twice with different values.
-    """
+    """Return the git token sent as ``Authorization: Basic``, or None. Raises ValueError on two different values."""
     scheme, _, encoded = (wire.one_value(headers, "authorization") or "").partition(" ")
     if scheme.lower() != "basic":
         return None
@@ -53,7 +47,7 @@ def basic_credential(headers: Headers) -> Credential | None:
 
 
 def _lines(headers: Headers, name: str) -> list[str]:
-    """Return the distinct lines of a credential header that was sent, at most four, in the order sent."""
+    """Return the distinct lines of a credential header, at most four, in the order sent."""
     lines = [line.strip(" \t") for line in headers[name].split(wire.LINE)]
     return list(dict.fromkeys([line for line in lines if line]))[:_MAX_OF_A_KIND]
 

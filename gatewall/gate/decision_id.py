@@ -4,7 +4,7 @@ import os
 
 
 def new_decision_id(at: float) -> str:
-    """Return a new id for a decision taken at this moment (seconds since the epoch)."""
+    """Return a new UUIDv7 for a decision made at ``at`` (seconds since the epoch)."""
     milliseconds = int(at * 1000) & 0xFFFF_FFFF_FFFF
     random = int.from_bytes(os.urandom(10), "big") >> 6
     number = milliseconds << 80 | 0x7 << 76 | (random >> 62) << 64 | 0b10 << 62 | random & ((1 << 62) - 1)

@@ -1,4 +1,4 @@
-"""The gate: one subrequest in, one answer out, on both planes. Never raises."""
+"""The gate: answer a proxy's subrequest and record the decision, on both planes. Never raises."""
 
 import logging
 from collections.abc import Callable
@@ -24,8 +24,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one kind of proxy asks, whether it passes our answer on to the browser as it is, whether the
-    visitor's body may come along, and whether it leaves to us what the site sees of credentials.
+    """Subrequest format of one kind of proxy: its parser, whether the proxy passes our answer on to the browser,
+    whether it can send the visitor's body, and whether we remove our credentials from the site's headers.
     """
 
     parse: Callable[[Subrequest, TrustedProxies, float], AccessRequest]
@@ -35,40 +35,40 @@ class Dialect:
 
 
 class Policies(Protocol):
-    """Where the gate gets the policy from."""
+    """Source of the policy."""
 
     def current(self) -> PolicySnapshot | None:
-        """Return the newest policy that could be had, or None if there never was one."""
+        """Return the newest known policy, or None if there never was one."""
 
 
 class ConfirmedPolicies(Policies, Protocol):
-    """Where it comes from, and how long ago it was known to be the one in force."""
+    """Source of the policy, with the time since it was last confirmed as current."""
 
     age: PolicyAge
 
 
 class Records(Protocol):
-    """Where the gate leaves what it answered."""
+    """Sink for access records."""
 
     def write(self, record: AccessRecord) -> bool:
-        """Keep the record and return True; False if it is lost. It is on its way to disk then. Never raises."""
+        """Hand the record over for writing; False if it is lost. Never raises."""
 
     def is_usable(self) -> bool:
-        """True if records can be kept."""
+        """True if records can be written."""
 
     def close(self) -> None:
-        """Bring everything to disk and let go of the files."""
+        """Flush to disk and close the files."""
 
 
 class Peers(Protocol):
-    """Looks at who asks."""
+    """Observer of the peers that send subrequests."""
 
     def look_at(self, subrequest: Subrequest) -> None:
-        """Note what an operator should know of the peer. Never raises."""
+        """Record a peer that an operator should know about. Never raises."""
 
 
 class Gate:
-    """Decides for one process."""
+    """Decision point of one process."""
 
     def __init__(
         self,
@@ -93,10 +93,10 @@ class Gate:
         self._age = PolicyAge() if age is None else age
 
     def check(self, dialect: Dialect, subrequest: Subrequest) -> Answer:
-        """Return the answer to a subrequest of this dialect: 200, 401, 403, or 503 for "cannot decide".
+        """Answer a subrequest of this dialect: 200, 401, 403, or 503 for "cannot decide".
 
-        Dialects that answer browsers also give 302 and 303. Every answer leaves its record first; one whose
-        record is lost is 503 where the settings say that nobody comes in unseen.
+        Dialects that answer browsers also give 302 and 303. The record is written before the answer is returned;
+        if it is lost and the audit mode is strict, the answer is 503.
         """
         at = self._clock()
         decision_id = new_decision_id(at)
@@ -118,7 +118,7 @@ class Gate:
             if not kept and _must_be_kept(policy):
                 given = self._undecided(dialect, subrequest, request, decision_id)
         except Exception:
-            # The proxy acts on our status: a bug may refuse a request, never admit one.
+            # The proxy acts on our status: a bug may refuse a request, but never allow one.
             logger.exception("access evaluation failed", extra={"decision_id": decision_id})
             unread = AccessRequest(at=at, client=peer_or_unknown(subrequest.peer))
             given = self._undecided(dialect, subrequest, unread, decision_id)
@@ -132,11 +132,11 @@ class Gate:
         return for_browser(given, replace(request, headers=tuple(subrequest.headers.items())), decision_id)
 
     def can_record(self) -> bool:
-        """True unless records must be kept and cannot be."""
+        """True unless records are required and cannot be written."""
         return not _must_be_kept(self._policies.current()) or self._records.is_usable()
 
     def alarms(self) -> dict[str, str]:
-        """Return what health says of a policy that was not confirmed for a while; nothing while all is well."""
+        """Return the health alarm of a policy that was not confirmed for a while; empty if all is well."""
         alarm = self._age.alarm() if self._policies.current() else ""
         return {"policy": alarm} if alarm else {}
 
@@ -144,7 +144,7 @@ class Gate:
         return self._age.is_over(policy.settings.stale_policy_seconds)
 
     def close(self) -> None:
-        """Bring all records to disk and let go of the record file; an answer after this begins another one."""
+        """Flush all records to disk and close the record file; a later answer opens another one."""
         self._records.close()
 
     def _record(

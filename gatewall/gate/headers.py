@@ -1,7 +1,7 @@
-"""Request headers as both servers deliver them: raw bytes, repeated lines kept apart. Pure.
+"""Request headers as both servers deliver them: undecoded, repeated lines kept apart. Pure.
 
-A value is a ``str`` whose characters are the bytes of the wire (latin-1). Several lines of one name
-are joined by a line feed, which no line can hold, so that nobody can write two lines as one.
+A value is a ``str`` of the raw bytes (latin-1). Repeated lines are joined by a line feed, which no header line can
+contain, so that no client can send two lines as one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from gatewall.engine.messages import Refused
 from gatewall.engine.messages import gettext_noop as _
 
 Headers = Mapping[str, str]
-"""Lower-case header names with their values; several lines are joined by a line feed."""
+"""Lower-case header names with their values; repeated lines are joined by a line feed."""
 
 Cookies = tuple[tuple[str, str], ...]
 """Names and values in the order sent."""
@@ -32,12 +32,12 @@ USUAL_NAMES = {
         *("x-forwarded-host", "x-forwarded-method", "x-forwarded-proto", "x-forwarded-uri", "x-requested-with"),
     )
 }
-"""Usual names as proxies write them: they need not be read letter by letter."""
+"""Header names as proxies usually write them: looked up instead of decoded."""
 USUAL_NAMES |= {name.title().encode(): name for name in USUAL_NAMES.values()}
 
 
 def from_lines(lines: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """Return the headers of raw lines."""
+    """Return the headers from raw lines."""
     headers: dict[str, str] = {}
     for raw_name, raw_value in lines:
         name = USUAL_NAMES.get(raw_name) or raw_name.decode("latin-1").lower()
@@ -47,10 +47,9 @@ def from_lines(lines: Iterable[tuple[bytes, bytes]]) -> Headers:
 
 
 def from_environ(environ: Mapping[str, object]) -> Headers:
-    """Return the headers of a WSGI environ (PEP 3333: values are latin-1 already).
+    """Return the headers from a WSGI environ (PEP 3333: values are latin-1 already).
 
-    A name with ``_`` or ``.`` is not ours: the server drops the first before it could be folded
-    into a name with ``-`` (gunicorn's ``header_map = "drop"``), the second stays itself.
+    No header name contains ``_``: the server drops those before they could be folded into a name with ``-``.
     """
     headers = {
         key[5:].lower().replace("_", "-"): value
@@ -65,11 +64,9 @@ def from_environ(environ: Mapping[str, object]) -> Headers:
 
 
 def one_value(headers: Headers, name: str) -> str | None:
-    """Return the value of a header that has exactly one, or None if it was not sent.
+    """Return the single value of a header, or None if it was not sent. Equal lines count as one.
 
-    Equal lines count as one.
-
-    Raises Refused when lines differ or a control byte is in the value.
+    Raises Refused when lines differ or the value has a control byte.
     """
     value = headers.get(name)
     if value is None or value.isalnum():
@@ -86,15 +83,15 @@ def one_value(headers: Headers, name: str) -> str | None:
 
 
 def is_printable(text: str) -> bool:
-    """True if no character is a control byte; 0x80 to 0xFF are not."""
+    """True if the text has no control byte (0x00 to 0x1F, 0x7F)."""
     return (text.isascii() and text.isprintable()) or _CONTROLS.isdisjoint(text)
 
 
 def cookies(headers: Headers) -> Cookies:
-    """Return the cookies as name and value, in the order sent (RFC 6265 section 5.4); bounded.
+    """Parse the Cookie header into (name, value) pairs in the order sent (RFC 6265 section 5.4); bounded.
 
-    The site gets what stands here as it was sent, so nothing of it is lost: a cookie without ``=``
-    has no name, quotes stay, and what is behind the last cookie that is told apart belongs to it.
+    Nothing is lost: a cookie without ``=`` gets the name "", quotes stay, and text beyond the limit stays in the
+    last value.
     """
     text = headers.get("cookie")
     if not text:

@@ -19,7 +19,7 @@ def record_of(
     status: int,
     answered_at: float,
 ) -> AccessRecord:
-    """Return the record of a decision under this policy and the status that told it."""
+    """Build the access record of a decision under this policy, answered with this status."""
     path, _, query = request.uri.partition("?")
     verdict, host = decision.verdict, request.host
     return AccessRecord(
@@ -30,7 +30,7 @@ def record_of(
         method=request.method,
         scheme=request.scheme,
         host=HOST.mask(host.name) if host else None,
-        # Masked before it is cut: half a secret does not look like one.
+        # Mask before truncating: half a secret is not recognized.
         path=PATH.mask(path)[: PATH.length],
         query=_query(query, policy)[: QUERY.length],
         user_agent=USER_AGENT.mask(request.header("user-agent"))[: USER_AGENT.length],
@@ -49,19 +49,19 @@ def record_of(
 
 
 def _query(query: str, policy: PolicySnapshot | None) -> str:
-    """Return what is kept of a query string: nothing but that there was one, unless a policy says masked."""
+    """Return the masked query string if the settings log it, else only whether there was one."""
     if policy is not None and policy.settings.log_query_strings is QueryStrings.MASKED:
         return QUERY.mask(query)
     return MASK if query else ""
 
 
 def row_of(decided_by: DecidedBy | None) -> dict[str, object] | None:
-    """Return how a row that decided is named."""
+    """Return the kind and id of the row that decided."""
     return {"kind": decided_by.kind, "id": decided_by.id} if decided_by else None
 
 
 def rules_of(matches: Iterable[RuleMatch]) -> list[dict[str, object]]:
-    """Return how WAF rules that matched are named; ``monitor`` is a match that did not count."""
+    """Return the matched WAF rules; action ``monitor`` is a match that was not enforced."""
     return [
         {
             "id": match.rule_id,
@@ -73,9 +73,9 @@ def rules_of(matches: Iterable[RuleMatch]) -> list[dict[str, object]]:
 
 
 def _credential(request: AccessRequest, decision: Decision) -> dict[str, object] | None:
-    """Return the kind of the first credential and whether one of them was good; never a credential.
+    """Return the kind of the first credential and whether any was valid; never a secret.
 
-    A refusal before the credentials' turn says nothing of them.
+    A refusal before the credential step leaves it ``not-checked``.
     """
     if not request.credentials:
         return None

@@ -1,4 +1,4 @@
-"""Build the HTTP answer for a decision: status, headers, and a page for browsers. Pure."""
+"""Build the HTTP response of a decision: status, headers, and a page for browsers. Pure."""
 
 from dataclasses import dataclass, replace
 from urllib.parse import quote_from_bytes
@@ -11,7 +11,7 @@ _GIT_SERVICES = ("/info/refs?service=git-upload-pack", "/info/refs?service=git-r
 _GIT_ENDPOINTS = ("/git-upload-pack", "/git-receive-pack")
 _ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
 _MAX_WAY_BACK = 2_000
-"""A proxy reads an answer's headers into a buffer: nginx into 4 KiB or 8 KiB unless told otherwise."""
+"""Proxies buffer response headers: nginx 4 KiB or 8 KiB by default."""
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark"><title>%(title)s</title></head>
@@ -31,27 +31,26 @@ _PAGE_CSP = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ance
 
 
 def not_allowed(request_id: str) -> Answer:
-    """Return the answer to a method that an endpoint does not have."""
+    """Return the 405 response for a method that an endpoint does not support."""
     return plain(405, request_id, ("Allow", "GET, HEAD"))
 
 
 def plain(status: int, request_id: str, *headers: tuple[str, str], body: bytes = b"") -> Answer:
-    """Return an answer that no decision is behind; it carries what every answer does."""
+    """Return a response without a decision, with the headers that every response has."""
     return Answer(status, (*headers, ("X-Request-Id", request_id), *_ALWAYS), body)
 
 
 @dataclass(frozen=True, slots=True)
 class GuardPage:
-    """Where visitors sign in: under ``root_path`` of the public URL, or of the site they asked for."""
+    """URL of the sign-in page: ``root_path`` below the public URL, or below the requested site."""
 
     root_path: str
     public_url: str | None = None
 
     def location(self, request: AccessRequest, policy: PolicySnapshot) -> str:
-        """Return the URL of the guard page for this request.
+        """Return the sign-in URL for this request.
 
-        Neither the page nor the way back (``rd``) ever names a host that is not registered: the
-        requested host is the visitor's to choose.
+        Neither it nor the return URL (``rd``) ever contains an unregistered host: the visitor chooses the Host header.
         """
         site = None
         if request.authority and policy.domains.match(request.host):
@@ -63,7 +62,7 @@ class GuardPage:
 
 
 def _way_back(site: str, uri: str) -> str:
-    """Return the percent-encoded URL of the request; one that is too long loses its query, then its path."""
+    """Return the percent-encoded return URL; one that is too long loses its query, then its path."""
     root = quote_from_bytes(f"{site}/".encode(), safe="")
     if not uri.startswith("/"):
         return root
@@ -77,7 +76,7 @@ def _way_back(site: str, uri: str) -> str:
 def answer(
     decision: Decision, request: AccessRequest | None, policy: PolicySnapshot | None, guard: GuardPage, decision_id: str
 ) -> Answer:
-    """Return the answer to a decision; request and policy are None when none could be had."""
+    """Build the response of a decision; request and policy are None if unknown."""
     headers = [
         ("X-Gatewall-Decision-Id", decision_id),
         ("X-Request-Id", decision_id),
@@ -99,10 +98,10 @@ def answer(
 
 
 def for_browser(given: Answer, request: AccessRequest, decision_id: str) -> Answer:
-    """Return the answer that proxies pass on to a browser as it is (Traefik, Caddy, HAProxy, Envoy).
+    """Adapt a response that proxies pass on to a browser unchanged (Traefik, Caddy, HAProxy, Envoy).
 
-    A challenge becomes a redirect to the guard page; a refusal and "cannot decide" get a page. Anything that cannot
-    follow or show these (scripts, API clients, WebSockets) gets the plain status.
+    A challenge becomes a redirect to the sign-in page; a refusal and "cannot decide" get an HTML page. Scripts, API
+    clients and WebSockets get the plain status.
     """
     if not is_navigation(request):
         return given
@@ -118,21 +117,21 @@ def for_browser(given: Answer, request: AccessRequest, decision_id: str) -> Answ
 
 
 def is_navigation(request: AccessRequest) -> bool:
-    """True if a browser asked for a page: the Fetch metadata say so or, without them, ``Accept`` does."""
+    """True if a browser navigates to a page: by Fetch Metadata or, without it, by ``Accept``."""
     mode = request.header("sec-fetch-mode")
     if mode and mode != "navigate":
         return False
     if request.header("x-requested-with").lower() == "xmlhttprequest":
         return False
-    if request.header("upgrade") or request.header("sec-websocket-key"):  # many proxies do not show the first
+    if request.header("upgrade") or request.header("sec-websocket-key"):  # many proxies drop Upgrade
         return False
     return "text/html" in request.header("accept").lower()
 
 
 def _identity(decision: Decision) -> list[tuple[str, str]]:
-    """Return every identity header, empty where unknown, so that no copy of the client's survives.
+    """Return all identity headers, empty where unknown, so that no copy sent by the client survives.
 
-    A license has no name here: whoever names licenses could otherwise name one after a user.
+    Licenses get no name: an operator could name one after a user.
     """
     subject = decision.subject
     if subject is None:
@@ -148,17 +147,14 @@ def _identity(decision: Decision) -> list[tuple[str, str]]:
 
 
 def _wire(text: str) -> str:
-    """Return the text as UTF-8 bytes in latin-1 characters: an e-mail address may have an IDN.
-
-    What is not printable is unknown: a server refuses it in a header, and it must not refuse the answer.
-    """
+    """Encode UTF-8 text for a header (an e-mail address may have an IDN); "" if not printable: servers refuse that."""
     if not text.isprintable():
         return ""
     return text if text.isascii() else text.encode("utf-8").decode("latin-1")
 
 
 def _challenge(request: AccessRequest) -> str:
-    """Return the challenge (RFC 9110 section 11.6.1); only git is asked for a password by its own prompt."""
+    """Return the ``WWW-Authenticate`` challenge (RFC 9110 section 11.6.1): Basic for git only, which prompts for it."""
     return 'Basic realm="Gatewall"' if _is_git(request) else 'Gatewall realm="Gatewall"'
 
 

@@ -11,7 +11,7 @@ _ENVOY = "/auth/envoy"
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A dialect, and what stands behind its prefix in the request line (Envoy puts the target there)."""
+    """A dialect, and the target after its prefix in the request line (Envoy puts it there)."""
 
     dialect: Dialect
     target: str = ""
@@ -30,15 +30,15 @@ _ENVOY_DIALECT = Dialect(subrequest.envoy, answers_browsers=True, shows_body=Tru
 
 
 def find(root_path: str, raw_target: str) -> Route | None:
-    """Return the route of a request target as it stands in the request line, None for other paths.
+    """Return the route of a raw request target, or None for other paths.
 
-    Envoy sends the visitor's own target behind the prefix, so nothing of it is decoded here.
+    Envoy appends the visitor's target to the prefix, so nothing is decoded here.
     """
     if not raw_target.startswith(root_path):
         return None
     below = raw_target[len(root_path) :]
     if below.startswith(_ENVOY) and below[len(_ENVOY) : len(_ENVOY) + 1] in {"", "/", "?"}:
         path, _, query = below[len(_ENVOY) :].partition("?")
-        # A query that is empty is dropped: to the site it is none.
+        # Drop an empty query: sites treat it as none.
         return Route(_ENVOY_DIALECT, (path or "/") + (f"?{query}" if query else ""), methods=None)
     return _EXACT.get(below.partition("?")[0])

@@ -1,7 +1,7 @@
 """Parse a proxy's subrequest (auth_request, forward auth, ext_authz) into an access request. Pure; never raises.
 
-One function a dialect, and each reads exactly one family of headers: most gateways that were
-bypassed read a second family as a fallback (docs/security.md).
+One function per dialect, and each reads exactly one family of headers: most bypasses of gateways were a second
+family, read as a fallback (docs/security.md).
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ _UNSHOWN_HEADERS = frozenset(
 _SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
 _FORWARDED = "x-forwarded-"
 _PARTIAL = "x-envoy-auth-partial-body"
-"""Envoy says so of a body that is longer than its ``max_request_bytes``; a visitor who does gains nothing."""
+"""Envoy sets it when a body exceeds ``max_request_bytes``; a visitor who sends it gains nothing."""
 _USUALLY_SHOWN = frozenset(
     {name for name in wire.USUAL_NAMES.values() if name not in _UNSHOWN_HEADERS and not name.startswith(_FORWARDED)}
 )
@@ -39,10 +39,9 @@ _FORWARD_REQUIRED = tuple(_FORWARDED + name for name in ("for", "host", "method"
 
 @value
 class Subrequest:
-    """What the proxy sent us, as the server read it: its address ("" for a unix socket), the
-    scheme of its connection, the headers and, for Envoy, the method and what stood behind the prefix;
-    and the visitor's body, where the dialect shows one. Printed, it shows neither headers nor target:
-    credentials are in both.
+    """A proxy's subrequest as received: peer address ("" for a unix socket), scheme of the connection, headers; for
+    Envoy also the method and the target after the prefix; the visitor's body, where the dialect passes it on. Its
+    repr omits headers and target, which contain credentials.
     """
 
     peer: str
@@ -54,28 +53,28 @@ class Subrequest:
 
 
 def auth(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
-    """Return the request that ``GET /auth`` is about; a malformed one says so in ``fault``."""
+    """Parse a subrequest to ``GET /auth``; if it is malformed, ``fault`` of the result says why."""
     return _parsed(_forwarded, subrequest, trusted, at)
 
 
 def forward(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
-    """Return the request that ``/auth/forward`` is about: the same headers, of which none may be missing."""
+    """Parse a subrequest to ``/auth/forward``: the headers of ``/auth``, none of which may be missing."""
     return _parsed(_completely_forwarded, subrequest, trusted, at)
 
 
 def original_url(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
-    """Return the request that ``/auth/original-url`` is about: ``X-Original-URL`` of ingress-nginx."""
+    """Parse a subrequest to ``/auth/original-url``: ``X-Original-URL`` of ingress-nginx."""
     return _parsed(_original, subrequest, trusted, at)
 
 
 def envoy(subrequest: Subrequest, trusted: TrustedProxies, at: float) -> AccessRequest:
-    """Return the request that ``/auth/envoy/*`` is about: the request line itself, behind the prefix."""
+    """Parse a subrequest to ``/auth/envoy/*``: the request line itself, after the prefix."""
     return _parsed(_request_line, subrequest, trusted, at)
 
 
 @value
 class _Target:
-    """What a dialect's headers say of the request, and which of it was ``visible``."""
+    """What a dialect's headers say of the request; ``visible`` names the parts that were sent."""
 
     authority: Authority | None
     scheme: str
@@ -95,7 +94,7 @@ def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, a
     client, target = peer_or_unknown(subrequest.peer), _Target(None, subrequest.scheme)
     try:
         is_trusted = trusted.trusts_peer(subrequest.peer)
-        # Nobody vouches for the headers of any other peer: to us, they do not exist.
+        # Forwarding headers of an untrusted peer are ignored.
         client = client_address(subrequest.peer, headers.get("x-forwarded-for") if is_trusted else None, trusted)
         target = reading(subrequest) if is_trusted else _asked_directly(subrequest)
         request = AccessRequest(
@@ -124,8 +123,8 @@ def _parsed(reading: Reading, subrequest: Subrequest, trusted: TrustedProxies, a
 def _malformed(
     target: _Target, at: float, client: IPAddress, shown: tuple[tuple[str, str], ...], fault: str
 ) -> AccessRequest:
-    """Return a request that is refused: the headers say whether a browser waits for a page, no more of them is kept."""
-    # The fields stand here and in _parsed: passing them on by ** costs each answer more than making the request.
+    """Return a request that will be refused, with the headers that tell whether to answer with a page."""
+    # Fields repeated from _parsed: passing them by ** costs more than building the request.
     return AccessRequest(
         at=at,
         client=client,
@@ -153,12 +152,12 @@ def _forwarded(subrequest: Subrequest) -> _Target:
     uri = wire.one_value(headers, "x-forwarded-uri")
     authority = _authority(host if host is not None else wire.one_value(headers, "host"))
     if sent and authority is None:
-        raise Refused(_("no host was sent"))  # a denied domain must not be entered by leaving out its name
+        raise Refused(_("no host was sent"))  # else a client could bypass a denied domain by omitting its name
     names_client = bool(headers.get("x-forwarded-for", "").strip(", \t\n"))
     shown = sent if names_client else sent - {"x-forwarded-for"}
     return _Target(
-        # A proxy that forwards a host but no client address has lost the one thing that an allowlist
-        # rests on: the peer is the client, and it is not let in for being the proxy.
+        # A proxy that forwards a host but no client address: the client is then the peer, and the IP allowlist
+        # must not allow it because it is the proxy.
         allowlist_applies=names_client or not sent,
         authority=authority,
         scheme=_scheme(proto) if proto is not None else subrequest.scheme,
@@ -168,7 +167,7 @@ def _forwarded(subrequest: Subrequest) -> _Target:
     )
 
 
-@lru_cache(64)  # of five names there are few choices
+@lru_cache(64)  # few combinations of five names
 def _visible(sent: frozenset[str]) -> frozenset[str]:
     return frozenset([name.removeprefix(_FORWARDED) for name in sent])
 
@@ -211,21 +210,21 @@ def _request_line(subrequest: Subrequest) -> _Target:
 
 
 def _require(headers: Headers, names: tuple[str, ...]) -> None:
-    """Raise Refused if one of the headers that this dialect rests on was lost on the way."""
+    """Raise Refused if a header that this dialect requires is missing."""
     for name in names:
-        if not headers.get(name, "").strip(", \t\n"):  # a chain of no hops names no client
+        if not headers.get(name, "").strip(", \t\n"):  # an empty list counts as missing
             raise Refused(_("%(name)s is missing"), name=name)
 
 
 def _with_body(request: AccessRequest, sent: Body, headers: Headers) -> AccessRequest:
-    """Add the body that the proxy passed on, as the site reads it."""
+    """Add the body that the proxy passed on, decompressed."""
     body = bodies.unpacked(sent, headers.get("content-encoding", "").replace(wire.LINE, ","))
     whole = body.whole and headers.get(_PARTIAL, "false") == "false"
     return replace(request, body=body.data, body_is_whole=whole, visible=request.visible | {"body"})
 
 
 def _shown(headers: Headers, foreign: wire.Cookies) -> tuple[tuple[str, str], ...]:
-    """Return the visitor's headers without our credentials and without what the proxy added."""
+    """Return the visitor's headers without our credentials and the proxy's additions."""
     shown = [
         (name, value.replace(wire.LINE, ", ") if wire.LINE in value else value)
         for name, value in headers.items()
@@ -241,7 +240,7 @@ def _foreign(all_cookies: wire.Cookies) -> wire.Cookies:
 
 
 def _single(headers: Headers, name: str) -> str | None:
-    """Return the value of a header that is never a list."""
+    """Return the value of a header that is never a list. Raises Refused."""
     value = headers.get(name)
     if value is None or value.isalnum():
         return value
@@ -251,7 +250,7 @@ def _single(headers: Headers, name: str) -> str | None:
     return value
 
 
-@lru_cache(256)  # a gateway has few hosts; of what raises nothing is kept
+@lru_cache(256)  # a gateway has few hosts; exceptions are not cached
 def _authority(text: str | None) -> Authority | None:
     if text is None:
         return None
@@ -278,7 +277,7 @@ def _method(text: str) -> str:
 
 
 def _uri(text: str) -> str:
-    if "#" in text:  # one reader ends the path there, another does not
+    if "#" in text:  # parsers disagree on whether the path ends there
         raise Refused(_("the URI has a fragment"))
     if len(text) > _MAX_URI or not (text.startswith("/") or text == "*"):
         raise Refused(_("x-forwarded-uri is not a path"))

@@ -21,14 +21,14 @@ _LONGEST_PEER = 64
 
 @dataclass(frozen=True, slots=True)
 class UntrustedPeer:
-    """A peer that sent forwarding headers and is no trusted proxy, and when (seconds since the epoch)."""
+    """An untrusted peer that sent forwarding headers, and when (seconds since the epoch)."""
 
     peer: str
     at: float
 
 
 class UntrustedPeers:
-    """The note of this process: one small file, written once a minute at most. Never raises."""
+    """Writes this process's last such peer to one small file, at most once a minute. Never raises."""
 
     def __init__(self, folder: Path, trusted: TrustedProxies) -> None:
         self._folder = folder
@@ -36,7 +36,7 @@ class UntrustedPeers:
         self._next_at = 0.0
 
     def look_at(self, subrequest: Subrequest) -> None:
-        """Note the peer if it forwards and is not trusted."""
+        """Record the peer if it sends forwarding headers and is not trusted."""
         if self._trusted.trusts_peer(subrequest.peer) or not _forwards(subrequest.headers):
             return
         if time.monotonic() < self._next_at:
@@ -51,7 +51,7 @@ class UntrustedPeers:
 
 
 def taken_notes(folder: Path) -> Iterator[UntrustedPeer]:
-    """Yield the notes that were left since somebody last took them."""
+    """Yield the notes since the last call, and delete them."""
     for path in sorted(folder.glob("*")) if folder.is_dir() else []:
         if path.name.startswith("."):
             with suppress(OSError):

@@ -1,6 +1,6 @@
 """``Cookie`` and ``Authorization`` for the site, with our own credentials removed. Pure.
 
-Few proxies can cut one cookie out of a header, but all of them can take a header from our answer.
+Few proxies can remove one cookie from a header, but all can copy a header from our response.
 """
 
 import base64
@@ -12,15 +12,14 @@ from gatewall.gate.credentials import COOKIE_NAME
 from gatewall.gate.headers import Headers
 
 _BEHIND_A_COMMA = re.compile(rf",[ \t]*{re.escape(COOKIE_NAME)}[ \t]*=.*", re.IGNORECASE)
-"""Envoy joins several ``Cookie`` lines of HTTP/1.1 by a comma when it asks."""
+"""Envoy joins several HTTP/1.1 ``Cookie`` lines by a comma in the subrequest."""
 _NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/]")
 
 
 def leftovers(headers: Headers) -> tuple[tuple[str, str], ...]:
-    """Return these two headers without our credentials, each if it was sent; empty if nothing is left of it.
+    """Return ``Cookie`` and ``Authorization``, each if it was sent, without our credentials; empty if nothing is left.
 
-    A value that no server takes in an answer (a control byte) is lost. Raises ValueError when
-    ``Authorization`` was sent twice with different values; such a request is malformed before.
+    A value with a control byte becomes empty: no server sends one. Raises ValueError on two different values.
     """
     left = []
     if "cookie" in headers:
@@ -32,14 +31,14 @@ def leftovers(headers: Headers) -> tuple[tuple[str, str], ...]:
 
 
 def _cookies_of_others(text: str) -> str:
-    """Return the cookies as they were sent, without those of our name in any case: a site may fold it."""
+    """Return the cookies as sent, except ours in any case: a site may ignore the case."""
     parts = (_BEHIND_A_COMMA.sub("", part) for part in text.replace(wire.LINE, "; ").split(";"))
     kept = [part for part in parts if part.partition("=")[0].strip(" \t").lower() != COOKIE_NAME]
     return ";".join(kept).strip(" \t;")
 
 
 def _has_git_token(text: str) -> bool:
-    """True if any reader finds a git token of ours there, also one who is more lenient about base64 than we are."""
+    """True if any parser, also one with lenient base64, would find one of our git tokens."""
     schemes = (part.strip(" \t").partition(" ") for part in text.split(","))
     return any(_is_git_token(encoded) for scheme, _, encoded in schemes if scheme.lower() == "basic")
 

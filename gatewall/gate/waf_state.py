@@ -13,11 +13,10 @@ _MOST_NAMED = 20
 
 
 def waf_checks(policy: PolicySnapshot | None) -> dict[str, str]:
-    """Return ``waf`` with ``ok`` or what is wrong, and ``waf_engine``; nothing without a policy.
+    """Return health checks ``waf`` ("ok" or what is wrong) and ``waf_engine``; empty without a policy.
 
-    ``waf_apart`` names custom rules that RE2 scans for by themselves, if there are any.
-
-    The canaries are asked each time. What is wrong slows the process down and makes no answer wrong.
+    ``waf_apart`` names custom rules that RE2 scans for separately. Runs the canaries on each call. A fault slows
+    decisions down but does not change them.
     """
     if policy is None:
         return {}

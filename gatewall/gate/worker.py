@@ -9,11 +9,11 @@ from gatewall.server.server import AtOnceServer, Server
 
 
 class AuthWorker(AnsweringWorker):
-    """Runs the data plane's server."""
+    """Worker that runs the data plane's server."""
 
     def make_server(self) -> Server:
         return AtOnceServer(self.wsgi, [each.sock for each in self.sockets], bodies.bounds)
 
     def end_at_once(self, ends: asyncio.Event) -> None:
-        """End now: what was answered is in the spool, and nothing is left to do."""
+        """Exit now: all records are in the spool."""
         os._exit(0)

@@ -1,6 +1,6 @@
 """Serve the gate's paths on the control plane, before Django. Pure.
 
-Django's middleware would answer 400 to hosts that must get 403, decode the path and fold headers.
+Django would answer 400 where the gate answers 403, decode the path and fold headers.
 """
 
 import uuid
@@ -23,19 +23,19 @@ Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 
 
 class AuthShim:
-    """Answers the paths of the gate; everything else goes to the application."""
+    """WSGI middleware: answers the gate's paths, and passes other requests to the application."""
 
     def __init__(
         self, application: Application, gate: Gate, root_path: str, before_decision: Callable[[], object]
     ) -> None:
-        """``before_decision`` is called before each decision (Django's database connections want it)."""
+        """``before_decision`` runs before each decision (Django's database connections need it)."""
         self._application = application
         self._gate = gate
         self._root_path = root_path
         self._before_decision = before_decision
 
     def bounds(self, target: bytes, length: int | None) -> BodyBounds:
-        """Return how the body of a request is read: those to the gate as on the data plane."""
+        """Return how the body of a request is read: for the gate as on the data plane."""
         is_ours = routes.find(self._root_path, origin_form(target.decode("latin-1")))
         return bodies.bounds(target, length) if is_ours else threaded.bounds(target, length)
 
@@ -54,15 +54,12 @@ class AuthShim:
         return (answer.body,) if answer.body and method != "HEAD" else ()
 
     def close(self) -> None:
-        """Bring the records of this worker to disk; an answer that is under way still keeps its record, too."""
+        """Flush the records of this worker to disk; a request under way still gets its record."""
         self._gate.close()
 
 
 def _raw_target(environ: Environ) -> str:
-    """Return the request target as it stands in the request line, which servers call RAW_URI.
-
-    Servers that do not keep it serve the fixed paths, which nothing needs to be decoded for.
-    """
+    """Return the raw request target (``RAW_URI``); without it only the fixed paths work, which need no decoding."""
     return origin_form(environ.get("RAW_URI") or environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", ""))
 
 
@@ -80,7 +77,7 @@ def _subrequest(environ: Environ, route: Route) -> Subrequest:
 
 
 def _body(environ: Environ, fields: headers.Headers) -> bodies.Body | None:
-    """Return what was read of the body, up to what is looked at."""
+    """Return the body, up to what is examined."""
     data = environ["wsgi.input"].read(bodies.READ_AT_MOST)
     ended = environ.get(BODY_ENDED, True) and len(data) < bodies.READ_AT_MOST
     return bodies.of_read(data, fields, ended=ended)

@@ -12,7 +12,7 @@ _CLOSE = "connection: close\n"
 
 @value
 class Answer:
-    """What goes back to whoever asked; the body is a page for a browser, and nearly always empty."""
+    """An HTTP response of the gate; the body is an HTML page for a browser, or nearly always empty."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -20,18 +20,18 @@ class Answer:
 
 
 class Unsendable(Exception):
-    """The status or a header of the answer cannot stand on one line of its own."""
+    """The status or a header of the answer contains a line break, NUL or a character outside latin-1."""
 
 
 def answer_bytes(answer: Answer, date: str, *, shows_body: bool, keep_alive: bool) -> bytes:
-    """Return the whole answer; ``date`` is a line of its own. Raises Unsendable."""
+    """Serialize a whole response; ``date`` is the Date header line. Raises Unsendable."""
     own = f"{date}content-length: {len(answer.body)}\n{'' if keep_alive else _CLOSE}"
     head = head_bytes(_STARTS[answer.status], answer.headers, own)
     return head + answer.body if shows_body and answer.body else head
 
 
 def head_bytes(start: str, headers: Iterable[tuple[str, str]], own: str) -> bytes:
-    """Return a head: the status line, the headers of the answer, lines of the server. Raises Unsendable."""
+    """Serialize a response head: status line, headers, then the server's ``own`` lines. Raises Unsendable."""
     lines = [f"{name}: {value}\n" for name, value in headers]
     text = "".join(lines)
     if text.count("\n") != len(lines) or "\r" in text or "\0" in text:
@@ -49,4 +49,4 @@ def _refusal(status: int) -> bytes:
 
 
 REFUSALS = {status: _refusal(status) for status in (400, 408, 414, 417, 431, 500, 503)}
-"""Answers that end the connection: to what is no request, and 500 or 503 to one that got no other answer."""
+"""Responses without a body that close the connection: malformed requests, timeouts, and internal errors (500, 503)."""

@@ -1,4 +1,4 @@
-"""Life cycle of a worker of either plane: report to the master, serve, drain, stop."""
+"""Worker life cycle on both planes: report readiness to the master, serve, drain, stop."""
 
 import asyncio
 import ctypes
@@ -16,56 +16,56 @@ ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 _PR_SET_PDEATHSIG = 1
 _HEARTBEAT_SECONDS = 1.0
 _START_TIMEOUTS = 6
-"""How many timeouts a worker may take to start: a large policy takes longer to read than an answer to give."""
+"""Start timeout, in multiples of the worker timeout: reading a large policy takes longer than answering."""
 
 
 class AnsweringWorker(Worker):  # type: ignore[misc] # gunicorn has no types
-    """A worker whose heartbeat file says when it was last alive and, by its length, whether it answers."""
+    """Worker base class. Heartbeat file: its mtime is the last sign of life, length 1 means that it is ready."""
 
     stop_seconds = 10.0
-    """For what is under way; a service manager waits longer (deploy/systemd)."""
+    """Drain timeout; a service manager's must be longer (deploy/systemd)."""
     lingering_seconds = LEAVING_SECONDS
 
     @property
     def answers(self) -> bool:
-        """True from when the worker accepts connections."""
+        """True once the worker accepts connections."""
         return os.fstat(self.tmp.fileno()).st_size > 0
 
     def init_process(self) -> None:
-        """Have the kernel end this worker when its master is gone: an orphan would keep the port."""
+        """Start the worker, and have the kernel kill it when its master dies: an orphan would keep the port."""
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != self.ppid:
-            os._exit(1)  # it was killed before the kernel knew: no signal will come any more
+            os._exit(1)  # the master died before prctl: no signal will come any more
         # Without a first heartbeat the master would wait for ever for a worker that hangs while it starts.
         allowed = time.monotonic() + (_START_TIMEOUTS - 1) * self.cfg.timeout
         os.utime(self.tmp.fileno(), (allowed, allowed))
         super().init_process()
 
     def init_signals(self) -> None:
-        """End at once when told to, until connections are accepted: also in a call of the system that hangs.
+        """Exit at once on a signal until connections are accepted, even during a system call that hangs.
 
-        Nothing is under way yet, and an exception in the midst of an import may become another one, or none.
+        No request is under way yet, and an exception raised during an import could be swallowed or replaced.
         """
         super().init_signals()
         for each in ENDING:
             signal.signal(each, lambda *_: os._exit(0))
 
     def say_it_answers(self) -> None:
-        """Tell the master that connections are accepted; ``run`` calls it."""
+        """Report to the master that connections are accepted; ``run`` calls it."""
         os.ftruncate(self.tmp.fileno(), 1)
 
     def run(self) -> None:
-        """Serve until told to end, and end when what is under way is answered."""
+        """Serve until a signal, drain, and exit."""
         asyncio.run(self._serve())
         sys.exit(0)
 
     @abstractmethod
     def make_server(self) -> Server:
-        """Return the server of this worker; called in its loop."""
+        """Build the server of this worker; called inside its event loop."""
 
     @abstractmethod
     def end_at_once(self, ends: asyncio.Event) -> None:
-        """End at SIGINT and SIGQUIT."""
+        """Handle SIGINT and SIGQUIT."""
 
     async def _serve(self) -> None:
         loop = asyncio.get_running_loop()
@@ -79,7 +79,7 @@ class AnsweringWorker(Worker):  # type: ignore[misc] # gunicorn has no types
         beats = loop.create_task(self._beat())
         await ends.wait()
         await server.stop(self.stop_seconds, self.lingering_seconds)
-        self.wsgi.close()  # brings its records to disk
+        self.wsgi.close()  # flushes its records to disk
         beats.cancel()
 
     async def _beat(self) -> None:

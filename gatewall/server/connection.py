@@ -1,13 +1,13 @@
-"""One proxy connection: read requests, pass them on, write one answer for each.
+"""One HTTP/1.1 connection from a proxy: read requests, dispatch them, write one response each.
 
-    waits for a request   at most IDLE_SECONDS; the head must be whole HEAD_SECONDS after its first byte
-    reads a body          at most as long as its bounds say, then what is there is answered, or nothing (408)
-    writes                at most WRITE_SECONDS while the other end reads nothing; until then nothing more is read
-    ends                  what still comes is thrown away, at most LINGER_SECONDS and LINGER_BYTES
+    idle             at most IDLE_SECONDS; the head must be complete HEAD_SECONDS after its first byte
+    reading a body   at most as long as its bounds allow, then what came is answered, or refused (408)
+    writing          at most WRITE_SECONDS while the proxy reads nothing; meanwhile no request is read
+    lingering close  further input is discarded, at most LINGER_SECONDS and LINGER_BYTES
 
-A request that came with more behind it is answered in one turn of the loop, the next in another, so that
-one connection cannot keep the worker from the others. Where the message behind an answer was not read to its
-end the connection ends, and nothing of it is ever parsed again: there is no second answer to one request.
+Each pipelined request is answered in its own turn of the loop, so that one connection cannot starve the others.
+If a request was not read to its end, the connection closes after the response and the rest is never parsed:
+no request gets two responses.
 """
 
 import asyncio
@@ -29,42 +29,41 @@ LINGER_SECONDS = 5.0
 LINGER_BYTES = 64 * 1024 * 1024
 
 Application = Callable[[str, bytes, list[Line], str, str, Body | None], Answer]
-"""Method, raw target, raw header lines, peer ("" for a unix socket), scheme and body to an answer."""
+"""(method, raw target, raw header lines, peer ("" for a unix socket), scheme, body) -> Answer."""
 
 
 class Server(Protocol):
-    """What connections of one server share."""
+    """State and callbacks shared by the connections of one server."""
 
     bounds_of: BoundsOf
     date: str
     is_leaving: bool
     buffer: memoryview
-    """What comes is read into this, and copied out of it before the next is."""
+    """Read buffer, valid until the next read: copy out of it."""
 
     def opened(self, connection: "Connection") -> None:
-        """Know the connection."""
+        """Register a new connection."""
 
     def answered(self, connection: "Connection") -> None:
-        """Know that it was of use just now."""
+        """Record that the connection just answered a request."""
 
     def ended(self, connection: "Connection") -> None:
-        """Know that it is of no use any more."""
+        """Record that the connection is closing: first to be evicted."""
 
     def closed(self, connection: "Connection") -> None:
-        """Forget it."""
+        """Remove a closed connection."""
 
 
 class ServerContext(Server, Protocol):
-    """A server whose application answers at once."""
+    """A server whose application answers synchronously."""
 
     application: Application
 
 
 class Connection(asyncio.BufferedProtocol):
-    """Speaks HTTP/1.1 with one proxy, whose address is ``peer`` ("" for a unix socket).
+    """HTTP/1.1 connection with one proxy, whose address is ``peer`` ("" for a unix socket).
 
-    The address is the one that came with the connection. Asked of the socket there is none after a reset, and
-    whoever has none is trusted.
+    ``peer`` comes from ``accept()``: after a reset the socket has no address, and a peer without one is trusted.
     """
 
     idle_seconds = IDLE_SECONDS
@@ -82,7 +81,7 @@ class Connection(asyncio.BufferedProtocol):
         self._thrown_away = 0
         self.deadline = loop.time() + self.idle_seconds
 
-    # What the transport says.
+    # Callbacks of the transport.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - a stream has both ends
@@ -108,7 +107,7 @@ class Connection(asyncio.BufferedProtocol):
             self._advance()
 
     def eof_received(self) -> bool:
-        """Keep the connection for what is still to be answered or written."""
+        """Keep the connection open while a response is still to be made or written."""
         self._is_half_closed = True
         return not self._is_ending and (self._turn is not None or self._is_blocked)
 
@@ -123,37 +122,37 @@ class Connection(asyncio.BufferedProtocol):
             self.deadline = self._loop.time() + self._allowed()
             self._take_turn()
 
-    # What the server asks.
+    # Called by the server.
 
     @property
     def may_go(self) -> bool:
-        """True if no request is under way, and nothing is half written."""
+        """True if the connection can be evicted: no request is under way, and no response is half written."""
         is_free = self._phase is not Phase.BODY and self._turn is None and not self._is_blocked
         return is_free or self._is_ending
 
     @property
     def is_idle(self) -> bool:
-        """True if nothing has come since the last answer."""
+        """True if no byte has come since the last response."""
         return self.may_go and (self._phase is Phase.IDLE or self._is_ending)
 
     def leave(self) -> None:
-        """Close; what was written still goes out."""
+        """Close gracefully: bytes already written still go out."""
         self._mark_end()
         self._transport.close()
 
     def go(self) -> None:
-        """Make room for another."""
+        """Close to make room for another connection."""
         if self._is_ending:
             self._transport.abort()
         else:
             self.leave()
 
     def give_up(self) -> None:
-        """Close now; what was not sent is lost."""
+        """Close at once; unsent bytes are lost."""
         self._transport.abort()
 
     def expire(self) -> None:
-        """Do what is due at the deadline, if it is over."""
+        """Handle the deadline if it has passed: cut the body, refuse (408) or close."""
         if self._loop.time() < self.deadline:
             return
         if self._is_ending or self._is_blocked:
@@ -168,7 +167,7 @@ class Connection(asyncio.BufferedProtocol):
     # One request.
 
     def _allowed(self) -> float:
-        """Return how long the part of a request may take that is being read."""
+        """Return the time limit of the current phase in seconds."""
         if self._phase is Phase.BODY:
             return self._reader.bounds.seconds
         return HEAD_SECONDS if self._phase is Phase.HEAD else self.idle_seconds
@@ -186,7 +185,7 @@ class Connection(asyncio.BufferedProtocol):
             self._answer(found)
 
     def _wait(self) -> None:
-        """Read on, until the request is whole."""
+        """Read on until the request is complete."""
         if self._is_half_closed:
             self.leave()
             return
@@ -196,15 +195,15 @@ class Connection(asyncio.BufferedProtocol):
         if self._phase is not self._reader.phase:
             self._phase = self._reader.phase
             self.deadline = self._loop.time() + self._allowed()
-        if not self._is_blocked:  # by the 100 itself
+        if not self._is_blocked:  # by writing the 100
             self._transport.resume_reading()
 
     @abstractmethod
     def _answer(self, request: Request) -> None:
-        """Have the request answered, then call ``_answered``."""
+        """Start answering the request; the implementation calls ``_answered`` afterwards."""
 
     def _answered(self, *, is_read: bool, stays: bool) -> None:
-        """Go on behind an answer; ``is_read`` if all of its request was read."""
+        """Continue after a response; ``is_read`` if the request was read to its end."""
         self._phase = Phase.IDLE
         self._context.answered(self)
         if not stays:
@@ -221,18 +220,18 @@ class Connection(asyncio.BufferedProtocol):
         self._end(is_read=False)
 
     def _take_turn(self) -> None:
-        """Look at what stands behind the last request when the others have had their turn."""
+        """Parse the next pipelined request after the other connections have had their turn."""
         self._transport.pause_reading()
         if self._turn is None:
             self._turn = self._loop.call_soon(self._advance)
 
-    # The end.
+    # Close.
 
     def _end(self, *, is_read: bool) -> None:
-        """End the connection behind the answer.
+        """Close the connection after the response (lingering close).
 
-        Bytes that nobody has read make the kernel answer with a reset, and the proxy might lose the
-        answer by it. So where more may come it is read and thrown away, until the other end closes.
+        Closing with unread input makes the kernel send a reset, which can destroy the response on its way. So
+        further input is read and discarded until the proxy closes.
         """
         if is_read and not self._reader.has_more:
             self.leave()
@@ -256,7 +255,7 @@ class Connection(asyncio.BufferedProtocol):
 
 
 class AtOnceConnection(Connection):
-    """A connection whose requests are answered at once, in the turn of the loop in which they are whole."""
+    """Connection whose application answers synchronously, in the same turn of the loop."""
 
     def __init__(self, context: ServerContext, loop: asyncio.AbstractEventLoop, peer: str) -> None:
         super().__init__(context, loop, peer)
@@ -273,6 +272,6 @@ class AtOnceConnection(Connection):
             stays = keep_alive
         except Unsendable:
             logger.exception("an answer could not be sent")
-        finally:  # also where the application failed: the proxy waits, and the loop tells the log why
+        finally:  # also if the application raised: the proxy waits, and the loop logs the exception
             self._transport.write(sent)
             self._answered(is_read=body is None or body.ended, stays=stays)

@@ -15,7 +15,7 @@ from urllib.parse import unquote_to_bytes
 from gatewall.server.http1 import Line, Request
 
 BODY_ENDED = "gatewall.body_ended"
-"""False in the environ if the body was not read to its end: it is too long, in chunks that are not read, or late."""
+"""False in the environ if the body was not read to its end: too long, chunked, or late."""
 _LINE = "\n"
 _AUTHORITY = re.compile("https?://[^/?#]*", re.IGNORECASE)
 _OWN_KEYS = {"HTTP_CONTENT_TYPE": "CONTENT_TYPE", "HTTP_CONTENT_LENGTH": "CONTENT_LENGTH"}
@@ -33,7 +33,7 @@ def origin_form(target: str) -> str:
 
 
 def environ_of(request: Request, *, peer: str, is_new: bool, server: tuple[str, str]) -> dict[str, Any]:
-    """Return the environ; ``peer`` is "" for a unix socket, ``is_new`` True for HTTP/1.1, ``server`` name and port."""
+    """Return the WSGI environ; ``peer`` "" for a unix socket, ``is_new`` for HTTP/1.1, ``server`` name and port."""
     target = request.target.decode("latin-1")
     path, _, query = origin_form(target).partition("?")
     body = request.body
@@ -61,7 +61,7 @@ def environ_of(request: Request, *, peer: str, is_new: bool, server: tuple[str, 
 
 
 def header_keys(lines: Iterable[Line]) -> dict[str, str]:
-    """Return the headers as keys of an environ. A name with ``_`` is dropped: ``X_Forwarded_For`` is not ours."""
+    """Return the headers as environ keys. Names with ``_`` are dropped: ``X_Forwarded_For`` must not pass for ours."""
     keys: dict[str, str] = {}
     for raw_name, raw_value in lines:
         if b"_" in raw_name:

@@ -1,8 +1,7 @@
 """Stream one WSGI response from its thread to the event loop.
 
-An answer that is there as a whole is handed over at once, with its length. One that comes in pieces is handed over as
-it comes: in chunks, or until the connection ends where the client speaks HTTP/1.0. Between two pieces the thread waits
-until the connection has room: that is the back-pressure of a reader who is slower than we are.
+A complete response is handed over at once, with its length; a longer one piece by piece: chunked, or until the
+connection closes for HTTP/1.0. Between two pieces the thread waits until the connection has room (back-pressure).
 """
 
 import asyncio
@@ -19,31 +18,31 @@ Environ = dict[str, Any]
 WsgiApplication = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
 PIECE = 65_536
-"""Smaller parts of an answer are put together up to here."""
+"""Parts of a response are joined up to this many bytes."""
 GATHER_SECONDS = 0.5
-"""Where parts come slowly, what is there is sent after this time."""
+"""Joined parts of a slow response are sent after this time."""
 _STATUS = re.compile("[1-9][0-9]{2} [\t -~\x80-\xff]*")
 _WITHOUT_BODY = ("1", "204", "304")
 
 
 class Gone(Exception):
-    """The connection ended while its answer was made."""
+    """The connection closed while its response was being made."""
 
 
 class Outlet(Protocol):
-    """The connection, as an exchange sees it; both methods belong to the loop."""
+    """The connection, as an exchange uses it; call both methods on the event loop."""
 
     is_lost: bool
 
     def pass_on(self, data: bytes) -> None:
-        """Write a piece; set ``room`` of the exchange when there is room for another, or nobody left to read it."""
+        """Write a piece; set ``room`` of the exchange once another fits or the connection is lost."""
 
     def finish(self, data: bytes, *, stays: bool) -> None:
         """Write the last piece."""
 
 
 class Exchange:
-    """A request that a thread answers."""
+    """One request that a thread answers."""
 
     def __init__(
         self, outlet: Outlet, loop: asyncio.AbstractEventLoop, *, method: bytes, is_new: bool, keep_alive: bool
@@ -63,10 +62,10 @@ class Exchange:
         self.has_begun = False
         self.room = Event()
 
-    # In a thread.
+    # On the thread.
 
     def run(self, application: WsgiApplication, environ: Environ, date: str) -> None:
-        """Have the application answer. What it raises is raised, but not that the client is gone."""
+        """Run the application and send its response. Raises what the application raises, but not Gone."""
         if self._outlet.is_lost:
             return
         self._date = date
@@ -106,10 +105,10 @@ class Exchange:
         self._call(lambda: self._outlet.finish(last, stays=self._keep_alive and is_whole))
 
     def _send(self, piece: bytes) -> None:
-        """Hand a piece over, and wait until there is room for another. Raises Gone."""
+        """Send a piece and wait until there is room for another. Raises Gone."""
         data = (b"" if self.has_begun else self._head(None)) + self._framed(piece)
         self.room.clear()
-        if not self._outlet.is_lost:  # else ``room`` may have been set just before, and nobody sets it again
+        if not self._outlet.is_lost:  # a lost connection never sets ``room`` again
             self._call(lambda: self._outlet.pass_on(data))
             self.room.wait()
         if self._outlet.is_lost:
@@ -121,10 +120,10 @@ class Exchange:
         except RuntimeError as error:  # the loop has ended, and its connections with it
             raise Gone from error
 
-    # What stands on the wire.
+    # Framing.
 
     def _head(self, length: int | None) -> bytes:
-        """Return the head; ``length`` is that of the body where all of it is there."""
+        """Return the response head; ``length`` of the body, None if unknown yet. Raises Unsendable."""
         if not _STATUS.fullmatch(self._status):
             raise Unsendable
         self._has_body = not (self._is_head or self._status.startswith(_WITHOUT_BODY))

@@ -1,15 +1,14 @@
 """HTTP/1.1 request parser for one connection, one request at a time. No I/O.
 
-The request line is read here and by nobody else: it has one form. What frames the message, headers and body, llhttp
-reads (httptools), strictly. Of what two readers could understand differently nothing is read: it is refused, and the
-connection ends with it.
+The request line is parsed here only and has one form. llhttp (httptools, strict mode) parses what frames the message:
+headers and body. Input that two parsers could read differently is refused, and the connection closes.
 
-    head whole, no body     Request
-    body whole              Request
-    body over the bound     Request whose body has not ended, and which ends the connection; so where none is read
-    chunked body whole      Request that ends the connection: nothing behind chunks is taken for a request
-    malformed, or too long  Refusal: 400, 414, 417 or 431
-    anything less           None: more has to come
+    head complete, no body        Request
+    body complete                 Request
+    body over the bound, or 0     Request with a body that has not ended; the connection closes after it
+    chunked body complete         Request; the connection closes after it: nothing after chunks is parsed
+    malformed, or too long        Refusal: 400, 414, 417 or 431
+    anything less                 None: more input is needed
 """
 
 import re
@@ -22,29 +21,29 @@ import httptools
 Line = tuple[bytes, bytes]
 
 MAX_REQUEST_LINE = 17_408
-"""The longest URI that is looked at, with the prefix of an endpoint, a method and a version."""
+"""The longest URI that is examined, plus the endpoint's prefix, a method and a version."""
 MAX_FIELD = 32_768
-"""One header line, as with what a proxy adds: nginx takes lines of 8 KiB and sends a URI of that length in a header."""
+"""One header line: nginx accepts lines of 8 KiB and sends a URI of that length in a header."""
 MAX_FIELDS = 200
 MAX_HEAD = 131_072
-"""All of them; a visitor's headers and what the proxy adds have passed the proxy's own bound."""
+"""All header lines: the visitor's, which passed the proxy's own limit, and those that the proxy adds."""
 _CHUNKS_COST = 16
-"""Bytes on the wire for each byte of a chunked body: a chunk of one costs six, an extension what it likes."""
+"""Bytes on the wire for each byte of a chunked body: a 1-byte chunk costs six, an extension any number."""
 _CHUNKS_FREE = 1024
 
 _CHUNKS_AT_ONCE = 65_537
 _MAX_DIGITS = 20
-"""Those of 64 bits. llhttp takes any number of zeros in front, int() only some thousands."""
+"""Enough for 64 bits. llhttp accepts any number of leading zeros, int() only some thousands."""
 
 _END = b"\r\n\r\n"
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~\x80-\xff]+) HTTP/1\.([01])\r\n")
 _STARTS = (b"POST / HTTP/1.0\r\n", b"POST / HTTP/1.1\r\n")
-"""What llhttp gets for a request line: its methods are a list, and CONNECT would take it out of HTTP."""
+"""The request line that llhttp gets instead: it knows a fixed list of methods, and CONNECT would end HTTP parsing."""
 _BROKEN_LINE = re.compile(rb"(?<!\r)\n|\r(?![\n]|\Z)|\0")
 
 
 class Phase(Enum):
-    """How much of a request there is."""
+    """How much of a request has been read."""
 
     IDLE = "idle"
     HEAD = "head"
@@ -52,14 +51,14 @@ class Phase(Enum):
 
 
 class Body(NamedTuple):
-    """What was read of a body; ``ended`` if nothing stands behind."""
+    """The part of a body that was read; ``ended`` if that is all of it."""
 
     data: bytes
     ended: bool
 
 
 class Request(NamedTuple):
-    """A request as it was on the wire: nothing is decoded, folded or put in order."""
+    """A request as sent: nothing is decoded, folded or reordered."""
 
     method: bytes
     target: bytes
@@ -69,7 +68,7 @@ class Request(NamedTuple):
 
 
 class BodyBounds(NamedTuple):
-    """How a body is read: at most ``most`` bytes (0: not at all) within ``seconds``.
+    """Limits for reading a body: at most ``most`` bytes (0: do not read) within ``seconds``.
 
     A body that is late is cut and answered if ``may_be_cut``, and refused (408) otherwise.
     """
@@ -80,21 +79,21 @@ class BodyBounds(NamedTuple):
 
 
 BoundsOf = Callable[[bytes, int | None], BodyBounds]
-"""The raw target of a request and the length of its body (None: in chunks) to the bounds of that body."""
+"""(raw target, length of the body or None if chunked) -> bounds of the body."""
 
 
 class Refusal(NamedTuple):
-    """A status for what is no request; the connection ends with it."""
+    """The status for malformed input; the connection closes after it."""
 
     status: int
 
 
 class _Malformed(Exception):
-    """Status of the refusal."""
+    """Refuse the request; the argument is the status."""
 
 
 class RequestReader:
-    """Reads the requests of one connection. Feed it, then take what is there with ``next``, again and again."""
+    """Incremental parser of one connection: call ``feed``, then ``next`` until it returns None."""
 
     def __init__(self, bounds_of: BoundsOf) -> None:
         self._bounds_of = bounds_of
@@ -112,47 +111,47 @@ class RequestReader:
         self.wants_continue = False
         """True while the client waits for 100 before it sends the body."""
         self.bounds = BodyBounds(0, 0.0)
-        """Those of the body that is being read."""
+        """Bounds of the current body."""
 
     def feed(self, data: bytes) -> None:
-        """Add what came of the connection."""
+        """Append received bytes."""
         self._input = self._input + data if self._input else data
 
     @property
     def has_more(self) -> bool:
-        """True if bytes are there that no request was made of."""
+        """True if unparsed bytes are left."""
         return bool(self._input)
 
     @property
     def is_new(self) -> bool:
-        """True if the request that was read last is one of HTTP/1.1, False for HTTP/1.0."""
+        """True if the last request is HTTP/1.1, False for HTTP/1.0."""
         return self._is_new
 
     @property
     def size(self) -> int:
-        """Bytes that are held in memory."""
+        """Bytes held in memory."""
         return len(self._input) + len(self._data)
 
     def next(self) -> Request | Refusal | None:
-        """Return the next request, or why it is none, or None if more has to come."""
+        """Return the next request, a refusal, or None if more input is needed."""
         try:
             return self._in_body() if self.phase is Phase.BODY else self._head()
         except _Malformed as malformed:
             return Refusal(malformed.args[0])
 
     def cut(self) -> Request:
-        """Return the request whose body did not come in time, with what is there of it."""
+        """Return the request whose body timed out, with the part that came."""
         return self._request(Body(bytes(self._data), ended=False), keep_alive=False)
 
     def close(self) -> None:
-        """Let go of the parser, which holds this reader."""
+        """Drop the parser: it and this reader reference each other."""
         del self._parser
 
-    # httptools calls these. A method that raises ends the message as malformed.
+    # Callbacks of httptools. A method that raises makes the message malformed.
 
     def on_message_begin(self) -> None:
         if self._complete:
-            raise _Malformed(400)  # it stands behind chunks
+            raise _Malformed(400)  # bytes after the chunks
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._lines.append((name, value))
@@ -198,7 +197,7 @@ class RequestReader:
         return self._start_of_body(lines)
 
     def _look_at_incomplete_head(self) -> None:
-        """Refuse what cannot become a head any more: the client may wait for the answer with the rest unsent."""
+        """Refuse early what cannot become a valid head: the client may wait for the response before it sends more."""
         there = self._input
         self.phase = Phase.HEAD if there else Phase.IDLE
         first = there.find(b"\n", 0, MAX_REQUEST_LINE)
@@ -220,11 +219,11 @@ class RequestReader:
         if any(len(value) > _MAX_DIGITS for value in lengths):
             raise _Malformed(400)
         length = sum([int(value) for value in lengths])
-        if self._upgrade:  # llhttp takes the message to end here
+        if self._upgrade:  # llhttp ends the message here
             if codings or length:
                 raise _Malformed(400)
             return self._request(None, keep_alive=self._keep_alive and self._is_new)
-        # RFC 9112 section 6.1: a proxy of HTTP/1.0 may have passed the chunks on without reading them.
+        # RFC 9112 section 6.1: an HTTP/1.0 proxy may have passed the chunks on without parsing them.
         if codings and (not self._is_new or codings != [b"chunked"]):
             raise _Malformed(400)
         expected = [value.lower() for name, value in fields if name == b"expect"] if self._is_new else []
@@ -257,13 +256,13 @@ class RequestReader:
         return None
 
     def _read_chunks(self) -> None:
-        """Give llhttp chunks, a piece at a time: what is behind the bound is not read."""
+        """Feed chunks to llhttp piece by piece, so that nothing over the bound is read."""
         while self._input and not self._complete and len(self._data) < self.bounds.most:
             piece, self._input = self._input[:_CHUNKS_AT_ONCE], self._input[_CHUNKS_AT_ONCE:]
             self._cost += len(piece)
             self._feed(piece)
             if self._lines or self._cost > _CHUNKS_FREE + _CHUNKS_COST * (len(self._data) + 1):
-                raise _Malformed(400)  # a trailer, or chunks that are all extension
+                raise _Malformed(400)  # a trailer, or chunks that consist of extensions
 
     def _request(self, body: Body | None, *, keep_alive: bool) -> Request:
         self.phase = Phase.IDLE
@@ -280,15 +279,15 @@ class RequestReader:
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            pass  # nobody changes the protocol here
+            pass  # protocol upgrades are not supported
         except httptools.HttpParserError as error:
-            # Behind chunks that were whole, or all that is looked at, stands something that is not read.
+            # An error after the complete body, or after all bytes that are examined, does not matter.
             if not self._complete and len(self._data) < self.bounds.most:
                 raise _Malformed(400) from error
 
 
 def _status_of(head: bytes) -> int:
-    """Return the status for a head that is not taken."""
+    """Return the refusal status of an invalid head."""
     if len(head) >= MAX_REQUEST_LINE and head.find(b"\r\n", 0, MAX_REQUEST_LINE) < 0:
         return 414
     return 431 if _REQUEST_LINE.match(head) else 400

@@ -1,13 +1,12 @@
 """gunicorn master of both planes: start, replace and restart workers without a gap.
 
-    start    a worker that cannot be built ends the command if none has ever answered; else it is tried again
-    SIGHUP   successors are started; the old workers are told to end when these answer, or, if some do and
-             others do not, after graceful_timeout. While none answers the old ones stay
-    SIGTERM  all workers end, whatever they wait for; SIGINT and SIGQUIT: at once, the control plane
-             when its threads have answered
+    start    if no worker has ever become ready, one that fails to start ends the command; later it is retried
+    SIGHUP   start successors; stop the old workers when all of these are ready or, if only some are, after
+             graceful_timeout. While none is ready the old workers stay
+    SIGTERM  stop all workers, drained; SIGINT and SIGQUIT: at once, on the control plane after its threads are done
 
 ``manage.py data_plane`` and ``control_plane`` run it as ``python -m gatewall.server.master -c CONFIG APPLICATION``.
-Workers are those of ``gatewall/server/answering.py``. Their number and the address are read at the start alone.
+Workers are those of ``gatewall/server/answering.py``. Their number and the address are read at the start only.
 """
 
 import os
@@ -28,7 +27,7 @@ from gatewall.server.answering import ENDING
 
 _RETRY_SECONDS = 1.0
 _HALT_SECONDS = 3.0
-"""Who has not come to look at the workers for so long was halted. Looks are a second apart."""
+"""If checks (about one a second) were this far apart, the whole machine was suspended."""
 _BASE = Path(__file__).resolve().parents[2]
 
 
@@ -38,7 +37,7 @@ class Plane(WSGIApplication):  # type: ignore[misc] # gunicorn has no types
     def load_config(self) -> None:
         super().load_config()
         if self.cfg.preload_app:
-            # The thread that follows the policy would stay behind in the master, and a reload would read nothing anew.
+            # The thread that follows the policy would not survive the fork, and SIGHUP would not reload the code.
             print("gatewall: a plane cannot be preloaded: leave preload_app out", file=sys.stderr)  # noqa: T201
             sys.exit(2)
 
@@ -47,7 +46,7 @@ class Plane(WSGIApplication):  # type: ignore[misc] # gunicorn has no types
 
 
 class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
-    """Keeps as many workers as are wanted."""
+    """gunicorn master that keeps the configured number of workers."""
 
     LISTENERS: list[Any]
 
@@ -60,7 +59,7 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
         self._looked_at = self._spares_until = time.monotonic()
 
     def signal(self, sig: int, frame: Any) -> None:
-        """Take a signal; also in a worker that was forked just now and has no handlers of its own yet."""
+        """Handle a signal; also in a worker that was just forked and has no handlers of its own yet."""
         if os.getpid() != self.pid:
             if sig in ENDING:
                 os._exit(0)
@@ -68,7 +67,7 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
         super().signal(sig, frame)
 
     def handle_hup(self) -> None:
-        """Have all workers replaced, unless the successors could not read their settings."""
+        """Replace all workers, unless the new settings are invalid."""
         try:
             env.read(os.environ, _BASE)
         except env.ConfigError as error:
@@ -79,11 +78,11 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
         self._reloaded_at = time.monotonic()
 
     def handle_usr2(self) -> None:
-        """Ignore it: a second master would end with the first one's workers, and take its socket along."""
+        """Ignore SIGUSR2: a second master would die with this one's workers, and remove its socket."""
         self.log.warning("SIGUSR2 is ignored: restart for another release, SIGHUP replaces its workers")
 
     def manage_workers(self) -> None:
-        """Start the workers that are missing, and tell those to end that are too many. Called about every second."""
+        """Start missing workers and stop surplus ones. Called about every second."""
         now = time.monotonic()
         workers = sorted(self.WORKERS.values(), key=attrgetter("age"))
         replaced = [each for each in workers if each.age <= self._replaced_up_to]
@@ -101,7 +100,7 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
             self.kill_worker(each.pid, signal.SIGTERM)
 
     def reap_workers(self) -> None:
-        """Forget workers that have ended. One that could not be built ends the master only if none ever answered."""
+        """Forget exited workers. One that failed to start ends the master only if none was ever ready."""
         if any(each.answers for each in self.WORKERS.values()):
             self._outlives_failures = True
         while True:
@@ -109,13 +108,13 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
                 super().reap_workers()
             except HaltServer:
                 if not self._outlives_failures:
-                    self._outlives_failures = True  # while the others are ended
+                    self._outlives_failures = True  # while the other workers are stopped
                     raise
             else:
                 return
 
     def murder_workers(self) -> None:
-        """End workers without a heartbeat; not at once after a halt of the whole machine, which was theirs too."""
+        """Kill workers without a heartbeat, but give them time after the whole machine was suspended."""
         now = time.monotonic()
         if now - self._looked_at > _HALT_SECONDS:
             self._spares_until = now + _HALT_SECONDS
@@ -124,7 +123,7 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
             super().murder_workers()
 
     def stop(self, graceful: bool = True) -> None:  # noqa: FBT001, FBT002 - gunicorn's signature
-        """End all workers. The unix socket may be gone: gunicorn itself would fail, and leave them running."""
+        """Stop all workers, even if the unix socket file is gone: gunicorn would fail and leave them running."""
         paths = [name for each in self.LISTENERS if isinstance(name := each.getsockname(), str)]
         sock.close_sockets(self.LISTENERS, unlink=False)
         self.LISTENERS = []
@@ -135,7 +134,7 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
 
 
 def main() -> None:
-    """Run a plane. What a gunicorn in front of us was told in the environment is not meant for this one."""
+    """Run a plane. Settings of an outer gunicorn in the environment are not meant for this one."""
     for name in [each for each in os.environ if each.startswith("GUNICORN_")]:
         del os.environ[name]
     Plane("%(prog)s [OPTIONS] [APP_MODULE]", prog="gatewall").run()

@@ -21,19 +21,19 @@ logger = logging.getLogger(__name__)
 
 MOST_CONNECTIONS = 4096
 LEAVING_SECONDS = 1.0
-"""How long connections that are kept are still read when the worker ends: whoever asks now is answered, and told."""
+"""How long kept connections are still read on shutdown: a late request is answered, with ``connection: close``."""
 _TICK_SECONDS = 0.5
 _READ_AT_ONCE = 65_536
 _UNREAD_SECONDS = 1.0
-"""How long a connection that has not asked yet may have done so without our having read it."""
+"""How old a connection without a request must be before it is evicted: its request may not be read yet."""
 _PAUSE_SECONDS = 0.1
 _SILENT_SECONDS = 60.0
-"""How long nothing more is said of connections that are not accepted."""
+"""Minimum interval between two warnings that no connections are accepted."""
 _OWN_DESCRIPTORS = 128
-"""Left for files, logs and the socket that listens."""
+"""File descriptors reserved for files, logs and listening sockets."""
 
 Queue = OrderedDict[Connection, float]
-"""Connections, and when they came; first those that go first."""
+"""Connections and when they were opened, in the order of eviction."""
 
 
 class Server:
@@ -45,11 +45,11 @@ class Server:
     """
 
     def __init__(self, listening: Sequence[socket.socket], bounds_of: BoundsOf, most: int) -> None:
-        """``most`` connections at once, or fewer if the limit of open files says so."""
+        """``most`` connections at once, or fewer if the limit of open files requires it."""
         self.bounds_of = bounds_of
         self.date = ""
         self.is_leaving = False
-        # One for all: a fresh buffer of asyncio's size for each read costs more than the read.
+        # One buffer for all connections: allocating one for each read costs more than the read.
         self.buffer = memoryview(bytearray(_READ_AT_ONCE))
         self._listening = listening
         self._most = most_connections(most)
@@ -62,18 +62,18 @@ class Server:
         self._none = asyncio.Event()
 
     def start(self) -> None:
-        """Accept connections from now on."""
+        """Start accepting connections."""
         self._tick()
         self._listen()
 
     @abstractmethod
     def _connect(self, peer: str) -> Connection:
-        """Return what speaks with a peer that was accepted."""
+        """Build the connection for an accepted peer."""
 
     async def stop(self, seconds: float, lingering: float = LEAVING_SECONDS) -> None:
-        """Accept no more, answer what is asked still, and return when all is closed; after this time close it.
+        """Stop accepting, drain, and return when all connections are closed, at the latest after ``seconds``.
 
-        Connections that wait to be accepted were made for the proxy, which may have asked already: they are taken too.
+        The backlog is accepted first: a proxy may have sent requests on those connections already.
         """
         end = self._loop.time() + seconds
         self.is_leaving = True
@@ -94,31 +94,31 @@ class Server:
             self._timer.cancel()
 
     async def _until_none(self, end: float) -> None:
-        """Wait until all connections are closed, at most until then."""
+        """Wait until all connections are closed or it is time ``end``."""
         with suppress(TimeoutError):
             async with asyncio.timeout_at(end):
                 await self._none.wait()
 
-    # What the connections say.
+    # Called by the connections.
 
     def opened(self, connection: Connection) -> None:
-        """Know the connection."""
+        """Register a new connection."""
         self._fresh[connection] = self._loop.time()
 
     def answered(self, connection: Connection) -> None:
-        """Know that it was of use just now."""
+        """Record that the connection just answered a request."""
         self._served[connection] = self._fresh.pop(connection, 0.0)
         self._served.move_to_end(connection)
 
     def ended(self, connection: Connection) -> None:
-        """Know that it is of no use any more."""
+        """Record that the connection is closing: first to be evicted."""
         for queue in (self._fresh, self._served):
             if connection in queue:
                 queue[connection] = -math.inf
                 queue.move_to_end(connection, last=False)
 
     def closed(self, connection: Connection) -> None:
-        """Forget it."""
+        """Remove a closed connection."""
         self._fresh.pop(connection, None)
         self._served.pop(connection, None)
         self._look()
@@ -139,7 +139,7 @@ class Server:
             self._loop.remove_reader(each.fileno())
 
     def _accept(self, listening: socket.socket) -> bool:
-        """Take one, if there is any and room for it: the next is for another worker, or for the next turn."""
+        """Accept one connection, if one waits and there is room; True if another attempt makes sense."""
         there = len(self._fresh) + len(self._served) + len(self._opening)
         goes = self._least_missed() if there >= self._most else None
         if there >= self._most and not goes:
@@ -151,7 +151,7 @@ class Server:
             return False
         except ConnectionAbortedError:
             return True
-        except OSError as error:  # no descriptor, no memory
+        except OSError as error:  # out of descriptors or memory
             self._pause(str(error))
             if goes := self._least_missed():
                 goes.go()
@@ -167,7 +167,7 @@ class Server:
         return True
 
     def _pause(self, why: str) -> None:
-        """Accept nothing for a moment."""
+        """Stop accepting for a moment."""
         now = self._loop.time()
         if now >= self._silent_until:
             self._silent_until = now + _SILENT_SECONDS
@@ -178,11 +178,11 @@ class Server:
     def _opened(self, task: "asyncio.Task[object]") -> None:
         self._opening.discard(task)
         if not task.cancelled():
-            task.exception()  # it was gone before we had it
+            task.exception()  # the peer closed before the connection was set up
         self._look()
 
     def _least_missed(self) -> Connection | None:
-        """Return the connection that is closed for another one, or None if all are needed."""
+        """Return the connection to evict, or None if all are in use."""
         fresh, served = self._fresh, self._served
         old = self._loop.time() - _UNREAD_SECONDS
         return (
@@ -199,7 +199,7 @@ class Server:
         self.date = f"date: {formatdate(time.time(), usegmt=True)}\n"
         for connection in self._all():
             if connection.deadline <= now:
-                self._loop.call_later(0, connection.expire)  # behind what has come meanwhile and is not read yet
+                self._loop.call_later(0, connection.expire)  # after input that has arrived but is not read yet
         self._timer = self._loop.call_later(_TICK_SECONDS, self._tick)
 
     def _all(self) -> list[Connection]:
@@ -211,13 +211,13 @@ def _first(queue: Iterable[Connection], may_go: Callable[[Connection], bool]) ->
 
 
 def most_connections(most: int) -> int:
-    """Return how many connections fit into the limit of open files, at most so many."""
+    """Return how many connections fit into the limit of open files, at most ``most``."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return most if soft == resource.RLIM_INFINITY else min(most, max(16, soft - _OWN_DESCRIPTORS))
 
 
 class AtOnceServer(Server):
-    """A server whose application answers at once: it waits for nothing."""
+    """A server whose application answers synchronously."""
 
     def __init__(
         self,

@@ -1,10 +1,10 @@
-"""Threaded server of the control plane: the loop reads and writes, threads run the WSGI application.
+"""Threaded WSGI server of the control plane: the event loop does the I/O, threads run the application.
 
-head, body        read by the loop, within bounds and a deadline; only then a thread is taken
-answer            a whole one goes to the loop, and its thread is free; of one in pieces at most UNSENT bytes
-wait for the reader, then its thread does
-threads waiting   for slow readers: at most some (``most_waiting``); if one more must, the one that waits longest ends
-memory            MOST_BYTES for what was read and what was not sent; above it the connection that holds most goes
+head, body        read by the loop, within bounds and a deadline; only then a thread is used
+response          a complete one goes to the loop and frees its thread; a streamed one buffers at most UNSENT
+                  bytes, then its thread waits for the client
+waiting threads   at most ``most_waiting``; if one more must wait, the longest-waiting connection is closed
+memory            at most MOST_BYTES of unanswered input and unsent output; above it the largest holder is closed
 """
 
 import asyncio
@@ -32,19 +32,19 @@ MOST_CONNECTIONS = 1024
 MAX_BODY = 1024 * 1024
 BODY_SECONDS = 30.0
 WRITE_SECONDS = 60.0
-"""How long a reader may take nothing."""
+"""How long a client may read nothing."""
 UNSENT = 4 * 1024 * 1024
-"""More than any static file: reading one slowly cannot hold a thread."""
+"""Larger than any static file: reading one slowly cannot hold a thread."""
 MOST_BYTES = 128 * 1024 * 1024
 _SEND_BUFFER = 256 * 1024
-"""Of the kernel, for each connection: its own grows to megabytes, whose progress nobody sees for minutes."""
+"""Kernel send buffer of each connection: by default it grows to megabytes, which hides progress for minutes."""
 _SLOW_SECONDS = 5.0
-"""Whose answer is unread for so long makes room for another."""
+"""A connection whose response is unread for so long may be evicted."""
 _READ, _NOT_READ = BodyBounds(MAX_BODY + 1, BODY_SECONDS), BodyBounds(0, 0.0)
 
 
 def bounds(_target: bytes, length: int | None) -> BodyBounds:
-    """Return how a body is read: whole, or not at all where it is refused by its head (in chunks, or too long)."""
+    """Return how a body is read: completely, or not at all if its head already refuses it (chunked, or too long)."""
     return _NOT_READ if length is None or length > MAX_BODY else _READ
 
 
@@ -54,20 +54,20 @@ class Threads(connection.Server, Protocol):
     name: tuple[str, str]
 
     def run(self, exchange: Exchange, environ: Environ, outlet: "ThreadedConnection") -> None:
-        """Have a thread answer."""
+        """Answer on a thread."""
 
     def waits(self, outlet: "ThreadedConnection") -> None:
-        """Know that a thread waits for the reader."""
+        """Record that a thread waits for the client."""
 
     def waits_no_more(self, outlet: "ThreadedConnection") -> None:
-        """Know that it does not, or that there is no such thread."""
+        """Record that no thread waits for the client. Idempotent."""
 
     def weigh(self, outlet: "ThreadedConnection") -> None:
-        """Know that the connection may hold more or less than before."""
+        """Recount the memory that the connection holds."""
 
 
 class ThreadedConnection(Connection):
-    """A connection whose requests threads answer. While one does, nothing more is read."""
+    """A connection whose requests threads answer. Meanwhile no further request is read."""
 
     _context: Threads
     write_seconds = WRITE_SECONDS
@@ -80,9 +80,9 @@ class ThreadedConnection(Connection):
         self._written_at = 0.0
         self.is_lost = False
         self.weight = 0
-        """What the server has counted for it."""
+        """Bytes that the server has counted for this connection."""
 
-    # What the transport says.
+    # Callbacks of the transport.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -110,11 +110,11 @@ class ThreadedConnection(Connection):
         self._context.waits_no_more(self)
         self._exchange.room.set()
 
-    # What the server asks.
+    # Called by the server.
 
     @property
     def may_go(self) -> bool:
-        """True unless a thread answers, or an answer is being read at some pace. A slow request may go."""
+        """True unless a thread is at work or the client is reading the response. A slow request can be evicted."""
         if self._exchange is not None:
             return False
         if self._transport.get_write_buffer_size():
@@ -122,7 +122,7 @@ class ThreadedConnection(Connection):
         return self._turn is None
 
     def expire(self) -> None:
-        """Do what is due at the deadline; who has read some of an answer since the last one gets more time."""
+        """Handle the deadline; a client that has read part of the response since the last one gets more time."""
         now = self._loop.time()
         unsent = self._transport.get_write_buffer_size()
         if now < self.deadline or not unsent:
@@ -135,11 +135,11 @@ class ThreadedConnection(Connection):
 
     @property
     def size(self) -> int:
-        """Bytes that are held for it in memory: read and not answered, or not sent."""
+        """Bytes held in memory: unanswered input and unsent output."""
         return 0 if self.is_lost else self._reader.size + self._body_size + self._transport.get_write_buffer_size()
 
     def shed(self) -> None:
-        """Give back what is held, unless a thread is at work: an answer that is not read, or half a request (503)."""
+        """Free memory, unless a thread is at work: drop the unread response, or refuse the partial request (503)."""
         if self._exchange is not None and not self._is_blocked:
             return
         if self._transport.get_write_buffer_size() or self._is_ending:
@@ -164,7 +164,7 @@ class ThreadedConnection(Connection):
         self._context.run(self._exchange, environ, self)
 
     def pass_on(self, data: bytes) -> None:
-        """Write a piece of the answer. If the reader is behind, its thread waits until ``resume_writing``."""
+        """Write a piece of the response. If the client is behind, its thread waits until ``resume_writing``."""
         exchange = self._exchange
         if self.is_lost or exchange is None:
             return
@@ -175,7 +175,7 @@ class ThreadedConnection(Connection):
             exchange.room.set()
 
     def finish(self, data: bytes, *, stays: bool) -> None:
-        """Write the last piece of the answer."""
+        """Write the last piece of the response."""
         self._exchange = None
         self._body_size = 0
         if self.is_lost:
@@ -184,9 +184,9 @@ class ThreadedConnection(Connection):
         self._answered(is_read=self._is_read, stays=stays and not self._context.is_leaving)
 
     def fail(self, exchange: Exchange) -> None:
-        """End a connection whose answer could not be made: with 500, or amid what was sent.
+        """Close a connection whose response failed: with 500, or in the middle of a started response.
 
-        What failed behind a whole answer concerns nobody: the next request may be under way.
+        A failure after the complete response is ignored: the next request may be under way.
         """
         if self._exchange is not exchange or self.is_lost:
             return
@@ -208,7 +208,7 @@ class ThreadedConnection(Connection):
 
 
 class ThreadedServer(Server):
-    """The connections of one worker, and the threads that answer."""
+    """Connections of one worker, and its thread pool."""
 
     def __init__(
         self,
@@ -230,7 +230,7 @@ class ThreadedServer(Server):
 
     async def stop(self, seconds: float, lingering: float = 0.0) -> None:
         await super().stop(seconds, lingering)
-        for each in self._all():  # their threads must not wait for a reader for ever
+        for each in self._all():  # their threads must not wait for a client for ever
             each.give_up()
         await asyncio.sleep(0)
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -238,10 +238,10 @@ class ThreadedServer(Server):
     def _connect(self, peer: str) -> Connection:
         return ThreadedConnection(self, self._loop, peer)
 
-    # What the connections say.
+    # Called by the connections.
 
     def run(self, exchange: Exchange, environ: Environ, outlet: ThreadedConnection) -> None:
-        """Have a thread answer, as soon as one is free."""
+        """Answer on a thread, as soon as one is free."""
         task = self._loop.run_in_executor(self._pool, exchange.run, self._application, environ, self.date)
         task.add_done_callback(partial(self._ran, outlet, exchange))
 
@@ -252,26 +252,26 @@ class ThreadedServer(Server):
             outlet.fail(exchange)
 
     def waits(self, outlet: ThreadedConnection) -> None:
-        """Know that a thread waits for the reader; if too many do, the reader that is behind for longest goes."""
+        """Record that a thread waits for the client; if too many wait, close the longest-waiting connection."""
         self._waiting[outlet] = None
         if len(self._waiting) > self._most_waiting:
             longest, _ = self._waiting.popitem(last=False)
             longest.give_up()
 
     def waits_no_more(self, outlet: ThreadedConnection) -> None:
-        """Know that it does not, or that there is no such thread."""
+        """Record that no thread waits for the client. Idempotent."""
         self._waiting.pop(outlet, None)
 
     def weigh(self, outlet: ThreadedConnection) -> None:
-        """Count what the connection holds now; if all hold too much, those that hold most give it back."""
+        """Recount the memory of the connection; above the limit, the largest holders free theirs."""
         self._count(outlet)
         if self._weight <= self._most_bytes:
             return
         held = [each for each in self._all() if isinstance(each, ThreadedConnection)]
-        for each in held:  # what was sent meanwhile
+        for each in held:  # output may have been sent meanwhile
             self._count(each)
         for each in sorted(held, key=attrgetter("weight"), reverse=True):
-            if self._weight <= self._most_bytes or not each.weight:  # who holds nothing has nothing to give back
+            if self._weight <= self._most_bytes or not each.weight:
                 return
             each.shed()
             self._count(each)
@@ -282,6 +282,6 @@ class ThreadedServer(Server):
 
 
 def _name_of(listening: Sequence[socket.socket]) -> tuple[str, str]:
-    """Return name and port that the server has for itself; a unix socket has none."""
+    """Return the server's own name and port; a unix socket has neither."""
     address = listening[0].getsockname()
     return (address[0], str(address[1])) if isinstance(address, tuple) else ("localhost", "0")

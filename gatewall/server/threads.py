@@ -9,16 +9,16 @@ from gatewall.server.threaded import ThreadedServer
 
 
 class ThreadsWorker(AnsweringWorker):
-    """Runs the control plane's server."""
+    """Worker that runs the control plane's server."""
 
     def make_server(self) -> Server:
-        """Return the server; an application may say by ``bounds`` how bodies are read."""
+        """Build the server; the application's ``bounds``, if any, set the limits of request bodies."""
         self.stop_seconds = max(1.0, self.cfg.graceful_timeout - 1.0)  # the master kills after the timeout
         bounds_of = getattr(self.wsgi, "bounds", threaded.bounds)
         listening = [each.sock for each in self.sockets]
         return ThreadedServer(self.wsgi, listening, bounds_of, threads=self.cfg.threads)
 
     def end_at_once(self, ends: asyncio.Event) -> None:
-        """End as soon as the threads have answered."""
+        """Stop as soon as the threads have answered."""
         self.lingering_seconds = 0.0
         ends.set()
