@@ -14,7 +14,7 @@ _MAX_DOMAINS = 1000
 
 
 class RegisteredDomainField(TextField):
-    """The name of a registered domain; the value is its row. Shown as the name."""
+    """The name of a registered domain; validates to its row."""
 
     default_error_messages = {"unregistered": _("{name} is not a registered domain")}
 
@@ -27,7 +27,7 @@ class RegisteredDomainField(TextField):
 
 
 class RegisteredDomainsField(serializers.ListField):
-    """Names of registered domains; too many are refused before the first is looked up."""
+    """Names of registered domains; the maximum number is checked before any lookup."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(child=RegisteredDomainField(), max_length=_MAX_DOMAINS, **options)
@@ -39,7 +39,7 @@ class RegisteredDomainsField(serializers.ListField):
 
 
 class ScopeInput(StrictInput):
-    """The domains that a user or license is valid for, as sent."""
+    """The domains a user or license is valid for, as sent."""
 
     all_domains = FlagField(required=False)
     authorized_domains = RegisteredDomainsField(required=False)

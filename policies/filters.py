@@ -1,4 +1,4 @@
-"""Filters of the policy lists in the API."""
+"""API filters of the policy resources."""
 
 from ipaddress import IPv4Network, IPv6Network
 from typing import Any
@@ -15,18 +15,18 @@ from policies.list_files.block_lists import Format
 from policies.validators import canonical_country, canonical_domain, canonical_network
 
 _MAX_FOUND = 10_000
-"""More IPv6 entries than this are not named one by one in a statement."""
+"""Maximum number of IPv6 networks listed in one statement."""
 _NAMED_BITS = 8
-"""Of an IPv4 /24 or an IPv6 /120 and smaller every network is named, which an index finds; a larger one is searched."""
+"""For these prefix lengths every subnet is listed, so that an index is used; larger networks are searched."""
 EVERYWHERE = "null"
-"""The value of ``domain`` for rows that hold for every host."""
+"""The value of ``domain`` that selects rows for every host."""
 
 
 class NetworkFilter(ValueFilter):
-    """Entries that have an address in common with an address or network: they contain it or lie within it."""
+    """Select entries that overlap an address or network."""
 
     def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
-        """Return the entries. Raises ValidationError for an IPv6 network that has too many."""
+        """Return the entries that overlap the network. Raises ValidationError if too many IPv6 entries match."""
         if value is None:
             return qs
         network = parse_network(value)
@@ -37,29 +37,29 @@ class NetworkFilter(ValueFilter):
         return qs.filter(Q(network__in=around) | within)
 
     def _within_v6(self, rows: QuerySet[Any], network: IPv6Network) -> Q:
-        """Find the entries by their numbers: of one IPv6 address, the leading groups alone are always written alike."""
+        """Return a condition for IPv6 entries within the network, by listing them: prefixes of texts do not suffice."""
         whole = network.network_address.exploded.split(":")[: network.prefixlen // 16]
         texts = [f"{int(group, 16):x}:" for group in whole]
         leading = "".join(texts[: texts.index("0:") if "0:" in texts else len(texts)])
         candidates = rows.filter(network__startswith=leading, network__contains=":").order_by()
-        found = []
+        matching = []
         for name in candidates.values_list("network", flat=True).distinct().iterator(chunk_size=2000):
-            if IPv6Network(name).subnet_of(network):  # a colon is in every IPv6 text alone
-                found.append(name)
-            if len(found) > _MAX_FOUND:
+            if IPv6Network(name).subnet_of(network):  # only IPv6 texts contain a colon
+                matching.append(name)
+            if len(matching) > _MAX_FOUND:
                 raise ValidationError({"ip": ValidationError(f"over {_MAX_FOUND} entries: name a smaller network")})
-        return Q(network__in=found)
+        return Q(network__in=matching)
 
 
 def _all_within(network: IPv4Network | IPv6Network) -> list[str]:
-    """Return the texts of all networks that are smaller and lie within: 510 of an IPv4 /24."""
+    """Return the texts of all smaller networks within the network: 510 for an IPv4 /24."""
     lengths = range(network.prefixlen + 1, network.max_prefixlen + 1)
     return [canonical_text(each) for length in lengths for each in network.subnets(new_prefix=length)]
 
 
 def _within_v4(network: IPv4Network) -> Q:
-    """Return the condition that a dotted text begins as one of the addresses of the network does."""
-    octets = -(-network.prefixlen // 8)  # those that the network fixes, the last perhaps in part
+    """Return a condition on the text prefix of the network's IPv4 addresses."""
+    octets = -(-network.prefixlen // 8)  # those the prefix fixes, the last one possibly in part
     if octets == 0:
         return ~Q(network__contains=":")
     condition = Q()

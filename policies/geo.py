@@ -1,4 +1,4 @@
-"""Status of the geo database (build date, age) for the control plane. The only adapter of geoip2."""
+"""Build date and age of the geo database, for the control plane. The only adapter of geoip2."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,20 +13,20 @@ from gatewall.kernel import geo_file
 
 @dataclass(frozen=True, slots=True)
 class GeoDatabase:
-    """What an MMDB says of itself."""
+    """Metadata of a geo database (MMDB)."""
 
     kind: str
     built_at: datetime
 
 
 def in_use() -> Path | None:
-    """Return the geo database that countries are looked up in, None if there is none."""
+    """Return the path of the configured geo database, or None."""
     path: Path = settings.GATEWALL_GEOIP_DATABASE or geo_file.installed(settings.GATEWALL_HOME)
     return path if path.exists() else None
 
 
 def describe(path: Path | None) -> GeoDatabase | None:
-    """Return what the database says of itself, or None if there is none or it cannot be read."""
+    """Return the metadata of the database, None if it is missing or unreadable."""
     if path is None:
         return None
     try:

@@ -30,12 +30,12 @@ AUTO_BAN = "auto-ban"
 
 
 def default_targets() -> list[str]:
-    """Return where a rule looks unless it says otherwise."""
+    """Return the default targets of a WAF rule."""
     return [Target.URI.value]
 
 
 class AuthorizedDomain(Record):
-    """A host, or ``*.host`` for all names below it, that visitors may ask for."""
+    """A host, or ``*.host`` for all names below it, that visitors may request."""
 
     name = models.CharField(max_length=255, unique=True, validators=[validate_domain_name])
     access = models.CharField(max_length=16, choices=choices(Access), default=Access.AUTHENTICATED.value)
@@ -57,7 +57,7 @@ class AuthorizedDomain(Record):
 
 
 class BlocklistEntry(Record):
-    """A network that is refused. An entry that is not ``manual`` never beats an allowlist entry."""
+    """A network that is blocked. Only a ``manual`` entry beats an allowlist entry."""
 
     network = models.CharField(max_length=43, validators=[validate_network])
     remark = models.CharField(max_length=500, blank=True)
@@ -89,15 +89,15 @@ class BlocklistEntry(Record):
 
     @property
     def segments(self) -> tuple[str, ...]:
-        """The segment that the entry is published in."""
+        """The segment the entry is published in."""
         return (blocked_networks_of(self.source),)
 
 
 class AllowlistEntry(Record):
-    """A network that needs no credential, for one domain or (null) for every host."""
+    """A network that needs no credential, on one domain or (null) on every host."""
 
     network = models.CharField(max_length=43, validators=[validate_network])
-    # Cascade: an entry that lost its domain must not become one for every host.
+    # Cascade: without its domain, the entry would hold for every host.
     domain = models.ForeignKey(
         AuthorizedDomain, on_delete=models.CASCADE, null=True, blank=True, related_name="allowlist_entries"
     )
@@ -145,7 +145,7 @@ class GeoBlockRule(Record):
 
 
 class WafRule(Record):
-    """A pattern that is looked for in requests. A row with a ``builtin_key`` comes with Gatewall."""
+    """A pattern that is searched in requests. A row with a ``builtin_key`` is a built-in rule."""
 
     name = models.CharField(max_length=100, unique=True)
     pattern = models.TextField(max_length=4096)
@@ -158,7 +158,7 @@ class WafRule(Record):
     action = models.CharField(max_length=16, choices=choices(Action), default=Action.BLOCK.value)
     priority = models.PositiveIntegerField(default=100, validators=[MaxValueValidator(1_000_000)])
     enabled = models.BooleanField(default=True)
-    # Cascade: a rule that lost its domain must not begin to refuse requests everywhere.
+    # Cascade: without its domain, the rule would refuse requests on every host.
     domain = models.ForeignKey(
         AuthorizedDomain, on_delete=models.CASCADE, null=True, blank=True, related_name="waf_rules"
     )
@@ -194,14 +194,14 @@ class WafRule(Record):
 
     @property
     def builtin(self) -> bool:
-        """True for a rule that comes with Gatewall: its pattern is fixed and it cannot be deleted."""
+        """Return whether the rule is built in: its pattern is fixed and it cannot be deleted."""
         return self.builtin_key is not None
 
 
 class ListSubscription(Record):
-    """A list that is fetched again and again, and put in the place of what its last fetching brought.
+    """A published block list that is fetched regularly; each download replaces the entries of the last one.
 
-    From ``next_at`` on is what became of it: written by whoever fetches, and no part of any revision.
+    The fields from ``next_at`` on are the state of fetching, written by the fetching host without a revision.
     """
 
     name = models.CharField(max_length=50, unique=True, validators=[validate_list_name])
@@ -240,7 +240,7 @@ class ListSubscription(Record):
 
 
 RESTORABLE = (AuthorizedDomain, BlocklistEntry, AllowlistEntry, GeoBlockRule, WafRule)
-"""The models whose rows a restore brings back, domains first: others refer to them.
+"""The models a restore covers, domains first, because other rows refer to them.
 
-``recorded`` says what a revision knows of a row, ``segments`` what is compiled again once the row was changed.
+``recorded`` describes a row in a revision; ``segments`` are compiled again after a change of a row.
 """

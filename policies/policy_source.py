@@ -24,12 +24,12 @@ def seconds(moment: datetime | None) -> float | None:
 
 
 def block_sources() -> list[str]:
-    """Return the sources of the blocklist entries there are."""
+    """Return the sources of the blocklist entries."""
     return sorted(selectors.block_sources())
 
 
 def blocked_networks(source: str) -> Iterator[BlockedNetwork]:
-    """Yield the blocklist entries of one source, of which there may be a million."""
+    """Yield the blocklist entries of one source; there may be a million."""
     return _blocked(selectors.blocked_networks().filter(source=source))
 
 
@@ -39,7 +39,7 @@ def allowed_networks() -> tuple[AllowedNetwork, ...]:
 
 
 def lists_about(address: IPAddress) -> IPLists:
-    """Return the lists with the entries that this address is in alone: they are found by index, not by reading all."""
+    """Return the lists with only the entries that contain this address, looked up by index."""
     networks = [canonical_text(network) for network in networks_of(address)]
     blocked = tuple(_blocked(selectors.blocked_networks().filter(network__in=networks)))
     allowed = _allowed(selectors.allowed_networks().filter(network__in=networks))
@@ -74,12 +74,12 @@ def blocked_countries() -> tuple[BlockedCountry, ...]:
 
 
 def waf_rules() -> tuple[WafRule, ...]:
-    """Return the WAF rules that are switched on, by priority."""
+    """Return the enabled WAF rules by priority."""
     return tuple(engine_rule(row) for row in selectors.waf_rules().filter(enabled=True))
 
 
 def engine_rule(row: WafRuleRow) -> WafRule:
-    """Return a rule as the engine runs it. Raises ValueError if the row holds what the engine does not understand."""
+    """Return a rule as an engine value. Raises ValueError if the row is not valid for the engine."""
     return WafRule(
         id=row.pk,
         name=row.name,
@@ -106,4 +106,4 @@ SEGMENTS: Mapping[str, Callable[[], Iterable[Any]]] = {
     Segment.BLOCKED_COUNTRIES: blocked_countries,
     Segment.WAF_RULES: waf_rules,
 }
-"""The rows of each segment, as engine values; those of the blocklist are by source (``blocked_networks``)."""
+"""The rows of each segment as engine values; for the blocklist see ``blocked_networks``."""

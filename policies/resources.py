@@ -1,4 +1,4 @@
-"""The resources of this app, as the API, the admin, backtests and operator pages know them."""
+"""Descriptors of the policy resources, for API, admin, backtests and console."""
 
 from functools import partial
 
@@ -41,7 +41,7 @@ ALLOWLIST = PolicyResource(
     model=AllowlistEntry,
     title=_("allowlist entry"),
     selector=selectors.allowed_networks,
-    create=services.allow_network,  # shuts nobody out, so nothing is forced
+    create=services.allow_network,  # an allowlist entry cannot lock anyone out
     update=services.change_allowed_network,
     delete=services.disallow_network,
     guards=frozenset({Write.UPDATE, Write.DELETE}),

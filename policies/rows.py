@@ -14,24 +14,24 @@ from policies.models import AuthorizedDomain
 
 
 class Duplicate(Conflict):
-    """There is such an entry already."""
+    """An equal entry exists already."""
 
     code = "duplicate"
 
 
 class DomainRemoved(Conflict):
-    """The domain was registered when the request was read, and is no more."""
+    """The domain was removed since the request was read."""
 
     code = "domain-removed"
 
 
 def deletion(row: models.Model) -> Change | None:
-    """Return the change that deleting this row is."""
+    """Return the change of deleting this row."""
     return difference(describe(row), None)
 
 
 def write(row: models.Model, **values: Any) -> Change | None:
-    """Set the values and write the row, for a service that makes the revision; return what changed.
+    """Set the values and save the row, for a service that creates the revision; return the change.
 
     Raises ValidationError, Duplicate, DomainRemoved.
     """
@@ -50,7 +50,7 @@ def write(row: models.Model, **values: Any) -> Change | None:
 
 
 def save(row: models.Model, *segments: str, actor: str, replaced: Iterable[Change | None] = (), **values: Any) -> None:
-    """Set the values and write the row with the next revision, which changes these segments.
+    """Set the values and save the row in a new revision that changes these segments.
 
     Raises ValidationError, Duplicate, DomainRemoved.
     """
@@ -60,7 +60,7 @@ def save(row: models.Model, *segments: str, actor: str, replaced: Iterable[Chang
 
 @revisions.one_at_a_time
 def delete(row: models.Model, *segments: str, actor: str) -> None:
-    """Delete the row with the next revision. Raises Gone."""
+    """Delete the row in a new revision. Raises Gone."""
     row = revisions.as_it_is_now(row)
     gone = deletion(row)
     row.delete()
@@ -68,7 +68,7 @@ def delete(row: models.Model, *segments: str, actor: str) -> None:
 
 
 def replace_expired(entries: models.QuerySet[Any]) -> list[Change | None]:
-    """Delete those of the entries that have expired; return what became of them."""
+    """Delete the expired ones of the entries; return the changes."""
     expired = list(entries.filter(expires_at__lte=timezone.now()))
     gone = [deletion(entry) for entry in expired]
     entries.filter(pk__in=[entry.pk for entry in expired]).delete()
@@ -76,9 +76,9 @@ def replace_expired(entries: models.QuerySet[Any]) -> list[Change | None]:
 
 
 def still_registered(domains: Iterable[AuthorizedDomain]) -> list[AuthorizedDomain]:
-    """Return the domains as they are now, for a service that holds the head. Raises DomainRemoved if one is gone."""
-    wanted = {domain.pk for domain in domains}
-    found = list(AuthorizedDomain.objects.filter(pk__in=wanted))
-    if len(found) != len(wanted):
+    """Re-read the domains under the lock. Raises DomainRemoved if one is gone."""
+    ids = {domain.pk for domain in domains}
+    rows = list(AuthorizedDomain.objects.filter(pk__in=ids))
+    if len(rows) != len(ids):
         raise DomainRemoved(_("a domain that was named is not registered any more"))
-    return found
+    return rows

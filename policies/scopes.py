@@ -1,4 +1,4 @@
-"""Users and licenses whose scope names a domain, for changes of domains."""
+"""Update the scopes of users and licenses when domains change."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -11,27 +11,27 @@ _models: list[Any] = []
 
 
 def scoped_by(*models: Any) -> None:
-    """Take the models whose rows have ``authorized_domains``; ``gatewall.apps`` names them."""
+    """Register the models with ``authorized_domains``; ``gatewall.apps`` calls this, to avoid imports of those apps."""
     _models[:] = models
 
 
 class Scopes:
-    """The scopes that name any of these domains, by name, as they were when this was made."""
+    """The users and licenses whose scope names one of the domains, as they are now."""
 
     def __init__(self, domains: Iterable[AuthorizedDomain]) -> None:
         ids = [domain.pk for domain in domains]
-        self._before = {(found.resource, found.id): found for found in _naming(ids)}
+        self._before = {(scope.resource, scope.id): scope for scope in _describe_scopes(ids)}
 
     def cut(self) -> None:
-        """Give each the domains of its names that are registered now: nobody may enter more than before."""
-        names = {name for found in self._before.values() for name in found.fields["authorized_domains"]}
+        """Set each scope to those of its domain names that are registered now; no scope becomes wider."""
+        names = {name for scope in self._before.values() for name in scope.fields["authorized_domains"]}
         registered = dict(AuthorizedDomain.objects.filter(name__in=names).values_list("name", "pk"))
         for row in self._rows_now():
-            wanted = self._before[row.recorded.resource, row.pk].fields["authorized_domains"]
-            row.authorized_domains.set(registered[name] for name in wanted if name in registered)
+            names_before = self._before[row.recorded.resource, row.pk].fields["authorized_domains"]
+            row.authorized_domains.set(registered[name] for name in names_before if name in registered)
 
     def changes(self) -> Iterable[Change | None]:
-        """Yield what became of each since."""
+        """Yield the change of each scope since."""
         for row in self._rows_now():
             yield difference(self._before[row.recorded.resource, row.pk], describe(row))
 
@@ -43,7 +43,7 @@ class Scopes:
                 yield from rows.order_by("pk").prefetch_related("authorized_domains")
 
 
-def _naming(domains: list[int]) -> Iterator[Described]:
+def _describe_scopes(domains: list[int]) -> Iterator[Described]:
     for model in _models:
         rows = model.objects.filter(authorized_domains__in=domains).distinct().order_by("pk")
         yield from map(describe, rows.prefetch_related("authorized_domains").iterator(chunk_size=_CHUNK))

@@ -12,7 +12,7 @@ _NAMED = 20
 
 
 def warning(at: datetime) -> str | None:
-    """Return a sentence that names the hosts of the last hour that belong to no domain, or None if there are none."""
+    """Return a warning that names the unregistered hosts of the last hour, None if there are none."""
     hosts = unregistered(at)
     if not hosts:
         return None
@@ -21,9 +21,9 @@ def warning(at: datetime) -> str | None:
 
 
 def unregistered(at: datetime) -> list[str]:
-    """Return the hosts of the last hour that belong to no registered domain, the most frequent first.
+    """Return the unregistered hosts of the last hour, the most frequent first.
 
-    A host that hardly anybody asked for may be missing where there are very many of them.
+    Rarely requested hosts may be missing if there are very many hosts.
     """
     domains = DomainTable(policy_source.domains())
     seen = statistics.summaries(Window.until(at, LATELY), ["host"])["host"]

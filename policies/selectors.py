@@ -25,7 +25,7 @@ def blocked_networks() -> QuerySet[BlocklistEntry]:
 
 
 def block_sources() -> Iterator[str]:
-    """Yield the sources of the blocklist, in order. Each is one step in an index, however many entries it has."""
+    """Yield the sources of the blocklist, in order. One index step per source, however many entries it has."""
     names = BlocklistEntry.objects.order_by("source").values_list("source", flat=True)
     source = names.first()
     while source is not None:
@@ -34,13 +34,13 @@ def block_sources() -> Iterator[str]:
 
 
 def number_of_bans(at: datetime) -> int:
-    """Return how many automatic bans are in force. Costs no more however long the imported lists are."""
+    """Return the number of automatic bans in force. The cost does not depend on imported lists."""
     live = Q(expires_at__isnull=True) | Q(expires_at__gt=at)
     return BlocklistEntry.objects.filter(live, source=AUTO_BAN).count()
 
 
 def allowed_networks() -> QuerySet[AllowlistEntry]:
-    """Return the allowlist with the domains of its entries."""
+    """Return the allowlist, with the domains of its entries."""
     return AllowlistEntry.objects.select_related("domain")
 
 
@@ -56,7 +56,7 @@ OTHERS_PASS = _("domains are registered, but authorized_domains_mode any refuses
 def domains_warning() -> str:
     """Return why mode and registered domains contradict each other, empty if they do not.
 
-    The domains that come with the installation do not count.
+    Domains of the installation do not count.
     """
     has_own = AuthorizedDomain.objects.exclude(created_by="").exists()
     is_registered = system_settings.current().authorized_domains_mode == DomainsMode.REGISTERED
@@ -71,26 +71,26 @@ def blocked_countries() -> QuerySet[GeoBlockRule]:
 
 
 def waf_rules() -> QuerySet[WafRule]:
-    """Return the WAF rules, switched off ones included, with their domains."""
+    """Return all WAF rules, with their domains."""
     return WafRule.objects.select_related("domain")
 
 
 def waf_rules_of(category: str, *, builtin: bool | None = None) -> QuerySet[WafRule]:
-    """Return the WAF rules of a category: all of them, those that come with Gatewall, or the others."""
+    """Return the WAF rules of a category: all, only built-in ones, or only custom ones."""
     rules = WafRule.objects.filter(category=category)
     return rules if builtin is None else rules.filter(builtin_key__isnull=not builtin)
 
 
 def list_subscriptions() -> QuerySet[ListSubscription]:
-    """Return the lists that are fetched, switched off ones included."""
+    """Return all list subscriptions."""
     return ListSubscription.objects.all()
 
 
 def builtin_rules_by_key() -> dict[str, WafRule]:
-    """Return the rows of the rules that come with Gatewall."""
+    """Return the built-in rules by ``builtin_key``."""
     return {rule.builtin_key: rule for rule in WafRule.objects.filter(builtin_key__isnull=False) if rule.builtin_key}
 
 
 def registered_domain(name: str) -> AuthorizedDomain | None:
-    """Return the registered domain of this very name, or None."""
+    """Return the registered domain of exactly this name, or None."""
     return AuthorizedDomain.objects.filter(name=name).first()

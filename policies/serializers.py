@@ -29,7 +29,7 @@ from policies.validators import (
 
 _RECORD = ("id", "created_at", "created_by")
 FETCHED = ("next_at", "tried_at", "succeeded_at", "failure", "entries")
-"""What fetching a list changes of its subscription."""
+"""Fields of a subscription that fetching changes."""
 _TEXT = {"type": ["string", "null"], "maxLength": 500}
 _TARGETS = {"type": "array", "items": {"enum": [each.value for each in Target]}, "minItems": 1}
 _TRANSFORMS = {
@@ -49,7 +49,7 @@ _EXCLUSIONS = {
 
 
 class NetworkField(TextField):
-    """An address or network in any spelling; the value is its one spelling."""
+    """A network in any notation; validates to the canonical form."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=64, **options)
@@ -68,7 +68,7 @@ class BlocklistEntryInput(StrictInput):
 
 
 class BlocklistEntryOutput(LastHitOutput, serializers.ModelSerializer[BlocklistEntry]):
-    """A blocklist entry as shown."""
+    """A blocklist entry."""
 
     ip = serializers.CharField(source="network")
 
@@ -89,7 +89,7 @@ class AllowlistEntryInput(StrictInput):
 
 
 class AllowlistEntryOutput(LastHitOutput, serializers.ModelSerializer[AllowlistEntry]):
-    """An allowlist entry as shown."""
+    """An allowlist entry."""
 
     ip = serializers.CharField(source="network")
     domain = serializers.CharField(source="domain.name", default=None, allow_null=True)
@@ -100,7 +100,7 @@ class AllowlistEntryOutput(LastHitOutput, serializers.ModelSerializer[AllowlistE
 
 
 class AuthorizedDomainInput(StrictInput):
-    """A domain as sent."""
+    """A registered domain as sent."""
 
     name = TextField(max_length=255)
     access = serializers.ChoiceField(choices=[access.value for access in Access], required=False)
@@ -108,12 +108,12 @@ class AuthorizedDomainInput(StrictInput):
     force = FlagField(required=False)
 
     def validate_name(self, name: str) -> str:
-        """Return the one spelling of the name."""
+        """Return the domain name in canonical form."""
         return canonical_domain(name)
 
 
 class AuthorizedDomainOutput(serializers.ModelSerializer[AuthorizedDomain]):
-    """A domain as shown."""
+    """A registered domain."""
 
     class Meta:
         model = AuthorizedDomain
@@ -121,18 +121,18 @@ class AuthorizedDomainOutput(serializers.ModelSerializer[AuthorizedDomain]):
 
 
 class GeoBlockRuleInput(StrictInput):
-    """A country as sent."""
+    """A blocked country as sent."""
 
     country_code = TextField(max_length=16)
     remark = TextField(max_length=500, allow_blank=True, required=False)
 
     def validate_country_code(self, code: str) -> str:
-        """Return the code in capitals."""
+        """Return the country code in upper case."""
         return canonical_country(code)
 
 
 class GeoBlockRuleOutput(HitsOutput, serializers.ModelSerializer[GeoBlockRule]):
-    """A blocked country as shown."""
+    """A blocked country."""
 
     country_name = serializers.SerializerMethodField()
 
@@ -146,7 +146,7 @@ class GeoBlockRuleOutput(HitsOutput, serializers.ModelSerializer[GeoBlockRule]):
 
 
 class ListSubscriptionInput(StrictInput):
-    """A list to be fetched as sent."""
+    """A list subscription as sent."""
 
     name = TextField(max_length=50)
     url = TextField(max_length=1000)
@@ -157,16 +157,16 @@ class ListSubscriptionInput(StrictInput):
     remark = TextField(max_length=500, allow_blank=True, required=False)
 
     def validate_name(self, value: str) -> str:
-        """Refuse a name that no list can have."""
+        """Raise ValidationError for an invalid list name."""
         return str(_checked(validate_list_name, value))
 
     def validate_url(self, value: str) -> str:
-        """Refuse what is no URL, and one that may hold a secret."""
+        """Raise ValidationError unless it is a URL without secrets."""
         return str(_checked(validate_list_url, value))
 
 
 class ListSubscriptionOutput(serializers.ModelSerializer[ListSubscription]):
-    """A list that is fetched as shown, and what became of it."""
+    """A list subscription, and the result of the last download."""
 
     class Meta:
         model = ListSubscription
@@ -194,24 +194,24 @@ class WafRuleInput(StrictInput):
     force = FlagField(required=False)
 
     def validate_targets(self, value: Any) -> Any:
-        """Refuse unknown targets."""
+        """Raise ValidationError for unknown targets."""
         return _checked(validate_targets, value)
 
     def validate_transforms(self, value: Any) -> Any:
-        """Refuse unknown transforms."""
+        """Raise ValidationError for unknown transforms."""
         return _checked(validate_transforms, value)
 
     def validate_exclusions(self, value: Any) -> Any:
-        """Refuse what is no exclusion."""
+        """Raise ValidationError for invalid exclusions."""
         return _checked(validate_exclusions, value)
 
     def validate_path_prefix(self, value: str | None) -> str | None:
-        """Refuse a prefix that no path has."""
+        """Raise ValidationError for a prefix that no path has."""
         return value if value is None else _checked(validate_path_prefix, value)
 
 
 class WafRuleOutput(LastHitOutput, serializers.ModelSerializer[WafRule]):
-    """A WAF rule as shown."""
+    """A WAF rule."""
 
     domain = serializers.CharField(source="domain.name", default=None, allow_null=True)
     builtin = serializers.BooleanField()
@@ -241,7 +241,7 @@ class WafRuleOutput(LastHitOutput, serializers.ModelSerializer[WafRule]):
 
 
 class WafRuleBatchInput(StrictInput):
-    """What becomes of the rules of a category; what is not sent stays."""
+    """Changes for all rules of a category; omitted fields stay."""
 
     category = serializers.ChoiceField(choices=[category.value for category in Category])
     builtin = FlagField(required=False)
@@ -256,7 +256,7 @@ class WafRuleBatchInput(StrictInput):
 
 
 class WafRuleBatchOutput(serializers.Serializer[Any]):
-    """How many rules the category has (of those that were meant), and how many of them changed."""
+    """The number of selected rules of the category, and how many changed."""
 
     category = serializers.CharField()
     matched = serializers.IntegerField()

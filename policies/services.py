@@ -1,7 +1,7 @@
-"""Change the policy. Each change is one transaction that also advances the revision.
+"""Change the policy: each change is one transaction that advances the revision.
 
-``actor`` is who changes it, for the revision. ``caller`` is from where, if it is a person; a change
-that would lock them out is refused unless ``force`` is set.
+``actor`` is recorded in the revision. ``caller`` is the person's address and host, if any: a change that would lock
+them out is refused unless forced.
 """
 
 from datetime import datetime
@@ -18,7 +18,7 @@ from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions, system_settings
 from policies import rows
-from policies.history.lockout import ask_before_all_of_loopback, kept_in
+from policies.history.lockout import guard_against_lockout, refuse_blocking_loopback
 from policies.models import MANUAL, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
 from policies.rules.broad_patterns import refuse_matching_everything
 from policies.rules.scanned_apart import log_once
@@ -26,27 +26,27 @@ from policies.scopes import Scopes
 from policies.validators import MAX_CUSTOM_RULES, validate_pattern
 
 _SHORTEST_PREFIX = {4: 8, 6: 19}
-"""What is shorter is nearly always a slip of the keyboard, and shuts out a whole region."""
-_WHAT_IT_REFUSES = (
+"""Shorter prefixes are nearly always a typo, and block a whole region."""
+_MATCHING_FIELDS = (
     *("pattern", "operator", "targets", "transforms", "action", "enabled"),
     *("domain", "path_prefix", "exclusions"),
 )
 
 
 class NetworkTooLarge(Conflict):
-    """The network is so large that it must be asked for by force."""
+    """The network is too large to be blocked without force."""
 
     code = "network-too-large"
 
 
 class BuiltinRule(Conflict):
-    """A rule that comes with Gatewall cannot be deleted, nor its pattern changed; it can be switched off."""
+    """A built-in rule cannot be deleted and its pattern is fixed; it can be disabled."""
 
     code = "builtin-rule"
 
 
 class TooManyWafRules(Conflict):
-    """There are as many custom WAF rules as can be compiled in time."""
+    """The maximum number of custom WAF rules is reached."""
 
     code = "too-many-waf-rules"
 
@@ -72,15 +72,15 @@ def block_network(
     caller: Caller | None = None,
     force: bool = False,
 ) -> BlocklistEntry:
-    """Put a network on the blocklist; an expired entry for it is replaced.
+    """Add a network to the blocklist, replacing an expired entry for it.
 
     Raises ValidationError, NetworkTooLarge, WouldLockYouOut, Duplicate.
     """
     _refuse_too_large(network, force=force)
-    ask_before_all_of_loopback(caller, network, force=force)
+    refuse_blocking_loopback(caller, network, force=force)
     entry = BlocklistEntry(created_by=actor)
     values = {"network": network, "remark": remark, "expires_at": expires_at, "source": source}
-    with kept_in(caller, force=force):
+    with guard_against_lockout(caller, force=force):
         replaced = rows.replace_expired(BlocklistEntry.objects.filter(network=network, source=source))
         rows.save(entry, blocked_networks_of(source), actor=actor, replaced=replaced, **values)
     return entry
@@ -90,7 +90,7 @@ def block_network(
 def change_blocked_network(
     entry: BlocklistEntry, *, actor: str, caller: Caller | None = None, force: bool = False, **values: Any
 ) -> BlocklistEntry:
-    """Change an entry of the blocklist; an expired one for the network that it gets is replaced.
+    """Update a blocklist entry, replacing an expired entry for its new network.
 
     Raises ValidationError, NetworkTooLarge, WouldLockYouOut, Duplicate, Gone.
     """
@@ -99,16 +99,16 @@ def change_blocked_network(
     if "network" in values:
         _refuse_too_large(network, force=force)
     if {"network", "expires_at"} & values.keys():
-        ask_before_all_of_loopback(caller, network, force=force)
+        refuse_blocking_loopback(caller, network, force=force)
     others = BlocklistEntry.objects.filter(network=network, source=entry.source).exclude(pk=entry.pk)
-    with kept_in(caller, force=force):
+    with guard_against_lockout(caller, force=force):
         replaced = rows.replace_expired(others)
         rows.save(entry, blocked_networks_of(entry.source), actor=actor, replaced=replaced, **values)
     return entry
 
 
 def unblock_network(entry: BlocklistEntry, *, actor: str) -> None:
-    """Take an entry off the blocklist. Raises Gone."""
+    """Delete a blocklist entry. Raises Gone."""
     rows.delete(entry, blocked_networks_of(entry.source), actor=actor)
 
 
@@ -122,7 +122,7 @@ def allow_network(
     remark: str = "",
     expires_at: datetime | None = None,
 ) -> AllowlistEntry:
-    """Put a network on the allowlist; an expired entry for it is replaced. It can shut nobody out.
+    """Add a network to the allowlist, replacing an expired entry for it. It cannot lock anyone out.
 
     Raises ValidationError, Duplicate, DomainRemoved.
     """
@@ -137,13 +137,13 @@ def allow_network(
 def change_allowed_network(
     entry: AllowlistEntry, *, actor: str, caller: Caller | None = None, force: bool = False, **values: Any
 ) -> AllowlistEntry:
-    """Change an entry of the allowlist; an expired one for the network and domain that it gets is replaced.
+    """Update an allowlist entry, replacing an expired entry for its new network and domain.
 
     Raises ValidationError, WouldLockYouOut, Duplicate, DomainRemoved, Gone.
     """
     entry = revisions.as_it_is_now(entry)
     network, domain = values.get("network", entry.network), values.get("domain", entry.domain)
-    with kept_in(caller, force=force):
+    with guard_against_lockout(caller, force=force):
         others = AllowlistEntry.objects.filter(_of(domain), network=network).exclude(pk=entry.pk)
         replaced = rows.replace_expired(others)
         rows.save(entry, Segment.ALLOWED_NETWORKS, actor=actor, replaced=replaced, **values)
@@ -152,8 +152,8 @@ def change_allowed_network(
 
 @revisions.one_at_a_time
 def disallow_network(entry: AllowlistEntry, *, actor: str, caller: Caller | None = None, force: bool = False) -> None:
-    """Take an entry off the allowlist. Raises WouldLockYouOut, Gone."""
-    with kept_in(caller, force=force):
+    """Delete an allowlist entry. Raises WouldLockYouOut, Gone."""
+    with guard_against_lockout(caller, force=force):
         rows.delete(entry, Segment.ALLOWED_NETWORKS, actor=actor)
 
 
@@ -174,15 +174,13 @@ def register_domain(
 ) -> AuthorizedDomain:
     """Register a domain.
 
-    The first that a person registers turns ``authorized_domains_mode`` to ``registered``; the
-    domains that come with the installation (``seed``) do not. An allowlist entry for ``*.host`` holds
-    no more for a host below it that is registered by its own name.
-
+    The first one registered by a person sets ``authorized_domains_mode`` to ``registered``; the domains of the
+    installation (``seed``) do not. An allowlist entry for ``*.host`` does not hold for such a host.
     Raises ValidationError, WouldLockYouOut, Duplicate.
     """
     is_first = not seed and not AuthorizedDomain.objects.exclude(created_by="").exists()
     domain = AuthorizedDomain(created_by="" if seed else actor)
-    with kept_in(caller, force=force):
+    with guard_against_lockout(caller, force=force):
         rows.save(domain, Segment.DOMAINS, actor=actor, name=name, access=access, remark=remark)
     if is_first:
         system_settings.change(actor=actor, authorized_domains_mode=DomainsMode.REGISTERED.value)
@@ -193,24 +191,22 @@ def register_domain(
 def change_domain(
     domain: AuthorizedDomain, *, actor: str, caller: Caller | None = None, force: bool = False, **values: Any
 ) -> AuthorizedDomain:
-    """Change a registered domain. Raises ValidationError, WouldLockYouOut, Duplicate, Gone."""
+    """Update a registered domain. Raises ValidationError, WouldLockYouOut, Duplicate, Gone."""
     domain = revisions.as_it_is_now(domain)
-    with kept_in(caller, force=force):
+    with guard_against_lockout(caller, force=force):
         rows.save(domain, *NAMES_DOMAINS, actor=actor, **values)
     return domain
 
 
 @revisions.one_at_a_time
 def remove_domain(domain: AuthorizedDomain, *, actor: str, caller: Caller | None = None, force: bool = False) -> None:
-    """Remove a registered domain, and what holds for it alone. Nobody may enter more than before.
+    """Delete a registered domain, with the entries and custom rules limited to it. No scope becomes wider.
 
-    A built-in rule that was limited to it is switched off: it cannot be deleted, and must not begin
-    to refuse requests everywhere.
-
+    A built-in rule limited to it is disabled: it must not start to refuse requests on other hosts.
     Raises WouldLockYouOut, Gone.
     """
     domain = revisions.as_it_is_now(domain)
-    with kept_in(caller, force=force):
+    with guard_against_lockout(caller, force=force):
         scopes = Scopes([domain])
         builtin = domain.waf_rules.filter(builtin_key__isnull=False)
         changes = [rows.write(rule, domain=None, enabled=False) for rule in builtin]
@@ -229,7 +225,7 @@ def block_country(*, actor: str, country_code: str, remark: str = "") -> GeoBloc
 
 
 def unblock_country(rule: GeoBlockRule, *, actor: str) -> None:
-    """Take a country off the list. Raises Gone."""
+    """Unblock a country. Raises Gone."""
     rows.delete(rule, Segment.BLOCKED_COUNTRIES, actor=actor)
 
 
@@ -255,7 +251,7 @@ def create_waf_rule(*, actor: str, force: bool = False, **values: Any) -> WafRul
 
 @revisions.one_at_a_time
 def change_waf_rule(rule: WafRule, *, actor: str, force: bool = False, **values: Any) -> WafRule:
-    """Change a WAF rule; one that matches everything already is not asked about its other fields.
+    """Update a WAF rule; whether it matches everything is checked only if what it refuses changes.
 
     Raises ValidationError, MatchesEverything, Duplicate, BuiltinRule, DomainRemoved, Gone.
     """
@@ -266,9 +262,9 @@ def change_waf_rule(rule: WafRule, *, actor: str, force: bool = False, **values:
             _("the %(fields)s of a built-in rule cannot be changed"), fields=" and ".join(sorted(changed))
         )
     _check_pattern(rule, values)
-    says_more = any(name in values and values[name] != getattr(rule, name) for name in _WHAT_IT_REFUSES)
+    refuses_other = any(name in values and values[name] != getattr(rule, name) for name in _MATCHING_FIELDS)
     rows.save(rule, Segment.WAF_RULES, actor=actor, **values)
-    if says_more and not force:
+    if refuses_other and not force:
         refuse_matching_everything(rule)
     if changed:
         log_once(rule)

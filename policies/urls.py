@@ -1,4 +1,4 @@
-"""URLs of the policy resources; only here are blocklist and allowlist named as the specification names them."""
+"""URLs of the policy resources; blocklist and allowlist keep the specified path names."""
 
 from django.urls import path
 from rest_framework.routers import SimpleRouter

@@ -1,4 +1,4 @@
-"""Validators of policy fields. Each calls the engine's own parser, so that accepted input is understood."""
+"""Validators of policy fields; they call the engine's parsers, so that accepted input is valid there."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -22,9 +22,9 @@ _LIST_URL = re.compile(r"https?://[^\s@?#\\\x00-\x20\x7f-\U0010ffff]+")
 _ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
 _MAX_EXCLUSIONS = 50
 _MAX_EXCLUSION_BYTES = 4096
-"""Of all of a rule's: the rules of an installation together are one segment of bounded size."""
+"""For all exclusions of a rule: all rules together are one segment of bounded size."""
 MAX_CUSTOM_RULES = 5_000
-"""What a publication and every worker have to compile is bounded (docs/waf.md)."""
+"""Bounds what each publication and worker compiles (docs/waf.md)."""
 MAX_TRANSFORMS = 10
 _EXCLUSION_PARTS = frozenset({"domain", "path_prefix", "argument"})
 _EXPIRY = "expires_at"
@@ -32,7 +32,7 @@ _YEARS = range(1970, 9999)
 
 
 def canonical_network(text: str) -> str:
-    """Return the one spelling of a network. Raises ValidationError, code ``invalid``."""
+    """Return a network in canonical form. Raises ValidationError, code ``invalid``."""
     try:
         return canonical_text(parse_network(text))
     except Refused as error:
@@ -40,7 +40,7 @@ def canonical_network(text: str) -> str:
 
 
 def canonical_domain(text: str) -> str:
-    """Return the one spelling of a domain name. Raises ValidationError, code ``invalid``."""
+    """Return a domain name in canonical form. Raises ValidationError, code ``invalid``."""
     try:
         return parse_domain_name(text)
     except Refused as error:
@@ -48,7 +48,7 @@ def canonical_domain(text: str) -> str:
 
 
 def canonical_country(text: str) -> str:
-    """Return the country code in capitals. Raises ValidationError, code ``unknown-country``."""
+    """Return a country code in upper case. Raises ValidationError, code ``unknown-country``."""
     code = text.strip().upper()
     if code not in COUNTRY_NAMES:
         raise ValidationError(
@@ -74,28 +74,28 @@ _validate_country = _must_be_canonical(canonical_country)
 
 
 def validate_network(text: str) -> None:
-    """Refuse a network that is not in its one spelling."""
+    """Raise ValidationError unless the network is in canonical form."""
     _validate_network(text)
 
 
 def validate_domain_name(text: str) -> None:
-    """Refuse a domain name that is not in its one spelling."""
+    """Raise ValidationError unless the domain name is in canonical form."""
     _validate_domain(text)
 
 
 def validate_country_code(text: str) -> None:
-    """Refuse what is not a country code in capitals."""
+    """Raise ValidationError unless it is a country code in upper case."""
     _validate_country(text)
 
 
 def validate_source(text: str) -> None:
-    """Refuse a source other than ``manual``, ``auto-ban`` and ``import:NAME``."""
+    """Raise ValidationError unless the source is ``manual``, ``auto-ban`` or ``import:NAME``."""
     if text not in {"manual", "auto-ban"} and not (text.startswith("import:") and len(text) > len("import:")):
         raise ValidationError(_("a source is manual, auto-ban or import:NAME"), code="invalid")
 
 
 def validate_path_prefix(text: str) -> None:
-    """Refuse a prefix that no canonical path begins with: paths are decoded before they are held against it."""
+    """Raise ValidationError for a prefix that no canonical (decoded) path has."""
     if _ESCAPE.search(text):
         raise ValidationError(_("write a path prefix decoded, without %20 and the like"), code="invalid")
     if not text.startswith("/") or "//" in text or {".", ".."} & set(text.split("/")):
@@ -103,12 +103,12 @@ def validate_path_prefix(text: str) -> None:
 
 
 def validate_targets(value: Any) -> None:
-    """Refuse an empty list and unknown targets."""
+    """Raise ValidationError for an empty list or unknown targets."""
     _validate_members(value, Target, at_least=1, at_most=len(Target))
 
 
 def validate_transforms(value: Any) -> None:
-    """Refuse unknown transforms, and more than ten."""
+    """Raise ValidationError for unknown transforms or more than ten."""
     _validate_members(value, Transform, at_least=0, at_most=MAX_TRANSFORMS)
 
 
@@ -130,7 +130,7 @@ def _validate_members(value: Any, enum: type[StrEnum], *, at_least: int, at_most
 
 
 def validate_exclusions(value: Any) -> None:
-    """Refuse anything but a list of objects with ``domain``, ``path_prefix`` or ``argument`` texts, and a moment."""
+    """Raise ValidationError unless it is a list of objects with domain, path_prefix or argument, and expires_at."""
     if not isinstance(value, list) or len(value) > _MAX_EXCLUSIONS:
         raise ValidationError(
             _("a list of at most %(number)s exclusions"), params={"number": _MAX_EXCLUSIONS}, code="invalid"
@@ -166,7 +166,7 @@ def exclusion_expiry(exclusion: Mapping[str, Any]) -> float | None:
     try:
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is None or moment.year not in _YEARS:
-            raise ValueError  # noqa: TRY301 - told below
+            raise ValueError  # noqa: TRY301 - handled below
         return moment.timestamp()
     except (ValueError, OverflowError):
         words = "the expiry of an exclusion is a moment with its offset, like 2026-01-31T12:00:00Z"
@@ -182,7 +182,7 @@ def _validate_texts(values: Iterable[Any]) -> None:
 
 
 def validate_pattern(pattern: str, operator: str) -> None:
-    """Refuse a pattern that cannot be matched in linear time. Code ``pattern-refused``."""
+    """Raise ValidationError, code ``pattern-refused``, unless the pattern matches in linear time."""
     try:
         compile_pattern(pattern, Operator(operator))
     except PatternRefused as error:
@@ -190,7 +190,7 @@ def validate_pattern(pattern: str, operator: str) -> None:
 
 
 def validate_list_name(text: str) -> None:
-    """Refuse a name that no imported list can have."""
+    """Raise ValidationError for an invalid list name."""
     try:
         source_named(text)
     except ListRefused as refused:
@@ -198,7 +198,7 @@ def validate_list_name(text: str) -> None:
 
 
 def validate_list_url(text: str) -> None:
-    """Refuse a URL with a query or a user: what may be a key would be shown, and stand in every revision."""
+    """Raise ValidationError for a URL with query or user: it may hold a secret and is stored in revisions."""
     if not _LIST_URL.fullmatch(text) or Authority.of_url(text) is None:
         raise ValidationError(
             _("write a URL like https://lists.example/drop.txt, without query and user"), code="invalid"

@@ -1,4 +1,4 @@
-"""API of the policy resources."""
+"""API views of the policy resources."""
 
 from typing import Any, ClassVar
 
@@ -51,8 +51,8 @@ _FORCE = {"force": {"type": "boolean", "default": False}}
 _SEVERITY_RANKS = [When(severity=each.value, then=Value(rank)) for rank, each in enumerate(Severity)]
 
 
-class _Written(Resource):
-    """A resource whose descriptor has the rows, and the services that write them."""
+class _PolicyView(Resource):
+    """API view of a policy resource: its descriptor has the rows, and the services that write them."""
 
     resource: ClassVar[PolicyResource]
 
@@ -73,8 +73,8 @@ class _Written(Resource):
         return self.resource.write(way, *row, actor=self.actor, caller=self.caller, force=force, **values)
 
 
-class Blocklist(_Written, UsedResource):
-    """Networks that are refused."""
+class Blocklist(_PolicyView, UsedResource):
+    """Networks that are blocked."""
 
     resource, use_kind = resources.BLOCKLIST, resources.BLOCKLIST.logged_as
     input, output = BlocklistEntryInput, BlocklistEntryOutput
@@ -86,7 +86,7 @@ class Blocklist(_Written, UsedResource):
     search_fields = ("network", "remark")
 
 
-class Allowlist(_Written, UsedResource):
+class Allowlist(_PolicyView, UsedResource):
     """Networks that need no credential."""
 
     resource, use_kind = resources.ALLOWLIST, resources.ALLOWLIST.logged_as
@@ -99,8 +99,8 @@ class Allowlist(_Written, UsedResource):
     search_fields = ("network", "remark", "domain__name")
 
 
-class AuthorizedDomains(_Written):
-    """Hosts that visitors may ask for."""
+class AuthorizedDomains(_PolicyView):
+    """Hosts that visitors may request."""
 
     resource = resources.DOMAINS
     delete_parameters = _FORCE
@@ -127,8 +127,8 @@ class AuthorizedDomains(_Written):
         return selectors.domains_warning()
 
 
-class GeoBlockRules(_Written, UsedResource):
-    """Countries that are refused."""
+class GeoBlockRules(_PolicyView, UsedResource):
+    """Countries that are blocked."""
 
     resource, use_kind = resources.COUNTRIES, resources.COUNTRIES.logged_as
     input, output = GeoBlockRuleInput, GeoBlockRuleOutput
@@ -145,8 +145,8 @@ class GeoBlockRules(_Written, UsedResource):
         return {**super().created(row), "warnings": ["there is no geo database: no country is known (GEOIP_DATABASE)"]}
 
 
-class WafRules(_Written, UsedResource):
-    """Patterns that are looked for in requests."""
+class WafRules(_PolicyView, UsedResource):
+    """Patterns that are searched in requests."""
 
     resource, use_kind = resources.WAF_RULES, resources.WAF_RULES.logged_as
     input, output = WafRuleInput, WafRuleOutput
@@ -158,19 +158,19 @@ class WafRules(_Written, UsedResource):
     search_fields = ("name", "pattern", "description")
 
     def created(self, row: Model) -> dict[str, Any]:
-        return {**super().created(row), **_warned(row)}
+        return {**super().created(row), **_warnings(row)}
 
     def changed(self, row: WafRule) -> dict[str, Any]:
-        return {**super().changed(row), **_warned(row)}
+        return {**super().changed(row), **_warnings(row)}
 
 
-def _warned(row: Any) -> dict[str, Any]:
+def _warnings(row: Any) -> dict[str, Any]:
     warnings = scanned_apart.warnings_about(row)
     return {"warnings": warnings} if warnings else {}
 
 
-class ListSubscriptions(_Written):
-    """Block lists that are fetched again and again."""
+class ListSubscriptions(_PolicyView):
+    """Published block lists that are fetched regularly."""
 
     resource = resources.SUBSCRIPTIONS
     input, output = ListSubscriptionInput, ListSubscriptionOutput
@@ -180,24 +180,24 @@ class ListSubscriptions(_Written):
     search_fields = ("name", "url", "remark")
 
 
-RESOURCES: tuple[type[_Written], ...] = (
+RESOURCES: tuple[type[_PolicyView], ...] = (
     *(Blocklist, Allowlist, WafRules, AuthorizedDomains, ListSubscriptions, GeoBlockRules),
 )
 
 
 class WafRuleBatch(ApiView):
-    """The rules of a category, all at once."""
+    """Changes to all WAF rules of a category."""
 
     @operation(body=WafRuleBatchInput, answer=WafRuleBatchOutput, refuses={409})
     def post(self, request: Request) -> Response:
-        """Switch the rules of a category on or off, or have them block or monitor: all of them or none."""
+        """Enable or disable the rules of a category, or set their action: all of them or none."""
         form = WafRuleBatchInput(data=request.data)
         form.is_valid(raise_exception=True)
-        wanted = dict(form.validated_data)
-        category, builtin = wanted.pop("category"), wanted.pop("builtin", None)
-        if "action" in wanted:
-            wanted["action"] = Action(wanted["action"])
+        values = dict(form.validated_data)
+        category, builtin = values.pop("category"), values.pop("builtin", None)
+        if "action" in values:
+            values["action"] = Action(values["action"])
         chosen = selectors.waf_rules_of(category, builtin=builtin)
-        changed = change_waf_rules(chosen, actor=str(request.user), **wanted)
+        changed = change_waf_rules(chosen, actor=str(request.user), **values)
         body = {"category": category, "matched": chosen.count(), "changed": changed}
         return Response({**body, "policy_pending": True} if revisions.publication_is_pending() else body)

@@ -1,4 +1,4 @@
-"""IP lists, domains and countries in the Django admin. Any spelling is accepted, one is stored."""
+"""Django admin pages of IP lists, domains and countries; input is stored in canonical form."""
 
 from typing import Any
 
@@ -19,17 +19,17 @@ _CONFIRM = "admin/policies/delete_confirmation.html"
 
 
 class NetworkForm(ServiceForm):
-    """An entry of a list: an address or network in any spelling."""
+    """Edit a network in any notation; store the canonical one."""
 
     network = forms.CharField(max_length=64, help_text="an address or a network, like 192.0.2.7 or 2001:db8::/32")
 
     def clean_network(self) -> str:
-        """Return the one spelling of the network."""
+        """Return the network in canonical form."""
         return canonical_network(self.cleaned_data["network"])
 
 
 class BlocklistForm(NetworkForm):
-    """A blocklist entry."""
+    """Edit a blocklist entry."""
 
     force = forms.BooleanField(
         required=False, help_text="also when the network is very large, or shuts out my own address"
@@ -37,26 +37,26 @@ class BlocklistForm(NetworkForm):
 
 
 class AllowlistForm(NetworkForm):
-    """An allowlist entry."""
+    """Edit an allowlist entry."""
 
     force = forms.BooleanField(required=False, help_text=_OWN_ADDRESS)
 
 
 class DomainForm(ServiceForm):
-    """A domain, in any letter case and script."""
+    """Edit a domain in any letter case and script."""
 
     force = forms.BooleanField(required=False, help_text=_OWN_ADDRESS)
 
     def clean_name(self) -> str:
-        """Return the one spelling of the name."""
+        """Return the domain name in canonical form."""
         return canonical_domain(self.cleaned_data["name"])
 
 
 class CountryForm(ServiceForm):
-    """A country code in any letter case."""
+    """Edit a country code in any letter case."""
 
     def clean_country_code(self) -> str:
-        """Return the code in capitals."""
+        """Return the country code in upper case."""
         return canonical_country(self.cleaned_data["country_code"])
 
 
@@ -96,7 +96,7 @@ class AuthorizedDomainAdmin(PolicyAdmin):
     fields = ("name", "force", "access", "remark", *readonly_fields)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Show the domains, and a warning if ``authorized_domains_mode`` contradicts them."""
+        """Return the list page, with a warning if ``authorized_domains_mode`` contradicts the domains."""
         if request.method == "GET" and (warning := selectors.domains_warning()):
             messages.warning(request, warning)
         return super().changelist_view(request, extra_context)
@@ -117,7 +117,7 @@ class GeoBlockRuleAdmin(PolicyAdmin):
         return COUNTRY_NAMES.get(rule.country_code, "-")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # a country is blocked or it is not
+        return False  # a rule has no field to change
 
 
 @admin.register(ListSubscription)

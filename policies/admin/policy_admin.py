@@ -1,4 +1,4 @@
-"""Admin pages of policy resources, written by the services that the resource names."""
+"""Admin pages of policy resources; writes go through the resource's services."""
 
 from typing import Any, ClassVar
 
@@ -11,7 +11,7 @@ from gatewall.policy.resources import PolicyResource, Write
 
 
 class PolicyAdmin(ServiceAdmin):
-    """The admin pages of a resource."""
+    """Base class of the admin pages of a policy resource."""
 
     resource: ClassVar[PolicyResource]
 
@@ -26,5 +26,5 @@ class PolicyAdmin(ServiceAdmin):
         self.write(request, Write.DELETE, row, force=forced(request))
 
     def write(self, request: HttpRequest, way: Write, *row: Any, force: bool = False, **values: Any) -> Any:
-        """Write the row by the service of the resource, on behalf of the caller."""
+        """Call the resource's service for this write, with actor and caller of the request."""
         return self.resource.write(way, *row, actor=actor(request), caller=caller_of(request), force=force, **values)

@@ -1,4 +1,4 @@
-"""WAF rules in the Django admin."""
+"""Django admin pages of WAF rules."""
 
 import re
 from typing import Any
@@ -23,7 +23,7 @@ _RECORD = ("created_at", "created_by")
 
 
 class WordsField(forms.CharField):
-    """A list of words in their order, edited as text."""
+    """Edit an ordered list of words as text."""
 
     def to_python(self, value: Any) -> Any:
         return [word for word in re.split(r"[\s,]+", super().to_python(value) or "") if word]
@@ -36,7 +36,7 @@ class WordsField(forms.CharField):
 
 
 class PatternField(forms.CharField):
-    """A pattern, byte for byte: not trimmed, and with the line ends that it had before a browser made them CRLF."""
+    """Edit a pattern verbatim: not stripped, and CRLF from the browser converted back to LF."""
 
     widget = forms.Textarea
 
@@ -48,7 +48,7 @@ class PatternField(forms.CharField):
 
 
 class WafRuleForm(ServiceForm):
-    """A WAF rule."""
+    """Edit a WAF rule."""
 
     pattern = PatternField()
     targets = forms.MultipleChoiceField(choices=choices(Target), widget=forms.CheckboxSelectMultiple)
@@ -60,7 +60,7 @@ class WafRuleForm(ServiceForm):
     force = forms.BooleanField(required=False, help_text="also when the pattern matches everything")
 
     def clean_exclusions(self) -> Any:
-        """Return an empty list where nothing was written."""
+        """Return the exclusions; an empty field is an empty list."""
         value = self.cleaned_data["exclusions"]
         return [] if value is None else value
 
@@ -98,31 +98,31 @@ class WafRuleAdmin(PolicyAdmin):
 
     @admin.action(description="Switch the selected WAF rules on")
     def switch_on(self, request: HttpRequest, queryset: QuerySet[WafRule]) -> None:
-        """Switch the chosen rules on, in one revision."""
-        self._change_chosen(request, queryset, enabled=True)
+        """Enable the selected rules in one revision."""
+        self._change_rules(request, queryset, enabled=True)
 
     @admin.action(description="Switch the selected WAF rules off")
     def switch_off(self, request: HttpRequest, queryset: QuerySet[WafRule]) -> None:
-        """Switch the chosen rules off, in one revision."""
-        self._change_chosen(request, queryset, enabled=False)
+        """Disable the selected rules in one revision."""
+        self._change_rules(request, queryset, enabled=False)
 
     @admin.action(description="Have the selected WAF rules block")
     def block(self, request: HttpRequest, queryset: QuerySet[WafRule]) -> None:
-        """Let the chosen rules count, in one revision."""
-        self._change_chosen(request, queryset, action=Action.BLOCK)
+        """Set the selected rules to ``block`` in one revision."""
+        self._change_rules(request, queryset, action=Action.BLOCK)
 
     @admin.action(description="Have the selected WAF rules only monitor")
     def monitor(self, request: HttpRequest, queryset: QuerySet[WafRule]) -> None:
-        """Let the chosen rules be noted and not count, in one revision."""
-        self._change_chosen(request, queryset, action=Action.MONITOR)
+        """Set the selected rules to ``monitor`` in one revision."""
+        self._change_rules(request, queryset, action=Action.MONITOR)
 
-    def _change_chosen(self, request: HttpRequest, queryset: QuerySet[WafRule], **values: Any) -> None:
+    def _change_rules(self, request: HttpRequest, queryset: QuerySet[WafRule], **values: Any) -> None:
         changed = change_waf_rules(queryset, actor=actor(request), **values)
         self.message_user(request, f"{changed} of {queryset.count()} rules changed", messages.SUCCESS)
 
     @admin.display(description="built-in", boolean=True)
     def is_builtin(self, rule: WafRule) -> bool:
-        """Return whether the rule comes with Gatewall."""
+        """Return whether this is a built-in rule."""
         return rule.builtin
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:

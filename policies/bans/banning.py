@@ -1,4 +1,4 @@
-"""Automatic bans: blocklist entries that expire, with protected networks and repeat offenders."""
+"""Automatic bans: blocklist entries that expire, and the networks that are protected from bans."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -25,18 +25,18 @@ from policies.lists import rows as list_rows
 from policies.models import AUTO_BAN, BlocklistEntry
 
 MAX_BANS = 50_000
-"""Automatic entries at a time: every worker holds them all."""
+"""Maximum number of automatic bans: every worker keeps all of them in memory."""
 GOOD_FOR = timedelta(days=1)
-_TOLD_EVERY_SECONDS = 3600
-_NOBODY_OUTSIDE = tuple(map(parse_network, ("127.0.0.0/8", "::1", str(UNKNOWN_CLIENT))))
-_PRUNED_AT_ONCE = 1_000
-_OTHER_CLOCK = timedelta(hours=1)
-"""What is later by more was written before the clock was set back: hosts differ by less."""
-_LOOKED_UP_AT_ONCE = 500
+_SUSPECT_EVENT_SECONDS = 3600
+_NEVER_BANNED = tuple(map(parse_network, ("127.0.0.0/8", "::1", str(UNKNOWN_CLIENT))))
+_PRUNE_LIMIT = 1_000
+_CLOCK_TOLERANCE = timedelta(hours=1)
+"""Timestamps further in the future than this were written before the clock was set back."""
+_LOOKUP_BATCH = 500
 
 
 class Spared(StrEnum):
-    """Why a network is not banned."""
+    """Reasons not to ban a network."""
 
     LOOPBACK = "loopback"
     TRUSTED_PROXY = "trusted-proxy"
@@ -50,7 +50,7 @@ class Spared(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Offence:
-    """What a network is to be banned for: signals of a detector from ``since`` on, the last from ``client``."""
+    """Detector signals of a network from ``since`` to ``at``; ``client`` sent the last one."""
 
     network: IPNetwork
     client: IPAddress
@@ -61,14 +61,14 @@ class Offence:
 
     @property
     def remark(self) -> str:
-        """Why, in words, for who looks at the blocklist."""
+        """Return the reason of the ban as text, for the blocklist."""
         figures = ", ".join(f"{number} {name}" for name, number in self.figures.items())
         seconds = round((self.at - self.since).total_seconds())
         return f"{self.detector.value}: {figures} within {seconds} s"
 
 
 class Protection:
-    """Who must not be banned, as of one moment."""
+    """Decide which networks must not be banned, as of one moment."""
 
     def __init__(self, trusted: TrustedProxies, at: datetime) -> None:
         live = selectors.allowed_networks().exclude(expires_at__lte=at).values_list("network", flat=True)
@@ -76,16 +76,16 @@ class Protection:
         self._trusted = trusted.networks
 
     def of(self, offence: Offence) -> Spared | None:
-        """Return why this network must not be banned, or None.
+        """Return the reason not to ban this network, None if it may be banned.
 
-        An entry of the allowlist protects for every host: who is let in somewhere is known to somebody.
+        An allowlist entry protects for every host, even if it is limited to one domain.
         """
         network = offence.network
-        if _touches(network, _NOBODY_OUTSIDE):
+        if _overlaps_any(network, _NEVER_BANNED):
             return Spared.LOOPBACK
-        if _touches(network, self._trusted):
+        if _overlaps_any(network, self._trusted):
             return Spared.TRUSTED_PROXY
-        if _touches(network, self._allowed):
+        if _overlaps_any(network, self._allowed):
             return Spared.ALLOWLISTED
         if was_let_in(network, offence.at - GOOD_FOR):
             return Spared.GOOD_SESSION
@@ -93,23 +93,23 @@ class Protection:
 
 
 def suspect(offence: Offence, why: Spared) -> None:
-    """Tell of somebody who is not banned, once an hour however long they go on."""
-    event = Event(EventKind.CLIENT_SUSPECTED, offence.at, str(offence.client), detail=_told(offence) | {"why": why})
-    count_event(event, f"{offence.detector.value} {why}", period=_TOLD_EVERY_SECONDS)
+    """Record a security event for an offence that is not banned, at most once an hour."""
+    event = Event(EventKind.CLIENT_SUSPECTED, offence.at, str(offence.client), detail=_detail(offence) | {"why": why})
+    count_event(event, f"{offence.detector.value} {why}", period=_SUSPECT_EVENT_SECONDS)
 
 
 @revisions.one_at_a_time
 def ban(offences: Iterable[Offence], *, until: datetime) -> list[BlocklistEntry]:
-    """Ban these networks in one revision and return the entries that were made.
+    """Ban networks in one revision; return the entries created.
 
-    Who is banned already is left alone, and so is who was banned for the same signals before: by the
-    agent of another host, or by this one before it was started again, however the ban ended.
+
+    Skips banned networks, and offences that already led to a ban: by another host's agent, or before a restart.
     """
     chosen = {offence.network: offence for offence in offences}
-    banned = _banned(chosen)
-    new = [offence for network, offence in chosen.items() if network not in banned and not _was_banned_for(offence)]
+    banned = _networks_with_ban(chosen)
+    new = [offence for network, offence in chosen.items() if network not in banned and not _led_to_ban(offence)]
     room = MAX_BANS - BlocklistEntry.objects.filter(source=AUTO_BAN).count()
-    gone = _deleted(_over(timezone.now()), len(new) - room)
+    gone = _delete_bans(_expired(timezone.now()), len(new) - room)
     room = max(0, room + len(gone))
     for offence in new[room:]:
         suspect(offence, Spared.TOO_MANY_BANS)
@@ -131,55 +131,55 @@ def ban(offences: Iterable[Offence], *, until: datetime) -> list[BlocklistEntry]
 
 @revisions.one_at_a_time
 def prune(at: datetime) -> int:
-    """Delete bans that are over for a day, at most 1,000 of them; return how many.
+    """Delete up to 1,000 bans that expired over a day ago; return how many.
 
-    Those that were made later than now are over, too: they end by a clock that was set back since.
+    Also deletes bans created in the future, by a clock that was set back since.
     """
-    gone = _deleted(_over(at - timedelta(days=1)) | Q(created_at__gt=at + _OTHER_CLOCK), _PRUNED_AT_ONCE)
+    gone = _delete_bans(_expired(at - timedelta(days=1)) | Q(created_at__gt=at + _CLOCK_TOLERANCE), _PRUNE_LIMIT)
     if gone:
         revisions.advance(blocked_networks_of(AUTO_BAN), actor=AUTO_BAN, changes=gone)
     return len(gone)
 
 
-def _over(at: datetime) -> Q:
+def _expired(at: datetime) -> Q:
     return Q(expires_at__lte=at)
 
 
-def _deleted(which: Q, at_most: int) -> list[Change | None]:
-    """Delete so many of these bans, the first to end first; return what became of them."""
+def _delete_bans(which: Q, at_most: int) -> list[Change | None]:
+    """Delete up to ``at_most`` matching bans, those that expire first; return the changes."""
     over = BlocklistEntry.objects.filter(which, source=AUTO_BAN).order_by("expires_at", "id")
     entries = list(over[: max(0, at_most)])
     list_rows.delete(entry.pk for entry in entries)
     return [rows.deletion(entry) for entry in entries]
 
 
-def _banned(networks: Iterable[IPNetwork]) -> set[IPNetwork]:
-    """Return which of these networks have a ban that is not over."""
+def _networks_with_ban(networks: Iterable[IPNetwork]) -> set[IPNetwork]:
+    """Return those of the networks that have an unexpired ban."""
     texts = [canonical_text(network) for network in networks]
-    found: set[IPNetwork] = set()
-    for start in range(0, len(texts), _LOOKED_UP_AT_ONCE):
-        part = texts[start : start + _LOOKED_UP_AT_ONCE]
+    networks_with_ban: set[IPNetwork] = set()
+    for start in range(0, len(texts), _LOOKUP_BATCH):
+        part = texts[start : start + _LOOKUP_BATCH]
         live = BlocklistEntry.objects.filter(network__in=part, source=AUTO_BAN).exclude(expires_at__lte=timezone.now())
-        found.update(map(parse_network, live.values_list("network", flat=True)))
-    return found
+        networks_with_ban.update(map(parse_network, live.values_list("network", flat=True)))
+    return networks_with_ban
 
 
 def _event(offence: Offence, entry: BlocklistEntry) -> Event:
     until = {"expires_at": _moment(entry.expires_at), "entry": entry.pk} if entry.expires_at else {}
-    return Event(EventKind.CLIENT_BANNED, offence.at, str(offence.client), detail=_told(offence) | until)
+    return Event(EventKind.CLIENT_BANNED, offence.at, str(offence.client), detail=_detail(offence) | until)
 
 
-def _was_banned_for(offence: Offence) -> bool:
-    told = events_of_network(EventKind.CLIENT_BANNED, offence.network, offence.since)
-    return told.filter(at__lte=timezone.now() + _OTHER_CLOCK).exists()
+def _led_to_ban(offence: Offence) -> bool:
+    earlier = events_of_network(EventKind.CLIENT_BANNED, offence.network, offence.since)
+    return earlier.filter(at__lte=timezone.now() + _CLOCK_TOLERANCE).exists()
 
 
-def _touches(network: IPNetwork, others: Iterable[IPNetwork]) -> bool:
-    """True if one of the others has an address in common with the network."""
+def _overlaps_any(network: IPNetwork, others: Iterable[IPNetwork]) -> bool:
+    """Return whether the network overlaps one of the others."""
     return any(network.version == other.version and network.overlaps(other) for other in others)
 
 
-def _told(offence: Offence) -> dict[str, Any]:
+def _detail(offence: Offence) -> dict[str, Any]:
     return {
         "detector": offence.detector.value,
         "network": canonical_text(offence.network),

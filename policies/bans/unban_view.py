@@ -1,4 +1,4 @@
-"""API: lift many automatic bans at once."""
+"""API view that lifts many automatic bans at once."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ MAX_ADDRESSES = 1_000
 
 
 class UnbanInput(StrictInput):
-    """Whom to let in again: these addresses, or everybody who was banned."""
+    """The addresses to unban, or all automatic bans."""
 
     addresses = serializers.ListField(child=TextField(max_length=64), max_length=MAX_ADDRESSES, required=False)
     all_automatic = FlagField(required=False)
@@ -49,7 +49,7 @@ class _StillBlocked(serializers.Serializer[Any]):
 
 
 class UnbanOutput(serializers.Serializer[Any]):
-    """What was lifted, or would be, and by which entry addresses that were named are blocked all the same."""
+    """The lifted bans, and the entries that still block one of the given addresses."""
 
     lifted = _Lifted(many=True)
     still_blocked = _StillBlocked(many=True)
@@ -64,14 +64,14 @@ class Unban(ApiView):
         """Lift automatic bans."""
         form = UnbanInput(data=request.data)
         form.is_valid(raise_exception=True)
-        asked = form.validated_data
-        everything, dry_run = asked.get("all_automatic", False), asked.get("dry_run", False)
-        addresses, at = asked.get("addresses", []), timezone.now()
+        values = form.validated_data
+        everything, dry_run = values.get("all_automatic", False), values.get("dry_run", False)
+        addresses, at = values.get("addresses", []), timezone.now()
         unbanned = unban(addresses, actor=str(request.user), at=at, all_automatic=everything, dry_run=dry_run)
-        return Response(_shown(unbanned))
+        return Response(_body(unbanned))
 
 
-def _shown(unbanned: Unbanned) -> dict[str, Any]:
+def _body(unbanned: Unbanned) -> dict[str, Any]:
     pending = {"policy_pending": True} if revisions.publication_is_pending() else {}
     return {
         "lifted": [{"id": entry.pk, "ip": entry.network} for entry in unbanned.lifted],

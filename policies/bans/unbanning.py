@@ -1,4 +1,4 @@
-"""Lift automatic bans; entries made by hand or imported from a list stay."""
+"""Lift automatic bans; manual and imported entries stay."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from policies import policy_source, rows
 from policies.lists import rows as list_rows
 from policies.models import AUTO_BAN, BlocklistEntry
 
-_LOOKED_UP_AT_ONCE = 500
-"""SQLite takes no more than 32,766 values in a statement, as its authors build it."""
+_LOOKUP_BATCH = 500
+"""SQLite accepts at most 32,766 parameters in a statement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unbanned:
-    """What was lifted, and by which entry each address that was named is blocked all the same."""
+    """The lifted bans, and the entry that still blocks each of the given addresses."""
 
     lifted: list[BlocklistEntry]
     still_blocked: dict[IPAddress, BlocklistEntry]
@@ -30,17 +30,17 @@ class Unbanned:
 def unban(
     addresses: Iterable[IPAddress], *, actor: str, at: datetime, all_automatic: bool = False, dry_run: bool = False
 ) -> Unbanned:
-    """Remove the automatic entries that contain one of the addresses, or all of them, in one revision.
+    """Delete the automatic bans that contain one of the addresses, or all automatic bans.
 
-    Nothing to remove is no revision. What a dry run returns is what would be.
+    One revision, or none if nothing matches. A dry run returns the same result and changes nothing.
     """
-    named = list(addresses)
+    chosen = list(addresses)
     automatic = BlocklistEntry.objects.filter(source=AUTO_BAN)
-    lifted = list(automatic) if all_automatic else _around(named, automatic)
+    lifted = list(automatic) if all_automatic else _bans_containing(chosen, automatic)
     with transaction.atomic():
         gone = [rows.deletion(entry) for entry in lifted]
         list_rows.delete(entry.pk for entry in lifted)
-        still_blocked = {address: entry for address in named if (entry := _blocking(address, at)) is not None}
+        still_blocked = {address: entry for address in chosen if (entry := _blocking_entry(address, at)) is not None}
         if dry_run:
             transaction.set_rollback(True)
         elif lifted:
@@ -48,16 +48,16 @@ def unban(
     return Unbanned(lifted, still_blocked)
 
 
-def _around(addresses: Iterable[IPAddress], entries: QuerySet[BlocklistEntry]) -> list[BlocklistEntry]:
-    """Return those of the entries that contain one of the addresses, of which there may be many."""
+def _bans_containing(addresses: Iterable[IPAddress], entries: QuerySet[BlocklistEntry]) -> list[BlocklistEntry]:
+    """Return the entries that contain one of the addresses."""
     texts = sorted({canonical_text(network) for address in addresses for network in networks_of(address)})
-    found: list[BlocklistEntry] = []
-    for start in range(0, len(texts), _LOOKED_UP_AT_ONCE):
-        found += entries.filter(network__in=texts[start : start + _LOOKED_UP_AT_ONCE])
-    return sorted(found, key=lambda entry: entry.pk)
+    bans: list[BlocklistEntry] = []
+    for start in range(0, len(texts), _LOOKUP_BATCH):
+        bans += entries.filter(network__in=texts[start : start + _LOOKUP_BATCH])
+    return sorted(bans, key=lambda entry: entry.pk)
 
 
-def _blocking(address: IPAddress, at: datetime) -> BlocklistEntry | None:
-    """Return the entry by which the gate refuses the address on a host that belongs to no domain."""
+def _blocking_entry(address: IPAddress, at: datetime) -> BlocklistEntry | None:
+    """Return the entry that blocks the address on a host outside all registered domains."""
     standing = policy_source.lists_about(address).standing(address, None, at.timestamp(), allowlist_applies=True)
     return BlocklistEntry.objects.get(pk=standing.blocked.id) if standing.blocked else None

@@ -1,4 +1,4 @@
-"""Lockout guard: warn operators before a change of policy locks them out."""
+"""Lockout guard: warn operators before a policy change locks them out."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,27 +20,24 @@ from gatewall.policy import revisions
 from policies import policy_source
 from policies.history.rollback import take_back
 
-_AT_ONCE = 100
+_MAX_PENDING = 100
 _LOOPBACK = (IPv4Network("127.0.0.0/8"), IPv6Network("::1/128"))
 
 
 class WouldLockYouOut(Conflict):
-    """After the change, the caller's own address would be refused; by force it may be."""
+    """The change would refuse the caller's own address and was not forced."""
 
     code = "would-lock-you-out"
 
 
 @contextmanager
-def kept_in(caller: Caller | None, *, force: bool) -> Iterator[None]:
-    """Refuse what is done inside if the lists refuse the caller after it and did not before.
+def guard_against_lockout(caller: Caller | None, *, force: bool) -> Iterator[None]:
+    """Raise WouldLockYouOut if the changes in the block lock the caller out.
 
-    By ``force`` it is done, and taken back after a while unless somebody confirms it (``confirmation.py``). Whom only
-    such a change refuses counts as let in: a second one would keep them out when the first is taken back.
+    For a service that holds the head and creates its revision inside; None: no caller to protect (a command).
+    With ``force``, the changes are made and are reverted unless somebody confirms them (``confirmation.py``).
+    Pending forced changes are ignored when judging whether the caller was locked out before.
 
-    For a service that holds the head and makes its revision inside. Nobody to keep in (None): a command, or a
-    person at the machine.
-
-    Raises WouldLockYouOut.
     """
     if caller is None:
         yield
@@ -57,7 +54,7 @@ def kept_in(caller: Caller | None, *, force: bool) -> Iterator[None]:
 
 
 def _await_confirmation(caller: Caller, before: int) -> None:
-    """Note that what was done since this revision is to be confirmed. One that is not known in full stays anyhow."""
+    """Create a pending confirmation of the revisions after ``before``, unless their changes are not fully recorded."""
     made = PolicyRevision.objects.filter(number__gt=before)
     if made.filter(changes__isnull=True).exists():
         return
@@ -74,11 +71,8 @@ def _await_confirmation(caller: Caller, before: int) -> None:
     revisions.expect_confirmation(deadline)
 
 
-def ask_before_all_of_loopback(caller: Caller | None, network: str, *, force: bool) -> None:
-    """Refuse to block all of loopback for a caller whom the lists do not reach, but who is behind it.
-
-    Raises WouldLockYouOut.
-    """
+def refuse_blocking_loopback(caller: Caller | None, network: str, *, force: bool) -> None:
+    """Raise WouldLockYouOut for a block of all of loopback, if the caller is unknown and it is not forced."""
     if caller is not None or force:
         return
     parsed = parse_network(network)
@@ -87,16 +81,16 @@ def ask_before_all_of_loopback(caller: Caller | None, network: str, *, force: bo
 
 
 def stays_refused(caller: Caller) -> bool:
-    """True if the lists refuse the caller, and would without the changes that wait for a word, too."""
+    """Return whether the lists refuse the caller, with and without the pending forced changes."""
     if not is_refused(caller):
         return False
-    waiting = PendingConfirmation.objects.filter(outcome="").order_by("-revision")[:_AT_ONCE]
+    waiting = PendingConfirmation.objects.filter(outcome="").order_by("-revision")[:_MAX_PENDING]
     rows = list(waiting.values_list("previous", "revision"))
     if not rows:
         return True
     with transaction.atomic():
         for previous, last in rows:
-            with suppress(Conflict):  # what cannot be taken back stays
+            with suppress(Conflict):  # a change that cannot be reverted stays
                 take_back(previous, last, actor="")
         refused = is_refused(caller)
         transaction.set_rollback(True)
@@ -104,15 +98,12 @@ def stays_refused(caller: Caller) -> bool:
 
 
 def is_refused(caller: Caller) -> bool:
-    """True if the lists, as they stand in this transaction, refuse the caller at the host they asked for.
-
-    The engine's own code says so (step 2 of the decision).
-    """
+    """Return whether the policy in this transaction refuses the caller at the requested host."""
     return _standing(caller).blocked is not None
 
 
 def is_allowed(caller: Caller) -> bool:
-    """True if the allowlist speaks for the caller at the host they asked for: no imported entry can shut them out."""
+    """Return whether an allowlist entry holds for the caller at the requested host; it beats imported entries."""
     return _standing(caller).allowed is not None
 
 

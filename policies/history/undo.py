@@ -16,21 +16,18 @@ _MAX_REVISIONS = 100_000
 
 
 class CannotRestore(Conflict):
-    """What lies between is not known well enough to be undone."""
+    """The changes since the revision are not recorded well enough to be undone."""
 
     code = "cannot-restore"
 
 
 class Past:
-    """The objects that were touched since, by resource and id, as they were.
+    """The changed objects as they were at an earlier revision, by resource and id.
 
-    ``objects`` has None for one that was not there, else the fields that differed; ``whole`` has those
-    whose fields are all known, because they were deleted since. The domain of an object is its id here:
-    a name may have meant another domain then.
-
-    With ``last``, only what was done up to that revision is undone, automatic bans included; what came later
-    stays, and its objects are as they are (``is_part``). ``became`` has the values that are undone then: a field
-    that has another by now was set since.
+    ``objects`` has None for one that did not exist, else the fields that differed. ``whole`` has the objects whose
+    fields are all known, because they were deleted since. Domains are referenced by id: names may have moved.
+    With ``last``, only the revisions up to it are undone, with automatic bans (``is_part``). ``became`` then has the
+    values they had set: a field with another value now was changed later, and is left alone.
     """
 
     def __init__(self, head: int, number: int, last: int | None = None) -> None:
@@ -40,7 +37,7 @@ class Past:
         self.objects: dict[tuple[str, int], dict[str, Any] | None] = {}
         self.whole: set[tuple[str, int]] = set()
         self.became: dict[tuple[str, int], dict[str, Any]] = {}
-        self._nobodys: set[tuple[str, int]] = set()  # automatic bans: they stay as they are, and expire
+        self._automatic_bans: set[tuple[str, int]] = set()  # automatic bans are never restored
         self._domains = dict(AuthorizedDomain.objects.values_list("name", "pk"))
         self._names = {id_: name for name, id_ in self._domains.items()}
         self._undo_all(head, number)
@@ -49,7 +46,7 @@ class Past:
         between = PolicyRevision.objects.filter(number__gt=number, number__lte=head)
         if between.count() != head - number:
             raise CannotRestore(_("revision %(number)s is not recorded"), number=_missing(between, head))
-        # The others are of users and their tokens: however many these are, they cost nothing here.
+        # Revisions of users and tokens are not read, however many there are.
         touching = Q(changes__isnull=True)
         for resource in _RESTORED:
             touching |= Q(resources__contains=f" {resource} ")
@@ -58,12 +55,12 @@ class Past:
             raise CannotRestore(_("more than %(number)s revisions would have to be undone"), number=_MAX_REVISIONS)
         for revision in chosen.iterator(chunk_size=200):
             if revision.number > self._last:
-                self._follow_names(revision)
+                self._undo_renames(revision)
             else:
                 self._undo_revision(revision)
 
-    def _follow_names(self, revision: PolicyRevision) -> None:
-        """Learn how the domains were called before a revision that stays."""
+    def _undo_renames(self, revision: PolicyRevision) -> None:
+        """Undo only the renames of domains of a revision that stays."""
         changes = revision.changes or []
         self._undo_domains([change for change in changes if change["resource"] == Resource.DOMAINS])
 
@@ -72,10 +69,10 @@ class Past:
             _refuse_unknown(revision)
             return
         changes = [change for change in revision.changes if change["resource"] in _RESTORED]
-        # Domains first: the objects of the revision before name them as they were called then.
+        # Domains first: other objects name them as they were called then.
         domains = [change for change in changes if change["resource"] == Resource.DOMAINS]
         if self.is_part:
-            self._note_what_became(changes)
+            self._note_values_set(changes)
         self._undo_domains(domains)
         for change in changes:
             fields = dict(change["before"])
@@ -83,8 +80,8 @@ class Past:
                 fields["domain"] = self._domain(fields["domain"], revision.number)
             self._undo(change, fields)
 
-    def _note_what_became(self, changes: list[dict[str, Any]]) -> None:
-        """Keep the values after the newest of the revisions that are undone."""
+    def _note_values_set(self, changes: list[dict[str, Any]]) -> None:
+        """Keep the newest values that the undone revisions have set."""
         for change in changes:
             if change["action"] != Action.CHANGED:
                 continue
@@ -106,12 +103,12 @@ class Past:
     def _undo(self, change: Mapping[str, Any], fields: dict[str, Any]) -> None:
         key = change["resource"], change["id"]
         if not self.is_part and AUTO_BAN in (change["before"].get("source"), change["after"].get("source")):
-            self._nobodys.add(key)
+            self._automatic_bans.add(key)
             self.objects.pop(key, None)
-        elif key in self._nobodys:
+        elif key in self._automatic_bans:
             pass
         elif change["after"].get("builtin") and change["action"] == Action.CREATED:
-            pass  # it stays, with what was undone of it so far
+            pass  # built-in rules are never removed
         elif change["action"] == Action.CREATED:
             self.objects[key] = None
             self.whole.discard(key)
@@ -140,7 +137,7 @@ def _refuse_unknown(revision: PolicyRevision) -> None:
 
 
 def _missing(between: QuerySet[PolicyRevision], head: int) -> int:
-    """Return the last revision that is not there."""
+    """Return the newest missing revision."""
     expected = head
     for number in between.order_by("-number").values_list("number", flat=True).iterator(chunk_size=1000):
         if number != expected:

@@ -34,7 +34,7 @@ _TOR_ADDRESS, _TOR_OTHER = "ExitAddress ", ("ExitNode ", "Published ", "LastStat
 
 
 class Format(StrEnum):
-    """How a list is written; AUTO looks at its first line."""
+    """The format of a list; AUTO detects it from the first line."""
 
     AUTO = "auto"
     PLAIN = "plain"
@@ -43,11 +43,11 @@ class Format(StrEnum):
 
 
 class ListRefused(Refused):
-    """The list cannot be used as a whole; the message names the line where one is the reason."""
+    """The list as a whole cannot be used; the message names the line at fault, if any."""
 
 
 def source_named(name: str) -> str:
-    """Return the source of the list of this name. Raises ListRefused."""
+    """Return the blocklist source for the list of this name. Raises ListRefused."""
     if not _NAME.fullmatch(name):
         raise ListRefused(_("a name has letters, digits, '.', '_' and '-', at most 50"))
     return f"import:{name}"
@@ -55,24 +55,24 @@ def source_named(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that should be an entry and is none, and why."""
+    """A line that is not a valid entry, and the reason."""
 
     line: int
     why: str
 
     @property
     def message(self) -> Message:
-        """What to tell the operator."""
+        """Return the error message for the operator."""
         return Message(_("line %(line)s: %(why)s"), line=self.line, why=self.why)
 
 
 class _NoEntry(Refused):
-    """A line is no entry; the next one may be."""
+    """The line is not a valid entry; reading goes on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One entry of a list; ``expires_at`` in whole seconds since the epoch."""
+    """An entry of a list; ``expires_at`` in whole seconds since the epoch."""
 
     line: int
     network: IPNetwork
@@ -81,7 +81,7 @@ class Listed:
 
 
 class Ranges:
-    """Some networks, and whether another lies in or across one of them."""
+    """A set of address ranges that answers overlap and containment queries."""
 
     def __init__(self, networks: Iterable[IPNetwork]) -> None:
         ranges: dict[int, list[tuple[int, int]]] = {4: [], 6: []}
@@ -94,13 +94,13 @@ class Ranges:
         self._firsts = {version: [first for first, _ in pairs] for version, pairs in ranges.items()}
 
     def overlaps(self, network: IPNetwork) -> bool:
-        """True if they share an address."""
+        """Return whether the network shares an address with one of the ranges."""
         first, last = _ends(network)
         before = bisect_right(self._firsts[network.version], last)
         return before > 0 and self._ranges[network.version][before - 1][1] >= first
 
     def cover(self, network: IPNetwork) -> bool:
-        """True if every address of the network is in one of the ranges."""
+        """Return whether one range contains the whole network."""
         first, last = _ends(network)
         before = bisect_right(self._firsts[network.version], first)
         return before > 0 and self._ranges[network.version][before - 1][1] >= last
@@ -112,7 +112,7 @@ def _ends(network: IPNetwork) -> tuple[int, int]:
 
 
 class _Lines:
-    """The lines of a file that say something, and the number of the last one."""
+    """The lines of a file without blank lines and comments; counts line numbers."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -136,7 +136,7 @@ class _Lines:
 
 
 def read_list(file: BinaryIO, kind: Format = Format.AUTO) -> Iterator[Listed | BadLine]:
-    """Yield the lines of a list, one after another. Raises ListRefused where it cannot be read on."""
+    """Yield the entries and invalid lines of a list. Raises ListRefused if it cannot be read on."""
     lines = _Lines(file)
     texts = iter(lines)
     first = next(texts, None)
@@ -170,10 +170,10 @@ def _read(lines: _Lines, parse: Callable[[_Lines, Any], Listed], line: Any) -> L
 def _plain(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed | BadLine]:
     for text in texts:
         if not text.startswith(_TOR_OTHER):
-            yield _read(lines, _of_text, text)
+            yield _read(lines, _parse_text, text)
 
 
-def _of_text(lines: _Lines, text: str) -> Listed:
+def _parse_text(lines: _Lines, text: str) -> Listed:
     if text.startswith(_TOR_ADDRESS):
         return _listed(lines, text.split()[1])
     end = min((place for place in map(text.find, "#;") if place >= 0), default=len(text))
@@ -191,16 +191,16 @@ def _csv(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed | BadLine]:
         if len(set(header)) != len(header):
             raise lines.refusal(_("a column is named twice"))
         for row in rows:
-            yield _read(lines, _of_row, (header, row))
+            yield _read(lines, _parse_row, (header, row))
     except csv.Error as error:
         raise lines.refusal(_("not CSV (%(error)s)"), error=error) from None
 
 
-def _of_row(lines: _Lines, row: tuple[list[str], list[str]]) -> Listed:
+def _parse_row(lines: _Lines, row: tuple[list[str], list[str]]) -> Listed:
     header, values = row
     if len(values) > len(header):
         raise _NoEntry(_("more values than columns"))
-    return _of_fields(lines, dict(zip(header, values, strict=False)))
+    return _parse_fields(lines, dict(zip(header, values, strict=False)))
 
 
 def _ndjson(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed | BadLine]:
@@ -213,10 +213,10 @@ def _ndjson(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed | BadLine]:
         if not isinstance(fields, dict):
             yield BadLine(lines.number, "not a JSON object")
         elif fields.get("type") != "metadata" or set(_NETWORK) & set(fields):
-            yield _read(lines, _of_fields, fields)
+            yield _read(lines, _parse_fields, fields)
 
 
-def _of_fields(lines: _Lines, fields: Mapping[str, Any]) -> Listed:
+def _parse_fields(lines: _Lines, fields: Mapping[str, Any]) -> Listed:
     network = _first_of(fields, _NETWORK)
     comment = _first_of(fields, (*_COMMENT, _SPAMHAUS_COMMENT)) or ""
     if not isinstance(network, str) or not isinstance(comment, str):
@@ -229,20 +229,20 @@ def _first_of(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
 
 
 def _moment(value: Any) -> int | None:
-    """Return a moment of expiry: RFC 3339 with its offset, or seconds since the epoch."""
+    """Return an expiry (RFC 3339 with offset, or seconds since the epoch) as seconds since the epoch."""
     if value is None:
         return None
     try:
         if isinstance(value, str) and not value.isdigit():
             moment = datetime.fromisoformat(value.strip())
             if moment.tzinfo is None:
-                raise _NoEntry(_("an expiry needs its offset, like 2026-01-31T12:00:00Z"))  # noqa: TRY301 - passed on below
+                raise _NoEntry(_("an expiry needs its offset, like 2026-01-31T12:00:00Z"))  # noqa: TRY301 - re-raised
             seconds = int(moment.timestamp())
         elif isinstance(value, str | int) and not isinstance(value, bool):
             seconds = int(value)
         else:
-            raise ValueError  # noqa: TRY301 - told below
-        datetime.fromtimestamp(seconds, tz=UTC)  # the database must be able to hold it
+            raise ValueError  # noqa: TRY301 - handled below
+        datetime.fromtimestamp(seconds, tz=UTC)  # raises if the database could not store it
     except _NoEntry:
         raise
     except (ValueError, OverflowError, OSError):

@@ -1,4 +1,4 @@
-"""Diff of two versions of a list. Pure; on disk, so that a million entries fit."""
+"""Diff of two versions of a list, on disk: fits a million entries in bounded memory. Pure."""
 
 import errno
 import sqlite3
@@ -7,9 +7,9 @@ from types import TracebackType
 from typing import Self
 
 Entry = tuple[str, int | None, str]
-"""A network in its one spelling, its expiry in seconds since the epoch, its remark."""
+"""Network in canonical form, expiry in seconds since the epoch, remark."""
 Row = tuple[int, str, int | None, str]
-"""The same with the id of its row in front."""
+"""The id of the row, then the fields of ``Entry``."""
 
 _TABLES = """
 PRAGMA journal_mode = OFF; -- nobody needs it after a crash
@@ -21,9 +21,9 @@ _DIFFERS = "(present.expires IS NOT wanted.expires OR present.remark <> wanted.r
 
 
 class ListDiff:
-    """The entries that are wanted and those that are there, in a file of SQLite's that nobody else sees.
+    """The new and the existing entries of a list, in a temporary SQLite file.
 
-    At the end of the block, OSError is raised if the disk had no room for it.
+    Raises OSError at the end of the block if the disk was full.
     """
 
     def __init__(self) -> None:
@@ -42,36 +42,36 @@ class ListDiff:
             raise OSError(errno.EIO, f"the list cannot be compared with what is there ({error})") from None
 
     def want(self, entry: Entry) -> bool:
-        """Note an entry of the new list; False if it has this network already."""
+        """Add an entry of the new list; return False if its network was added before."""
         return self._scratch.execute("INSERT OR IGNORE INTO wanted VALUES (?, ?, ?)", entry).rowcount == 1
 
-    def there_is(self, rows: Iterable[Row]) -> None:
-        """Note the rows of the old list, in place of those noted before."""
+    def load_existing(self, rows: Iterable[Row]) -> None:
+        """Load the rows of the existing list, replacing those loaded before."""
         self._scratch.execute("DELETE FROM present")
         self._scratch.executemany("INSERT INTO present VALUES (?, ?, ?, ?)", rows)
 
     def added(self) -> Iterator[Entry]:
-        """Yield what the old list has not."""
+        """Yield the entries that only the new list has."""
         yield from self._scratch.execute(
             "SELECT network, wanted.expires, wanted.remark FROM wanted LEFT JOIN present USING (network)"
             " WHERE present.network IS NULL"
         )
 
     def removed(self) -> Iterator[tuple[int, str]]:
-        """Yield id and network of what the new list has not."""
+        """Yield id and network of the rows that only the existing list has."""
         yield from self._scratch.execute(
             "SELECT present.id, network FROM present LEFT JOIN wanted USING (network) WHERE wanted.network IS NULL"
         )
 
     def changed(self) -> Iterator[Row]:
-        """Yield the rows of which expiry or remark changes, as they are to be."""
+        """Yield the rows whose expiry or remark changes, with the new values."""
         yield from self._scratch.execute(
             "SELECT present.id, network, wanted.expires, wanted.remark"  # noqa: S608 - our own words
             f" FROM present JOIN wanted USING (network) WHERE {_DIFFERS}"
         )
 
     def kept(self) -> int:
-        """Return how many stay as they are."""
+        """Return the number of unchanged rows."""
         (count,) = self._scratch.execute(
             f"SELECT COUNT(*) FROM present JOIN wanted USING (network) WHERE NOT {_DIFFERS}"  # noqa: S608 - our own words
         ).fetchone()

@@ -1,4 +1,4 @@
-"""Import block lists: replace all entries of one source at once."""
+"""Import block lists: replace all entries of one source in one revision."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +14,7 @@ from gatewall.kernel.changes import MAX_CHANGES, Action, Change, Described, Reso
 from gatewall.kernel.clientip import Caller, TrustedProxies
 from gatewall.policy import revisions
 from policies import rows
-from policies.history.lockout import kept_in
+from policies.history.lockout import guard_against_lockout
 from policies.list_files.block_lists import BadLine, Format, Listed, ListRefused, Ranges, read_list, source_named
 from policies.list_files.diff import Entry, ListDiff
 from policies.lists import rows as list_rows
@@ -22,22 +22,22 @@ from policies.models import BlocklistEntry
 
 MAX_ENTRIES = 1_000_000
 ACTOR = "import"
-"""Who made the entries and the revision, if no person did."""
+"""Actor of entries and revisions of an unattended import."""
 _SHORTEST_PREFIX = {4: 8, 6: 19}
 _BATCH = 500
 _EXAMPLES = 10
 _BAD_IN = 100
-"""One line in so many may be none that is understood."""
+"""A list is refused if more than one line in this many is invalid."""
 _IPV4 = ("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12")
-_IPV4_TOO = ("192.168.0.0/16", "224.0.0.0/3")
+_MORE_IPV4 = ("192.168.0.0/16", "224.0.0.0/3")
 _IPV6 = ("::/127", "fc00::/7", "fe80::/10", "ff00::/8")
-_NOBODY_OUTSIDE = Ranges(map(parse_network, (*_IPV4, *_IPV4_TOO, *_IPV6)))
-"""Loopback, private, link-local and shared addresses, and those that no client has: bogons of a list, not attackers."""
+_BOGONS = Ranges(map(parse_network, (*_IPV4, *_MORE_IPV4, *_IPV6)))
+"""Addresses no client has from outside: loopback, private, link-local, shared, reserved (bogons)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import does, or would do: how many entries, and some of them as examples."""
+    """Result of an import or its dry run: counts of entries, and examples."""
 
     added: int
     removed: int
@@ -50,25 +50,25 @@ class Imported:
 
     @property
     def before(self) -> int:
-        """How many entries there were."""
+        """Return the number of entries before the import."""
         return self.removed + self.changed + self.kept
 
     @property
     def after(self) -> int:
-        """How many entries there are then."""
+        """Return the number of entries after the import."""
         return self.added + self.changed + self.kept
 
     @property
     def changes(self) -> bool:
-        """True if the list is not what is there already."""
+        """Return whether the import changes any entry."""
         return bool(self.added or self.removed or self.changed)
 
 
 @dataclass(frozen=True, slots=True)
 class ImportRules:
-    """What holds for the entries of a list: when they expire if they do not say, and which are left out.
+    """Default expiry and filters of the entries of a list.
 
-    ``force`` takes networks of any size, and a list that lost more than half of its entries.
+    ``force`` accepts networks of any size, and a list that lost more than half of its entries.
     """
 
     at: datetime
@@ -79,7 +79,7 @@ class ImportRules:
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """Who imports a list, and from where, if it is a person whom the list must not shut out."""
+    """The actor of an import, and the caller that it must not lock out, if any."""
 
     actor: str = ACTOR
     caller: Caller | None = None
@@ -98,23 +98,23 @@ def import_list(
     by: Importer = BY_ITSELF,
     still_wanted: Callable[[], bool] = lambda: True,
 ) -> Imported:
-    """Put this list in the place of all that was imported under the name, in one revision, or in none if it is equal.
+    """Replace all entries of the list of this name, in one revision, or none if nothing changes.
 
-    The list is read to its end before anything is written; whether it is ``still_wanted`` is asked when nobody else
-    can write any more. Raises ListRefused, WouldLockYouOut.
+    The list is read completely before anything is written; ``still_wanted`` is called under the lock.
+    Raises ListRefused, WouldLockYouOut.
     """
     source = source_named(name)
     with ListDiff() as diff:
-        seen = _read(file, kind, rules, diff)
+        skipped = _read(file, kind, rules, diff)
         if dry_run:
-            diff.there_is(list_rows.rows_of(source))
-            return _outcome(diff, seen, rules)
-        return _replace(source, diff, seen, rules, still_wanted, by)
+            diff.load_existing(list_rows.rows_of(source))
+            return _outcome(diff, skipped, rules)
+        return _replace(source, diff, skipped, rules, still_wanted, by)
 
 
 @revisions.one_at_a_time
 def remove_list(name: str) -> int:
-    """Take everything of this name off the blocklist; return how many entries there were. Raises ListRefused."""
+    """Delete all entries of the list of this name; return how many. Raises ListRefused."""
     source = source_named(name)
     count, gone = remove_entries(source)
     if count:
@@ -123,25 +123,25 @@ def remove_list(name: str) -> int:
 
 
 def remove_entries(source: str) -> tuple[int, Iterable[Change | None]]:
-    """Delete the entries of a source, for a service that makes the revision; return how many and their changes."""
+    """Delete the entries of a source, for a service that creates the revision; return their number and the changes."""
     entries = BlocklistEntry.objects.filter(source=source)
     count = entries.count()
     whole = count <= MAX_CHANGES
-    gone = [rows.deletion(entry) for entry in entries] if whole else _counted_only(source, Action.DELETED, count)
+    gone = [rows.deletion(entry) for entry in entries] if whole else _without_entries(source, Action.DELETED, count)
     entries.delete()
     return count, gone
 
 
 @dataclass(slots=True)
-class _Seen:
-    """What of a list was left out: dropped by why, and lines that are no entries, the first of them in words."""
+class _Skipped:
+    """Entries left out by reason, and invalid lines with the messages of the first."""
 
     dropped: Counter[str] = field(default_factory=Counter)
     bad: int = 0
     bad_lines: list[str] = field(default_factory=list)
 
     def note(self, bad: BadLine) -> None:
-        """Count a line; a list of nothing but such lines is not read to its end."""
+        """Count an invalid line; refuses a list of nothing but such lines early."""
         self.bad += 1
         if len(self.bad_lines) < _EXAMPLES:
             self.bad_lines.append(bad.message)
@@ -149,7 +149,7 @@ class _Seen:
             self.refuse_above(0)
 
     def refuse_above(self, entries: int) -> None:
-        """Raise ListRefused if there are too many such lines for so many entries."""
+        """Raise ListRefused if there are too many invalid lines for this many entries."""
         if self.bad * _BAD_IN > self.bad + entries:
             raise ListRefused(
                 _("%(why)s (%(number)s such lines, more than one in %(share)s)"),
@@ -159,37 +159,37 @@ class _Seen:
             )
 
 
-def _read(file: BinaryIO, kind: Format, rules: ImportRules, diff: ListDiff) -> _Seen:
-    """Note the entries that count; return what else was seen. Raises ListRefused."""
+def _read(file: BinaryIO, kind: Format, rules: ImportRules, diff: ListDiff) -> _Skipped:
+    """Add the valid entries to ``diff``; return the skipped lines. Raises ListRefused."""
     trusted = Ranges(rules.trusted.networks)
-    seen, wanted = _Seen(), 0
+    skipped, entries = _Skipped(), 0
     for listed in read_list(file, kind):
         if isinstance(listed, BadLine):
-            seen.note(listed)
+            skipped.note(listed)
             continue
         why = dropped_for(listed, rules, trusted)
         if why is None and not diff.want(_entry(listed, rules)):
             why = _("there twice")
         if why is not None:
-            seen.dropped[why] += 1
+            skipped.dropped[why] += 1
             continue
-        wanted += 1
-        if wanted > MAX_ENTRIES:
+        entries += 1
+        if entries > MAX_ENTRIES:
             raise ListRefused(
                 _("line %(line)s: the list has more than %(number)s entries"),
                 line=listed.line,
                 number=f"{MAX_ENTRIES:,}",
             )
-    seen.refuse_above(wanted + seen.dropped.total())
-    if not wanted:
+    skipped.refuse_above(entries + skipped.dropped.total())
+    if not entries:
         raise ListRefused(_("the list has no entry that counts: to take it away, say --remove"))
-    return seen
+    return skipped
 
 
 def dropped_for(listed: Listed, rules: ImportRules, trusted: Ranges) -> str | None:
-    """Return why an entry is left out, None if it is not. Raises ListRefused for one that is too large."""
+    """Return why an entry is left out, None if it is not. Raises ListRefused if its network is too large."""
     network = listed.network
-    if _NOBODY_OUTSIDE.cover(network):
+    if _BOGONS.cover(network):
         return _("loopback, private or reserved")
     if not rules.force and network.prefixlen < _SHORTEST_PREFIX[network.version]:
         raise ListRefused(
@@ -198,7 +198,7 @@ def dropped_for(listed: Listed, rules: ImportRules, trusted: Ranges) -> str | No
             network=network,
             prefix=_SHORTEST_PREFIX[network.version],
         )
-    if _NOBODY_OUTSIDE.overlaps(network):
+    if _BOGONS.overlaps(network):
         return _("loopback, private or reserved")
     if trusted.overlaps(network):
         return _("a trusted proxy")
@@ -216,15 +216,15 @@ def _entry(listed: Listed, rules: ImportRules) -> Entry:
 
 @revisions.one_at_a_time
 def _replace(
-    source: str, diff: ListDiff, seen: _Seen, rules: ImportRules, still_wanted: Callable[[], bool], by: Importer
+    source: str, diff: ListDiff, skipped: _Skipped, rules: ImportRules, still_wanted: Callable[[], bool], by: Importer
 ) -> Imported:
     if not still_wanted():
         raise ListRefused(_("nobody wants it any more"))
-    diff.there_is(list_rows.rows_of(source))
-    outcome = _outcome(diff, seen, rules)
+    diff.load_existing(list_rows.rows_of(source))
+    outcome = _outcome(diff, skipped, rules)
     if outcome.changes:
-        recorded = _Recorded(source, diff, outcome)
-        with kept_in(by.caller, force=False):
+        recorded = _Changes(source, diff, outcome)
+        with guard_against_lockout(by.caller, force=False):
             list_rows.delete(id_ for id_, _ in diff.removed())
             list_rows.change(diff.changed())
             list_rows.insert(source, by.actor, diff.added())
@@ -232,11 +232,11 @@ def _replace(
     return outcome
 
 
-class _Recorded:
-    """What the revision says of an import: each entry as it was and is, or numbers where they are too many."""
+class _Changes:
+    """The changes an import records: each entry before and after, or only counts if there are too many."""
 
     def __init__(self, source: str, diff: ListDiff, outcome: Imported) -> None:
-        """Made before the rows are written."""
+        """Describe the entries before the import."""
         self._source = source
         self._outcome = outcome
         self._networks: list[str] = []
@@ -247,11 +247,11 @@ class _Recorded:
         self._before = self._described()
 
     def changes(self) -> Iterator[Change | None]:
-        """Yield what became of each entry, once the rows are written."""
+        """Yield the change of each entry, after the rows are written."""
         if not self._networks:
-            yield from _counted_only(self._source, Action.CREATED, self._outcome.added)
-            yield from _counted_only(self._source, Action.CHANGED, self._outcome.changed)
-            yield from _counted_only(self._source, Action.DELETED, self._outcome.removed)
+            yield from _without_entries(self._source, Action.CREATED, self._outcome.added)
+            yield from _without_entries(self._source, Action.CHANGED, self._outcome.changed)
+            yield from _without_entries(self._source, Action.DELETED, self._outcome.removed)
             return
         after = self._described()
         for id_ in sorted({*self._before, *after}):
@@ -259,27 +259,27 @@ class _Recorded:
 
     def _described(self) -> dict[int, Described]:
         networks = iter(self._networks)
-        found: dict[int, Described] = {}
+        descriptions: dict[int, Described] = {}
         while batch := list(islice(networks, _BATCH)):
             entries = BlocklistEntry.objects.filter(source=self._source, network__in=batch)
-            found |= {entry.pk: describe(entry) for entry in entries}
-        return found
+            descriptions |= {entry.pk: describe(entry) for entry in entries}
+        return descriptions
 
 
-def _counted_only(source: str, action: Action, count: int) -> Iterator[Change]:
-    """Yield that many changes that say no more than their source: a revision of so many keeps numbers alone."""
+def _without_entries(source: str, action: Action, count: int) -> Iterator[Change]:
+    """Yield ``count`` changes without entries: large revisions only count them."""
     named = {} if action is Action.CHANGED else {"source": source}
     return repeat(Change(Resource.BLOCKLIST, 0, "", action, {}, named), count)
 
 
-def _outcome(diff: ListDiff, seen: _Seen, rules: ImportRules) -> Imported:
-    """Return what the import does. Raises ListRefused for a list that is the rest of one."""
-    added, first_added = _counted(f"+ {network}" for network, *_ in diff.added())
-    removed, first_removed = _counted(f"- {network}" for _, network in diff.removed())
-    changed, first_changed = _counted(f"~ {network}" for _, network, *_ in diff.changed())
+def _outcome(diff: ListDiff, skipped: _Skipped, rules: ImportRules) -> Imported:
+    """Return the result of the import. Raises ListRefused if the list shrank by more than half."""
+    added, first_added = _count(f"+ {network}" for network, *_ in diff.added())
+    removed, first_removed = _count(f"- {network}" for _, network in diff.removed())
+    changed, first_changed = _count(f"~ {network}" for _, network, *_ in diff.changed())
     examples = (*first_added, *first_removed, *first_changed)
     outcome = Imported(
-        added, removed, changed, diff.kept(), dict(seen.dropped), examples, seen.bad, tuple(seen.bad_lines)
+        added, removed, changed, diff.kept(), dict(skipped.dropped), examples, skipped.bad, tuple(skipped.bad_lines)
     )
     if outcome.after * 2 < outcome.before and not rules.force:
         raise ListRefused(
@@ -290,6 +290,6 @@ def _outcome(diff: ListDiff, seen: _Seen, rules: ImportRules) -> Imported:
     return outcome
 
 
-def _counted(lines: Iterator[str]) -> tuple[int, list[str]]:
+def _count(lines: Iterator[str]) -> tuple[int, list[str]]:
     first = list(islice(lines, _EXAMPLES))
     return len(first) + sum(1 for _ in lines), first

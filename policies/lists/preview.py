@@ -19,33 +19,33 @@ from policies.list_files.block_lists import Format, Listed, Ranges, read_list
 from policies.lists.importing import Imported, Importer, ImportRules, dropped_for, import_list
 
 MAX_BYTES = 512 * 1024
-"""Of a list that is sent through a form, and once more when it is confirmed; longer ones go by command."""
+"""Maximum size of a list sent through a form; longer lists are imported by command."""
 _EXAMPLES = 20
 
 
 class ListChanged(Conflict):
-    """The import would not do any more what was shown."""
+    """The import would no longer do what the preview showed."""
 
     code = "list-changed"
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A list as it was sent, and under which rules."""
+    """A list as sent, with the rules of its import."""
 
     text: str
     name: str
     rules: ImportRules
     kind: Format = Format.AUTO
 
-    def opened(self) -> BytesIO:
-        """Return the list as a file."""
+    def open(self) -> BytesIO:
+        """Return the list as a binary file."""
         return BytesIO(self.text.encode())
 
 
 @dataclass(frozen=True, slots=True)
 class ListPreview:
-    """What an import would do; ``conflicts`` are allowlist entries that beat some of it, the first of them."""
+    """Dry run of an import; ``conflicts`` has the first allowlist entries that overlap the list."""
 
     imported: Imported
     conflicts: tuple[str, ...]
@@ -54,10 +54,8 @@ class ListPreview:
 
 
 def preview(proposal: Proposal, *, caller: Caller | None) -> ListPreview:
-    """Return what an import would do. Raises ListRefused."""
-    imported = import_list(
-        proposal.opened(), name=proposal.name, rules=proposal.rules, kind=proposal.kind, dry_run=True
-    )
+    """Return a dry run of the import. Raises ListRefused."""
+    imported = import_list(proposal.open(), name=proposal.name, rules=proposal.rules, kind=proposal.kind, dry_run=True)
     networks = list(_networks(proposal))
     ranges = Ranges(networks)
     conflicts = [text for text in _allowed() if ranges.overlaps(parse_network(text))]
@@ -67,16 +65,16 @@ def preview(proposal: Proposal, *, caller: Caller | None) -> ListPreview:
 
 @revisions.one_at_a_time
 def import_as_shown(proposal: Proposal, shown: Imported, *, by: Importer) -> Imported:
-    """Import the list if that does what was shown. Raises ListRefused, ListChanged, WouldLockYouOut."""
+    """Import the list if a dry run still equals ``shown``. Raises ListRefused, ListChanged, WouldLockYouOut."""
     read = partial(import_list, name=proposal.name, rules=proposal.rules, kind=proposal.kind)
-    if read(proposal.opened(), dry_run=True) != shown:
+    if read(proposal.open(), dry_run=True) != shown:
         raise ListChanged(_("the blocklist has changed since this was shown; look at it again"))
-    return read(proposal.opened(), by=by)
+    return read(proposal.open(), by=by)
 
 
 def _networks(proposal: Proposal) -> Iterator[IPNetwork]:
     trusted = Ranges(proposal.rules.trusted.networks)
-    for listed in read_list(proposal.opened(), proposal.kind):
+    for listed in read_list(proposal.open(), proposal.kind):
         if isinstance(listed, Listed) and dropped_for(listed, proposal.rules, trusted) is None:
             yield listed.network
 

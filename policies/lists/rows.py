@@ -16,8 +16,8 @@ _BATCH = 500
 
 def rows_of(source: str) -> Iterator[Row]:
     """Yield the rows of a source."""
-    found = BlocklistEntry.objects.filter(source=source).values_list("id", "network", "expires_at", "remark")
-    for id_, network, expires_at, remark in found.iterator():
+    rows = BlocklistEntry.objects.filter(source=source).values_list("id", "network", "expires_at", "remark")
+    for id_, network, expires_at, remark in rows.iterator():
         yield id_, network, None if expires_at is None else int(expires_at.timestamp()), remark
 
 
@@ -28,7 +28,7 @@ def delete(ids: Iterator[int]) -> None:
 
 
 def change(changed: Iterator[Row]) -> None:
-    """Write expiry and remark of these rows."""
+    """Update expiry and remark of these rows."""
     while batch := list(islice(changed, _BATCH)):
         entries = [
             BlocklistEntry(pk=id_, expires_at=_moment(expires_at), remark=remark)
@@ -38,12 +38,12 @@ def change(changed: Iterator[Row]) -> None:
 
 
 def insert(source: str, actor: str, entries: Iterable[Entry]) -> None:
-    """Write the rows as ``bulk_create`` would, in a fifth of the time: all other writers wait meanwhile."""
+    """Insert rows with plain SQL: five times faster than ``bulk_create``, while all other writers wait."""
     names = ("created_at", "created_by", "network", "remark", "expires_at", "source")
-    fields: list[Any] = [BlocklistEntry._meta.get_field(name) for name in names]  # noqa: SLF001 - public by its documentation
+    fields: list[Any] = [BlocklistEntry._meta.get_field(name) for name in names]  # noqa: SLF001 - documented API
     quote = connection.ops.quote_name
     columns = ", ".join(quote(each.column) for each in fields)
-    table = quote(BlocklistEntry._meta.db_table)  # noqa: SLF001 - the same
+    table = quote(BlocklistEntry._meta.db_table)  # noqa: SLF001 - documented API
     now = timezone.now()
     values = (
         [

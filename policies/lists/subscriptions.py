@@ -15,13 +15,13 @@ from policies.models import ListSubscription
 
 
 def reach_of(subscription: ListSubscription) -> Reach:
-    """Return from where its list may come."""
+    """Return which addresses the list may be downloaded from."""
     return ANYWHERE if subscription.allow_private else PUBLIC
 
 
 @revisions.one_at_a_time
 def subscribe(*, actor: str, name: str, url: str, **values: Any) -> ListSubscription:
-    """Have a list fetched, for the first time at once. Raises ValidationError, Duplicate."""
+    """Create a subscription, due at once. Raises ValidationError, Duplicate."""
     subscription = ListSubscription(created_by=actor)
     _write(subscription, actor, name=name, url=url, **values)
     return subscription
@@ -29,21 +29,21 @@ def subscribe(*, actor: str, name: str, url: str, **values: Any) -> ListSubscrip
 
 @revisions.one_at_a_time
 def change_subscription(subscription: ListSubscription, *, actor: str, **values: Any) -> ListSubscription:
-    """Change from where and how often a list comes; anything new is fetched at once. Raises ValidationError, Gone."""
+    """Update a subscription; if anything changed it is due at once. Raises ValidationError, Gone."""
     subscription = revisions.as_it_is_now(subscription)
     if values.get("name", subscription.name) != subscription.name:
         raise ValidationError({"name": "the name is that of the entries and stays"})
     if values.get("url", subscription.url) != subscription.url:
         values["tag"] = ""
     if all(getattr(subscription, name) == value for name, value in values.items()):
-        return subscription  # a row sent back as it was shown: nobody asked for another download
+        return subscription  # an unchanged row sent back is not a request for a download
     _write(subscription, actor, **values)
     return subscription
 
 
 @revisions.one_at_a_time
 def unsubscribe(subscription: ListSubscription, *, actor: str) -> None:
-    """Have a list fetched no more, and take its entries off the blocklist. Raises Gone."""
+    """Delete a subscription and its blocklist entries. Raises Gone."""
     subscription = revisions.as_it_is_now(subscription)
     gone = rows.deletion(subscription)
     subscription.delete()

@@ -1,1 +1,1 @@
-"""WAF rules: built-in ones, drafts, batches, and patterns that are too broad or scanned apart."""
+"""WAF rules: built-in rules, drafts, batches, and warnings about patterns."""

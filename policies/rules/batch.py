@@ -21,14 +21,13 @@ def change_waf_rules(
     action: Action | None = None,
     force: bool = False,
 ) -> int:
-    """Switch the chosen rules on or off, or have them block or monitor; None leaves that as it is.
+    """Enable or disable the selected rules, or set their action; return how many changed.
 
-    All of them change, in one revision, or none does. Returns how many were not so already.
-
-    Raises MatchesEverything for a rule that would refuse every request, unless by force.
+    All change in one revision or none does; None leaves a field as it is.
+    Raises MatchesEverything for a rule that would refuse every request, unless forced.
     """
-    wanted = {"enabled": enabled, "action": None if action is None else action.value}
-    values = {name: value for name, value in wanted.items() if value is not None}
+    fields = {"enabled": enabled, "action": None if action is None else action.value}
+    values = {name: value for name, value in fields.items() if value is not None}
     differing = list(chosen.exclude(**values).select_related("domain")) if values else []
     changes = []
     for rule in differing:

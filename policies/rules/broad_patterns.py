@@ -17,13 +17,13 @@ from policies.policy_source import engine_rule
 
 
 class MatchesEverything(Conflict):
-    """The rule would refuse ordinary requests, so it must be asked for by force."""
+    """The rule would refuse ordinary requests and was not forced."""
 
     code = "matches-everything"
 
 
 def refuse_matching_everything(row: WafRule) -> None:
-    """Refuse a rule of one's own that is on, blocks, and matches everything. Raises MatchesEverything."""
+    """Raise MatchesEverything if an enabled, blocking custom rule matches every ordinary request."""
     if not row.enabled or row.builtin or row.action != Action.BLOCK:
         return
     if why := why_it_matches_everything(engine_rule(row)):
@@ -33,17 +33,17 @@ def refuse_matching_everything(row: WafRule) -> None:
 
 
 def why_it_matches_everything(rule: EngineRule) -> str:
-    """Return what is wrong with the rule's pattern, wherever the rule applies; empty if nothing is."""
+    """Return why the pattern matches nearly every request, wherever the rule applies; empty if it does not."""
     if compile_pattern(rule.pattern, rule.operator)(b""):
         return _("the pattern matches an empty text, and with it perhaps any")
     everywhere = RuleSet([replace(rule, domain=None, path_prefix=None, exclusions=(), builtin=False)])
-    seen = [request for request in _ORDINARY if _shows_something(request, rule)]
-    if seen and all(everywhere.inspect(request, None) for request in seen):
+    requests = [request for request in _ORDINARY if _has_value(request, rule)]
+    if requests and all(everywhere.inspect(request, None) for request in requests):
         return _("the pattern matches every one of a number of ordinary requests")
     return ""
 
 
-def _shows_something(request: AccessRequest, rule: EngineRule) -> bool:
+def _has_value(request: AccessRequest, rule: EngineRule) -> bool:
     views = Views(request)
     return any(value for target in rule.targets for _, value in views.of(target))
 
@@ -64,7 +64,7 @@ def _ordinary(line: str, host: str, agent: str, *, referer: str, cookie: str, bo
     )
 
 
-# Unlike each other in every part, so that only what matches nearly anything matches all of them.
+# As different as possible, so that only an extremely broad pattern matches all of them.
 _ORDINARY = (
     _ordinary(
         "GET /index.html",

@@ -18,12 +18,12 @@ _SUFFIX = "-builtin"
 
 @revisions.one_at_a_time
 def seed_waf_rules(*, actor: str) -> int:
-    """Bring the built-in rules to this version. Returns how many changed.
+    """Install or upgrade the built-in rules; return how many changed.
 
-    What is fixed, pattern and operator, is set. Everything else may have been edited and is left alone.
+    Sets only pattern and operator; all other fields may have been edited.
     """
     known = selectors.builtin_rules_by_key()
-    changes = [_bring(rule, known.get(rule.key)) for rule in BUILTIN_RULES]
+    changes = [_upsert(rule, known.get(rule.key)) for rule in BUILTIN_RULES]
     changed = sum(change is not None for change in changes)
     if changed:
         revisions.advance(Segment.WAF_RULES, actor=actor, changes=changes)
@@ -31,7 +31,7 @@ def seed_waf_rules(*, actor: str) -> int:
 
 
 def free_name(wanted: str, taken: Collection[str] = ()) -> str:
-    """Return the name, with a suffix if another rule has it or it is one of those that are taken."""
+    """Return the name, with a suffix if another rule has it or it is in ``taken``."""
     name, number = wanted, 1
     while name in taken or WafRule.objects.filter(name=name).exists():
         name = f"{wanted}{_SUFFIX}{'' if number == 1 else number}"
@@ -39,7 +39,7 @@ def free_name(wanted: str, taken: Collection[str] = ()) -> str:
     return name
 
 
-def _bring(rule: BuiltinRule, row: WafRule | None) -> Change | None:
+def _upsert(rule: BuiltinRule, row: WafRule | None) -> Change | None:
     fixed = {"pattern": rule.pattern, "operator": Operator.REGEX.value}
     if row is not None:
         if all(getattr(row, name) == value for name, value in fixed.items()):

@@ -17,9 +17,9 @@ from policies.validators import validate_pattern
 
 @dataclass(frozen=True, slots=True)
 class DraftRule:
-    """The rule as the engine would run it, None if it is switched off; its id is that of the rule it replaces, or 0.
+    """A rule that is not saved, as an engine value: None if disabled; its id is that of the rule it replaces, or 0.
 
-    ``warning`` says why saving it would take force, empty if it would not; ``apart`` what its author would be told.
+    ``warning``: why saving it needs force, else empty. ``apart``: warnings for its author.
     """
 
     rule: EngineRule | None
@@ -29,7 +29,7 @@ class DraftRule:
 
 
 def draft_rule(values: dict[str, Any]) -> DraftRule:
-    """Return the rule that these values would make; in the place of the custom rule of this name, if there is one.
+    """Return the rule these values would create, or change into if a custom rule of this name exists.
 
     Raises ValidationError.
     """

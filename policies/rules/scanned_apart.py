@@ -10,7 +10,7 @@ logger = logging.getLogger(__name__)
 
 
 def warnings_about(row: WafRule) -> list[str]:
-    """Return what the author of a rule of one's own should know about its pattern, in words."""
+    """Return the warnings about a custom rule's pattern, as texts."""
     why = "" if row.builtin else why_apart(engine_rule(row))
     if not why:
         return []
@@ -18,6 +18,6 @@ def warnings_about(row: WafRule) -> list[str]:
 
 
 def log_once(row: WafRule) -> None:
-    """Log the warnings about a rule: called where its pattern is written, and nowhere else."""
+    """Log the warnings about a rule; call this only where its pattern is written."""
     for warning in warnings_about(row):
         logger.warning("WAF rule %d (%s): %s", row.pk, row.name, warning)

@@ -184,7 +184,7 @@ def test_a_list_from_a_private_address_is_refused_unless_allowed(publisher, admi
 
 def test_only_one_of_many_hosts_fetches_a_list(subscribed, publisher):
     now = timezone.now()
-    claimed = [fetching._claimed(now) for _ in range(3)]
+    claimed = [fetching._claim(now) for _ in range(3)]
 
     assert [each is not None for each in claimed] == [True, False, False]
 
@@ -196,7 +196,7 @@ def test_of_hosts_that_claim_at_once_one_gets_it(publisher):
 
     def claim(_):
         try:
-            return fetching._claimed(now) is not None
+            return fetching._claim(now) is not None
         finally:
             connection.close()
 
