@@ -1,4 +1,4 @@
-"""The security events in the Django admin: to look at."""
+"""Read-only Django admin pages of the security events."""
 
 from typing import Any
 
@@ -23,13 +23,13 @@ class SecurityEventAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not gen
     readonly_fields = fields
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Events are written by what happened alone."""
+        """Return False: events are only written by the code that records them."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """What happened stays."""
+        """Return False: events never change."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Time deletes them, and ``manage.py prune_logs``."""
+        """Return False: only retention and ``manage.py prune_logs`` delete events."""
         return False

@@ -1,11 +1,11 @@
-"""What a security event may tell of, and how much it matters. Pure; a closed list: never reuse a value."""
+"""Kinds and severities of security events. Pure; a closed list: never reuse a value."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 
 
 class EventSeverity(StrEnum):
-    """How soon somebody should look."""
+    """How urgently an operator should look at an event."""
 
     INFO = "info"
     LOW = "low"
@@ -15,7 +15,7 @@ class EventSeverity(StrEnum):
 
 
 class EventKind(StrEnum):
-    """What happened."""
+    """The kinds of security events."""
 
     LOGIN_SUCCEEDED = "login.succeeded"
     LOGIN_FAILED = "login.failed"
@@ -71,4 +71,4 @@ SEVERITIES: Mapping[EventKind, EventSeverity] = {
     EventKind.POLICY_UNCONFIRMED: EventSeverity.HIGH,
     EventKind.LOG_SHORTENED: EventSeverity.MEDIUM,
 }
-"""The severity of each kind: one, so that a reader knows what they get when they choose kinds."""
+"""The severity of each kind: fixed, so that a filter by kind is predictable."""

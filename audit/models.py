@@ -1,4 +1,4 @@
-"""The access log, what was counted of it, and how far each host's spool was read."""
+"""The access log, its aggregates, security events, and the shipping progress of each spool."""
 
 from django.db import models
 
@@ -8,8 +8,7 @@ from audit.querying import wildcards  # noqa: F401 - registers the lookup of the
 class AccessLog(models.Model):
     """One answer of the gate. On PostgreSQL the table is partitioned by day.
 
-    ``client_key`` is the address as text that sorts like the address (``4`` and 8 hex digits, ``6`` and
-    32), so that a network is a range of it.
+    ``client_key`` sorts like the address (``4`` and 8 hex digits, ``6`` and 32), so that a network is a range of it.
     """
 
     decision_id = models.UUIDField(primary_key=True)
@@ -49,7 +48,7 @@ class AccessLog(models.Model):
 
 
 class AccessLogRule(models.Model):
-    """A WAF rule that contributed to an answer, so that the answers of a rule are found."""
+    """A WAF rule that contributed to an answer: the index to find the answers of a rule."""
 
     rule_id = models.BigIntegerField()
     at = models.DateTimeField()
@@ -60,7 +59,7 @@ class AccessLogRule(models.Model):
 
 
 class SpoolSegment(models.Model):
-    """How much of a segment of a host's spool is in the database, in bytes. Written with the rows it counts."""
+    """How many bytes of a spool segment are in the database, written with the rows they hold."""
 
     id = models.UUIDField(primary_key=True)
     node = models.CharField(max_length=100)
@@ -69,11 +68,9 @@ class SpoolSegment(models.Model):
 
 
 class SpanCount(models.Model):
-    """How many answers of one span (audit/counting/counts.py) had each key of one kind: a reason, status, host,
-    client, ...
+    """Number of answers of one span (audit/counting/counts.py) by key of one kind: reason, status, host, client, ...
 
-    ``counts`` is a summary (``audit/counting/summaries.py``) as JSON text that no statement looks into, ``error``
-    how much any count in it may be too low.
+    ``counts`` is a summary (``audit/counting/summaries.py``) as JSON text; ``error`` bounds how much it is too low.
     """
 
     kind = models.CharField(max_length=16)
@@ -87,7 +84,7 @@ class SpanCount(models.Model):
 
 
 class UseCount(models.Model):
-    """How often a row of policy decided, or a credential was used, and when last. Never a column of that row."""
+    """Uses of a policy row or credential: number and time of the last one. Not part of that row."""
 
     kind = models.CharField(max_length=64)
     row_id = models.BigIntegerField()
@@ -107,7 +104,7 @@ class GapKind(models.TextChoices):
 
 
 class LogGap(models.Model):
-    """Records that are missing, so many of them."""
+    """A number of missing records."""
 
     node = models.CharField(max_length=100)
     at = models.DateTimeField()
@@ -116,11 +113,10 @@ class LogGap(models.Model):
 
 
 class SecurityEvent(models.Model):
-    """Something that whoever runs the gateway may want to be told. Written by ``audit/events/recording.py`` alone.
+    """A security event. Only ``audit/events/recording.py`` writes them.
 
-    A row of what comes in floods stands for all of one ``rollup``: ``count`` of them, from ``at`` to
-    ``last_at`` within one minute. ``minute`` is that of ``at``, since the epoch. ``marks`` tells repeats
-    of one thing from different ones, by keyed digests that nobody is shown.
+    A row with a ``rollup`` stands for ``count`` events from ``at`` to ``last_at``, within one period. ``minute`` is
+    ``at`` in minutes since the epoch. ``marks`` are keyed digests that tell repeated events from different ones.
     """
 
     kind = models.CharField(max_length=32)

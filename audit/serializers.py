@@ -1,4 +1,4 @@
-"""The JSON of the access log, the security events and their statistics."""
+"""Serializers of the access log, the security events and their statistics."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -24,10 +24,10 @@ RULES = {"type": "array", "items": {"type": "object", "properties": _RULE, "requ
 
 
 class RowField(ShapedField):
-    """A row that an answer names, of its columns ``<field>_id``, ...; null where the first of them is."""
+    """A reference to a row, from the columns ``<field>_id``, ...; null if the first column is null."""
 
     def __init__(self, parts: Mapping[str, int]) -> None:
-        """``parts``: the length of each part, 0 for a number."""
+        """``parts``: the maximum length of each part, 0 for an integer."""
         properties = {part: _TEXT if length else {"type": "integer"} for part, length in parts.items()}
         shape = {"type": ["object", "null"], "properties": properties, "required": [*properties]}
         super().__init__(shape, source="*", read_only=True, allow_null=True)
@@ -70,7 +70,7 @@ class AccessLogPage(LogPage):
 
 
 class SecurityEventOutput(serializers.ModelSerializer[SecurityEvent]):
-    """Something that happened, ``count`` times from ``at`` to ``last_at``."""
+    """A security event that happened ``count`` times from ``at`` to ``last_at``."""
 
     kind = serializers.ChoiceField(choices=[kind.value for kind in EventKind])
     severity = serializers.ChoiceField(choices=[severity.value for severity in EventSeverity])
@@ -94,7 +94,7 @@ class SecurityEventPage(LogPage):
 
 
 class OutcomesOutput(serializers.Serializer[Any]):
-    """How many answers there were, and how many of them said what."""
+    """The number of answers, in total and by outcome."""
 
     total = serializers.IntegerField()
     allowed = serializers.IntegerField()
@@ -103,26 +103,26 @@ class OutcomesOutput(serializers.Serializer[Any]):
 
 
 class BarOutput(OutcomesOutput):
-    """The answers of one interval, from ``at`` on."""
+    """The answers of one interval, starting at ``at``."""
 
     at = serializers.DateTimeField()
     errors = serializers.IntegerField()  # type: ignore[assignment]  # DRF takes a declared field off its class
 
 
 class Counted(serializers.Serializer[Any]):
-    """How many there were."""
+    """The number of occurrences."""
 
     count = serializers.IntegerField()
 
 
 class ReasonCount(Counted):
-    """How many answers had a reason."""
+    """The number of answers with a reason."""
 
     reason = serializers.CharField()
 
 
 class ClientCount(Counted):
-    """How many answers a client got."""
+    """The number of answers to a client."""
 
     client_ip = serializers.CharField()
 
@@ -149,10 +149,10 @@ class _CountryCount(Counted):
 
 
 class AccessLogStatsOutput(OutcomesOutput):
-    """Figures of the window, which is in whole minutes.
+    """Statistics of a window of whole minutes.
 
-    ``approximate`` names the lists that are not exact: no count is too high, and none is too low by
-    more than this number, that of one that is missing included.
+    ``approximate`` names the inexact lists: counts are never too high, and too low by at most this number; a missing
+    key's count is at most this number.
     """
 
     start_time = serializers.DateTimeField()
@@ -179,13 +179,13 @@ class _SeverityCount(Counted):
 
 
 class EventBarOutput(Counted):
-    """The events of one interval, from ``at`` on."""
+    """The events of one interval, starting at ``at``."""
 
     at = serializers.DateTimeField()
 
 
 class SecurityEventStatsOutput(serializers.Serializer[Any]):
-    """Figures of the window, which is in whole minutes; a row that was counted up is as many events as it says."""
+    """Statistics of a window of whole minutes; a row counts as its number of events."""
 
     start_time = serializers.DateTimeField()
     end_time = serializers.DateTimeField()
@@ -198,16 +198,16 @@ class SecurityEventStatsOutput(serializers.Serializer[Any]):
 
 
 def outcomes_of(counted: Summary) -> dict[str, int]:
-    """Return the outcomes as the API names them."""
+    """Return the outcomes under the names of the API."""
     names = {"allowed": "allow", "challenged": "challenge", "denied": "deny", "errors": "error"}
     return {"total": counted.total, **{name: counted.counts[key] for name, key in names.items()}}
 
 
 def timeline_of(bars: Iterable[Bar]) -> list[dict[str, object]]:
-    """Return the bars as the API shows them."""
+    """Return the bars as JSON-compatible values."""
     return [{"at": bar.at, **outcomes_of(bar.outcomes)} for bar in bars]
 
 
 def as_items(name: str, counted: Iterable[tuple[object, int]]) -> list[dict[str, object]]:
-    """Return counts as the API shows them: ``{<name>, count}``."""
+    """Return counts as ``{<name>, count}`` objects."""
     return [{name: key, "count": number} for key, number in counted]

@@ -1,4 +1,4 @@
-"""The paths of what happened. What needs the gate's own parts stands in ``gatewall.operations``."""
+"""URLs of the logs. Views that need the gate's modules are in ``gatewall.whatif``."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The access log and the security events over HTTP: lists, exports and statistics, to be read alone."""
+"""Read-only API of the access log and the security events: lists, exports, statistics."""
 
 import uuid
 from datetime import timedelta
@@ -47,7 +47,7 @@ _TOPS = {"top_clients": "client", "top_hosts": "host", "top_paths": "path"}
 
 
 class AccessLogs(LogViewSet):
-    """What the gate answered, newest first."""
+    """Answers of the gate, newest first."""
 
     log = ACCESS_LOG
 
@@ -58,12 +58,12 @@ class AccessLogs(LogViewSet):
 
     @operation(answer=AccessLogStatsOutput, parameters=window_views.PARAMETERS)
     def stats(self, request: Request) -> Response:
-        """Count the answers of a window, the last 24 hours unless said otherwise."""
+        """Return statistics of the answers in a window, by default the last 24 hours."""
         return window_views.figures(request, _answers)
 
 
 class SecurityEvents(LogViewSet):
-    """What happened that somebody may want to be told, newest first."""
+    """Security events, newest first."""
 
     log = SECURITY_EVENTS
 
@@ -76,24 +76,24 @@ class SecurityEvents(LogViewSet):
 
     @operation(answer=SecurityEventStatsOutput, parameters=window_views.PARAMETERS)
     def stats(self, request: Request) -> Response:
-        """Count the security events of a window, the last 24 hours unless said otherwise."""
+        """Return statistics of the security events in a window, by default the last 24 hours."""
         return window_views.figures(request, _events)
 
 
 def _answers(window: Window, interval: timedelta) -> dict[str, Any]:
     bars = statistics.timeline(window, interval)
-    found = statistics.summaries(window, _KINDS)
+    by_kind = statistics.summaries(window, _KINDS)
     return {
-        **outcomes_of(found["outcome"]),
-        "by_reason": as_items("reason", found["reason"].top()),
-        "by_status": as_items("status", ((int(key), number) for key, number in found["status"].top())),
-        "top_clients": as_items("client_ip", found["client"].top(TOP)),
-        "top_hosts": as_items("host", found["host"].top(TOP)),
-        "top_paths": as_items("path", found["path"].top(TOP)),
-        "top_rules": statistics.rules_of(found["rule"])[:TOP],
-        "by_country": as_items("country_code", ((key or None, n) for key, n in found["country"].top())),
+        **outcomes_of(by_kind["outcome"]),
+        "by_reason": as_items("reason", by_kind["reason"].top()),
+        "by_status": as_items("status", ((int(key), number) for key, number in by_kind["status"].top())),
+        "top_clients": as_items("client_ip", by_kind["client"].top(TOP)),
+        "top_hosts": as_items("host", by_kind["host"].top(TOP)),
+        "top_paths": as_items("path", by_kind["path"].top(TOP)),
+        "top_rules": statistics.rules_of(by_kind["rule"])[:TOP],
+        "by_country": as_items("country_code", ((key or None, n) for key, n in by_kind["country"].top())),
         "timeline": timeline_of(bars),
-        "approximate": {name: found[kind].error for name, kind in _TOPS.items() if found[kind].error},
+        "approximate": {name: by_kind[kind].error for name, kind in _TOPS.items() if by_kind[kind].error},
     }
 
 

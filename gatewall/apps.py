@@ -31,8 +31,8 @@ class GatewallConfig(AppConfig):
         from webhooks import incidents  # noqa: PLC0415
 
         revisions.call_after_commit(announce)
-        revisions.tell_within(revision_events.record)
-        recording.tell_within(incidents.witness)
+        revisions.call_in_transaction(revision_events.record)
+        recording.call_in_transaction(incidents.witness)
         asked_by(fresh_sign_in)
         scopes.scoped_by(User, License)
         register_all()

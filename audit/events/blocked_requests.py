@@ -1,4 +1,4 @@
-"""What a batch of records refused, as security events: one a minute, client and reason. Of the first, where it was."""
+"""Record blocked requests as security events: one per minute, client and reason, with the first request's details."""
 
 import uuid
 from collections.abc import Iterable
@@ -14,16 +14,16 @@ _LONGEST_PATH = 255
 
 
 def count_blocked(records: Iterable[AccessRecord]) -> None:
-    """Count the refusals among records that are rows, in the caller's transaction."""
-    found: dict[tuple[int, str, str], tuple[AccessRecord, int, float]] = {}
+    """Count the refusals among newly inserted records, in the caller's transaction."""
+    counted: dict[tuple[int, str, str], tuple[AccessRecord, int, float]] = {}
     for record in records:
         if record.outcome != Effect.DENY:
             continue
-        place = start_of(record.at, MINUTE), record.client_ip, record.reason
-        first, count, last_at = found.get(place, (record, 0, record.at))
-        found[place] = min(first, record, key=lambda each: each.at), count + 1, max(last_at, record.at)
-    if found:
-        count_events(_tally(*each) for each in found.values())
+        key = start_of(record.at, MINUTE), record.client_ip, record.reason
+        first, count, last_at = counted.get(key, (record, 0, record.at))
+        counted[key] = min(first, record, key=lambda each: each.at), count + 1, max(last_at, record.at)
+    if counted:
+        count_events(_tally(*each) for each in counted.values())
 
 
 def _tally(first: AccessRecord, count: int, last_at: float) -> Tally:

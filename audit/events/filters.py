@@ -1,4 +1,4 @@
-"""The filters of the security events, from the parameters of a URL: as those of the access log are."""
+"""Filters of the security events, from URL parameters, in the syntax of the access log's filters."""
 
 import re
 import uuid
@@ -29,14 +29,14 @@ _UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", re.ASC
 
 
 def _reason(value: str) -> Q:
-    # What is not in the JSON compares to nothing, not even when that is turned round.
+    # NULL if the key is missing: the second condition makes a negation match those rows.
     return Q(detail__reason=value) & Q(detail__reason__isnull=False)
 
 
 EVENT_FILTERS: Mapping[str, Filter] = {
     "kind": one_of(tuple(EventKind), lambda value: Q(kind=value)),
     "severity": one_of(tuple(EventSeverity), lambda value: Q(severity=value)),
-    "client_ip": Filter(client, none("client_ip") & none("client_key")),  # the second has an index
+    "client_ip": Filter(client, none("client_ip") & none("client_key")),  # client_key has an index
     "country_code": country(),
     "user": text("user_name", empty=none("user_name")),
     "user_id": number("user_id", empty=none("user_id")),
@@ -45,12 +45,12 @@ EVENT_FILTERS: Mapping[str, Filter] = {
     "reason": one_of(tuple(Reason), _reason, empty=none("detail__reason")),
     "decision_id": like(_UUID, _("a UUID"), lambda value: Q(decision_id=uuid.UUID(value)), empty=none("decision_id")),
 }
-"""What may be asked of each field, by the name of its parameter; ``reason`` is that of ``request.blocked``."""
+"""The filter of each parameter; ``reason`` is that of ``request.blocked``."""
 
 EVENT_PARAMETERS: Mapping[str, Mapping[str, Any]] = parameters_of(EVENT_FILTERS)
 _IN_ORDER = ("user_id", "client_ip", "kind")
 
 
 def filters_of(parameters: Iterable[tuple[str, str]], *, start: datetime | None, end: datetime | None) -> Filters:
-    """Return the filters that these parameters mean, from ``start`` on and before ``end``. Raises FilterRefused."""
+    """Return the filters from these parameters, from ``start`` (inclusive) to ``end``. Raises FilterRefused."""
     return field_filters.filters_of(EVENT_FILTERS, parameters, start=start, end=end, in_order=_IN_ORDER)

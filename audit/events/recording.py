@@ -1,11 +1,8 @@
-"""Security events: the one place that writes them. Whoever changes something records it in its transaction.
+"""Record security events, in the transaction of the change they describe. The only writer of their table.
 
-What anybody can make happen as often as they like is counted up in one row per minute, client and
-``key``, and of one kind a minute has at most 1,000 rows: what has no room is counted in one row without
-a client. A detail has no place for what people type; the callers see to that.
-
-Each is also handed to one witness, in the transaction that it is written in (``gatewall.policy.revisions`` has one,
-too).
+Events that visitors can cause at will are counted in one row per minute, client and ``key``; a kind has at most 1,000
+rows a minute, further events are counted in one row without a client. Callers keep text that people type out of
+``detail``. One listener is called with the events in their transaction.
 """
 
 import uuid
@@ -28,7 +25,7 @@ from audit.spool.rows import client_key
 MAX_ROWS_A_MINUTE = 1_000
 MAX_MARKS = 64
 MINUTE = 60
-_AT_ONCE = 500
+_BATCH = 500
 _MARK_LENGTH = 12
 _COUNT_UP = (
     "UPDATE audit_securityevent SET count = count + %s, "
@@ -37,7 +34,7 @@ _COUNT_UP = (
 
 
 class Account(Protocol):
-    """A user, as far as an event names them."""
+    """A user, as far as an event describes them."""
 
     pk: Any
     username: str
@@ -45,7 +42,7 @@ class Account(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What happened. ``user`` is whose account it is about, or who did it."""
+    """A security event. ``user`` is its subject or actor."""
 
     kind: EventKind
     at: datetime | None = None
@@ -58,7 +55,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """An event that happened so often. Those of one client, ``key`` and period (in seconds) are one row."""
+    """A number of equal events; those with the same client, ``key`` and period (in seconds) share a row."""
 
     event: Event
     key: str
@@ -69,77 +66,77 @@ class Tally:
 
     @property
     def moment(self) -> datetime:
-        """When it happened first."""
+        """Return when the first event happened."""
         return self.event.at or timezone.now()
 
     @property
     def rollup(self) -> str:
-        """The text that all events of one row have in common."""
+        """Return the key of the row that the events share."""
         period = int(self.moment.timestamp()) // self.period
         return f"{self.event.kind} {period} {_key_of(self.event.client_ip) or ''} {self.key}"[:200]
 
 
-Witness = Callable[[Sequence[Tally]], None]
-_witness: list[Witness] = []
+Listener = Callable[[Sequence[Tally]], None]
+_listeners: list[Listener] = []
 
 
-def tell_within(witness: Witness) -> None:
-    """Have this called with what is written, in its transaction."""
-    _witness[:] = [witness]
+def call_in_transaction(listener: Listener) -> None:
+    """Call this listener with new events, in their transaction."""
+    _listeners[:] = [listener]
 
 
 def record_event(event: Event) -> None:
-    """Write an event of its own. For a service: in the transaction of the change that it tells of."""
+    """Insert an event, in the transaction of the change it describes."""
     record_events([event])
 
 
 @transaction.atomic
 def record_events(events: Iterable[Event]) -> None:
-    """Write events of their own, as ``record_event()`` does."""
+    """Insert events, in the transaction of the change they describe."""
     now = timezone.now()
-    told = [Tally(replace(event, at=event.at or now), "") for event in events]
-    SecurityEvent.objects.bulk_create([_row(tally.event, tally.moment) for tally in told])
-    _tell(told)
+    tallies = [Tally(replace(event, at=event.at or now), "") for event in events]
+    SecurityEvent.objects.bulk_create([_row(tally.event, tally.moment) for tally in tallies])
+    _notify(tallies)
 
 
 def count_event(event: Event, key: str, *, mark: str = "", period: int = MINUTE) -> None:
-    """Count an event in the row of its client, key and period, which is made if it is the first."""
+    """Count an event in the row of its client, key and period; the first one inserts the row."""
     count_events([Tally(replace(event, at=event.at or timezone.now()), key, mark=mark, period=period)])
 
 
 @transaction.atomic
 def count_events(tallies: Iterable[Tally]) -> None:
-    """Count events in their rows, as ``count_event()`` does."""
+    """Count events in the rows of their clients, keys and periods."""
     chosen: dict[str, Tally] = {}
     for tally in tallies:
-        chosen[tally.rollup] = _together(chosen.get(tally.rollup), tally)
-    ordered = sorted(chosen)  # two who count in the same rows take them in one order
-    for start in range(0, len(ordered), _AT_ONCE):
-        _count_up({rollup: chosen[rollup] for rollup in ordered[start : start + _AT_ONCE]})
-    _tell([chosen[rollup] for rollup in ordered])
+        chosen[tally.rollup] = _merge(chosen.get(tally.rollup), tally)
+    ordered = sorted(chosen)  # a fixed order of locks prevents deadlocks
+    for start in range(0, len(ordered), _BATCH):
+        _count_up({rollup: chosen[rollup] for rollup in ordered[start : start + _BATCH]})
+    _notify([chosen[rollup] for rollup in ordered])
 
 
 def mark_of(text: str) -> str:
-    """Return what tells this text from others, and from which nobody without our key learns it."""
+    """Return a keyed digest of the text, to tell equal texts from different ones."""
     return salted_hmac("gatewall.events", text, algorithm="sha256").hexdigest()[:_MARK_LENGTH]
 
 
-def _tell(tallies: Sequence[Tally]) -> None:
+def _notify(tallies: Sequence[Tally]) -> None:
     numbers: Counter[str] = Counter()
     for tally in tallies:
         numbers[of_events(tally.event.kind)] += tally.count
     add_each(numbers)
-    for witness in _witness if tallies else ():
-        witness(tallies)
+    for listener in _listeners if tallies else ():
+        listener(tallies)
 
 
 def _count_up(tallies: dict[str, Tally]) -> None:
-    there = set(SecurityEvent.objects.filter(rollup__in=tallies).values_list("rollup", flat=True))
-    counted = _with_room({rollup: tally for rollup, tally in tallies.items() if rollup not in there})
+    existing = set(SecurityEvent.objects.filter(rollup__in=tallies).values_list("rollup", flat=True))
+    counted = _limit_rows({rollup: tally for rollup, tally in tallies.items() if rollup not in existing})
     SecurityEvent.objects.bulk_create(
         (_row(tally.event, tally.moment, rollup) for rollup, tally in counted.items()), ignore_conflicts=True
     )
-    counted |= {rollup: tally for rollup, tally in tallies.items() if rollup in there}
+    counted |= {rollup: tally for rollup, tally in tallies.items() if rollup in existing}
     moment = connection.ops.adapt_datetimefield_value
     with connection.cursor() as cursor:
         cursor.executemany(
@@ -152,18 +149,18 @@ def _count_up(tallies: dict[str, Tally]) -> None:
     _add_marks({rollup: tally.mark for rollup, tally in counted.items() if tally.mark})
 
 
-def _with_room(new: dict[str, Tally]) -> dict[str, Tally]:
-    """Return these, those that their minute has no row for any more counted together without a client."""
+def _limit_rows(new: dict[str, Tally]) -> dict[str, Tally]:
+    """Return the new rows; those over the limit of their minute are merged into one row without a client."""
     room: dict[tuple[EventKind, int], int] = {}
     counted: dict[str, Tally] = {}
     left_over: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for rollup, tally in new.items():
-        place = tally.event.kind, _minute(tally.moment)
-        if place not in room:
-            rows = SecurityEvent.objects.filter(kind=place[0], minute=place[1])
-            room[place] = MAX_ROWS_A_MINUTE - rows.count()
-        if room[place] > 0:
-            room[place] -= 1
+        slot = tally.event.kind, _minute(tally.moment)
+        if slot not in room:
+            rows = SecurityEvent.objects.filter(kind=slot[0], minute=slot[1])
+            room[slot] = MAX_ROWS_A_MINUTE - rows.count()
+        if room[slot] > 0:
+            room[slot] -= 1
             counted[rollup] = tally
             continue
         others = Tally(Event(tally.event.kind, tally.moment, detail={"clients": "others"}), "others")
@@ -214,8 +211,8 @@ def _minute(at: datetime) -> int:
     return int(at.astimezone(UTC).timestamp()) // MINUTE
 
 
-def _together(one: Tally | None, other: Tally) -> Tally:
-    """Return what both tallies of one row are."""
+def _merge(one: Tally | None, other: Tally) -> Tally:
+    """Return both tallies of one row as one."""
     if one is None:
         return other
     last_at = max(tally.last_at or tally.moment for tally in (one, other))

@@ -1,4 +1,4 @@
-"""What a policy revision is among the security events: one of each kind that it concerns, in its transaction."""
+"""Record a policy revision as security events: one of each kind it concerns, in its transaction."""
 
 import json
 from collections import defaultdict
@@ -25,19 +25,19 @@ _OF_TOKEN = {Action.CREATED: EventKind.TOKEN_ISSUED, Action.DELETED: EventKind.T
 
 
 def record(revision: PolicyRevision, diff: Diff) -> None:
-    """Record what a revision changed, and who did it; a longer diff is with the revision alone."""
+    """Record what a revision changed, and its actor; details that are too long stay in the revision only."""
     counts: defaultdict[EventKind, list[dict[str, Any]]] = defaultdict(list)
     changes: defaultdict[EventKind, list[dict[str, Any]]] = defaultdict(list)
-    for parts, found in ((diff.counts, counts), (diff.changes or [], changes)):
+    for parts, by_kind in ((diff.counts, counts), (diff.changes or [], changes)):
         for part in parts:
-            found[_kind_of(part)].append(_told(part))
+            by_kind[_kind_of(part)].append(_without_secrets(part))
     user = get_user_model().objects.filter(username=revision.actor).first() if counts and revision.actor else None
     for kind, numbers in counts.items():
         detail = {
             "revision": revision.number,
             "actor": revision.actor,
             "counts": numbers,
-            "changes": None if diff.changes is None else _short(changes[kind]),
+            "changes": None if diff.changes is None else _if_short(changes[kind]),
         }
         record_event(Event(kind, revision.committed_at, user=user, detail=detail))
 
@@ -48,8 +48,8 @@ def _kind_of(part: dict[str, Any]) -> EventKind:
     return _OF_RESOURCE.get(part["resource"], EventKind.POLICY_CHANGED)
 
 
-def _told(part: dict[str, Any]) -> dict[str, Any]:
-    """Return a change without the paths of webhooks: they may be secrets, and every other webhook is told."""
+def _without_secrets(part: dict[str, Any]) -> dict[str, Any]:
+    """Return the change; of webhook URLs without the path, which may be secret and would be sent to other webhooks."""
     if part["resource"] != Resource.WEBHOOKS:
         return part
     return part | {side: _without_path(part[side]) for side in ("before", "after") if side in part}
@@ -62,8 +62,8 @@ def _without_path(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {**fields, "url": f"{parts.scheme}://{parts.netloc}/..."}
 
 
-def _short(changes: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
-    """Return the changes, or None where they are too long."""
+def _if_short(changes: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
+    """Return the changes, None if they are too long."""
     if len(changes) > MAX_CHANGES or len(json.dumps(changes)) > MAX_BYTES:
         return None
     return changes

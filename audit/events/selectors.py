@@ -1,4 +1,4 @@
-"""What is known of a network, and which sign-ins failed. Reads only."""
+"""Security events and access log entries of a network, and failed sign-ins. Read-only."""
 
 from datetime import datetime
 
@@ -11,11 +11,11 @@ from gatewall.engine.addresses import IPNetwork
 from gatewall.engine.model import Effect
 
 MOST_ROWS = 20_000
-"""Of failed sign-ins. Three kinds of 1,000 rows a minute are fewer in what is looked at again and again."""
+"""Limit for failed sign-ins. The detectors' windows hold less: three kinds of 1,000 rows a minute."""
 
 
 def was_let_in(network: IPNetwork, since: datetime) -> bool:
-    """True if somebody signed in from this network since then, or was let in there with a good credential."""
+    """Return whether a client of the network has signed in or used a valid credential since then."""
     clients = _clients_of(network)
     signed_in = SecurityEvent.objects.filter(clients, kind=EventKind.LOGIN_SUCCEEDED, at__gte=since)
     entered = AccessLog.objects.filter(clients, at__gte=since, outcome=Effect.ALLOW, subject_id__isnull=False)
@@ -23,12 +23,12 @@ def was_let_in(network: IPNetwork, since: datetime) -> bool:
 
 
 def events_of_network(kind: EventKind, network: IPNetwork, since: datetime) -> QuerySet[SecurityEvent]:
-    """Return the events of a kind about clients of this network since then."""
+    """Return the events of a kind about clients of the network since then."""
     return SecurityEvent.objects.filter(_clients_of(network), kind=kind, at__gte=since)
 
 
 def failed_sign_ins(since: datetime) -> list[SecurityEvent]:
-    """Return the last rows in which failed sign-ins were counted that began since then, the first ones first."""
+    """Return the newest rows of failed sign-ins since then, oldest first."""
     kinds = (EventKind.LOGIN_FAILED, EventKind.LOGIN_LOCKED, EventKind.TWO_FACTOR_FAILED)
     rows = SecurityEvent.objects.filter(kind__in=kinds, at__gte=since, client_key__isnull=False)
     return list(rows.order_by("-at", "-id")[:MOST_ROWS])[::-1]

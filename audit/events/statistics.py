@@ -1,4 +1,4 @@
-"""Figures of the security events, counted from the rows: a row stands for as many events as it says."""
+"""Statistics of the security events, weighted by the ``count`` of each row."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,29 +13,29 @@ from audit.models import SecurityEvent
 
 @dataclass(frozen=True, slots=True)
 class EventBar:
-    """The events from ``at`` on, up to the next bar."""
+    """Number of events from ``at`` to the next bar."""
 
     at: datetime
     count: int
 
 
 def counts_by(window: Window, column: str, top: int | None = None) -> list[tuple[str, int]]:
-    """Return how many events of the window had each value of a column, the most frequent first."""
+    """Return the number of events of each value of a column, most frequent first."""
     rows = _events(window).exclude(**{f"{column}__isnull": True}).values_list(column)
     counted = rows.annotate(number=Sum("count")).order_by("-number", column)[:top]
-    return [(value, int(number)) for value, number in counted]  # of whole numbers, PostgreSQL sums decimals
+    return [(value, int(number)) for value, number in counted]  # PostgreSQL returns sums of integers as decimals
 
 
 def event_timeline(window: Window, interval: timedelta) -> list[EventBar]:
-    """Return the events by interval, the empty ones included. Raises WindowRefused.
+    """Return the number of events by interval, empty intervals included. Raises WindowRefused.
 
-    Bars begin at whole multiples of the interval (since 1970, in UTC); the first begins with the window.
+    Bars start at multiples of the interval since the epoch; the first starts with the window.
     """
     require_timeline(window, interval)
     minutes = int(interval.total_seconds()) // MINUTE
     bars = _events(window).annotate(bar=F("minute") / minutes).values_list("bar")
-    found = {bar: int(number) for bar, number in bars.annotate(number=Sum("count")).order_by()}
-    return [EventBar(max(window.start, at), found.get(bar, 0)) for bar, at in _bars(window, minutes)]
+    counts = {bar: int(number) for bar, number in bars.annotate(number=Sum("count")).order_by()}
+    return [EventBar(max(window.start, at), counts.get(bar, 0)) for bar, at in _bars(window, minutes)]
 
 
 def _bars(window: Window, minutes: int) -> Iterator[tuple[int, datetime]]:

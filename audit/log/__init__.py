@@ -1,1 +1,1 @@
-"""The access log as rows: its filters, queries and selectors."""
+"""The access log in the database: filters, queries and selectors."""

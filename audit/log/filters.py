@@ -1,7 +1,6 @@
-"""The filters of the access log, from the parameters of a URL: ``field=value`` and ``exclude_field=value``.
+"""Filters of the access log, from URL parameters: ``field=value`` and ``exclude_field=value``.
 
-An empty value means "has none": ``country_code=`` finds what came from an unknown country. To exclude a
-value keeps the rows that have none.
+An empty value selects rows without a value; ``exclude_`` keeps those rows.
 """
 
 import re
@@ -43,7 +42,7 @@ _METHOD = re.compile(r"[A-Z-]{1,32}", re.ASCII)
 
 
 def _row(field: Field) -> dict[str, Filter]:
-    """Return the filters of a row: ``kind:id``, as the API names it, and each of its parts."""
+    """Return the filters of a row reference: ``kind:id``, and each of its parts."""
 
     def condition(value: str) -> Q:
         kind, _colon, number = value.partition(":")
@@ -51,7 +50,7 @@ def _row(field: Field) -> dict[str, Filter]:
             raise Refused(_("kind:id, the kind one of %(kinds)s"), kinds=", ".join(field.choices))
         return Q((f"{field.name}_kind", kind), (f"{field.name}_id", whole(number)))
 
-    # Who has no kind has no id, which there may be an index of.
+    # Without a kind there is no id either, and the id may have an index.
     empty = Q((f"{field.name}_id__isnull", True), (f"{field.name}_kind__isnull", True))
     schema = schema_of(f"({'|'.join(field.choices)}):[0-9]{{1,18}}", empty)
     return {field.name: Filter(condition, empty, schema)} | {
@@ -89,7 +88,7 @@ def _decision(value: str) -> Q:
 
 
 _RULES, _CREDENTIAL = Q(rules=[]), none("credential")
-_OF_THEIR_OWN: Mapping[str, Mapping[str, Filter]] = {
+_SPECIAL: Mapping[str, Mapping[str, Filter]] = {
     "decision_id": {"decision_id": Filter(_decision, None, {"type": "string", "format": "uuid"})},
     "at": {},  # start_time and end_time
     "client_ip": {"client_ip": Filter(client)},
@@ -112,13 +111,13 @@ _OF_THEIR_OWN: Mapping[str, Mapping[str, Filter]] = {
         "latency_us_max": number("latency_us__lte", excludes=False),
     },
 }
-"""The filters of the fields for which their kind does not say them."""
+"""The filters of fields whose kind does not determine them."""
 
 
 def _filters_of(field: Field) -> Mapping[str, Filter]:
     name = field.name
-    if name in _OF_THEIR_OWN:
-        return _OF_THEIR_OWN[name]
+    if name in _SPECIAL:
+        return _SPECIAL[name]
     empty = none(name) if field.null else Q((name, "")) if field.blank else None
     match field.kind:
         case Kind.ROW:
@@ -133,21 +132,21 @@ def _filters_of(field: Field) -> Mapping[str, Filter]:
 
 
 FILTERS = {name: each for field in FIELDS for name, each in _filters_of(field).items()}
-"""What may be asked of each field, by the name of its parameter."""
+"""The filter of each parameter."""
 
 PARAMETERS: Mapping[str, Mapping[str, Any]] = parameters_of(FILTERS)
 """The JSON schema of each parameter."""
 
 _IN_ORDER = ("decision_id", "subject", "subject_id", "client_ip", "host", "reason")
-"""What has an index that gives its rows in the order of time; of several, the first is likely to find the fewest."""
+"""Fields whose index also orders by time, the most selective first."""
 
 
 def filters_of(parameters: Iterable[tuple[str, str]], *, start: datetime | None, end: datetime | None) -> Filters:
-    """Return the filters that these parameters mean, from ``start`` on and before ``end``. Raises FilterRefused."""
-    chosen = dict(parameters)
-    rule = chosen.pop("rule_id") if chosen.get("rule_id") else None
+    """Return the filters from these parameters, from ``start`` (inclusive) to ``end``. Raises FilterRefused."""
+    values = dict(parameters)
+    rule = values.pop("rule_id") if values.get("rule_id") else None
     if rule is not None:
         condition_of(FILTERS, "rule_id", rule)
     in_order = _IN_ORDER if rule is None else ()
-    found = field_filters.filters_of(FILTERS, chosen.items(), start=start, end=end, in_order=in_order)
-    return replace(found, rule=None if rule is None else whole(rule))
+    filters = field_filters.filters_of(FILTERS, values.items(), start=start, end=end, in_order=in_order)
+    return replace(filters, rule=None if rule is None else whole(rule))

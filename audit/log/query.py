@@ -1,4 +1,4 @@
-"""Pages of the access log, newest first, however large it is: by keyset (``audit/querying/keyset.py``)."""
+"""Pages of the access log, newest first, at bounded cost (``audit/querying/keyset.py``)."""
 
 import uuid
 from collections.abc import Iterator
@@ -13,16 +13,16 @@ from audit.querying.keyset import COUNT_BUDGET, Cursor, Page
 
 SCAN_BUDGET = 100_000
 QUICK_BUDGET = 2_000
-"""Looked at first, for most pages are full by then: to find where the whole budget ends takes longer than that."""
+"""Scanned first: most pages are full by then, and finding the end of the full budget is slower."""
 RULE_BUDGET = 10_000
-"""Rows of a rule are looked up one by one, which costs more than to walk over as many in a row."""
+"""For pages of a rule: looking up its rows one by one is slower than a scan."""
 FEW = 10_000
 _RULE_CHUNK = 500
 _NEWEST_FIRST = ("-at", "-decision_id")
 
 
 def page_of(filters: Filters, after: Cursor | None, size: int, *, budget: int = SCAN_BUDGET) -> Page[AccessLog]:
-    """Return the next page of the rows that match."""
+    """Return the next page of matching rows."""
     if filters.rule is not None:
         return _page_of_rule(filters, filters.rule, after, size, min(budget, RULE_BUDGET))
     rows, quick = AccessLog.objects.filter(filters.moments & filters.index), min(budget, QUICK_BUDGET)
@@ -34,20 +34,19 @@ def page_of(filters: Filters, after: Cursor | None, size: int, *, budget: int = 
 
 
 def number_of(filters: Filters, *, budget: int = COUNT_BUDGET) -> int | None:
-    """Return how many rows match, or None if more than the budget would have to be looked at."""
+    """Return the number of matching rows, None if it would scan more rows than the budget."""
     if filters.rule is not None:
         marks = list(_marks(filters, filters.rule, None)[: min(budget, 10 * RULE_BUDGET) + 1])
         if len(marks) > min(budget, 10 * RULE_BUDGET):
             return None
-        return sum(len(_rows_of(chunk, _held_against_each(filters))) for chunk in _chunks(marks, _RULE_CHUNK))
+        return sum(len(_rows_of(chunk, _row_condition(filters))) for chunk in _chunks(marks, _RULE_CHUNK))
     return keyset.number_of(*_candidates(filters), budget)
 
 
 def _candidates(filters: Filters) -> tuple[QuerySet[AccessLog], Q]:
-    """Return the rows to walk over, and what to hold against each.
+    """Return the rows to scan, and the condition to test each row with.
 
-    A network of few rows is found by its index and put in order. One of many is met soon enough when
-    walking over all rows.
+    A network of few rows is selected by its index and sorted; one of many rows is met soon enough by a scan.
     """
     rows = AccessLog.objects.filter(filters.moments & filters.index)
     if not filters.network:
@@ -61,7 +60,7 @@ Mark = tuple[datetime, uuid.UUID]
 
 
 def _page_of_rule(filters: Filters, rule: int, after: Cursor | None, size: int, budget: int) -> Page[AccessLog]:
-    rest, rows = _held_against_each(filters), list[AccessLog]()
+    rest, rows = _row_condition(filters), list[AccessLog]()
     chunk = min(budget, _RULE_CHUNK if rest else size + 1)
     while True:
         marks = list(_marks(filters, rule, after)[: chunk + 1])
@@ -79,14 +78,14 @@ def _marks(filters: Filters, rule: int, after: Cursor | None) -> QuerySet[Access
     return marks.order_by(*_NEWEST_FIRST).values_list("at", "decision_id")
 
 
-def _held_against_each(filters: Filters) -> Q:
+def _row_condition(filters: Filters) -> Q:
     return filters.index & filters.network & filters.rest
 
 
 def _rows_of(marks: list[Mark], rest: Q) -> list[AccessLog]:
-    """Return the rows of these decisions that match, in their order."""
-    found = AccessLog.objects.filter(rest, at__in={at for at, _ in marks})
-    rows = {(row.at, row.decision_id): row for row in found}
+    """Return the matching rows of these decisions, in their order."""
+    matching = AccessLog.objects.filter(rest, at__in={at for at, _ in marks})
+    rows = {(row.at, row.decision_id): row for row in matching}
     return [rows[mark] for mark in marks if mark in rows]
 
 

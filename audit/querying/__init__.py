@@ -1,1 +1,1 @@
-"""What both logs share: filters, pages by keyset, the list over HTTP, export."""
+"""Shared by the access log and the security events: filters, keyset pages, API views, export."""

@@ -1,4 +1,4 @@
-"""The access log as a download: NDJSON or CSV, a row at a time."""
+"""Export of a log as NDJSON or CSV, row by row."""
 
 import csv
 import io
@@ -10,12 +10,12 @@ from typing import Any
 FORMATS = {"ndjson": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
 # The first four, their full-width forms, and white space that spreadsheets skip: OWASP, "CSV Injection".
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20\t\r\n")
-# Spreadsheets of many countries part cells at a semicolon, some are told to at others; quotes do not help then.
-_FORMULA_BEHIND = re.compile('([;|\t\r\n])(?=[ "]*[=+@\uff1d\uff0b\uff0d\uff20-])')
+# Some spreadsheets split cells at semicolons or other separators, even inside quotes.
+_FORMULA_INSIDE = re.compile('([;|\t\r\n])(?=[ "]*[=+@\uff1d\uff0b\uff0d\uff20-])')
 
 
 def lines(rows: Iterable[Mapping[str, Any]], kind: str, names: Sequence[str]) -> Iterator[bytes]:
-    """Yield the rows, already JSON-plain, as lines of this format; ``names`` are the columns in their order."""
+    """Yield JSON-compatible rows as lines of this format; ``names`` are the columns in order."""
     if kind == "ndjson":
         return (json.dumps(row, separators=(",", ":")).encode("ascii") + b"\n" for row in rows)
     return _csv(rows, names)
@@ -34,7 +34,7 @@ def _line(cells: Sequence[str]) -> bytes:
 
 
 def _cell(value: Any) -> str:
-    """Return a value as a cell that no spreadsheet takes for a formula: what a visitor sent may look like one."""
+    """Return a value as a cell that spreadsheets do not evaluate as a formula (CSV injection)."""
     text = "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = _FORMULA_BEHIND.sub(r"\1'", text)
+    text = _FORMULA_INSIDE.sub(r"\1'", text)
     return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text

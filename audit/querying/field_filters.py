@@ -1,7 +1,6 @@
-"""The parts that filters of logs are made of: a parameter of a URL as a condition on a column.
+"""Building blocks of log filters: convert a URL parameter to a condition on a column.
 
-An empty value means "has none": ``country_code=`` finds what came from an unknown country. To exclude a
-value keeps the rows that have none.
+An empty value selects rows without a value; ``exclude_`` keeps those rows.
 """
 
 import re
@@ -26,7 +25,7 @@ Condition = Callable[[str], Q]
 
 
 class FilterRefused(Refused):
-    """A filter that cannot be understood; ``field`` says which."""
+    """A filter is invalid; ``field`` is its parameter."""
 
     def __init__(self, field: str, message: str, **params: object) -> None:
         super().__init__(message, **params)
@@ -35,9 +34,7 @@ class FilterRefused(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What may be asked of one field: the condition of a value (which may raise Refused), that of an
-    empty one where there is such a thing, and the JSON schema of the parameter.
-    """
+    """The filter of one field: conditions of a value (may raise Refused) and of an empty one, and the JSON schema."""
 
     condition: Condition
     empty: Q | None = None
@@ -46,7 +43,7 @@ class Filter:
 
     @property
     def shape(self) -> Mapping[str, Any]:
-        """The JSON schema: of any text, unless there is one of its own."""
+        """Return the JSON schema of the parameter."""
         if self.schema is not None:
             return self.schema
         return {"type": "string", "minLength": 0 if self.empty is not None else 1, "maxLength": MAX_TEXT}
@@ -54,11 +51,11 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What to look for.
+    """The conditions of a query.
 
-    ``moments``: from when until when. ``index``: one condition whose index gives its rows in the order
-    of time; ``rule``: the WAF rule that contributed, found in the same way. ``network``: a range of clients,
-    which has an index too, but in another order. ``rest`` is held against each row.
+    ``moments``: the range of time. ``index``: one condition whose index also orders by time. ``rule``: a WAF rule that
+    contributed, from such an index. ``network``: a range of clients, from an index in another order. ``rest``: tested
+    on each row.
     """
 
     moments: Q = field(default_factory=Q)
@@ -69,7 +66,7 @@ class Filters:
 
 
 def text(column: str, *, empty: Q | None = None) -> Filter:
-    """A text column; ``*`` stands for anything."""
+    """Return the filter of a text column; ``*`` matches any text."""
 
     def condition(value: str) -> Q:
         if "*" not in value:
@@ -82,7 +79,7 @@ def text(column: str, *, empty: Q | None = None) -> Filter:
 
 
 def one_of(choices: Collection[str], condition: Condition, *, empty: Q | None = None) -> Filter:
-    """One of these values."""
+    """Return the filter of a field with these values."""
 
     def chosen(value: str) -> Q:
         if value not in choices:
@@ -93,54 +90,54 @@ def one_of(choices: Collection[str], condition: Condition, *, empty: Q | None = 
 
 
 def like(pattern: re.Pattern[str], words: str, condition: Condition, *, empty: Q | None = None) -> Filter:
-    """A text that fits a pattern; ``words`` say which."""
+    """Return the filter of a text that matches a pattern; ``words`` describe it in errors."""
 
-    def fitting(value: str) -> Q:
+    def matching(value: str) -> Q:
         if not pattern.fullmatch(value):
             raise Refused(words)
         return condition(value)
 
-    return Filter(fitting, empty, schema_of(pattern.pattern, empty))
+    return Filter(matching, empty, schema_of(pattern.pattern, empty))
 
 
 def schema_of(pattern: str, empty: Q | None) -> dict[str, Any]:
-    """Return the JSON schema of a text that fits."""
+    """Return the JSON schema of a text that matches the pattern."""
     return {"type": "string", "pattern": f"^({pattern}){'?' if empty is not None else ''}$"}
 
 
 def number(lookup: str, *, low: int = 0, high: int = _MAX_BIG, empty: Q | None = None, excludes: bool = True) -> Filter:
-    """A whole number in these bounds."""
+    """Return the filter of an integer within these bounds."""
     shape = {"type": "integer", "minimum": low, "maximum": high}
     schema = {"oneOf": [shape, {"type": "string", "maxLength": 0}]} if empty is not None else shape
     return Filter(lambda value: Q((lookup, whole(value, low, high))), empty, schema, excludes)
 
 
 def whole(value: str, low: int = 0, high: int = _MAX_BIG) -> int:
-    """Return the whole number of a text. Raises Refused."""
+    """Return the text as an integer. Raises Refused."""
     if not (value.isascii() and value.isdigit() and len(value) <= len(str(_MAX_BIG)) and low <= int(value) <= high):
         raise Refused(_("a whole number from %(low)s to %(high)s"), low=low, high=high)
     return int(value)
 
 
 def client(value: str) -> Q:
-    """Return the condition for the clients of an address or network. Raises Refused."""
+    """Return the condition for clients within an address or network. Raises Refused."""
     network = parse_network(value)
     first, last = client_key(str(network.network_address)), client_key(str(network.broadcast_address))
     return Q(client_key=first) if first == last else Q(client_key__gte=first, client_key__lte=last)
 
 
 def none(column: str) -> Q:
-    """Return the condition that a column is null."""
+    """Return the condition that the column is null."""
     return Q((f"{column}__isnull", True))
 
 
 def country() -> Filter:
-    """Return the filter of a country code."""
+    """Return the filter of the country code."""
     return like(_COUNTRY, _("two letters"), lambda value: Q(country_code=value.upper()), empty=none("country_code"))
 
 
 def parameters_of(filters: Mapping[str, Filter]) -> dict[str, Mapping[str, Any]]:
-    """Return the JSON schema of each parameter: each filter and, where it may be turned round, ``exclude_`` and it."""
+    """Return the JSON schema of each parameter, ``exclude_`` variants included."""
     return {
         name: each.shape
         for field_name, each in filters.items()
@@ -149,7 +146,7 @@ def parameters_of(filters: Mapping[str, Filter]) -> dict[str, Mapping[str, Any]]
 
 
 def condition_of(filters: Mapping[str, Filter], name: str, value: str) -> Q:
-    """Return the condition that a parameter is, as if it were not to exclude. Raises FilterRefused."""
+    """Return the condition of a parameter, before negation by ``exclude_``. Raises FilterRefused."""
     field_name = name.removeprefix(EXCLUDE)
     known = filters.get(field_name)
     if known is None or (field_name != name and not known.excludes):
@@ -172,25 +169,27 @@ def filters_of(
     end: datetime | None,
     in_order: Iterable[str],
 ) -> Filters:
-    """Return the filters that these parameters mean, from ``start`` on and before ``end``. Raises FilterRefused.
+    """Return the filters from these parameters, from ``start`` (inclusive) to ``end``. Raises FilterRefused.
 
-    ``in_order``: what has an index that gives its rows in the order of time, the most selective first.
+    ``in_order``: fields whose index also orders by time, the most selective first.
     """
     if start is not None and end is not None and end <= start:
         raise FilterRefused("end_time", _("a moment after start_time"))
     moments = Q(**({"at__gte": start} if start else {}), **({"at__lt": end} if end else {}))
-    wanted: dict[str, Q] = {}
+    conditions: dict[str, Q] = {}
     rest = Q()
     for name, value in parameters:
         condition = condition_of(known, name, value)
         if name.startswith(EXCLUDE):
             rest &= ~condition
         else:
-            wanted[name] = condition
-    network = wanted.pop("client_ip", Q()) if _has_lookup("gte", wanted.get("client_ip")) else Q()
-    best = next((name for name in in_order if name in wanted and not _has_lookup("wildcard", wanted[name])), None)
-    index = wanted.pop(best) if best else Q()
-    for condition in wanted.values():
+            conditions[name] = condition
+    network = conditions.pop("client_ip", Q()) if _has_lookup("gte", conditions.get("client_ip")) else Q()
+    first = next(
+        (name for name in in_order if name in conditions and not _has_lookup("wildcard", conditions[name])), None
+    )
+    index = conditions.pop(first) if first else Q()
+    for condition in conditions.values():
         rest &= condition
     return Filters(moments, index=index, network=network, rest=rest)
 

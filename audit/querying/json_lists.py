@@ -1,4 +1,4 @@
-"""Does a list in a JSON column hold a value? A condition that both databases answer with true or false, never NULL."""
+"""Lookup in JSON columns: whether a list contains a value; true or false on both databases, never NULL."""
 
 import json
 from typing import Any
@@ -7,9 +7,9 @@ from django.db.models import BooleanField, F, Func
 
 
 class ListHolds(Func):
-    """``ListHolds("rules", "attack", part="name")``: an item of the list has this value, or this part with it.
+    """``ListHolds("rules", "attack", part="name")``: an item of the list, or this part of an item, equals the value.
 
-    ``key`` names the list where the column holds an object. A column without a value holds nothing.
+    ``key``: the list's key, if the column holds an object. False for NULL.
     """
 
     def __init__(self, column: str, value: str, *, key: str = "", part: str = "") -> None:
@@ -21,7 +21,7 @@ class ListHolds(Func):
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """Return what makes two conditions the same."""
+        """Return the values that make two expressions equal."""
         return (*super().identity, self._value, self._key, self._part)
 
     def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, tuple[Any, ...]]:

@@ -1,7 +1,7 @@
-"""Keyset pagination: pages of a log, newest first, found by the moment and id of the last row before them.
+"""Keyset pagination of a log, newest first: the cursor is time and id of the last row.
 
-A page looks at no more than a budget of rows: where the filters match little, it may have fewer rows than asked for,
-even none, and still a ``next``. No query outlives its page, so that a slow reader holds nothing back.
+A page scans a budget of rows at most: with rare matches it may be short or empty, and still have a ``next``. No query
+outlives its page, so that a slow reader blocks nothing.
 """
 
 import struct
@@ -27,24 +27,24 @@ Row = TypeVar("Row", bound=Model)
 
 
 class CursorRefused(Refused):
-    """The text is no cursor of this log."""
+    """The text is not a cursor of this log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a page begins: behind this row. It need not be there any more."""
+    """The row after which a page starts; the row itself may be deleted."""
 
     at: datetime
     key: Key
 
     def __str__(self) -> str:
-        """Return the cursor as it stands in a URL."""
+        """Return the cursor for a URL."""
         key = self.key.bytes if isinstance(self.key, uuid.UUID) else self.key
         return base64url.encode(_FORMS[type(self.key)].pack((self.at - _EPOCH) // timedelta(microseconds=1), key))
 
     @classmethod
     def parse(cls, text: str, kind: type[Key]) -> "Cursor":
-        """Return the cursor that a URL names, for a log with ids of this kind. Raises CursorRefused."""
+        """Return the cursor from a URL, for a log with ids of this kind. Raises CursorRefused."""
         form, content = _FORMS[kind], base64url.decode(text)
         if content is None or len(content) != form.size:
             raise CursorRefused(_("the cursor is not one of ours"))
@@ -58,27 +58,27 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Row]):
-    """Rows, and where the next page begins: None where there are no more."""
+    """Rows, and the cursor of the next page: None on the last one."""
 
     rows: list[Row]
     next: Cursor | None
 
 
 def cursor_pattern(kind: type[Key]) -> str:
-    """Return the pattern of the cursors of a log with ids of this kind (ECMA 262)."""
+    """Return the regular expression (ECMA 262) of cursors of a log with ids of this kind."""
     return f"^[A-Za-z0-9_-]{{{-(-_FORMS[kind].size * 4 // 3)}}}$"
 
 
 def walk(rows: QuerySet[Row], rest: Q, after: Cursor | None, size: int, budget: int) -> Page[Row]:
-    """Return the page of the rows that match when no more than the budget are compared with ``rest``."""
+    """Return the page of matching rows, testing ``rest`` on at most ``budget`` rows."""
     candidates = (rows if after is None else rows.filter(behind(after))).order_by(*NEWEST_FIRST)
     end = _end_of_budget(candidates, budget) if rest else None
-    looked_at = candidates.filter(_not_behind(end)) if end else candidates
-    return page_from(list(looked_at.filter(rest)[: size + 1]), size, end)
+    scanned = candidates.filter(_not_behind(end)) if end else candidates
+    return page_from(list(scanned.filter(rest)[: size + 1]), size, end)
 
 
 def page_from(rows: list[Row], size: int, end: Cursor | None) -> Page[Row]:
-    """Return the page of rows that may be more than its size; ``end`` is where it goes on if they are not."""
+    """Return the first ``size`` rows as a page; its ``next`` is ``end`` unless there are more rows."""
     if len(rows) > size:
         last: Any = rows[size - 1]
         return Page(rows[:size], Cursor(last.at, last.pk))
@@ -86,17 +86,16 @@ def page_from(rows: list[Row], size: int, end: Cursor | None) -> Page[Row]:
 
 
 def number_of(rows: QuerySet[Row], rest: Q, budget: int) -> int | None:
-    """Return how many rows match, or None if more than the budget would have to be looked at."""
+    """Return the number of matching rows, None if it would scan more rows than the budget."""
     if _end_of_budget(rows.order_by(*NEWEST_FIRST), budget):
         return None
     return rows.filter(rest).count()
 
 
 def everything(page_of: Callable[[Cursor | None, int], Page[Row]], after: Cursor | None) -> Iterator[Row]:
-    """Yield all rows that match, newest first, a page at a time, each with queries of its own.
+    """Yield all matching rows, newest first, with separate queries for each page.
 
-    A cursor in the database would be one long transaction, and a reader who takes their time would keep
-    old days from being dropped.
+    A database cursor would be one long transaction, and a slow reader would delay the deletion of old days.
     """
     while True:
         page = page_of(after, EXPORT_PAGE)
@@ -107,8 +106,8 @@ def everything(page_of: Callable[[Cursor | None, int], Page[Row]], after: Cursor
 
 
 def behind(cursor: Cursor, key: str = "pk") -> Q:
-    """Return the condition of the rows behind a cursor, by the column that is its key."""
-    # The first part says nothing new, but an index can begin where it says.
+    """Return the condition of rows after the cursor; ``key`` is the id column."""
+    # Redundant, but it gives the index a start.
     return Q(at__lte=cursor.at) & (Q(at__lt=cursor.at) | Q((f"{key}__lt", cursor.key)))
 
 
@@ -117,6 +116,6 @@ def _not_behind(cursor: Cursor) -> Q:
 
 
 def _end_of_budget(candidates: QuerySet[Row], budget: int) -> Cursor | None:
-    """Return the last row that may be looked at, or None if all may."""
-    found = [Cursor(*row) for row in candidates.values_list("at", "pk")[budget - 1 : budget + 1]]
-    return found[0] if len(found) > 1 else None
+    """Return the last row within the budget, None if all rows are."""
+    last = [Cursor(*row) for row in candidates.values_list("at", "pk")[budget - 1 : budget + 1]]
+    return last[0] if len(last) > 1 else None

@@ -1,4 +1,4 @@
-"""The list of a log over HTTP, for both logs: filters, pages by cursor, count, and export as NDJSON or CSV."""
+"""API views of both logs: filters, cursor pages, counts, and export as NDJSON or CSV."""
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +22,7 @@ MOMENT = {"type": "string", "format": "date-time"}
 
 @dataclass(frozen=True)
 class Log:
-    """One of the logs. ``name``: that of its downloads; ``filters``: the JSON schema of each; ``key``: of its ids."""
+    """Descriptor of a log: ``name`` of downloads, type of ids (``key``), JSON schemas of ``filters``, queries."""
 
     name: str
     key: type[uuid.UUID] | type[int]
@@ -34,7 +34,7 @@ class Log:
 
     @property
     def parameters(self) -> dict[str, Mapping[str, Any]]:
-        """The JSON schema of each parameter of the list."""
+        """Return the JSON schema of each parameter of the list."""
         return {
             **self.filters,
             "start_time": MOMENT,
@@ -45,24 +45,24 @@ class Log:
             "format": {"type": "string", "enum": ["json", *export.FORMATS], "default": "json"},
         }
 
-    def shown(self, rows: Iterator[Any]) -> Iterator[dict[str, Any]]:
-        """Yield the rows as the API shows them, one at a time."""
+    def serialized(self, rows: Iterator[Any]) -> Iterator[dict[str, Any]]:
+        """Yield the rows as JSON-compatible values, one at a time."""
         return map(self.output().to_representation, rows)
 
 
 class LogViewSet(ApiView, viewsets.ViewSet):
-    """A log to be read, newest first. Subclasses name it, and call ``page``."""
+    """Read-only API of a log, newest first. Subclasses set ``log`` and call ``page``."""
 
     log: ClassVar[Log]
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:  # noqa: FBT001, FBT002 - DRF's
-        """Choose the renderer; an export is what ``format`` says, whatever ``Accept`` does."""
+        """Select the renderer; ``format`` of an export overrides ``Accept``."""
         return super().perform_content_negotiation(
             request, force or request.query_params.get("format") in export.FORMATS
         )
 
     def page(self, request: Request) -> Response | StreamingHttpResponse:
-        """Return the page that the parameters ask for, or a download of everything from there on."""
+        """Return the requested page, or a download of all rows from the cursor on."""
         log = self.log
         refuse_unknown_parameters(request, log.parameters)
         filters, after = filters_in(request, log), cursor_in(request, log)
@@ -77,22 +77,22 @@ class LogViewSet(ApiView, viewsets.ViewSet):
                 "count": log.number_of(filters) if wants_count else None,
                 "next": _url_of(request, page.next) if page.next else None,
                 "previous": None,
-                "results": list(log.shown(iter(page.rows))),
+                "results": list(log.serialized(iter(page.rows))),
             }
         )
 
 
 def filters_in(request: Request, log: Log) -> Filters:
-    """Return the filters that the parameters are. Raises ValidationError."""
-    named = [(name, value) for name, value in request.query_params.items() if name in log.filters]
+    """Return the filters of the request. Raises ValidationError."""
+    parameters = [(name, value) for name, value in request.query_params.items() if name in log.filters]
     try:
-        return log.filters_of(named, start=moment_in(request, "start_time"), end=moment_in(request, "end_time"))
+        return log.filters_of(parameters, start=moment_in(request, "start_time"), end=moment_in(request, "end_time"))
     except FilterRefused as refused:
         raise refused_parameter(refused.field, refused.message) from None
 
 
 def cursor_in(request: Request, log: Log) -> Cursor | None:
-    """Return where the page begins that was asked for, None for the first. Raises ValidationError."""
+    """Return the requested cursor, None for the first page. Raises ValidationError."""
     try:
         return Cursor.parse(request.query_params["cursor"], log.key) if "cursor" in request.query_params else None
     except CursorRefused as refused:
@@ -106,7 +106,7 @@ def _url_of(request: Request, cursor: Cursor) -> str:
 
 
 def _download(request: Request, log: Log, filters: Filters, after: Cursor | None, kind: str) -> StreamingHttpResponse:
-    rows = log.shown(keyset.everything(lambda place, size: log.page_of(filters, place, size), after))
+    rows = log.serialized(keyset.everything(lambda place, size: log.page_of(filters, place, size), after))
     parts = () if request.method == "HEAD" else export.lines(rows, kind, log.output.Meta.fields)
     response = StreamingHttpResponse(parts, content_type=export.FORMATS[kind])
     response["Content-Disposition"] = f'attachment; filename="{log.name}.{kind}"'

@@ -1,4 +1,4 @@
-"""``*`` in a filter stands for any text. A lookup that both databases answer without a regular expression."""
+"""Wildcard lookup: ``*`` matches any text, on both databases without regular expressions."""
 
 import re
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 from django.db.models import CharField, Lookup
 
 MAX_STARS = 8
-"""Each makes the databases go back over the text once more."""
+"""Each ``*`` adds backtracking in the databases."""
 
 
 @CharField.register_lookup
 class Wildcard(Lookup):
-    """``field__wildcard="/api/*"``: letter case counts; only ``*`` means something."""
+    """``field__wildcard="/api/*"``: case-sensitive; only ``*`` is special."""
 
     lookup_name = "wildcard"
     prepare_rhs = False
@@ -26,7 +26,7 @@ class Wildcard(Lookup):
 
 
 def stars_in(text: str) -> int:
-    """Return how many places of the text stand for any text; several stars in a row are one."""
+    """Return the number of wildcards in the text; adjacent stars count once."""
     return len(re.findall(r"\*+", text))
 
 

@@ -2,7 +2,7 @@
 
 Apps announce here which segments they changed and know nothing of snapshots. After the commit one
 hook is called, once, and says whether the change is in force on this host; before it, in the
-transaction of the change, one witness writes down what was changed.
+transaction of the change, one listener records the changes.
 """
 
 import time
@@ -28,9 +28,9 @@ _ONLY = 1
 _BEFORE_ANY_CHANGE = uuid.UUID(int=0)
 """The epoch of an installation in which nothing was ever changed: reading makes no row."""
 Hook = Callable[[Version], bool]
-Witness = Callable[[PolicyRevision, Diff], None]
+Listener = Callable[[PolicyRevision, Diff], None]
 _hook: list[Hook] = []
-_witness: list[Witness] = []
+_listeners: list[Listener] = []
 _pending: ContextVar[bool] = ContextVar("policy_pending", default=False)
 _confirm_by: ContextVar[datetime | None] = ContextVar("policy_confirm_by", default=None)
 _unannounced: ContextVar[bool] = ContextVar("policy_unannounced", default=False)
@@ -71,9 +71,9 @@ def call_after_commit(hook: Hook) -> None:
     _hook[:] = [hook]
 
 
-def tell_within(witness: Witness) -> None:
+def call_in_transaction(listener: Listener) -> None:
     """Have this called with each revision and its diff, in its transaction."""
-    _witness[:] = [witness]
+    _listeners[:] = [listener]
 
 
 def advance(*segments: str, actor: str, changes: Iterable[Change | None]) -> None:
@@ -93,8 +93,8 @@ def advance(*segments: str, actor: str, changes: Iterable[Change | None]) -> Non
         counts=diff.counts,
         resources="".join(f"{name} " for name in ["", *sorted({count["resource"] for count in diff.counts})]),
     )
-    for witness in _witness:
-        witness(revision, diff)
+    for listener in _listeners:
+        listener(revision, diff)
     _mark(segments)
 
 
