@@ -56,7 +56,7 @@ class BacktestRunner(Loop):
                 self._stop.wait(_END_SECONDS)  # who stops a service tells all of its processes, and we may be the last
             # What the process has said of its end itself stays.
             if self._stop.is_set():
-                runs.put_back(claim)
+                runs.requeue(claim)
             elif runs.fail(claim, f"{runs.DIED} (exit code {process.returncode})"):
                 logger.warning("backtest %s: %s (exit code %s)", run.pk, runs.DIED, process.returncode)
 

@@ -1,1 +1,1 @@
-"""What would the gate say? Explanations, replays, rule trials, exemptions and backtests over the access log."""
+"""What would the gate answer? Explanations, replays, rule trials, exemptions and backtests."""

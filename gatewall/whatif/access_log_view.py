@@ -1,4 +1,4 @@
-"""API: one access-log entry, how it was decided and, if asked, how it would be decided today."""
+"""API view of one access log entry: its decision, and optionally a replay under today's policy."""
 
 import uuid
 from typing import Any
@@ -31,7 +31,7 @@ _ASSUMED = {"type": "array", "items": {"type": "string", "enum": [*Assumed]}}
 
 
 class RecordedStep(serializers.Serializer[Any]):
-    """A step of the decision: its outcome, ``not matched``, or null where it was not reached."""
+    """A step of the decision: its outcome, ``not matched``, or null if it was not reached."""
 
     step = serializers.CharField()
     reached = serializers.BooleanField()
@@ -43,13 +43,13 @@ class RecordedStep(serializers.Serializer[Any]):
 
 
 class StepAgain(RecordedStep):
-    """What a step says today; ``undecidable``: what it asks for and the log does not have."""
+    """A step of the replay; ``undecidable`` is the fact that is missing from the log."""
 
     undecidable = ShapedField(_MISSING, allow_null=True)
 
 
 class DecidedAgain(serializers.Serializer[Any]):
-    """The decision today, or null and what the log would have to have."""
+    """The decision today, or null and the fact that is missing from the log."""
 
     decision = ShapedField(_DECISION, allow_null=True)
     same = serializers.BooleanField(allow_null=True)
@@ -60,7 +60,7 @@ class DecidedAgain(serializers.Serializer[Any]):
 
 
 class AccessLogEntryOutput(AccessLogOutput):
-    """One answer of the gate with every step that led to it; ``again`` is null without ``again=true``."""
+    """An access log entry with the steps of its decision; ``again`` is null without ``again=true``."""
 
     trace = RecordedStep(many=True, read_only=True)
     again = DecidedAgain(allow_null=True, read_only=True)
@@ -70,7 +70,7 @@ class AccessLogEntryOutput(AccessLogOutput):
 
 
 class AccessLogEntry(ApiView):
-    """One answer of the gate, and how it came about."""
+    """One access log entry, and how it was decided."""
 
     @operation(
         answer=AccessLogEntryOutput,
@@ -79,17 +79,17 @@ class AccessLogEntry(ApiView):
         parameters={"again": {"type": "boolean", "default": False}},
     )
     def get(self, request: Request, decision_id: uuid.UUID) -> Response:
-        """Show an answer, its trace and, with ``again=true``, what it would be today."""
+        """Return an access log entry with its trace and, with ``again=true``, the answer it would get today."""
         refuse_unknown_parameters(request, {"again"})
         again = choice_in(request, "again", ("false", "true"))
         row = selectors.answer(decision_id)
         if row is None:
             raise Http404
-        shown = _shown(row, again=again == "true")
-        return etags.shown_if_changed(request, shown, etags.tag_of(shown))
+        body = _body(row, again=again == "true")
+        return etags.shown_if_changed(request, body, etags.tag_of(body))
 
 
-def _shown(row: AccessLog, *, again: bool) -> dict[str, Any]:
+def _body(row: AccessLog, *, again: bool) -> dict[str, Any]:
     record = record_of_row(row)
     again_today = decide_again(record) if again else None
     return {**AccessLogOutput(row).data, "trace": trace(record), "again": again_today}

@@ -41,17 +41,17 @@ from policies.models import MANUAL, AuthorizedDomain, WafRule
 from policies.validators import canonical_domain, exclusion_expiry
 
 MAX_RULES = 10
-"""A request that more rules refuse is no false positive."""
+"""A request blocked by more rules than this is not a false positive."""
 
 
 class NotOffered(Conflict):
-    """What refused the request has changed since the exception was offered."""
+    """The decision has changed since the exemption was proposed."""
 
     code = "not-offered"
 
 
 class Lifetime(StrEnum):
-    """How long an exception lasts."""
+    """Duration of an exemption."""
 
     HOUR = "hour"
     DAY = "day"
@@ -59,12 +59,12 @@ class Lifetime(StrEnum):
 
     @property
     def length(self) -> timedelta:
-        """The same as a span of time."""
+        """Return the duration as a timedelta."""
         return {"hour": timedelta(hours=1), "day": timedelta(days=1), "month": timedelta(days=30)}[self.value]
 
 
 class Kind(StrEnum):
-    """What is written."""
+    """The kinds of change that an exemption makes."""
 
     EXCLUSION = "exclusion"
     EXCLUSIONS = "exclusions"
@@ -75,10 +75,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One exception: ``row`` is the id of the rule or entry that changes, ``name`` what it is called.
+    """A proposed exemption: ``row`` is the id of the rule or entry it changes, ``name`` the row's name.
 
-    ``domain`` is where it holds, None: everywhere; ``inspect`` says of an allowed client that WAF rules still count;
-    ``together`` are the exclusions of several rules, written at once.
+    ``domain`` limits it, None: all hosts; ``inspect``: WAF rules still apply to the allowed client; ``together``:
+    exclusions of several rules, made at once.
     """
 
     kind: Kind
@@ -91,28 +91,28 @@ class Offer:
 
     @property
     def key(self) -> str:
-        """Which of the offers of a request it is: another one if anything else would be written."""
+        """Return a key that identifies the offer, and changes with its content."""
         name = f"{self.kind}-{self.row}" if self.row else self.kind.value
         return f"{name}-{hashlib.sha256(repr(self).encode()).hexdigest()[:16]}"
 
     @property
     def expires(self) -> bool:
-        """True if it lasts for a time."""
+        """Return whether the exemption expires."""
         return self.kind in {Kind.EXCLUSION, Kind.EXCLUSIONS, Kind.ALLOW}
 
 
 def offers(record: AccessRecord, today: dict[str, Any]) -> list[Offer]:
-    """Return what may be offered to a recorded request, which ``decide_again`` says this of."""
+    """Return the exemptions for a recorded request, given the result of its replay (``decide_again``)."""
     decision = today["decision"]
     match decision["reason"] if decision else record.reason:
         case Reason.WAF_RULE:
-            return _of_rules(record, today)
+            return _for_rules(record, today)
         case Reason.CLIENT_BLOCKED:
-            return list(_of_blocked_client(record))
+            return list(_for_blocked_client(record))
         case Reason.COUNTRY_BLOCKED:
-            return list(_allowing(record, inspect=False))
+            return list(_allow_client(record, inspect=False))
         case Reason.HOST_NOT_AUTHORIZED if not _decided_by(record, decision):
-            return list(_of_unknown_host(record))
+            return list(_for_unknown_host(record))
     return []
 
 
@@ -120,7 +120,7 @@ def offers(record: AccessRecord, today: dict[str, Any]) -> list[Offer]:
 def apply(
     record: AccessRecord, today: dict[str, Any], key: str, lifetime: Lifetime, *, actor: str, caller: Caller | None
 ) -> Offer:
-    """Write an exception that is offered. Raises NotOffered and what the services raise."""
+    """Create a proposed exemption. Raises NotOffered and the errors of the services."""
     offer = next((each for each in offers(record, today) if each.key == key), None)
     if offer is None:
         raise NotOffered(_("what refused this request has changed; look at it again"))
@@ -168,12 +168,12 @@ def _exclude(offer: Offer, until: datetime, actor: str) -> None:
     kept = [each for each in rule.exclusions if is_live(exclusion_expiry(each), now)]
     parts = ({name: value for name, value in asdict(each).items() if value} for each in offer.exclusions)
     exclusions = [*kept, *(each | {"expires_at": expiry} for each in parts)]
-    # By force: a rule that matches everything is refused where it is made, and this makes it match less.
+    # Forced: the exclusion can only make a rule that matches everything match less.
     services.change_waf_rule(rule, actor=actor, force=True, exclusions=exclusions)
 
 
-def _of_rules(record: AccessRecord, today: dict[str, Any]) -> list[Offer]:
-    """Return an offer for each rule and, where each of several has one, that of all at once in front."""
+def _for_rules(record: AccessRecord, today: dict[str, Any]) -> list[Offer]:
+    """Return an offer per rule; if there are several and each has one, preceded by one offer for all of them."""
     policy = sources_of(settings.CONFIG)[0].current()
     request = recorded_request(record, timezone.now().timestamp())
     if policy is None or request is None:
@@ -183,37 +183,37 @@ def _of_rules(record: AccessRecord, today: dict[str, Any]) -> list[Offer]:
     rules = {rule.id: rule for rule in policy.waf.rules}
     matched = [rule for step in today["trace"] if step["reached"] for rule in step["rules"]] or record.rules
     ids = [rule["id"] for rule in matched if rule["action"] == Action.BLOCK.value and rule["id"] in rules]
-    found = [
+    single = [
         Offer(Kind.EXCLUSION, rules[id_].name, id_, exclusions[0].domain, exclusions)
         for id_ in ids[:MAX_RULES]
         if (exclusions := narrowest(rules[id_], request, name))
     ]
-    if 1 < len(found) == len(ids):
-        return [Offer(Kind.EXCLUSIONS, "", together=tuple(found)), *found]
-    return found
+    if 1 < len(single) == len(ids):
+        return [Offer(Kind.EXCLUSIONS, "", together=tuple(single)), *single]
+    return single
 
 
-def _of_blocked_client(record: AccessRecord) -> Iterator[Offer]:
+def _for_blocked_client(record: AccessRecord) -> Iterator[Offer]:
     address = canonical_text(parse_network(record.client_ip))
     entry = selectors.blocked_networks().filter(network=address, source=MANUAL).first()
     if entry is not None and (entry.expires_at is None or entry.expires_at > timezone.now()):
-        yield Offer(Kind.UNBLOCK, address, entry.pk)  # a tie, which the blocklist wins
+        yield Offer(Kind.UNBLOCK, address, entry.pk)  # an allowlist entry for the same address would lose against it
     else:
-        yield from _allowing(record, inspect=True)
+        yield from _allow_client(record, inspect=True)
 
 
-def _allowing(record: AccessRecord, *, inspect: bool) -> Iterator[Offer]:
+def _allow_client(record: AccessRecord, *, inspect: bool) -> Iterator[Offer]:
     policy = sources_of(settings.CONFIG)[0].current()
     domain = _domain_of(record, policy)
     if domain or (policy and policy.settings.authorized_domains_mode is DomainsMode.ANY):
         yield Offer(Kind.ALLOW, canonical_text(parse_network(record.client_ip)), domain=domain, inspect=inspect)
 
 
-def _of_unknown_host(record: AccessRecord) -> Iterator[Offer]:
+def _for_unknown_host(record: AccessRecord) -> Iterator[Offer]:
     try:
         yield Offer(Kind.REGISTER, canonical_domain(record.host or ""))
     except ValidationError:
-        return  # no name that can be registered
+        return  # not a valid domain name
 
 
 def _domain_of(record: AccessRecord, policy: PolicySnapshot | None) -> str | None:

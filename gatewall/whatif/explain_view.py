@@ -1,4 +1,4 @@
-"""API: explain a hypothetical request, with its decision and the trace of every step."""
+"""API view that explains a hypothetical request: the decision and the trace of every step."""
 
 import re
 from typing import Any
@@ -26,7 +26,7 @@ _MAX_NAME = 256
 _MAX_ID = 2**63 - 1
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)  # RFC 9110 section 5.6.2
 _CONTROLS = frozenset(map(chr, [*range(9), *range(10, 32), 127]))
-_TOLD_BY_FIELDS = frozenset({"host", *(f"x-forwarded-{part}" for part in ("for", "host", "proto", "method", "uri"))})
+_RESERVED_HEADERS = frozenset({"host", *(f"x-forwarded-{part}" for part in ("for", "host", "proto", "method", "uri"))})
 _TOKEN_HEADERS = {
     "session": "service-authorization",
     "git-token": "service-git-token",
@@ -36,7 +36,7 @@ _ASSUMABLE = {"user": SubjectKind.USER, "license": SubjectKind.LICENSE}
 
 
 class WireField(serializers.Field[str, Any, str, Any]):
-    """A JSON string, as the bytes it has in UTF-8; whether they are malformed is for the gate to say."""
+    """A JSON string, as UTF-8 bytes in a latin-1 string; the gate decides whether it is well-formed."""
 
     shape = {"type": "string"}
     default_error_messages = {"invalid": _("a text is needed"), "too-long": _("at most {bytes} bytes")}
@@ -55,7 +55,7 @@ class WireField(serializers.Field[str, Any, str, Any]):
 
 
 class LineField(WireField):
-    """The value of a header line, which no server takes with a control byte in it."""
+    """A header value without control bytes."""
 
     default_error_messages = {"control": _("a header has no control bytes")}
 
@@ -67,7 +67,7 @@ class LineField(WireField):
 
 
 class HeadersField(serializers.Field[Any, Any, Any, Any]):
-    """Header names with their values; a list of values is as many lines."""
+    """Header names with a value, or a list of values for repeated headers."""
 
     shape = {
         "type": "object",
@@ -94,7 +94,7 @@ class HeadersField(serializers.Field[Any, Any, Any, Any]):
     def _name(self, name: str) -> str:
         if len(name) > _MAX_NAME or not _NAME.fullmatch(name):
             self.fail("name", length=_MAX_NAME)
-        if name.lower() in _TOLD_BY_FIELDS:
+        if name.lower() in _RESERVED_HEADERS:
             self.fail("told")
         return name.lower()
 
@@ -106,7 +106,7 @@ class HeadersField(serializers.Field[Any, Any, Any, Any]):
 
 
 class CredentialInput(StrictInput):
-    """A token, or whom to take as signed in."""
+    """A token, or the user or license to assume."""
 
     kind = serializers.ChoiceField(
         choices=[*_TOKEN_HEADERS, "user"], error_messages={"invalid_choice": "session, git-token, license or user"}
@@ -124,22 +124,22 @@ class CredentialInput(StrictInput):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         kind = attrs["kind"]
-        named = [name for name in ("token", "id", "name") if name in attrs]
+        given = [name for name in ("token", "id", "name") if name in attrs]
         allowed = ({"token"} if kind in _TOKEN_HEADERS else set()) | ({"id", "name"} if kind in _ASSUMABLE else set())
-        if len(named) != 1 or named[0] not in allowed:
+        if len(given) != 1 or given[0] not in allowed:
             fields = {"kind": kind, "fields": ", ".join(sorted(allowed))}
             raise serializers.ValidationError(_("a %(kind)s is told by exactly one of %(fields)s") % fields)
         if "amr" in attrs and kind != "user":
             raise serializers.ValidationError({"amr": _("only a user's session has it")})
-        if named[0] != "token":
+        if given[0] != "token":
             attrs["assumed"] = AssumedSubject(
-                _ASSUMABLE[kind], _existing(kind, named[0], attrs[named[0]]), tuple(attrs.get("amr", ["pwd"]))
+                _ASSUMABLE[kind], _existing_id(kind, given[0], attrs[given[0]]), tuple(attrs.get("amr", ["pwd"]))
             )
         return attrs
 
 
-def _existing(kind: str, by: str, value: Any) -> int:
-    """Return the id of the user or license. Raises ValidationError if there is none: a slip, no refusal."""
+def _existing_id(kind: str, by: str, value: Any) -> int:
+    """Return the id of the user or license. Raises ValidationError if it does not exist."""
     rows = accounts.users_named if kind == "user" else licensing.licenses_named
     row = rows(**{by: value}).first()
     if row is None:
@@ -148,7 +148,7 @@ def _existing(kind: str, by: str, value: Any) -> int:
 
 
 class ExplainInput(StrictInput):
-    """A made-up request."""
+    """A hypothetical request."""
 
     client_ip = WireField(max_bytes=4096)
     host = WireField()
@@ -159,7 +159,7 @@ class ExplainInput(StrictInput):
     credential = CredentialInput(required=False, allow_null=True)
 
     def made_up(self) -> MadeUpRequest:
-        """Return the request that was made up; the input is valid."""
+        """Return the request of the validated input."""
         values = self.validated_data
         credential = values.get("credential") or {}
         sent = [(_TOKEN_HEADERS[credential["kind"]], credential["token"])] if "token" in credential else []
@@ -191,7 +191,7 @@ _DECISION = {
 
 
 class StepOutput(serializers.Serializer[Any]):
-    """What one step says: its outcome, ``not matched``, or null where it was not asked."""
+    """The result of a step: its outcome, ``not matched``, or null if it was not evaluated."""
 
     step = serializers.CharField()
     reached = serializers.BooleanField()
@@ -203,7 +203,7 @@ class StepOutput(serializers.Serializer[Any]):
 
 
 class ExplanationOutput(serializers.Serializer[Any]):
-    """The decision, every step in its order, and what was known of the request."""
+    """The decision, every step in order, and the facts about the request."""
 
     decision = ShapedField(_DECISION)
     trace = StepOutput(many=True)
@@ -218,11 +218,11 @@ class ExplanationOutput(serializers.Serializer[Any]):
 
 
 class Explain(ApiView):
-    """What the gate would answer to a request that nobody made, and why."""
+    """What the gate would answer to a hypothetical request, and why."""
 
     @operation(body=ExplainInput, answer=ExplanationOutput)
     def post(self, request: Request) -> Response:
-        """Explain the answer to a made-up request."""
+        """Explain the answer to a hypothetical request."""
         form = ExplainInput(data=request.data)
         form.is_valid(raise_exception=True)
         return Response(explain(form.made_up()))

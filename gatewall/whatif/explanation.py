@@ -16,12 +16,12 @@ NOT_MATCHED = "not matched"
 
 
 def explain(made_up: MadeUpRequest) -> dict[str, Any]:
-    """Return what ``/auth`` would answer to this request now, and every step's word; nothing is counted or recorded."""
+    """Return the answer of ``/auth`` to this request, and the result of every step; records nothing."""
     config = settings.CONFIG
-    return _shown(build_explainer(config, *sources_of(config)).explain(made_up))
+    return _body(build_explainer(config, *sources_of(config)).explain(made_up))
 
 
-def _shown(explanation: Explanation) -> dict[str, Any]:
+def _body(explanation: Explanation) -> dict[str, Any]:
     record = explanation.record
     decision = {
         "status": record.status,

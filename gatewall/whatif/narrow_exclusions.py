@@ -18,28 +18,28 @@ _MAX_PREFIX = 500
 
 
 def narrowest(rule: WafRule, request: AccessRequest, domain: str | None) -> tuple[Exclusion, ...]:
-    """Return exclusions of this domain and path, of the arguments alone where the rule matched in nothing else.
+    """Return exclusions limited to this domain and path, and to the matched arguments if all matches are in arguments.
 
-    None if they would have to hold everywhere, or if those it has keep it from all that is recorded.
+    Returns none if they would hold everywhere, or if existing exclusions already cover the request.
     """
     anywhere = Places(request, domain).of(replace(rule, exclusions=()))
     if anywhere and not Places(request, domain).of(rule):
         return ()
     prefix = _longest_prefix(request, domain, rule)
-    found: tuple[Exclusion, ...] = ()
+    exclusions: tuple[Exclusion, ...] = ()
     for _ in range(_MAX_ARGUMENTS):
-        places = Places(request, domain).of(replace(rule, exclusions=(*rule.exclusions, *found)))
-        if not places and found:
-            return found
+        places = Places(request, domain).of(replace(rule, exclusions=(*rule.exclusions, *exclusions)))
+        if not places and exclusions:
+            return exclusions
         names = {place.name for place in places}
-        if not places or not all(_can_be_named(name) for name in names):
+        if not places or not all(_is_valid_name(name) for name in names):
             break
-        found += tuple(Exclusion(domain, prefix, name) for name in sorted(filter(None, names)))
+        exclusions += tuple(Exclusion(domain, prefix, name) for name in sorted(filter(None, names)))
     return (Exclusion(domain, prefix),) if domain or prefix else ()
 
 
-def _can_be_named(name: str | None) -> bool:
-    """True for the name of an argument, header or cookie that an exclusion can have."""
+def _is_valid_name(name: str | None) -> bool:
+    """Return whether an exclusion can name this argument, header or cookie."""
     try:
         validate_exclusions([{"argument": name}])
     except ValidationError:
@@ -48,7 +48,7 @@ def _can_be_named(name: str | None) -> bool:
 
 
 def _longest_prefix(request: AccessRequest, domain: str | None, rule: WafRule) -> str | None:
-    """Return the path, or as much of its beginning as every server reads the same way."""
+    """Return the path, or its longest prefix that all servers decode alike."""
     scope = Scope(request, domain)
     for prefix in _prefixes(request.uri.partition("?")[0]):
         if scope.spares(replace(rule, exclusions=(Exclusion(path_prefix=prefix),)), None):

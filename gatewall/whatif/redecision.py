@@ -1,4 +1,4 @@
-"""Replay a recorded request: how it was decided, and how it would be decided today."""
+"""Replay a recorded request: the decision as recorded, and the decision under today's policy."""
 
 import time
 from typing import Any
@@ -24,22 +24,22 @@ from policies import selectors
 
 _WAF_STEP = DECIDING_STEP[Reason.WAF_RULE].name
 MAX_REVISIONS = 500
-"""Behind more changes of policy than these, everything counts as changed."""
+"""Behind more revisions than this, everything counts as changed."""
 
 
 def trace(record: AccessRecord) -> list[dict[str, Any]]:
-    """Return every step of the decision in its order, and the row that decided with its path in the API."""
+    """Return every step of the recorded decision in order, with the API path of the deciding row."""
     policy = sources_of(settings.CONFIG)[0].current() if record.rules else None
     places = _places(record, policy, record.at)
-    return [_past(record, each, places) for each in trace_of(record, inspected=_inspected(record))]
+    return [_recorded_step(record, each, places) for each in trace_of(record, inspected=_inspected(record))]
 
 
 def decide_again(record: AccessRecord) -> dict[str, Any]:
-    """Return what the answer would be under the policy and at the moment that it is now, or why nobody can say."""
+    """Return the answer under the current policy and time, or why it cannot be determined."""
     policies, countries = sources_of(settings.CONFIG)
     policy = policies.current()
     if policy is None:
-        return _shown(record, Redecided(CANNOT_DECIDE.verdict, None, frozenset()), [], 0)
+        return _body(record, Redecided(CANNOT_DECIDE.verdict, None, frozenset()), [], 0)
     revision = policy.version.revision
     history = history_since(record.policy_revision, revision)
     now = time.time()
@@ -47,25 +47,25 @@ def decide_again(record: AccessRecord) -> dict[str, Any]:
     decision = replay.decision()
     places = _places(record, policy, now)
     steps = [_step(each, places) for each in replay.steps()]
-    return _shown(record, decision, steps, revision)
+    return _body(record, decision, steps, revision)
 
 
 def history_since(revision: int, newest: int) -> ChangeHistory:
-    """Return what has changed behind this revision. One that is not known whole says that everything has."""
-    nothing_known = ChangeHistory(known_from=newest, newest=newest)
+    """Return the changes since this revision; if any is unknown, everything counts as changed."""
+    everything_changed = ChangeHistory(known_from=newest, newest=newest)
     if not 0 <= newest - revision <= MAX_REVISIONS:
-        return nothing_known
+        return everything_changed
     history = ChangeHistory(known_from=revision, newest=newest)
     rows = PolicyRevision.objects.filter(number__gt=revision, number__lte=newest).order_by("number")
-    found = 0
+    number_found = 0
     for number, changes, counts in rows.values_list("number", "changes", "counts").iterator(chunk_size=20):
         history.add(number, changes, counts)
-        found += 1
-    return history if found == newest - revision else nothing_known
+        number_found += 1
+    return history if number_found == newest - revision else everything_changed
 
 
 def _places(record: AccessRecord, policy: PolicySnapshot | None, at: float) -> RulePlaces:
-    """Return where the rules, as they are now, match what is recorded of the request: exclusions as of a moment."""
+    """Return where the current rules match the recorded request, with exclusions as of this time."""
     request = recorded_request(record, at)
     if policy is None or request is None:
         return RulePlaces((), None, None)
@@ -74,14 +74,14 @@ def _places(record: AccessRecord, policy: PolicySnapshot | None, at: float) -> R
 
 
 def _inspected(record: AccessRecord) -> bool:
-    """True if the entry that let a client in asks for inspection today: the log does not say what it did then."""
+    """Return whether the allowlist entry has ``inspect`` today: the log does not have its earlier value."""
     if record.reason != Reason.CLIENT_ALLOWED or record.decided_by is None:
         return False
     entry = selectors.allowed_networks().filter(pk=record.decided_by["id"]).first()
     return entry is not None and entry.inspect
 
 
-def _past(record: AccessRecord, step: TraceStep, places: RulePlaces) -> dict[str, Any]:
+def _recorded_step(record: AccessRecord, step: TraceStep, places: RulePlaces) -> dict[str, Any]:
     silent = NOT_MATCHED if step.reached else None
     return {
         "step": step.step,
@@ -94,7 +94,7 @@ def _past(record: AccessRecord, step: TraceStep, places: RulePlaces) -> dict[str
     }
 
 
-def _shown(record: AccessRecord, again: Redecided, steps: list[dict[str, Any]], revision: int) -> dict[str, Any]:
+def _body(record: AccessRecord, again: Redecided, steps: list[dict[str, Any]], revision: int) -> dict[str, Any]:
     verdict = again.verdict
     is_same = (verdict.effect, verdict.reason) == (record.outcome, record.reason) if verdict else None
     return {
@@ -132,7 +132,7 @@ def _step(result: RedecidedStep, places: RulePlaces) -> dict[str, Any]:
 
 
 def _with_path(row: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return a row with its path in the API, where it may have been deleted."""
+    """Return a row with its API path; the row may have been deleted."""
     if row is None or row["kind"] not in DECIDED_BY.choices:
         return row
     return {**row, "path": reverse(f"{row['kind']}-detail", kwargs={"pk": row["id"]})}

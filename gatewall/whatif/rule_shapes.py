@@ -1,4 +1,4 @@
-"""JSON of matched WAF rules and of where they matched."""
+"""JSON of matched WAF rules and their matches."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -15,14 +15,14 @@ from policies.rules.drafts import DraftRule, draft_rule
 
 
 class NoPolicy(APIException):
-    """No policy could be read since this process began."""
+    """No policy could be loaded since the process started."""
 
     status_code = 503
     default_detail = "there is no policy that a rule could be tried in"
 
 
 def try_request(made_up: MadeUpRequest, body: bytes | None, rule: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what the rules, and a draft of one more, make of the request; nothing is counted or recorded.
+    """Return the results of the WAF rules, and of an optional draft rule, for a request; records nothing.
 
     Raises ValidationError for a draft that could not be saved, NoPolicy.
     """
@@ -31,23 +31,23 @@ def try_request(made_up: MadeUpRequest, body: bytes | None, rule: Mapping[str, A
     policy = trial.policy()
     if policy is None:
         raise NoPolicy
-    thought_of = draft_rule(dict(rule)) if rule is not None else None
-    draft = Draft(thought_of.rule, thought_of.replaces) if thought_of else None
+    unsaved = draft_rule(dict(rule)) if rule is not None else None
+    draft = Draft(unsaved.rule, unsaved.replaces) if unsaved else None
     result = trial.run(policy, made_up, body, draft)
     return {
         "blocked": result.blocked,
         "waf_mode": policy.settings.waf_mode.value,
         "waf_threshold": policy.settings.waf_threshold,
         "scores": [{"category": each.category, "block": each.block, "monitor": each.monitor} for each in result.scores],
-        "rules": [_shown(each, result, draft) for each in result.rules],
+        "rules": [_rule_body(each, result, draft) for each in result.rules],
         "domain": result.domain,
         "fault": result.fault or None,
-        "warnings": _warnings(thought_of),
+        "warnings": _warnings(unsaved),
         "policy_revision": policy.version.revision,
     }
 
 
-def _shown(rule: WafRule, result: Trial, draft: Draft | None) -> dict[str, Any]:
+def _rule_body(rule: WafRule, result: Trial, draft: Draft | None) -> dict[str, Any]:
     return {
         "id": rule.id or None,
         "name": rule.name,

@@ -1,4 +1,4 @@
-"""API: dry-run WAF rules against a hypothetical request."""
+"""API view that tries WAF rules on a hypothetical request."""
 
 from typing import Any
 
@@ -20,13 +20,13 @@ from gatewall.whatif.rule_trial import try_request
 from policies.serializers import WafRuleInput
 
 MAX_URI = 16_384
-MAX_BODY = 131_072  # more than rules look at, so that this can be tried as well
+MAX_BODY = 131_072  # more than the rules inspect, so that truncation can be tried
 _CLIENT, _HOST = "192.0.2.1", "localhost"
 _NOT_OF_A_RULE = frozenset({"force"})
 
 
 class RuleTrialInput(StrictInput):
-    """A made-up request and, if one is thought of, a rule that is not saved yet."""
+    """A hypothetical request and, optionally, an unsaved rule."""
 
     uri = WireField(max_bytes=MAX_URI)
     method = WireField(required=False)
@@ -36,7 +36,7 @@ class RuleTrialInput(StrictInput):
     rule = WafRuleInput(required=False)
 
     def made_up(self) -> MadeUpRequest:
-        """Return the request that was made up; the input is valid."""
+        """Return the request of the validated input."""
         values = self.validated_data
         return MadeUpRequest(
             client=_CLIENT,
@@ -52,7 +52,7 @@ class RuleTrialInput(StrictInput):
         return None if body is None else str(body).encode("latin-1")
 
     def draft(self) -> dict[str, Any] | None:
-        """Return the values of the rule that is thought of."""
+        """Return the values of the unsaved rule."""
         rule = self.validated_data.get("rule")
         return None if rule is None else {name: rule[name] for name in rule if name not in _NOT_OF_A_RULE}
 
@@ -79,7 +79,7 @@ def _all_of(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 class RuleTrialOutput(serializers.Serializer[Any]):
-    """The rules that match, where, what they count, and whether the WAF would refuse the request."""
+    """The matching rules, their places and scores, and whether the WAF would block the request."""
 
     blocked = serializers.BooleanField()
     waf_mode = serializers.ChoiceField(choices=[*EnforcementMode])
@@ -93,11 +93,11 @@ class RuleTrialOutput(serializers.Serializer[Any]):
 
 
 class RuleTrial(ApiView):
-    """What the WAF makes of a request that nobody made."""
+    """What the WAF would do with a hypothetical request."""
 
     @operation(body=RuleTrialInput, answer=RuleTrialOutput)
     def post(self, request: Request) -> Response:
-        """Try the WAF rules, and a rule that is not saved yet, on a made-up request."""
+        """Try the WAF rules, and optionally an unsaved rule, on a hypothetical request."""
         form = RuleTrialInput(data=request.data)
         form.is_valid(raise_exception=True)
         try:

@@ -1,7 +1,7 @@
-"""Detection and false-positive rates of the built-in WAF rules over files of requests.
+"""Measure detection and false-positive rates of the built-in WAF rules over files of requests.
 
-A file is JSON lines, gzipped or not, one request a line: ``id, label (attack, benign), visible (uri, header,
-body), method, uri, headers, body``; texts hold the bytes of the wire as latin-1 characters.
+A file is JSON lines, gzipped or not, one request per line: ``id, label (attack, benign), visible (uri, header,
+body), method, uri, headers, body``; texts are wire bytes as latin-1 characters.
 """
 
 import gzip
@@ -16,57 +16,57 @@ from typing import Any
 from gatewall.engine.waf.judge import Judge, request_of
 
 SHARES = ("tuned", "validation")
-_IN_SIGHT = ("uri", "header")
+_VISIBLE_PARTS = ("uri", "header")
 Key = tuple[str, str]
-"""Label, and the part that shows the attack."""
+"""Label, and the part of the request that contains the attack."""
 
 
 class CorpusRefused(ValueError):
-    """There is no file of requests, or a line is none; the message says where."""
+    """There is no corpus file, or a line is invalid; the message names file and line."""
 
 
 @dataclass(slots=True)
 class Rates:
-    """What was refused of one share of one file."""
+    """Counts of one share of one corpus file."""
 
     corpus: str
     share: str
     seen: Counter[Key] = field(default_factory=Counter)
     refused: Counter[Key] = field(default_factory=Counter)
-    mistaken: Counter[str] = field(default_factory=Counter)
+    false_positives: Counter[str] = field(default_factory=Counter)
 
     def detected(self, *parts: str) -> float | None:
-        """Return the share of the attacks in these parts that are refused, None where there are none."""
+        """Return the detection rate for attacks in these parts, None without any."""
         return _share(self.refused, self.seen, [("attack", part) for part in parts])
 
     def mistakes(self) -> float | None:
-        """Return the share of the harmless requests that are refused, None where there are none."""
+        """Return the false-positive rate, None without harmless requests."""
         return _share(self.refused, self.seen, [key for key in self.seen if key[0] == "benign"])
 
 
 def share_of(request_id: str) -> str:
-    """Return which share a request is in, for ever: one is tuned on, the other only reported."""
+    """Return the share a request is in, by a stable hash: rules are tuned on one share only."""
     return SHARES[hashlib.sha256(request_id.encode()).digest()[0] & 1]
 
 
 def measure(folder: Path, judge: Judge, *, paranoia: int = 1) -> Iterator[Rates]:
-    """Give the rates of each file in the folder and each share, by what a subrequest shows (no bodies).
+    """Yield the rates of each corpus file and share, for what a subrequest shows (no bodies).
 
-    Attacks of the CRS tests above the paranoia level are left out. Raises CorpusRefused, OSError.
+    CRS attacks above the paranoia level are left out. Raises CorpusRefused, OSError.
     """
     paths = sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")])
     if not paths:
         raise CorpusRefused(f"no .jsonl or .jsonl.gz in {folder}")
     for path in paths:
-        found = {share: Rates(path.name.partition(".")[0], share) for share in SHARES}
+        rates = {share: Rates(path.name.partition(".")[0], share) for share in SHARES}
         for number, item in _items(path):
             try:
                 if item["label"] == "attack" and not 1 <= item.get("meta", {}).get("paranoia", 1) <= paranoia:
                     continue
-                _count(judge, found[share_of(item["id"])], item)
+                _count(judge, rates[share_of(item["id"])], item)
             except (KeyError, TypeError, AttributeError, UnicodeEncodeError) as error:
                 raise CorpusRefused(f"{path.name}:{number} is not a request ({type(error).__name__})") from error
-        yield from found.values()
+        yield from rates.values()
 
 
 def _count(judge: Judge, rates: Rates, item: dict[str, Any]) -> None:
@@ -76,7 +76,7 @@ def _count(judge: Judge, rates: Rates, item: dict[str, Any]) -> None:
     rates.seen[key] += 1
     rates.refused[key] += bool(refusing)
     if item["label"] == "benign":
-        rates.mistaken.update(rule.name for rule in refusing)
+        rates.false_positives.update(rule.name for rule in refusing)
 
 
 def _items(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -95,11 +95,11 @@ def _share(hits: Counter[Key], all_: Counter[Key], keys: list[Key]) -> float | N
 
 
 def table(rates: Rates) -> str:
-    """Return one row of the Markdown table."""
-    cells = [rates.detected("uri"), rates.detected("header"), rates.detected(*_IN_SIGHT)]
+    """Return a row of the Markdown table."""
+    cells = [rates.detected("uri"), rates.detected("header"), rates.detected(*_VISIBLE_PARTS)]
     shown = [_percent(each, 2) for each in cells]
     count = sum(rates.seen.values())
-    names = ", ".join(f"{name} {number}" for name, number in rates.mistaken.most_common(5))
+    names = ", ".join(f"{name} {number}" for name, number in rates.false_positives.most_common(5))
     shown.append(_percent(rates.mistakes(), 3))
     return f"| {rates.corpus} | {rates.share} | {count} | {' | '.join(shown)} | {names} |"
 

@@ -21,13 +21,13 @@ def a_draft(resource, change="create", row_id=None, **values):
 def asked(draft, **values):
     end = timezone.now() + timedelta(minutes=1)
     usual: dict[str, Any] = {"start": end - timedelta(hours=1), "end": end, "actor": "alice", "caller": None}
-    return runs.ask_for(draft, **(usual | values))
+    return runs.queue(draft, **(usual | values))
 
 
 def run_of(draft, **values):
     """The result of a backtest that is run at once."""
     run = asked(draft, **values)
-    claimed = runs.claimed(run, timezone.now())
+    claimed = runs.claim_run(run, timezone.now())
     assert claimed is not None
     assert running.run(claimed)
     run.refresh_from_db()

@@ -121,7 +121,7 @@ def test_a_draft_that_cannot_be_applied_any_more_says_why(recorded):
     run = asked(BLOCK)
     services.block_network(actor="", network=CLIENT)
 
-    assert not running.run(runs.claimed(run, timezone.now()))
+    assert not running.run(runs.claim_run(run, timezone.now()))
 
     run.refresh_from_db()
     assert run.state == State.FAILED
@@ -132,12 +132,12 @@ def test_one_runs_at_a_time_and_the_oldest_first():
     first, second = asked(BLOCK), asked(BLOCK)
     now = timezone.now()
 
-    claimed = runs.claim_next(now)
+    claim_run = runs.claim_next(now)
 
-    assert claimed.pk == first.pk
+    assert claim_run.pk == first.pk
     assert runs.claim_next(now) is None
-    assert runs.claimed(second, now) is None
-    assert runs.finish(claimed.claim, {}, done=0)
+    assert runs.claim_run(second, now) is None
+    assert runs.finish(claim_run.claim, {}, done=0)
     assert runs.claim_next(now).pk == second.pk
 
 
@@ -146,16 +146,16 @@ def test_a_process_that_says_nothing_is_dead():
     now = timezone.now()
     dead = runs.claim_next(now)
 
-    assert runs.claim_next(now + runs.SILENT) is None
+    assert runs.claim_next(now + runs.DEAD_AFTER) is None
     assert Backtest.objects.get().state == State.RUNNING
-    assert runs.claim_next(now + runs.SILENT + timedelta(seconds=1)) is None
+    assert runs.claim_next(now + runs.DEAD_AFTER + timedelta(seconds=1)) is None
 
     assert (Backtest.objects.get().state, Backtest.objects.get().failure) == (State.FAILED, runs.DIED)
     assert not runs.finish(dead.claim, {}, done=0)
 
 
 def test_what_is_told_to_end_with_its_agent_waits_again(monkeypatch):
-    run = runs.claimed(asked(BLOCK), timezone.now())
+    run = runs.claim_run(asked(BLOCK), timezone.now())
     runner, start = BacktestRunner(), subprocess.Popen
     dead = [sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"]
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: start(dead))
@@ -170,8 +170,8 @@ def test_what_is_told_to_end_with_its_agent_waits_again(monkeypatch):
 
 
 def test_a_deleted_backtest_ends(recorded):
-    run = runs.claimed(asked(BLOCK), timezone.now())
-    runs.forget(run)
+    run = runs.claim_run(asked(BLOCK), timezone.now())
+    runs.delete(run)
 
     assert not running.run(run)
     assert not Backtest.objects.exists()

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
 def tried(draft):
     """A finished backtest of the draft."""
     run = asked(draft)
-    assert running.run(runs.claimed(run, timezone.now()))
+    assert running.run(runs.claim_run(run, timezone.now()))
     run.refresh_from_db()
     return run
 
@@ -100,9 +100,9 @@ def test_what_is_as_it_was_when_it_was_tried_is_saved(recorded):
 
 def test_a_backtest_that_was_deleted_is_not_saved(recorded):
     run = asked(BLOCK)
-    assert running.run(runs.claimed(run, timezone.now()))
+    assert running.run(runs.claim_run(run, timezone.now()))
     run.refresh_from_db()
-    runs.forget(run)
+    runs.delete(run)
 
     with pytest.raises(Gone):
         saving.save(run, saving.ENFORCE, actor="alice", caller=None, force=False)

@@ -64,7 +64,7 @@ class BacktestsPage(OperatorPage):
         try:
             wanted = form.draft_and_window() if form.is_valid() else None
             if wanted is not None:
-                run = runs.ask_for(**wanted, actor=str(request.user), caller=caller_of(request))
+                run = runs.queue(**wanted, actor=str(request.user), caller=caller_of(request))
                 return redirect("console:backtest", run.pk)
         except (Refusal, ValidationError) as error:
             form.refuse(error)
@@ -106,7 +106,7 @@ class BacktestPage(OperatorPage):
         """Delete it, or make its draft the policy."""
         run, how = _found(pk), request.POST.get("do", "")
         if how == "delete":
-            runs.forget(run)
+            runs.delete(run)
             messages.success(request, gettext("The backtest is deleted."))
             return redirect("console:backtests")
         if how not in {saving.MONITOR, saving.ENFORCE}:

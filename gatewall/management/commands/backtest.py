@@ -28,7 +28,7 @@ class Command(BaseCommand):
         if run is None:
             raise CommandError(f"there is no backtest {options['id']}")
         if options["claim"] is None:
-            run = runs.claimed(run, timezone.now())
+            run = runs.claim_run(run, timezone.now())
         elif run.claim != options["claim"]:
             run = None
         if run is None:

@@ -1,1 +1,1 @@
-"""Backtests: recorded requests decided under today's policy and under a draft of it."""
+"""Backtests: replay recorded requests under the current policy and under a draft of a change."""

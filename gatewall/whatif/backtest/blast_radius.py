@@ -1,7 +1,7 @@
-"""Blast radius: who signed in lately from an address, network or country, before somebody shuts it out. Reads only.
+"""Blast radius: who recently used an address, network or country, before it is blocked. Read-only.
 
-A network of few rows is found by its index. Anything else is looked for among the newest rows, as far back as a
-budget goes, and the answer says how far that was.
+A network of few rows is selected by its index. Otherwise the newest rows are searched within a budget, and the result
+says how far back it reaches.
 """
 
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Somebody who was let in with a credential: how often, and when last."""
+    """A subject that was let in with a credential: number of requests and the last one."""
 
     kind: str
     id: int
@@ -34,9 +34,9 @@ class Visitor:
 
 @dataclass(frozen=True, slots=True)
 class BlastRadius:
-    """Who would be hit: people first, then machines, the latest first. ``since`` is how far back was looked.
+    """Who would be blocked: users first, then machines, the latest first; ``since`` is the start of the search.
 
-    ``is_cut``: not further because of the budget. ``is_complete``: as far as was asked for.
+    ``is_cut``: the search was limited by the budget. ``is_complete``: it covers the whole span.
     """
 
     since: datetime
@@ -54,20 +54,20 @@ def of_network(network: str, now: datetime) -> BlastRadius:
     rows = AccessLog.objects.filter(condition, at__gte=begin)
     if not rows.order_by()[FEW : FEW + 1].exists():
         return _radius(rows, begin, now)
-    return _among_the_newest(condition, now)
+    return _search_newest(condition, now)
 
 
 def of_country(code: str, now: datetime) -> BlastRadius:
     """Return who was let in from a country in the last 30 days. Raises Refused."""
-    return _among_the_newest(country().condition(code), now)
+    return _search_newest(country().condition(code), now)
 
 
 def _begin(now: datetime) -> datetime:
-    """Return how far back the log goes, of the span that is asked for."""
+    """Return the start of the search: that of the span or of the log, whichever is later."""
     return now - min(SPAN, timedelta(days=system_settings.current().access_log_retention_days))
 
 
-def _among_the_newest(condition: Q, now: datetime) -> BlastRadius:
+def _search_newest(condition: Q, now: datetime) -> BlastRadius:
     begin = _begin(now)
     rows = AccessLog.objects.filter(at__gte=begin)
     edge = rows.order_by("-at", "-decision_id").values_list("at", flat=True)[BUDGET : BUDGET + 1]
@@ -84,9 +84,10 @@ def _radius(rows: QuerySet[AccessLog], since: datetime, now: datetime, *, is_cut
         count=Count("decision_id"), last_at=Max("at"), name=Max("subject_name")
     )
     people, machines = (each.filter(condition) for condition in (Q(subject_kind=SubjectKind.USER.value), ~_IS_USER))
-    found: list[Any] = [*people.order_by("-last_at")[:SHOWN], *machines.order_by("-last_at")[:SHOWN]]
+    subjects: list[Any] = [*people.order_by("-last_at")[:SHOWN], *machines.order_by("-last_at")[:SHOWN]]
     visitors = [
-        Visitor(row["subject_kind"], row["subject_id"], row["name"], *(row[name] for name in figures)) for row in found
+        Visitor(row["subject_kind"], row["subject_id"], row["name"], *(row[name] for name in figures))
+        for row in subjects
     ]
     total = let_in.aggregate(requests=Count("decision_id"))["requests"]
     is_complete = since <= now - SPAN

@@ -1,7 +1,6 @@
-"""A change of policy that somebody thinks of: of one row, in the words of the API's own resources.
+"""Draft of a change to one policy row, validated and applied by the resource's own serializer and services.
 
-It is read by the serializers of those resources and made by their services, so that a draft is refused where the
-change itself would be, in the same words.
+A draft is refused where the change itself would be, with the same error.
 """
 
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ from gatewall.publication.resources import BY_NAME
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A change of one row: ``values`` as they would be sent to the resource, ``id`` of the row that there is."""
+    """A change of one row: ``values`` as sent to the resource's API, ``id`` of the existing row."""
 
     resource: str
     change: Write
@@ -27,16 +26,16 @@ class Draft:
     force: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Return the draft as it is kept."""
+        """Return the draft as stored."""
         return {"change": self.change.value, "id": self.id, "values": dict(self.values), "force": self.force}
 
 
 KINDS: Mapping[str, PolicyResource] = {name: each for name, each in BY_NAME.items() if each.draft}
-"""What a draft may change, by the name of its resource."""
+"""The resources that a draft may change, by name."""
 
 
 def read(draft: Draft) -> dict[str, Any]:
-    """Return the values as the service takes them. Raises the serializer's ValidationError."""
+    """Return the values for the service. Raises the serializer's ValidationError."""
     kind = KINDS[draft.resource]
     if getattr(kind, draft.change) is None:
         words = _("%(resource)s are not changed in this way")
@@ -52,16 +51,16 @@ def read(draft: Draft) -> dict[str, Any]:
 
 
 def apply(draft: Draft, *, actor: str, caller: Caller | None, note: str = "", **other: Any) -> Any:
-    """Make the change by the service of its resource; ``other`` values stand in the place of those of the draft.
+    """Make the change through the service of its resource; ``other`` overrides values of the draft.
 
-    Returns the row, None where it was deleted. Raises the serializer's ValidationError and what the service raises.
+    Returns the row, None after a deletion. Raises the serializer's ValidationError and the service's errors.
     """
     kind, values = KINDS[draft.resource], {**read(draft), **other}
-    values.pop("force", None)  # whose force counts is whoever applies the draft
+    values.pop("force", None)  # only the force of the current caller counts
     row = None if draft.change is Write.CREATE else row_of(draft)
     if note and kind.note and draft.change is not Write.DELETE:
         before = values.get(kind.note, getattr(row, kind.note, ""))
-        values[kind.note] = _noted(before, note, 1000 if kind.note == "description" else 500)
+        values[kind.note] = _append_note(before, note, 1000 if kind.note == "description" else 500)
     rows = () if row is None else (row,)
     return kind.write(draft.change, *rows, actor=actor, caller=caller, force=draft.force, **values)
 
@@ -76,5 +75,5 @@ def row_of(draft: Draft) -> Any:
     return row
 
 
-def _noted(text: str, note: str, limit: int) -> str:
+def _append_note(text: str, note: str, limit: int) -> str:
     return f"{text} ({note})"[:limit] if text else note[:limit]

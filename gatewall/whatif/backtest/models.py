@@ -1,4 +1,4 @@
-"""Backtests: what was asked, how far it is, what came of it."""
+"""Backtests: their drafts, progress and results."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from gatewall.models import Record
 
 
 class State(models.TextChoices):
-    """Where a backtest is."""
+    """State of a backtest."""
 
     QUEUED = "queued", "queued"
     RUNNING = "running", "running"
@@ -15,9 +15,9 @@ class State(models.TextChoices):
 
 
 class Backtest(Record):
-    """A draft held against the recorded requests of a window. ``draft`` is ``drafts.Draft``, ``result`` a tally's.
+    """A draft (``drafts.Draft``) replayed on the recorded requests of a window; ``result`` is from a tally.
 
-    ``claim`` is the process that works on it, which says so in ``beat_at`` every second. Of all hosts, one works.
+    ``claim`` is the process that runs it, ``beat_at`` its heartbeat. Across all hosts, one backtest runs at a time.
     """
 
     resource = models.CharField(max_length=32)

@@ -1,4 +1,4 @@
-"""Runs one backtest from its claim to its result."""
+"""Run one claimed backtest and store its result."""
 
 import time
 import uuid
@@ -21,26 +21,26 @@ from gatewall.whatif.backtest import runs, trial, window
 from gatewall.whatif.backtest.models import Backtest
 
 MAX_ROWS = 5_000_000
-"""Of a window with more requests, the newest are looked at."""
+"""Maximum number of requests; of a larger window, the newest are used."""
 _BEAT_SECONDS = 1.0
 _REFUSED = (Refusal, ValidationError, exceptions.ValidationError)
 
 
-class NotWanted(Exception):
-    """The backtest was deleted, or given to somebody else."""
+class ClaimLost(Exception):
+    """The backtest was deleted, or claimed by another process."""
 
 
 def run(backtest: Backtest) -> bool:
-    """Compute and keep the result of a backtest that this process has claimed; False if there is none.
+    """Run a backtest claimed by this process and store its result; return False if it has none.
 
-    A draft that cannot be applied any more, and a policy that cannot be read, are kept as its failure.
+    If the draft no longer applies or the policy cannot be read, the backtest is marked as failed.
     """
     claim = backtest.claim
     if claim is None:
         return False
     try:
         result = _result_of(backtest, claim)
-    except NotWanted:
+    except ClaimLost:
         return False
     except _REFUSED as error:
         runs.fail(claim, f"the change would be refused by now: {_words(error)}")
@@ -65,7 +65,7 @@ def _result_of(backtest: Backtest, claim: uuid.UUID) -> dict[str, Any]:
         countries=Countries(settings.CONFIG.geo_database),
         at=time.time(),
     )
-    tally, oldest = _compared(comparison, span, claim)
+    tally, oldest = _compare(comparison, span, claim)
     seconds = time.monotonic() - began
     return {
         **tally.result(),
@@ -75,22 +75,22 @@ def _result_of(backtest: Backtest, claim: uuid.UUID) -> dict[str, Any]:
     }
 
 
-def _compared(comparison: Comparison, span: tuple[datetime, datetime], claim: uuid.UUID) -> tuple[Tally, str | None]:
-    tally, said = Tally(), time.monotonic()
+def _compare(comparison: Comparison, span: tuple[datetime, datetime], claim: uuid.UUID) -> tuple[Tally, str | None]:
+    tally, last_beat = Tally(), time.monotonic()
     oldest: str | None = None
     for piece in window.pieces(*span, MAX_ROWS):
         for record in piece:
             tally.add(record, comparison.of(record))
         oldest = datetime.fromtimestamp(piece[-1].at, UTC).isoformat()
-        if time.monotonic() - said >= _BEAT_SECONDS:
+        if time.monotonic() - last_beat >= _BEAT_SECONDS:
             _beat(claim, done=tally.read)
-            said = time.monotonic()
+            last_beat = time.monotonic()
     return tally, oldest
 
 
 def _beat(claim: uuid.UUID, **progress: int) -> None:
     if not runs.beat(claim, **progress):
-        raise NotWanted
+        raise ClaimLost
 
 
 def _words(error: Exception) -> str:

@@ -1,7 +1,4 @@
-"""Backtests from the moment that one is asked for to its end: queued, claimed by one process, finished or failed.
-
-Nothing here decides anything: ``running`` does, in a process of its own.
-"""
+"""Life cycle of backtests: queued, claim_run by one process, finished or failed. ``running`` does the work."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -19,20 +16,20 @@ from gatewall.whatif.backtest.drafts import Draft
 from gatewall.whatif.backtest.models import Backtest, State
 
 KEPT = 20
-"""So many backtests are kept; the oldest finished ones go."""
-SILENT = timedelta(seconds=60)
-"""A process that has said nothing for so long is held to be dead; it says something every second."""
+"""Number of backtests to keep; the oldest finished ones are deleted."""
+DEAD_AFTER = timedelta(seconds=60)
+"""A process without a heartbeat for this long is considered dead; it sends one every second."""
 DIED = _("its process died before it was done")
 
 
 class TooManyBacktests(Conflict):
-    """As many backtests as are kept wait to be run."""
+    """The maximum number of backtests is queued."""
 
     code = "too-many-backtests"
 
 
 class NotFinished(Conflict):
-    """The backtest has no result yet, or never will."""
+    """The backtest has no result, or not yet."""
 
     code = "backtest-not-finished"
 
@@ -43,20 +40,20 @@ def draft_of(run: Backtest) -> Draft:
     return Draft(run.resource, Write(kept["change"]), kept["id"], kept["values"], kept["force"])
 
 
-def ask_for(draft: Draft, *, start: datetime, end: datetime, actor: str, caller: Caller | None) -> Backtest:
-    """Queue a backtest of a draft that could be saved as things stand.
+def queue(draft: Draft, *, start: datetime, end: datetime, actor: str, caller: Caller | None) -> Backtest:
+    """Queue a backtest of a draft that could be saved now.
 
-    Raises what the change itself would raise, TooManyBacktests.
+    Raises the errors of the change itself, TooManyBacktests.
     """
     trial.try_out(draft, actor=actor, caller=caller)
     with transaction.atomic():
-        _make_room()
+        _delete_oldest()
         return Backtest.objects.create(
             created_by=actor, resource=draft.resource, draft=draft.as_json(), start_time=start, end_time=end
         )
 
 
-def _make_room() -> None:
+def _delete_oldest() -> None:
     over = Backtest.objects.count() - KEPT + 1
     if over <= 0:
         return
@@ -74,58 +71,60 @@ def backtests() -> models.QuerySet[Backtest]:
     return Backtest.objects.order_by("-id")
 
 
-def forget(run: Backtest) -> None:
-    """Delete a backtest. One that is running ends within a second or so."""
+def delete(run: Backtest) -> None:
+    """Delete a backtest; a running one stops within seconds."""
     Backtest.objects.filter(pk=run.pk).delete()
 
 
 def claim_next(at: datetime) -> Backtest | None:
-    """Claim the oldest backtest that waits, None if there is none or one is running."""
-    give_up_silent(at)
+    """Claim the oldest queued backtest; return None if there is none, or one is running."""
+    fail_dead(at)
     waiting = Backtest.objects.filter(state=State.QUEUED).order_by("id").first()
-    return claimed(waiting, at) if waiting is not None else None
+    return claim_run(waiting, at) if waiting is not None else None
 
 
-def claimed(run: Backtest, at: datetime) -> Backtest | None:
-    """Claim a backtest that waits; None if somebody else has it, or runs another."""
+def claim_run(run: Backtest, at: datetime) -> Backtest | None:
+    """Claim a queued backtest; return None if another process has claim_run it, or runs another one."""
     claim = uuid.uuid4()
     queued = Backtest.objects.filter(pk=run.pk, state=State.QUEUED)
     try:
         with transaction.atomic():
-            taken = queued.update(state=State.RUNNING, claim=claim, beat_at=at, started_at=at, done=0, total=None)
+            updated = queued.update(state=State.RUNNING, claim=claim, beat_at=at, started_at=at, done=0, total=None)
     except IntegrityError:
         return None
-    return Backtest.objects.filter(pk=run.pk, claim=claim).first() if taken else None
+    return Backtest.objects.filter(pk=run.pk, claim=claim).first() if updated else None
 
 
-def give_up_silent(at: datetime) -> int:
-    """Mark what is running without a sign of life as failed; return how many were."""
+def fail_dead(at: datetime) -> int:
+    """Mark running backtests without heartbeat as failed; return how many."""
     running = Backtest.objects.filter(state=State.RUNNING)
-    silent = [run.claim for run in running if run.beat_at is None or abs(at - run.beat_at) > SILENT]
-    return sum(fail(claim, DIED) for claim in silent if claim is not None)
+    dead = [run.claim for run in running if run.beat_at is None or abs(at - run.beat_at) > DEAD_AFTER]
+    return sum(fail(claim, DIED) for claim in dead if claim is not None)
 
 
 def beat(claim: uuid.UUID, **progress: Any) -> bool:
-    """Say that the process is alive and how far it is; False if its work is not wanted any more."""
-    return bool(_mine(claim).update(beat_at=timezone.now(), **progress))
+    """Store heartbeat and progress; return False if the claim is lost."""
+    return bool(_claimed_row(claim).update(beat_at=timezone.now(), **progress))
 
 
 def finish(claim: uuid.UUID, result: dict[str, Any], *, done: int) -> bool:
-    """Keep the result."""
+    """Store the result; return False if the claim is lost."""
     ended = {"finished_at": timezone.now(), "state": State.FINISHED, "claim": None}
-    return bool(_mine(claim).update(result=result, done=done, total=done, **ended))
+    return bool(_claimed_row(claim).update(result=result, done=done, total=done, **ended))
 
 
 def fail(claim: uuid.UUID, words: str) -> bool:
-    """Mark the backtest as failed."""
+    """Mark the backtest as failed; return False if the claim is lost."""
     ended = {"finished_at": timezone.now(), "state": State.FAILED, "claim": None}
-    return bool(_mine(claim).update(failure=words[:500], **ended))
+    return bool(_claimed_row(claim).update(failure=words[:500], **ended))
 
 
-def put_back(claim: uuid.UUID) -> bool:
-    """Have the backtest wait again: whoever ran it is being stopped."""
-    return bool(_mine(claim).update(state=State.QUEUED, claim=None, beat_at=None, started_at=None, done=0, total=None))
+def requeue(claim: uuid.UUID) -> bool:
+    """Return a running backtest to the queue, because its process is being stopped."""
+    return bool(
+        _claimed_row(claim).update(state=State.QUEUED, claim=None, beat_at=None, started_at=None, done=0, total=None)
+    )
 
 
-def _mine(claim: uuid.UUID) -> models.QuerySet[Backtest]:
+def _claimed_row(claim: uuid.UUID) -> models.QuerySet[Backtest]:
     return Backtest.objects.filter(claim=claim, state=State.RUNNING)

@@ -1,4 +1,4 @@
-"""Makes the draft of a finished backtest the policy, by the service of its resource and behind its guards."""
+"""Save the draft of a finished backtest as policy, through the service of its resource."""
 
 from typing import Any
 
@@ -18,34 +18,34 @@ MONITOR, ENFORCE = "monitor", "enforce"
 
 
 class SavedAlready(Conflict):
-    """The draft was made the policy before."""
+    """The draft was saved before."""
 
     code = "backtest-saved"
 
 
 class NoMonitor(Conflict):
-    """Only a WAF rule can be saved without refusing anybody."""
+    """Only a WAF rule can be saved as ``monitor``."""
 
     code = "no-monitor"
 
 
 class OtherRow(Conflict):
-    """What the draft changes is not what it was when the draft was tried."""
+    """The row has changed since the draft was tried."""
 
     code = "backtest-stale"
 
 
 def may_monitor(draft: Draft) -> bool:
-    """True if there is a way to save the draft that refuses nobody."""
+    """Return whether the draft can be saved as a rule that only monitors."""
     return draft.resource == Resource.WAF_RULES and draft.change is not Write.DELETE
 
 
 @revisions.one_at_a_time
 def save(run: Backtest, how: str, *, actor: str, caller: Caller | None, force: bool) -> Any:
-    """Make the draft the policy, as it is (``ENFORCE``) or as a rule that only records (``MONITOR``); return the row.
+    """Save the draft as it is (``ENFORCE``) or as a monitoring rule (``MONITOR``); return the row.
 
-    The remark or description says which backtest it came of. Raises Gone, NotFinished, SavedAlready, NoMonitor,
-    OtherRow (by ``force`` it is saved nevertheless), and what the service raises.
+    The remark or description names the backtest. Raises Gone, NotFinished, SavedAlready, NoMonitor, OtherRow (unless
+    forced), and the errors of the service.
     """
     run = revisions.as_it_is_now(run)
     if run.state != State.FINISHED or run.result is None:
@@ -55,18 +55,18 @@ def save(run: Backtest, how: str, *, actor: str, caller: Caller | None, force: b
     draft = runs.draft_of(run)
     if how == MONITOR and not may_monitor(draft):
         raise NoMonitor(_("only a WAF rule can be saved as monitor"))
-    if not force and _is_other(draft, run.result["policy_revision"]):
+    if not force and _may_have_changed(draft, run.result["policy_revision"]):
         raise OtherRow(_("the row was changed after the draft was tried: try it again, or send force: true"))
     other = {"action": Action.MONITOR.value} if how == MONITOR else {}
-    wanted = Draft(draft.resource, draft.change, draft.id, draft.values, force=force)
-    row = apply(wanted, actor=actor, caller=caller, note=_note(run), **other)
+    confirmed = Draft(draft.resource, draft.change, draft.id, draft.values, force=force)
+    row = apply(confirmed, actor=actor, caller=caller, note=_note(run), **other)
     run.saved = {"how": how, "id": getattr(row, "pk", None)}
     run.save(update_fields=["saved"])
     return row
 
 
-def _is_other(draft: Draft, revision: int) -> bool:
-    """True unless the row that is changed is surely as it was in this revision."""
+def _may_have_changed(draft: Draft, revision: int) -> bool:
+    """Return whether the row may have changed since this revision."""
     if draft.id is None:
         return False
     since = PolicyRevision.objects.filter(number__gt=revision)

@@ -1,4 +1,4 @@
-"""The JSON of backtests: what is accepted, and what is shown."""
+"""Serializers of backtests."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,13 +12,13 @@ from gatewall.policy.resources import Write
 from gatewall.whatif.backtest.drafts import KINDS, Draft, read
 from gatewall.whatif.backtest.models import Backtest, State
 
-LATELY = timedelta(hours=24)
-LONGEST = timedelta(days=366)
+DEFAULT_SPAN = timedelta(hours=24)
+MAX_SPAN = timedelta(days=366)
 _MAX_ID = 2**63 - 1
 
 
 class BacktestInput(StrictInput):
-    """A draft and a window, as sent. ``values`` are what would be sent to the resource itself."""
+    """A draft and a window, as sent. ``values`` are those of the resource's own API."""
 
     resource = serializers.ChoiceField(choices=[*KINDS])
     change = serializers.ChoiceField(choices=[*Write], required=False)
@@ -29,7 +29,7 @@ class BacktestInput(StrictInput):
     end_time = MomentField(required=False)
 
     def validate_values(self, value: Any) -> Any:
-        """Refuse what is no object."""
+        """Raise ValidationError unless it is an object."""
         if not isinstance(value, dict):
             raise serializers.ValidationError(_("an object is needed"))
         return value
@@ -41,7 +41,7 @@ class BacktestInput(StrictInput):
             raise serializers.ValidationError({"id": words})
         values = attrs.get("values", {})
         read(Draft(attrs["resource"], change, attrs.get("id"), values))
-        # Kept apart: by force it is tried; who makes it the policy later is asked again.
+        # Not stored with the values: saving the draft later needs a new confirmation.
         force = attrs.get("force", False) or values.get("force", False)
         others = {name: value for name, value in values.items() if name != "force"}
         draft = Draft(attrs["resource"], change, attrs.get("id"), others, force=force)
@@ -51,14 +51,14 @@ class BacktestInput(StrictInput):
 def _window(start: datetime | None, end: datetime | None) -> dict[str, datetime]:
     end = end or timezone.now()
     try:
-        start = start or end - LATELY
+        start = start or end - DEFAULT_SPAN
     except OverflowError:
         raise serializers.ValidationError({"end_time": _("a moment that has a day before it")}) from None
     if start >= end:
         raise serializers.ValidationError({"end_time": _("a moment after start_time")})
-    if end - start > LONGEST:
+    if end - start > MAX_SPAN:
         raise serializers.ValidationError(
-            {"start_time": _("at most %(number)s days before end_time") % {"number": LONGEST.days}}
+            {"start_time": _("at most %(number)s days before end_time") % {"number": MAX_SPAN.days}}
         )
     return {"start": start, "end": end}
 
@@ -119,12 +119,12 @@ class BacktestOutput(serializers.ModelSerializer[Backtest]):
         )
 
     def get_progress(self, run: Backtest) -> dict[str, Any]:
-        """Return how many requests were looked at, and of how many; null until they are counted."""
+        """Return the number of requests done and in total; null until they are counted."""
         return {"done": run.done, "total": run.total}
 
 
 class BacktestWithResult(BacktestOutput):
-    """A backtest and what came of it, null until it is finished; ``saved`` is what was made of it."""
+    """A backtest with its result, null until it is finished; ``saved`` says how the draft was saved."""
 
     result = ShapedField(dict(_RESULT, type=["object", "null"]), allow_null=True)
     saved = ShapedField({"type": ["object", "null"]}, allow_null=True)

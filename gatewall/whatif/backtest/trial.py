@@ -1,8 +1,7 @@
-"""The policy of now, and the policy as a draft would leave it.
+"""Build the current policy, and the policy with a draft applied.
 
-The draft is applied by the services themselves, in a transaction that is rolled back: what refuses a change
-refuses its draft, and whatever else a change brings along (scopes that are cut, rules that go with a domain) is part
-of the second policy. Nobody sees that transaction, and nothing is announced.
+The services apply the draft in a transaction that is rolled back, so the draft is validated like the change itself, and
+side effects of the change (scopes, rules of a domain) are part of the second policy. Nothing is published.
 """
 
 from dataclasses import dataclass, replace
@@ -24,17 +23,17 @@ from gatewall.snapshot.files import PolicyFiles
 from gatewall.whatif.backtest.drafts import Draft, apply
 
 MAX_REVISIONS = 500
-"""Of what was before as many changes of policy, everything counts as changed."""
+"""Behind more revisions than this, everything counts as changed."""
 _ATTEMPTS = 5
 
 
 class PolicyMoves(Exception):
-    """The policy was changed again and again while it was read."""
+    """The policy kept changing while it was read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """Both policies, each with what has changed of it since when."""
+    """The policies without and with the draft, each with its history of changes."""
 
     before: PolicySnapshot
     after: PolicySnapshot
@@ -43,7 +42,7 @@ class Policies:
 
 @dataclass(frozen=True, slots=True)
 class _Effect:
-    """What the draft did: from which revision, the segments that it changed, and what its revision says of itself."""
+    """The effect of a draft: base revision, segment names, changed segments, and the merged revision."""
 
     revision: int
     names: frozenset[str]
@@ -52,14 +51,14 @@ class _Effect:
 
 
 def try_out(draft: Draft, *, actor: str, caller: Caller | None) -> None:
-    """Make the change and take it back. Raises what refuses it."""
+    """Apply the draft and roll back. Raises the errors of the change."""
     with transaction.atomic():
         apply(draft, actor=actor, caller=caller)
         transaction.set_rollback(True)
 
 
 def policies_of(draft: Draft, files: PolicyFiles) -> Policies:
-    """Return the policy of now, and with the draft. Raises what refuses the draft, PolicyMoves, SegmentRefused."""
+    """Return the policies without and with the draft. Raises the draft's errors, PolicyMoves, SegmentRefused."""
     assembly = Assembly(files.patterns)
     for _ in range(_ATTEMPTS):
         effect = _effect_of(draft)
@@ -67,29 +66,29 @@ def policies_of(draft: Draft, files: PolicyFiles) -> Policies:
             version = revisions.version_of(moment.head)
             if version.revision != effect.revision:
                 continue
-            segments = _all_of(moment)
+            segments = _readers(moment)
             before = assembly.build(version, segments)
             histories = recent_history(version.revision), recent_history(version.revision)
-        return Policies(before, _both(assembly, before, segments, effect, histories[1]), histories)
+        return Policies(before, _with_draft(assembly, before, segments, effect, histories[1]), histories)
     raise PolicyMoves("the policy is being changed all the time")
 
 
-def _both(
+def _with_draft(
     assembly: Assembly,
     before: PolicySnapshot,
     segments: dict[str, SegmentData],
     effect: _Effect,
     history: ChangeHistory,
 ) -> PolicySnapshot:
-    """Return the second policy, and add the draft to what has changed: nothing else lies between the two.
+    """Return the policy with the draft, and add the draft to the history.
 
-    No request was recorded under the draft: what names its number was recorded under a change that somebody else made.
+    No recorded request used the draft: its revision number was used by another change, if at all.
     """
     version = Version(effect.said[0], epoch=before.version.epoch)
     history.add(*effect.said)
     rules = effect.segments.pop(Segment.WAF_RULES, None)
-    wanted = {name: data for name, data in (segments | effect.segments).items() if name in effect.names}
-    after = assembly.build(version, wanted)
+    segments_after = {name: data for name, data in (segments | effect.segments).items() if name in effect.names}
+    after = assembly.build(version, segments_after)
     if not any(name == Segment.ALLOWED_NETWORKS or source_of(name) is not None for name in effect.segments):
         after = replace(after, lists=before.lists)
     if rules is None:
@@ -99,27 +98,27 @@ def _both(
 
 def _effect_of(draft: Draft) -> _Effect:
     with transaction.atomic():
-        # Forced, and by nobody who could be shut out: it was tried when it was asked for.
-        before, at_first = _changes(), revisions.current().revision
+        # Forced and without a caller: the draft was validated when it was queued.
+        before, base = _changes(), revisions.current().revision
         apply(_forced(draft), actor="backtest", caller=None)
         with one_moment() as moment:
             changed = {
-                name: SegmentData(change, _held(segment_bytes(moment, name)))
+                name: SegmentData(change, _constant(segment_bytes(moment, name)))
                 for name, change in moment.segments.items()
                 if before.get(name) != change
             }
             names = frozenset(moment.segments)
-        numbers = PolicyRevision.objects.filter(number__gt=at_first).order_by("number")
+        numbers = PolicyRevision.objects.filter(number__gt=base).order_by("number")
         said = [(each.number, each.changes, each.counts) for each in numbers]
         transaction.set_rollback(True)
-    return _Effect(at_first, names, changed, _joined(at_first, said))
+    return _Effect(base, names, changed, _merge(base, said))
 
 
-def _joined(at_first: int, said: list[tuple[int, Any, Any]]) -> tuple[int, Any, Any]:
-    """Return what all revisions of a draft say, as one: the first domain also changes the settings."""
+def _merge(base: int, said: list[tuple[int, Any, Any]]) -> tuple[int, Any, Any]:
+    """Return the revisions of a draft merged into one: the first domain also changes the settings."""
     if any(changes is None or counts is None for _, changes, counts in said):
-        return at_first + 1, None, None
-    return at_first + 1, [each for _, some, _ in said for each in some], [each for *_, some in said for each in some]
+        return base + 1, None, None
+    return base + 1, [each for _, some, _ in said for each in some], [each for *_, some in said for each in some]
 
 
 def _forced(draft: Draft) -> Draft:
@@ -131,7 +130,7 @@ def _changes() -> dict[str, str]:
         return dict(moment.segments)
 
 
-def _all_of(moment: Moment) -> dict[str, SegmentData]:
+def _readers(moment: Moment) -> dict[str, SegmentData]:
     return {name: SegmentData(change, _reader(moment, name)) for name, change in moment.segments.items()}
 
 
@@ -139,19 +138,19 @@ def _reader(moment: Moment, name: str) -> Any:
     return lambda: segment_bytes(moment, name)
 
 
-def _held(data: bytes) -> Any:
+def _constant(data: bytes) -> Any:
     return lambda: data
 
 
 def recent_history(newest: int) -> ChangeHistory:
-    """Return what has changed in the last revisions, as far back as they are all there."""
+    """Return the changes of the last revisions, as far back as no revision is missing."""
     rows = PolicyRevision.objects.filter(number__gt=newest - MAX_REVISIONS, number__lte=newest).order_by("-number")
-    found: list[tuple[int, Any, Any]] = []
+    recent: list[tuple[int, Any, Any]] = []
     for said in rows.values_list("number", "changes", "counts").iterator(chunk_size=20):
-        if said[0] != newest - len(found):
+        if said[0] != newest - len(recent):
             break
-        found.append(said)
-    history = ChangeHistory(known_from=newest - len(found), newest=newest)
-    for said in reversed(found):
+        recent.append(said)
+    history = ChangeHistory(known_from=newest - len(recent), newest=newest)
+    for said in reversed(recent):
         history.add(*said)
     return history

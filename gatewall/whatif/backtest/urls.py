@@ -1,4 +1,4 @@
-"""The paths of backtests and of the blast radius."""
+"""URLs of backtests and of the blast radius."""
 
 from django.urls import path, re_path
 

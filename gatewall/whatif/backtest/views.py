@@ -1,4 +1,4 @@
-"""Backtests and blast radius over HTTP."""
+"""API views of backtests and of the blast radius."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ _PARAMETERS = {
 
 
 class Backtests(Resource):
-    """What changes of policy would have done to recorded requests."""
+    """Replays of recorded requests under a change of policy."""
 
     input, output = BacktestInput, BacktestOutput
     ordering_fields = ("id", "created_at")
@@ -38,28 +38,28 @@ class Backtests(Resource):
 
     @operation(body=BacktestInput, answer=BacktestOutput, status=201, refuses={409})
     def create(self, request: Request, **path: Any) -> Response:
-        """Ask for a backtest; nothing of the policy is changed by it."""
+        """Queue a backtest; the policy is not changed."""
         form = BacktestInput(data=request.data)
         form.is_valid(raise_exception=True)
-        run = runs.ask_for(**form.validated_data, actor=self.actor, caller=self.caller)
+        run = runs.queue(**form.validated_data, actor=self.actor, caller=self.caller)
         headers = {"Location": self._location(run)}
         return Response(BacktestOutput(run).data, status=status.HTTP_201_CREATED, headers=headers)
 
     @operation(answer=BacktestWithResult)
     def retrieve(self, request: Request, **path: Any) -> Response:
-        """Show how far a backtest is, and what came of it."""
+        """Return the progress and the result of a backtest."""
         return Response(BacktestWithResult(self.get_object()).data)
 
     @operation()
     def destroy(self, request: Request, **path: Any) -> Response:
-        """Delete a backtest; one that waits or is running is cancelled."""
+        """Delete a backtest; a queued or running one is cancelled."""
         with transaction.atomic():
-            runs.forget(self.get_object())
+            runs.delete(self.get_object())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class VisitorOutput(serializers.Serializer[Any]):
-    """Somebody who was let in with a credential."""
+    """A subject that was let in with a credential."""
 
     kind = serializers.CharField()
     id = serializers.IntegerField()
@@ -69,7 +69,7 @@ class VisitorOutput(serializers.Serializer[Any]):
 
 
 class BlastRadiusOutput(serializers.Serializer[Any]):
-    """Who was let in from there; ``complete`` is false where the log is looked at from ``since`` on only."""
+    """Who was let in from there; ``complete`` is false if the search only reaches back to ``since``."""
 
     since = serializers.DateTimeField()
     complete = serializers.BooleanField(source="is_complete")
@@ -80,18 +80,18 @@ class BlastRadiusOutput(serializers.Serializer[Any]):
 
 
 class BlastRadius(ApiView):
-    """Who signed in lately from where somebody means to shut out."""
+    """Who recently signed in from an address, network or country that may be blocked."""
 
     @operation(answer=BlastRadiusOutput, parameters=_PARAMETERS)
     def get(self, request: Request) -> Response:
-        """Show who was let in from an address, network or country in the last 30 days."""
+        """Return who was let in from an address, network or country in the last 30 days."""
         refuse_unknown_parameters(request, _PARAMETERS)
-        named = [name for name in _PARAMETERS if name in request.query_params]
-        if len(named) != 1:
+        given = [name for name in _PARAMETERS if name in request.query_params]
+        if len(given) != 1:
             raise refused_parameter("network", "exactly one of network and country")
-        find = blast_radius.of_network if named == ["network"] else blast_radius.of_country
+        find = blast_radius.of_network if given == ["network"] else blast_radius.of_country
         try:
-            found = find(request.query_params[named[0]], timezone.now())
+            radius = find(request.query_params[given[0]], timezone.now())
         except Refused as error:
-            raise refused_parameter(named[0], error.message) from None
-        return Response(BlastRadiusOutput(found).data)
+            raise refused_parameter(given[0], error.message) from None
+        return Response(BlastRadiusOutput(radius).data)
