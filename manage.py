@@ -29,10 +29,10 @@ def run() -> None:
     from gatewall.kernel.env import ConfigError  # noqa: PLC0415 - as above
 
     try:
-        if sys.argv[1:] == ["data_plane"]:  # without Django, whose settings need secrets that a data plane has not
-            from gatewall.install.data_plane_start import become_data_plane  # noqa: PLC0415 - the others need none
+        if sys.argv[1:] in (["control_plane"], ["data_plane"]):
+            from gatewall.install.plane_start import become_plane  # noqa: PLC0415 - the others need none
 
-            become_data_plane(Path(__file__).resolve().parent)
+            become_plane(sys.argv[1], Path(__file__).resolve().parent)
         execute_from_command_line(sys.argv)
     except ConfigError as error:
         end(str(error))

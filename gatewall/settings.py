@@ -6,11 +6,7 @@ from pathlib import Path
 from gatewall.kernel import env, log_lines
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-CONFIG = env.read(os.environ, BASE_DIR)
-if CONFIG.is_of_data_plane:
-    raise env.ConfigError(
-        "GATEWALL_MANIFEST_KEY is for the data plane alone: everything else needs GATEWALL_SECRET_KEY"
-    )
+CONFIG = env.read_all_secrets(os.environ, BASE_DIR)
 os.umask(0o077)  # database, policy and spool are for the owner alone; children (up, data_plane) inherit it
 CONFIG.home.mkdir(mode=0o700, parents=True, exist_ok=True)
 
@@ -115,19 +111,19 @@ DATABASES = {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {
     "default": {
-        "BACKEND": "gatewall.database.caches.SharedCache",
+        "BACKEND": "gatewall.database.shared_cache.SharedCache",
         "LOCATION": CONFIG.cache_url,
         "KEY_PREFIX": "gatewall",
         "OPTIONS": {
-            "serializer": "gatewall.database.caches.PlainSerializer",
-            "pool_class": "gatewall.database.caches.BoundedPool",
+            "serializer": "gatewall.database.shared_cache.PlainSerializer",
+            "pool_class": "gatewall.database.shared_cache.BoundedPool",
             # A revocation waits for the cache no longer than that; redis-py's own limit is 5 s.
             "socket_timeout": 0.25,
             "socket_connect_timeout": 0.25,
         },
     }
     if CONFIG.cache_url
-    else {"BACKEND": "gatewall.database.caches.LocalCache", "LOCATION": "gatewall"},
+    else {"BACKEND": "gatewall.database.local_cache.LocalCache", "LOCATION": "gatewall"},
 }
 
 SILENCED_SYSTEM_CHECKS = [

@@ -11,10 +11,10 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from honcho.manager import Manager
@@ -45,16 +45,6 @@ class Port(NamedTuple):
     address: str
     number: int
     variable: str
-
-
-def become_plane(base: Path, configuration: str, application: str, defaults: Mapping[str, str]) -> NoReturn:
-    """Become gunicorn with our master (``gatewall/server/master.py``); this process is the master then.
-
-    ``defaults`` are variables of the environment for it, unless they are set already.
-    """
-    os.chdir(base)
-    command = [sys.executable, "-m", "gatewall.server.master", "-c", f"deploy/{configuration}", application]
-    os.execve(command[0], command, {**defaults, **os.environ})  # noqa: S606 - our own interpreter
 
 
 def require_free(port: Port) -> None:

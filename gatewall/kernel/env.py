@@ -150,6 +150,16 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
     return config
 
 
+def read_all_secrets(environ: Mapping[str, str], base: Path) -> Config:
+    """Return the configuration of a process that has all secrets; ConfigError too where it is of a data plane."""
+    config = read(environ, base)
+    if config.is_of_data_plane:
+        raise ConfigError(
+            "GATEWALL_MANIFEST_KEY is for the data plane alone: everything else needs GATEWALL_SECRET_KEY"
+        )
+    return config
+
+
 def _policy_keys(reader: Reader, environ: Mapping[str, str]) -> dict[str, Any]:
     """Return the secret key, the manifest key and the data keys; a data plane has the manifest key alone."""
     text = reader.secret(_MANIFEST_KEY)

@@ -11,7 +11,7 @@ import hmac
 from django.conf import settings
 from django.core.cache import DEFAULT_CACHE_ALIAS, cache, caches
 
-from gatewall.database.caches import SharedCache
+from gatewall.database.local_cache import LocalCache
 from gatewall.engine.snapshot import Version
 from gatewall.snapshot.codec import LAYOUT
 
@@ -41,7 +41,7 @@ def keep(version: Version, name: str, change: str, data: bytes) -> None:
 
 
 def _is_shared() -> bool:
-    return isinstance(caches[DEFAULT_CACHE_ALIAS], SharedCache)
+    return not isinstance(caches[DEFAULT_CACHE_ALIAS], LocalCache)
 
 
 def _key(version: Version, name: str, change: str) -> str:

@@ -69,7 +69,7 @@ INTERNALS = (
     Internals(
         "redis",
         "8.1.0",
-        ("gatewall.database.caches",),
+        ("gatewall.database.shared_cache",),
         {"redis.connection": "_connect on_connect_check_health read_response disconnect connection_class from_url"},
     ),
     Internals(
@@ -116,7 +116,7 @@ INTERNALS = (
     Internals(
         "Django",
         "5.2.19",
-        ("gatewall.database.caches",),
+        ("gatewall.database.local_cache", "gatewall.database.shared_cache"),
         {
             "django.core.cache.backends.locmem": "_cache _lock _has_expired _set _delete",
             "django.core.cache.backends.redis": "_options",

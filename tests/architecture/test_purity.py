@@ -66,6 +66,11 @@ def test_the_data_plane_runs_without_django(tmp_path):
     assert "gatewall.gate.application" in loaded
 
 
+def test_no_plane_waits_for_django_before_its_server_starts():
+    """Django takes a second, and the workers load it themselves."""
+    assert impure(loaded_by("gatewall.install.plane_start")) == []
+
+
 def test_the_contract_names_folders_and_the_data_plane():
     assert [name for name in PURE if not (ROOT / name.replace(".", "/")).is_dir()] == ["gatewall.data_plane"]
 

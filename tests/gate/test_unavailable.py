@@ -4,7 +4,7 @@ import pytest
 from django.core.cache import cache
 from django.db import InterfaceError, OperationalError, connection
 
-from gatewall.database.caches import SharedCache
+from gatewall.database.shared_cache import SharedCache
 from policies import services
 from policies.models import WafRule
 from tests.support.proxies import a_token

@@ -5,7 +5,8 @@ import pickle
 import pytest
 from django.core.cache import cache, caches
 
-from gatewall.database.caches import LocalCache, PlainSerializer
+from gatewall.database.local_cache import LocalCache
+from gatewall.database.shared_cache import PlainSerializer
 
 PLAIN = [b"", b"bytes\xff\0", "", "text ü", 0, 5, -5, 10**18]
 OTHER = [None, 1.5, [1], {"a": 1}, {1}, object(), ("a",)]

@@ -9,7 +9,7 @@ from django.core.cache import cache
 from django.core.cache.backends.redis import RedisCache
 from redis import RedisError
 
-from gatewall.database.caches import SharedCache
+from gatewall.database.shared_cache import SharedCache
 from tests.support.odd_cache import answering
 from tests.support.valkey import caches_on, valkey
 
@@ -133,7 +133,7 @@ def test_a_server_whose_answer_trickles_knows_nothing_and_is_left_alone(odd, mon
 
 
 def test_a_large_value_may_take_longer_than_a_small_one(odd, monkeypatch):
-    monkeypatch.setattr("gatewall.database.caches._BoundedSocket.BYTES_PER_SECOND", SLOW_ENOUGH)
+    monkeypatch.setattr("gatewall.database.shared_cache._BoundedSocket.BYTES_PER_SECOND", SLOW_ENOUGH)
     found = odd(deliver_a_large_value).get("key")
 
     assert found == b"v" * (LARGE - 1)
@@ -143,7 +143,7 @@ def test_a_large_value_may_be_sent_for_longer_than_a_small_one(odd, monkeypatch)
     sent = []
     shared = odd(lambda connection, words: (sent.append(len(words[2])), connection.sendall(b"+OK\r\n")))
     monkeypatch.setattr("tests.support.odd_cache.PART", 100_000)
-    monkeypatch.setattr("gatewall.database.caches._BoundedSocket.BYTES_PER_SECOND", SLOW_ENOUGH)
+    monkeypatch.setattr("gatewall.database.shared_cache._BoundedSocket.BYTES_PER_SECOND", SLOW_ENOUGH)
 
     shared.set("key", b"v" * (LARGE - 1))
 
@@ -151,7 +151,7 @@ def test_a_large_value_may_be_sent_for_longer_than_a_small_one(odd, monkeypatch)
 
 
 def test_however_much_there_is_it_ends(odd, monkeypatch):
-    monkeypatch.setattr("gatewall.database.caches._BoundedSocket.BYTES_PER_SECOND", 1)
+    monkeypatch.setattr("gatewall.database.shared_cache._BoundedSocket.BYTES_PER_SECOND", 1)
     monkeypatch.setattr(SharedCache, "LONGEST_SECONDS", 0.25)
 
     assert odd(trickle).get("key", "nothing") == "nothing"

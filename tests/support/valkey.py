@@ -89,11 +89,11 @@ def caches_on(port: int) -> dict[str, dict[str, object]]:
     """Django's CACHES on a server at this loopback port, as an installation has them."""
     return {
         "default": {
-            "BACKEND": "gatewall.database.caches.SharedCache",
+            "BACKEND": "gatewall.database.shared_cache.SharedCache",
             "LOCATION": f"redis://127.0.0.1:{port}/0",
             "OPTIONS": {
-                "serializer": "gatewall.database.caches.PlainSerializer",
-                "pool_class": "gatewall.database.caches.BoundedPool",
+                "serializer": "gatewall.database.shared_cache.PlainSerializer",
+                "pool_class": "gatewall.database.shared_cache.BoundedPool",
                 "socket_timeout": 0.25,
             },
         }

@@ -1,19 +1,16 @@
-"""Becomes the control plane: gunicorn with deploy/gunicorn.conf.py."""
+"""Becomes the control plane: gunicorn with deploy/gunicorn.conf.py. ``manage.py`` starts it without Django."""
+
+from typing import Any
 
 from django.conf import settings
+from django.core.management.base import BaseCommand
 
-from gatewall.install import launcher
-from gatewall.install.plane_command import PlaneCommand
+from gatewall.install.plane_start import become_plane
 
 
-class Command(PlaneCommand):
+class Command(BaseCommand):
     help = "Serves pages, API and admin, and /auth as well; replaces this process by gunicorn."
-    configuration = "gunicorn.conf.py"
-    application = "gatewall.wsgi:application"
-    # To check a password takes 19 MiB. glibc would raise its own bound after the first one and keep that much in the
-    # heap of each thread; above a fixed bound, memory goes back to the system when it is freed.
-    environment = {"MALLOC_MMAP_THRESHOLD_": str(1024 * 1024)}
+    requires_system_checks = ()
 
-    @staticmethod
-    def require_free_address() -> None:
-        launcher.require_free(launcher.Port(settings.GATEWALL_BIND, settings.GATEWALL_PORT, "GATEWALL_PORT"))
+    def handle(self, *args: Any, **options: Any) -> None:
+        become_plane("control_plane", settings.BASE_DIR)

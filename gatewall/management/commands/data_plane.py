@@ -1,16 +1,16 @@
-"""Becomes the data plane: gunicorn with deploy/data_plane.conf.py. ``manage.py data_plane`` alone needs no Django."""
+"""Becomes the data plane: gunicorn with deploy/data_plane.conf.py. ``manage.py`` starts it without Django."""
+
+from typing import Any
 
 from django.conf import settings
+from django.core.management.base import BaseCommand
 
-from gatewall.install import data_plane_start
-from gatewall.install.plane_command import PlaneCommand
+from gatewall.install.plane_start import become_plane
 
 
-class Command(PlaneCommand):
+class Command(BaseCommand):
     help = "Answers /auth for the reverse proxy, from published files alone; replaces this process by gunicorn."
-    configuration = data_plane_start.CONFIGURATION
-    application = data_plane_start.APPLICATION
+    requires_system_checks = ()
 
-    @staticmethod
-    def require_free_address() -> None:
-        data_plane_start.require_free_address(settings.CONFIG)
+    def handle(self, *args: Any, **options: Any) -> None:
+        become_plane("data_plane", settings.BASE_DIR)

@@ -12,7 +12,7 @@ from django.db import connections
 
 from gatewall.health import health
 from gatewall.install import demo, launcher
-from gatewall.management.commands import control_plane, data_plane
+from gatewall.install.plane_start import PLANES
 
 
 class Command(BaseCommand):
@@ -33,8 +33,8 @@ class Command(BaseCommand):
 
     def up(self, *, with_demo: bool) -> int:
         """Probe the ports, prepare the database, run the processes; the exit code."""
-        control_plane.Command.require_free_address()
-        data_plane.Command.require_free_address()
+        for plane in PLANES.values():
+            plane.require_free_address(settings.CONFIG)
         if with_demo:
             launcher.require_free(
                 launcher.Port(settings.GATEWALL_BIND, settings.GATEWALL_DEMO_PORT, "GATEWALL_DEMO_PORT")

@@ -1,25 +1,23 @@
-"""Django cache backends that never pickle: values are bytes, text or integers.
+"""Django's cache on Redis or Valkey, without pickle: values are bytes, text or integers.
 
-Whoever can write to the cache can then give us wrong data, which is checked, but no code.
+Whoever can write to the cache can then give us wrong data, which is checked, but no code. ``local_cache.py`` is the one
+without a server: a process that uses no Redis does not load its client.
 """
 
 import logging
 import socket
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from threading import Lock, local
+from collections.abc import Callable
+from threading import local
 from typing import Any, ClassVar, Self
 
 from django.core.cache.backends.base import DEFAULT_TIMEOUT
-from django.core.cache.backends.locmem import LocMemCache
 from django.core.cache.backends.redis import RedisCache
 from redis import ConnectionPool, InvalidResponse, RedisError
 from redis.connection import AbstractConnection
 
 logger = logging.getLogger(__name__)
 
-_PLAIN = (bytes, str, int)
 _NONSENSE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 """What the parsers of redis-py raise over bytes that no server should send."""
 _MAX_DIGITS = 20  # of the 64-bit numbers that Redis counts in, with a sign
@@ -186,53 +184,3 @@ class SharedCache(RedisCache):
             return otherwise
         finally:
             _question.ends_at = None
-
-
-class LocalCache(LocMemCache):
-    """Django's local cache with the values themselves inside: they cannot be changed in place."""
-
-    # Of LocMemCache, whose stubs leave them out.
-    _cache: OrderedDict[str, Any]
-    _lock: Lock
-    _has_expired: Callable[[str], bool]
-    _set: Callable[[str, Any, Any], None]
-    _delete: Callable[[str], bool]
-
-    def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
-        key = self.make_and_validate_key(key, version=version)
-        with self._lock:
-            if not self._has_expired(key):
-                return False
-            self._set(key, _plain(value), timeout)
-            return True
-
-    def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
-        key = self.make_and_validate_key(key, version=version)
-        with self._lock:
-            if self._has_expired(key):
-                self._delete(key)
-                return default
-            self._cache.move_to_end(key, last=False)
-            return self._cache[key]
-
-    def set(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
-        key = self.make_and_validate_key(key, version=version)
-        with self._lock:
-            self._set(key, _plain(value), timeout)
-
-    def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
-        key = self.make_and_validate_key(key, version=version)
-        with self._lock:
-            if self._has_expired(key):
-                self._delete(key)
-                raise ValueError(f"Key {key!r} not found")
-            number: int = self._cache[key] + delta
-            self._cache[key] = number
-            self._cache.move_to_end(key, last=False)
-            return number
-
-
-def _plain(value: Hashable) -> Hashable:
-    if not isinstance(value, _PLAIN):
-        raise TypeError(f"only bytes, text and whole numbers are cached, not {type(value).__name__}")
-    return value

@@ -1,0 +1,71 @@
+"""Start a plane without loading Django: that takes a second, and needs secrets that a data plane does not have."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from gatewall.install import launcher
+from gatewall.kernel import env
+
+
+class Plane(NamedTuple):
+    """What gunicorn runs: a file in deploy/, an application, and variables for it that the operator may set."""
+
+    configuration: str
+    application: str
+    read: Callable[[Mapping[str, str], Path], env.Config]
+    require_free_address: Callable[[env.Config], None]
+    environment: Mapping[str, str]
+
+
+def require_free_port(config: env.Config) -> None:
+    """Raise PortTakenError unless the control plane can have its port: gunicorn would try for five seconds."""
+    launcher.require_free(launcher.Port(config.bind, config.port, "GATEWALL_PORT"))
+
+
+def require_free_auth_address(config: env.Config) -> None:
+    """Raise PortTakenError unless the data plane can have its port or socket."""
+    # gunicorn would take a socket in use from under whoever listens on it.
+    if config.auth_socket is not None:
+        launcher.require_free_socket(config.auth_socket, "GATEWALL_AUTH_SOCKET")
+    else:
+        launcher.require_free(launcher.Port(config.bind, config.auth_port, "GATEWALL_AUTH_PORT"))
+
+
+PLANES = {
+    "control_plane": Plane(
+        "gunicorn.conf.py",
+        "gatewall.wsgi:application",
+        env.read_all_secrets,
+        require_free_port,
+        # To check a password takes 19 MiB. glibc would raise its own bound after the first one and keep that much in
+        # the heap of each thread; above a fixed bound, memory goes back to the system when it is freed.
+        {"MALLOC_MMAP_THRESHOLD_": str(1024 * 1024)},
+    ),
+    "data_plane": Plane(
+        "data_plane.conf.py", "gatewall.data_plane:application()", env.read, require_free_auth_address, {}
+    ),
+}
+"""By the name of the management command that starts it."""
+
+
+def become_plane(name: str, base: Path) -> NoReturn:
+    """Replace this process by gunicorn with our master (``gatewall/server/master.py``) and a plane.
+
+    Exits with 2 and one line if its address is taken. Raises ConfigError for a bad environment.
+    """
+    plane = PLANES[name]
+    config = plane.read(os.environ, base)
+    os.umask(0o077)
+    config.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        plane.require_free_address(config)
+    except launcher.PortTakenError as taken:
+        print(taken, file=sys.stderr)  # noqa: T201 - the one line
+        sys.exit(2)
+    os.chdir(base)
+    configuration = f"deploy/{plane.configuration}"
+    command = [sys.executable, "-m", "gatewall.server.master", "-c", configuration, plane.application]
+    os.execve(command[0], command, {**plane.environment, **os.environ})  # noqa: S606 - our own interpreter
