@@ -1,1 +1,1 @@
-"""The operator pages of the admin site: dashboard, log explorer, explain, backtest, history, doctor."""
+"""Operator pages of the admin site: dashboard, log explorer, explain, backtest, history, doctor."""

@@ -1,13 +1,13 @@
-"""What operators keep for themselves: views of the log."""
+"""Saved views of the log."""
 
 from django.conf import settings
 from django.db import models
 
 
 class SavedView(models.Model):
-    """A query of the log explorer under a name, for its owner or for every admin.
+    """A named query of the log explorer, for its owner or shared with every admin.
 
-    ``owner`` has no constraint in the database: Django deletes the views together with their owner.
+    ``owner`` has no database constraint: Django deletes the views with their owner.
     """
 
     owner = models.ForeignKey(

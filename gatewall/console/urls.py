@@ -1,4 +1,4 @@
-"""The operator pages, under ``/admin/`` beside the pages of the rows."""
+"""URLs of the operator pages, under ``/admin/``."""
 
 from django.urls import URLPattern, path
 

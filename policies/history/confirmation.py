@@ -35,10 +35,7 @@ def confirm(number: int, *, actor: str) -> PendingConfirmation:
 
 @revisions.one_at_a_time
 def revert(number: int, *, actor: str) -> PendingConfirmation:
-    """Revert the change of this revision now; later changes stay.
-
-    Raises Gone, NothingToConfirm, CannotRestore.
-    """
+    """Revert the change of this revision now; later changes stay. Raises Gone, NothingToConfirm, CannotRestore."""
     row = _pending_row(number)
     take_back(row.previous, row.revision, actor=actor)
     return _settle(row, PendingConfirmation.REVERTED, actor)

@@ -77,7 +77,7 @@ def test_names_are_ones_own(pages, dora):
 
 
 def test_they_are_bounded(alice):
-    for number in range(saved_views.MOST):
+    for number in range(saved_views.MAX_VIEWS):
         saved_views.save_view(alice, name=f"view {number}", query="outcome=deny", shared=False)
     with pytest.raises(ValidationError, match="already"):
         saved_views.save_view(alice, name="one more", query="outcome=deny", shared=False)

@@ -1,1 +1,1 @@
-"""Pages that compare a draft of the policy with the recorded requests."""
+"""Pages that replay recorded requests under a draft of the policy."""

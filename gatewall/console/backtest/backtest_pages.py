@@ -1,4 +1,4 @@
-"""The pages of backtests: ask for one, watch it, read what came of it, and make its draft the policy."""
+"""Pages of backtests: queue one, follow its progress, read its result, and save its draft."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -48,18 +48,18 @@ _WAYS = {saving.MONITOR: _("monitor"), saving.ENFORCE: _("enforce")}
 
 
 class BacktestsPage(OperatorPage):
-    """The form of one kind of draft, and the backtests there are."""
+    """The form of one kind of draft, and the list of backtests."""
 
     template, title = "console/backtests.html", _("Backtest")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the form; parameters of the query fill it in."""
+        """Return the form, prefilled from the query string."""
         kind = _kind(request.GET.get("kind", next(iter(FORMS))))
         first = {name: request.GET[name] for name in kind.base_fields if name in request.GET}
         return self._page(request, kind(initial=first))
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Queue a backtest and lead to it, or say what is wrong with the draft."""
+        """Queue a backtest and redirect to it, or return the form with errors."""
         form = _kind(request.POST.get("kind", ""))(request.POST)
         try:
             wanted = form.draft_and_window() if form.is_valid() else None
@@ -77,24 +77,24 @@ class BacktestsPage(OperatorPage):
         kinds = [
             {"resource": name, "title": each.title, "chosen": name == form.resource} for name, each in FORMS.items()
         ]
-        return self.shown(
+        return self.render(
             request,
             status,
             form=form,
             kind=form.resource.value,
             kinds=kinds,
-            runs=[_described(run) for run in runs.backtests().defer("result")],
+            runs=[_context(run) for run in runs.backtests().defer("result")],
         )
 
 
 class BacktestPage(OperatorPage):
-    """One backtest: how far it is, or what came of it."""
+    """One backtest: its progress or its result."""
 
     template, title = "console/backtest.html", _("Backtest")
 
     def get(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Show it; while it is not done the page comes again by itself, unless ``refresh=off``."""
-        run = _found(pk)
+        """Return the page; it reloads itself until the backtest is finished, unless ``refresh=off``."""
+        run = _backtest(pk)
         is_open = run.state in {State.QUEUED, State.RUNNING}
         refreshes = is_open and request.GET.get("refresh") != "off"
         response = self._page(request, run, is_open=is_open, refreshes=refreshes)
@@ -103,8 +103,8 @@ class BacktestPage(OperatorPage):
         return response
 
     def post(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Delete it, or make its draft the policy."""
-        run, how = _found(pk), request.POST.get("do", "")
+        """Delete the backtest, or save its draft."""
+        run, how = _backtest(pk), request.POST.get("do", "")
         if how == "delete":
             runs.delete(run)
             messages.success(request, gettext("The backtest is deleted."))
@@ -127,15 +127,15 @@ class BacktestPage(OperatorPage):
         self, request: HttpRequest, run: Backtest, status: HTTPStatus = HTTPStatus.OK, **context: Any
     ) -> HttpResponse:
         draft = runs.draft_of(run)
-        return self.shown(
+        return self.render(
             request,
             status,
-            run=_described(run),
+            run=_context(run),
             values=sorted(draft.values.items()),
             tables=list(_tables(run.result)) if run.result else [],
             may_monitor=saving.may_monitor(draft),
             has_agent=Node.objects.filter(seen_at__gte=timezone.now() - _AGENT_SILENT).exists(),
-            # Not while the page comes again and again: it may look at many requests.
+            # Not on pages that reload: the search may read many rows.
             **({} if context["is_open"] else _radius(run)),
             **context,
         )
@@ -151,14 +151,14 @@ def _kind(name: str) -> type[DraftForm]:
     return FORMS[name]
 
 
-def _found(pk: int) -> Backtest:
+def _backtest(pk: int) -> Backtest:
     run = runs.backtests().filter(pk=pk).first()
     if run is None:
         raise Http404
     return run
 
 
-def _described(run: Backtest) -> dict[str, Any]:
+def _context(run: Backtest) -> dict[str, Any]:
     values = run.draft["values"]
     about = next((values[name] for name in ("name", "ip", "country_code") if name in values), "")
     return {
@@ -174,11 +174,11 @@ def _described(run: Backtest) -> dict[str, Any]:
 def _tables(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for name, title in _TABLES:
         found = result[name]
-        rows = [{**row, **_shown(row)} for row in found["results"]]
+        rows = [{**row, **_labels(row)} for row in found["results"]]
         yield {"name": name, "title": title, "number": found["number"], "error": found["error"], "rows": rows}
 
 
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
+def _labels(row: dict[str, Any]) -> dict[str, Any]:
     who = (
         f"{row['name'] or row['id']} ({title_of(row['kind'])})"
         if "kind" in row
@@ -189,7 +189,7 @@ def _shown(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _radius(run: Backtest) -> dict[str, Any]:
-    """Return the blast radius of a draft that shuts a network or country out."""
+    """Return the blast radius of a draft that blocks a network or country."""
     parameter, field = _SHUTS_OUT.get(run.resource, ("", ""))
     value = run.draft["values"].get(field)
     try:

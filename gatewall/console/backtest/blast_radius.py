@@ -1,4 +1,4 @@
-"""Who signed in lately from where somebody means to shut out: a page, and a fragment for others."""
+"""Who recently signed in from an address, network or country that may be blocked: a page and a fragment."""
 
 from http import HTTPStatus
 from typing import Any
@@ -15,11 +15,11 @@ from gatewall.whatif.backtest import blast_radius
 
 
 def radius_of(*, network: str = "", country: str = "") -> dict[str, Any]:
-    """Return what the fragment ``console/_blast_radius.html`` shows. Raises Refused."""
+    """Return the context of the fragment ``console/_blast_radius.html``. Raises Refused."""
     now = timezone.now()
-    found = blast_radius.of_network(network, now) if network else blast_radius.of_country(country, now)
-    shown = [{"row": each, "kind": title_of(each.kind)} for each in found.visitors]
-    return {"radius": found, "visitors": shown, "network": network, "country": country.upper()}
+    radius = blast_radius.of_network(network, now) if network else blast_radius.of_country(country, now)
+    visitors = [{"row": each, "kind": title_of(each.kind)} for each in radius.visitors]
+    return {"radius": radius, "visitors": visitors, "network": network, "country": country.upper()}
 
 
 class BlastRadiusPage(OperatorPage):
@@ -28,14 +28,14 @@ class BlastRadiusPage(OperatorPage):
     template, title = "console/blast_radius.html", _("Blast radius")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show who signed in from there, or why nobody can say."""
+        """Return who signed in from there, or the error."""
         named = {name: request.GET[name].strip() for name in ("network", "country") if request.GET.get(name)}
         if not named:
-            return self.shown(request)
+            return self.render(request)
         if len(named) == 2 or set(request.GET) - {"network", "country"}:
             words = _("One network or one country, and nothing else.")
-            return self.shown(request, HTTPStatus.BAD_REQUEST, refused=words, **named)
+            return self.render(request, HTTPStatus.BAD_REQUEST, refused=words, **named)
         try:
-            return self.shown(request, **radius_of(**named))
+            return self.render(request, **radius_of(**named))
         except Refused as error:
-            return self.shown(request, HTTPStatus.BAD_REQUEST, refused=translated(error.message), **named)
+            return self.render(request, HTTPStatus.BAD_REQUEST, refused=translated(error.message), **named)

@@ -1,4 +1,4 @@
-"""The forms of a backtest, one for each kind of draft. They make what the API takes, whose own input checks it."""
+"""Forms of a backtest, one per kind of draft; the API's serializer validates them."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -32,7 +32,7 @@ def _text(label: Any, length: int, **options: Any) -> forms.CharField:
 
 
 class DraftForm(forms.Form):
-    """What every draft has: whether the row is new, which one it is, and the window."""
+    """Fields of every draft: the kind of change, the row, and the window."""
 
     resource: Resource
     title: Any
@@ -61,7 +61,7 @@ class DraftForm(forms.Form):
         self.order_fields([*(name for name in self.fields if name not in _COMMON), *last])
 
     def draft_and_window(self) -> dict[str, Any] | None:
-        """Return the draft and the window that were asked for; None if they are refused, and the form says why."""
+        """Return the draft and the window; None if the API's serializer refuses them, with errors on the form."""
         values, end = self.cleaned_data, timezone.now()
         data = {
             "resource": self.resource.value,
@@ -75,22 +75,22 @@ class DraftForm(forms.Form):
         form = BacktestInput(data=data)
         if form.is_valid():
             return dict(form.validated_data)
-        self._say(form.errors)
+        self._add_errors(form.errors)
         return None
 
     def refuse(self, error: Refusal | ValidationError) -> None:
-        """Say what a service refused."""
+        """Add the errors of a service to the form."""
         if isinstance(error, ValidationError) and hasattr(error, "error_dict"):
-            self._say(error.message_dict)
+            self._add_errors(error.message_dict)
         else:
             self.add_error(None, messages_of(error))
 
     def values(self) -> dict[str, Any]:
-        """Return the values of the draft, as the API names them; what was left empty is not among them."""
+        """Return the values of the draft under the names of the API, without empty ones."""
         given = {name: value for name, value in self.cleaned_data.items() if name not in _COMMON}
         return {name: value for name, value in given.items() if value not in ("", None, [])}
 
-    def _say(self, errors: Mapping[str, Any]) -> None:
+    def _add_errors(self, errors: Mapping[str, Any]) -> None:
         inner = errors.get("values")
         found = {**{name: each for name, each in errors.items() if name != "values"}, **_by_field(inner)}
         for name, words in found.items():
@@ -106,7 +106,7 @@ def _by_field(inner: Any) -> dict[str, Any]:
 
 
 class WafRuleDraft(DraftForm):
-    """A WAF rule; held against the requests as if it blocked."""
+    """A WAF rule; replayed as if it blocked."""
 
     resource, title = Resource.WAF_RULES, _("WAF rule")
 
@@ -172,7 +172,7 @@ class DomainDraft(DraftForm):
 
 
 class ScopeDraft(DraftForm):
-    """Where a user may go."""
+    """The scope of a user."""
 
     resource, title = Resource.USERS, _("Scope of a user")
     changes = (Write.UPDATE,)
@@ -186,7 +186,7 @@ class ScopeDraft(DraftForm):
 
 
 class LicenseScopeDraft(ScopeDraft):
-    """Where a license may go."""
+    """The scope of a license."""
 
     resource, title = Resource.LICENSES, _("Scope of a license")
 
@@ -195,4 +195,4 @@ FORMS: Mapping[str, type[DraftForm]] = {
     each.resource.value: each
     for each in (BlockDraft, WafRuleDraft, CountryDraft, DomainDraft, AllowDraft, ScopeDraft, LicenseScopeDraft)
 }
-"""The forms by the resource that they are a draft of, the first first."""
+"""The forms by resource; the first is the default."""

@@ -1,4 +1,4 @@
-"""Why the gate answered as it did, or would answer; and the exception that lets a refused request through."""
+"""Pages that explain a recorded or hypothetical decision, and create an exemption for a refused request."""
 
 import uuid
 from http import HTTPStatus
@@ -31,16 +31,16 @@ _MAX_LINES = 100
 
 
 class Explain(OperatorPage):
-    """Asks for a decision id, or for a made-up request, and explains the latter."""
+    """Forms for a decision id and for a hypothetical request; explains the latter."""
 
     template = "console/explain.html"
     title = gettext_lazy("Explain")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show both forms, or lead to the receipt of an id."""
+        """Return both forms, or redirect to the receipt of a decision id."""
         text = request.GET.get("decision_id", "").strip()
         if not text:
-            return self.shown(request, values={"method": "GET", "uri": "/", "scheme": "https"})
+            return self.render(request, values={"method": "GET", "uri": "/", "scheme": "https"})
         try:
             decision_id = uuid.UUID(text)
         except ValueError:
@@ -51,60 +51,60 @@ class Explain(OperatorPage):
         return redirect("console:explain-receipt", decision_id=decision_id)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Explain a made-up request. Nothing is recorded or counted."""
+        """Explain a hypothetical request; records nothing."""
         values = {name: request.POST.get(name, "") for name in (*_FIELDS, "headers", "kind", "name", "amr")}
         form = explain_view.ExplainInput(data=_as_sent(values))
         if not form.is_valid():
-            return self.shown(request, HTTPStatus.BAD_REQUEST, values=values, errors=_errors(form.errors))
+            return self.render(request, HTTPStatus.BAD_REQUEST, values=values, errors=_errors(form.errors))
         answer = explain(form.made_up())
         shown = {"decision": decision_shown(answer["decision"]), "steps": steps_shown(answer["trace"])}
         subject = row_shown(answer["subject"])
-        return self.shown(request, values=values, answer=answer, subject=subject, **shown)
+        return self.render(request, values=values, answer=answer, subject=subject, **shown)
 
     def _wrong(self, request: HttpRequest, words: str, status: HTTPStatus = HTTPStatus.BAD_REQUEST) -> HttpResponse:
         text = request.GET.get("decision_id", "")[:100]
-        return self.shown(request, status, wrong=words, decision_id=text, values={"method": "GET", "uri": "/"})
+        return self.render(request, status, wrong=words, decision_id=text, values={"method": "GET", "uri": "/"})
 
 
 class Receipt(OperatorPage):
-    """One recorded answer, what it would be today, and what would let the request through."""
+    """One recorded decision, its replay under today's policy, and the exemptions for it."""
 
     template = "console/receipt.html"
     title = gettext_lazy("Explain a decision")
 
     def get(self, request: HttpRequest, decision_id: uuid.UUID) -> HttpResponse:
-        """Show the answer and, with ``again=1``, that of today's policy."""
+        """Return the decision and, with ``again=1``, its replay."""
         again = request.GET.get("again", "0")
         record = _record(decision_id)
         if again not in {"0", "1"} or set(request.GET) - {"again"}:
             messages.error(request, _("The only parameter is again=1."))
-            return self._shown(request, record, again=False, status=HTTPStatus.BAD_REQUEST)
-        return self._shown(request, record, again=again == "1")
+            return self._page(request, record, again=False, status=HTTPStatus.BAD_REQUEST)
+        return self._page(request, record, again=again == "1")
 
     def post(self, request: HttpRequest, decision_id: uuid.UUID) -> HttpResponse:
-        """Write an exception that is offered, and lead to what is answered then."""
+        """Create a proposed exemption, and redirect to the replay."""
         record = _record(decision_id)
         try:
             lifetime = exemptions.Lifetime(request.POST.get("lifetime", exemptions.Lifetime.HOUR))
         except ValueError:
             messages.error(request, _("An exception lasts an hour, a day or 30 days."))
-            return self._shown(request, record, again=True, status=HTTPStatus.BAD_REQUEST)
+            return self._page(request, record, again=True, status=HTTPStatus.BAD_REQUEST)
         try:
             key, caller = request.POST.get("offer", ""), caller_of(request)
             today = decide_again(record)
             exemptions.apply(record, today, key, lifetime, actor=str(request.user), caller=caller)
         except (Refusal, ValidationError) as error:
             messages.error(request, " ".join(messages_of(error)))
-            return self._shown(request, record, again=True, status=HTTPStatus.CONFLICT)
+            return self._page(request, record, again=True, status=HTTPStatus.CONFLICT)
         messages.success(request, _("The exception is written. Below is what the gate answers now."))
         return redirect(reverse("console:explain-receipt", args=[decision_id]) + "?again=1")
 
-    def _shown(
+    def _page(
         self, request: HttpRequest, record: AccessRecord, *, again: bool, status: HTTPStatus = HTTPStatus.OK
     ) -> HttpResponse:
         today = decide_again(record)
         then = {"status": record.status, "outcome": record.outcome, "reason": record.reason}
-        return self.shown(
+        return self.render(
             request,
             status,
             record=record,
@@ -138,7 +138,7 @@ def _record(decision_id: uuid.UUID) -> AccessRecord:
 
 
 def _as_sent(values: dict[str, str]) -> dict[str, Any]:
-    """Return what the API would be sent."""
+    """Return the form's values as a body of the API."""
     sent: dict[str, Any] = {name: values[name].strip() for name in _FIELDS if values[name].strip()}
     headers: dict[str, list[str]] = {}
     for line in values["headers"].splitlines()[: _MAX_LINES + 1]:
@@ -155,7 +155,7 @@ def _as_sent(values: dict[str, str]) -> dict[str, Any]:
 
 
 def _errors(errors: Any, name: str = "") -> list[tuple[str, str]]:
-    """Return the field and the words of each error."""
+    """Return field and message of each error."""
     if isinstance(errors, dict):
         return [found for key, inner in errors.items() for found in _errors(inner, name or str(key))]
     if isinstance(errors, list):

@@ -1,4 +1,4 @@
-"""The steps and reasons of a decision, and the objects of the policy, in words for operators."""
+"""Labels of steps, reasons and policy objects, for operators."""
 
 from django.utils.translation import gettext_lazy as _
 

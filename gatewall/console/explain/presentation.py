@@ -1,4 +1,4 @@
-"""A decision as a page shows it: each step with a sign and words, and the rows behind it with their admin pages."""
+"""Present a decision on a page: a sign and a label per step, and links to the rows behind it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _SIGNS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the policy: what it is, its id, and its page in the admin site, if it has one."""
+    """A policy row: kind, id, and its page in the admin site, if any."""
 
     kind: str | Promise
     id: int
@@ -32,7 +32,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class ShownStep:
-    """A step: ``state`` is its class, ``sign`` stands beside the words and adds nothing to them."""
+    """A step: ``state`` is its CSS class, ``sign`` is decoration beside the label."""
 
     name: str | Promise
     state: str
@@ -44,7 +44,7 @@ class ShownStep:
 
 
 def row_shown(row: Mapping[str, Any] | None) -> Row | None:
-    """Return a row that is named by kind and id."""
+    """Return the row of a kind and id."""
     if row is None or row.get("id") is None:
         return None
     resource = named(str(row["kind"]))
@@ -53,7 +53,7 @@ def row_shown(row: Mapping[str, Any] | None) -> Row | None:
 
 
 def decision_shown(decision: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return an answer in words."""
+    """Return an answer with labels."""
     if decision is None:
         return None
     return {
@@ -69,7 +69,7 @@ def decision_shown(decision: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def steps_shown(trace: Sequence[Mapping[str, Any]]) -> list[ShownStep]:
-    """Return the steps of a trace, those of the API's answers of every kind."""
+    """Return the steps of a trace from any of the API's answers."""
     return [_step(step) for step in trace]
 
 

@@ -1,4 +1,4 @@
-"""The log explorer: the access log with the filters of the API in its address, and the views that are kept of it."""
+"""Log explorer: the access log with the API's filters in the URL, and saved views."""
 
 from enum import StrEnum
 from http import HTTPStatus
@@ -26,47 +26,47 @@ from gatewall.console.site.refreshing import CHOICES, refreshed
 from gatewall.engine.model import Effect, Reason
 
 QUICK = ("client_ip", "host", "path", "outcome", "reason", "status")
-"""The fields that stand in the form; the others are added one by one."""
+"""The fields that are always in the form; others are added one by one."""
 VERBS = ("is", "is-not", "has-none", "has-some")
 _COUNTED = 10_000
-"""So many rows are counted without being asked to."""
+"""Limit of the count that every page makes."""
 _SIZES = (25, 50, 100, MAX_PAGE_SIZE)
 _ADDED = ("add_field", "add_verb", "add_value")
 
 
 class Log(OperatorPage):
-    """The rows that match, newest first."""
+    """The matching rows, newest first."""
 
     template = "console/log.html"
     title = gettext_lazy("Log")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show a page of the rows that the address asks for."""
-        wanted = read_query(request.META.get("QUERY_STRING", ""))
-        if wanted.errors:
-            return self.shown(request, HTTPStatus.BAD_REQUEST, **_frame(request, wanted), rows=[], failed=True)
-        page = query.page_of(wanted.filters, wanted.after, wanted.page_size)
-        budget = COUNT_BUDGET if wanted.wants_count else _COUNTED
+        """Return the page of rows for the query string."""
+        log_query = read_query(request.META.get("QUERY_STRING", ""))
+        if log_query.errors:
+            return self.render(request, HTTPStatus.BAD_REQUEST, **_frame(request, log_query), rows=[], failed=True)
+        page = query.page_of(log_query.filters, log_query.after, log_query.page_size)
+        budget = COUNT_BUDGET if log_query.wants_count else _COUNTED
         context = {
-            "rows": log_rows(page.rows, wanted),
-            "older": wanted.older(page.next) if page.next else None,
-            "newer": wanted.newer(),
-            "newest": wanted.changed("refresh", "count") if wanted.after else None,
-            "number": query.number_of(wanted.filters, budget=budget),
+            "rows": log_rows(page.rows, log_query),
+            "older": log_query.older(page.next) if page.next else None,
+            "newer": log_query.newer(),
+            "newest": log_query.changed("refresh", "count") if log_query.after else None,
+            "number": query.number_of(log_query.filters, budget=budget),
             "budget": budget,
-            "count_all": None if wanted.wants_count else wanted.changed(count="true"),
-            "exports": [(kind.upper(), _export(wanted, kind)) for kind in export.FORMATS],
+            "count_all": None if log_query.wants_count else log_query.changed(count="true"),
+            "exports": [(kind.upper(), _export(log_query, kind)) for kind in export.FORMATS],
         }
-        return refreshed(self.shown(request, **_frame(request, wanted), **context), wanted.refresh)
+        return refreshed(self.render(request, **_frame(request, log_query), **context), log_query.refresh)
 
 
 class Find(OperatorPage):
-    """Turns what was filled in into the address of the log: what is empty there asks for nothing."""
+    """Redirect from the filter form to the log's URL, without empty fields."""
 
     http_method_names = ["get", "head"]
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Lead to the log with these filters; the log says what is wrong with one."""
+        """Redirect to the log with these filters; the log reports invalid ones."""
         known = {*QUICK, *MOMENTS, *_ADDED, "page_size", "rest"}
         try:
             pairs = dict(queries.pairs_of(request.GET.get("rest", "")))
@@ -80,12 +80,12 @@ class Find(OperatorPage):
                     del pairs[name]
             elif name not in known:
                 pairs[name] = value
-        pairs |= _added(*(request.GET.get(name, "") for name in _ADDED))
+        pairs |= _extra_filter(*(request.GET.get(name, "") for name in _ADDED))
         return HttpResponseRedirect(f"{reverse('console:log')}?{urlencode(pairs)}")
 
 
-def _added(field: str, verb: str, value: str) -> dict[str, str]:
-    """Return the one more filter that was filled in, if one was."""
+def _extra_filter(field: str, verb: str, value: str) -> dict[str, str]:
+    """Return the additional filter of the form, if any."""
     if not field or (verb in {"is", "is-not"} and not value):
         return {}
     excludes = verb in {"is-not", "has-some"}
@@ -93,30 +93,34 @@ def _added(field: str, verb: str, value: str) -> dict[str, str]:
 
 
 def _moment(text: str) -> str:
-    """Return what a browser's field for date and time sends as the API takes it: in UTC."""
+    """Return the value of a datetime-local input in the format of the API, in UTC."""
     if len(text) == len("2026-01-31T12:00"):
         text += ":00"
     return f"{text}Z" if len(text) >= len("2026-01-31T12:00:00") and "+" not in text and text[-1] != "Z" else text
 
 
-def _frame(request: HttpRequest, wanted: LogQuery) -> dict[str, Any]:
-    """Return what the page shows besides rows: filters, forms, views."""
+def _frame(request: HttpRequest, log_query: LogQuery) -> dict[str, Any]:
+    """Return the context besides the rows: filters, forms, views."""
     fields = {*QUICK, *MOMENTS}
-    rest = [(name, value) for name, value in wanted.pairs if not (name in fields and value) and name != "page_size"]
-    known = {name for name, _ in wanted.chosen}
+    rest = [(name, value) for name, value in log_query.pairs if not (name in fields and value) and name != "page_size"]
+    known = {name for name, _ in log_query.chosen}
     return {
-        "log_query": wanted,
-        "chips": chips(wanted),
-        "quick": [_field(wanted, name) for name in QUICK],
-        "moments": [_field(wanted, name) for name in MOMENTS],
+        "log_query": log_query,
+        "chips": chips(log_query),
+        "quick": [_field(log_query, name) for name in QUICK],
+        "moments": [_field(log_query, name) for name in MOMENTS],
         "rest": urlencode(_without_place(rest)),
-        "whole": wanted.query,
+        "whole": log_query.query,
         "fields": [(name, LABELS[name]) for name in FILTERS],
         "verbs": [(verb, words) for verb, words in zip(VERBS, _verbs(), strict=True)],
-        "sizes": sorted({*_SIZES, wanted.page_size}),
-        "wrong": [(name, words) for name, words in wanted.errors.items() if name not in known],
+        "sizes": sorted({*_SIZES, log_query.page_size}),
+        "wrong": [(name, words) for name, words in log_query.errors.items() if name not in known],
         "refreshes": [
-            (_("Off") if each == CHOICES[0] else _("%(seconds)s s") % {"seconds": each}, _refresh(wanted, each), each)
+            (
+                _("Off") if each == CHOICES[0] else _("%(seconds)s s") % {"seconds": each},
+                _refresh(log_query, each),
+                each,
+            )
             for each in CHOICES
         ],
         "views": saved_views.seen_by(signed_in_user(request)),
@@ -134,10 +138,10 @@ def _without_place(pairs: Pairs) -> Pairs:
 _CHOICES: dict[str, tuple[StrEnum, ...]] = {"outcome": tuple(Effect), "reason": tuple(Reason)}
 
 
-def _field(wanted: LogQuery, name: str) -> dict[str, Any]:
+def _field(log_query: LogQuery, name: str) -> dict[str, Any]:
     choices = _CHOICES.get(name, ())
-    errors = wanted.errors.get(name, [])
-    value = wanted.value(name) or ""
+    errors = log_query.errors.get(name, [])
+    value = log_query.value(name) or ""
     if name in MOMENTS and not errors:
         value = value.removesuffix("Z")
     return {
@@ -149,9 +153,9 @@ def _field(wanted: LogQuery, name: str) -> dict[str, Any]:
     }
 
 
-def _refresh(wanted: LogQuery, seconds: str) -> str:
-    return wanted.changed(refresh=None if seconds == CHOICES[0] else seconds)
+def _refresh(log_query: LogQuery, seconds: str) -> str:
+    return log_query.changed(refresh=None if seconds == CHOICES[0] else seconds)
 
 
-def _export(wanted: LogQuery, kind: str) -> str:
-    return f"{reverse('access-logs')}?{urlencode([*wanted.chosen, ('format', kind)])}"
+def _export(log_query: LogQuery, kind: str) -> str:
+    return f"{reverse('access-logs')}?{urlencode([*log_query.chosen, ('format', kind)])}"

@@ -1,4 +1,4 @@
-"""The query string of the log explorer: the filters of the API, parsed by its own code, and how to show the rows."""
+"""Query string of the log explorer: the API's filters, parsed by its code, and options of the page."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -39,9 +39,9 @@ Pairs = list[tuple[str, str]]
 
 @dataclass(slots=True)
 class LogQuery:
-    """The parameters as they were sent, and what they mean; ``errors`` by the name of the parameter.
+    """Parameters of the log explorer as sent and as parsed; ``errors`` by parameter.
 
-    Nothing but the parameters and the errors holds where there are errors.
+    With errors, only the parameters and the errors are valid.
     """
 
     pairs: Pairs
@@ -55,12 +55,12 @@ class LogQuery:
 
     @property
     def chosen(self) -> Pairs:
-        """The filters and moments, without the place in the log and the manner."""
+        """Return the filters and moments, without cursor and page options."""
         return [(name, value) for name, value in self.pairs if name not in {*_PLACE, *_MANNER}]
 
     @property
     def query(self) -> str:
-        """The filters, moments and page size: what a saved view keeps."""
+        """Return the filters, moments and page size: the query that a saved view stores."""
         return urlencode([(name, value) for name, value in self.pairs if name not in {*_PLACE, "count", "refresh"}])
 
     def value(self, name: str) -> str | None:
@@ -68,56 +68,56 @@ class LogQuery:
         return next((value for each, value in self.pairs if each == name), None)
 
     def changed(self, *without: str, **values: str | None) -> str:
-        """Return the query of the first page with other values of parameters; None takes one out."""
+        """Return the query of the first page with other values; None removes a parameter."""
         gone = {*without, *values, *_PLACE}
         kept = [(name, value) for name, value in self.pairs if name not in gone]
         return urlencode(kept + [(name, value) for name, value in values.items() if value is not None])
 
     def narrowed(self, name: str, value: str) -> str:
-        """Return the query that asks for this value of a field alone, "" where no filter can say so."""
-        return self.changed(f"{EXCLUDE}{name}", **{name: value}) if _can_be_asked(name, value) else ""
+        """Return the query for this value of a field only, "" if no filter can express it."""
+        return self.changed(f"{EXCLUDE}{name}", **{name: value}) if _is_valid_filter(name, value) else ""
 
     def excluded(self, name: str, value: str) -> str:
-        """Return the query that leaves a value of a field out, "" where no filter can say so."""
-        return self.changed(**{f"{EXCLUDE}{name}": value}) if _can_be_asked(f"{EXCLUDE}{name}", value) else ""
+        """Return the query without a value of a field, "" if no filter can express it."""
+        return self.changed(**{f"{EXCLUDE}{name}": value}) if _is_valid_filter(f"{EXCLUDE}{name}", value) else ""
 
     def older(self, cursor: Cursor) -> str:
-        """Return the query of the next page, which knows the way back."""
+        """Return the query of the next page, with the trail back."""
         trail = [*self.trail, str(self.after) if self.after else "-"][-_MOST_PAGES_BACK:]
-        return self._placed({"cursor": str(cursor), "trail": ".".join(trail)})
+        return self._at_page({"cursor": str(cursor), "trail": ".".join(trail)})
 
     def newer(self) -> str | None:
-        """Return the query of the page before this one, None on the first and after very many."""
+        """Return the query of the previous page, None on the first page and beyond a long trail."""
         if not self.trail:
             return None
         *before, last = self.trail
         place = {"cursor": last} if last != "-" else {}
         place |= {"trail": ".".join(before)} if before else {}
-        return self._placed(place)
+        return self._at_page(place)
 
-    def _placed(self, place: dict[str, str]) -> str:
+    def _at_page(self, place: dict[str, str]) -> str:
         return "&".join(filter(None, (self.changed("refresh", "count"), urlencode(place))))
 
 
 def read_query(query: str) -> LogQuery:
-    """Parse a query string of the log explorer; ``errors`` of the result say what is wrong with it."""
+    """Parse a query string of the log explorer; problems are in ``errors``."""
     try:
         pairs = pairs_of(query)
     except ValueError:
         return LogQuery([], {"": [translated(Message(_("at most %(number)s parameters"), number=_MOST_PARAMETERS))]})
-    found = LogQuery(pairs)
-    for step in (_refuse_what_is_none, _read_filters, _read_place, _read_manner):
+    query_read = LogQuery(pairs)
+    for step in (_refuse_unknown, _read_filters, _read_place, _read_options):
         try:
-            step(found, _request(query))
+            step(query_read, _request(query))
         except ValidationError as error:
             details = error.detail if isinstance(error.detail, dict) else {"": error.detail}
             for name, words in details.items():
-                found.errors.setdefault(name, []).extend(map(str, words))
-    return found
+                query_read.errors.setdefault(name, []).extend(map(str, words))
+    return query_read
 
 
 def pairs_of(query: str) -> Pairs:
-    """Return the parameters of a query string, the empty ones too. Raises ValueError for very many."""
+    """Return the parameters of a query string, empty ones included. Raises ValueError for too many."""
     return parse_qsl(query, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
 
 
@@ -128,17 +128,17 @@ def _request(query: str) -> Request:
     return Request(plain)
 
 
-def _refuse_what_is_none(_found: LogQuery, request: Request) -> None:
+def _refuse_unknown(_found: LogQuery, request: Request) -> None:
     refuse_ambiguous_query(request)
     refuse_unknown_parameters(request, _KNOWN)
 
 
-def _read_filters(found: LogQuery, request: Request) -> None:
-    # One by one first, so that each field says what is wrong with it.
-    wrong = dict(_refused(found.pairs))
+def _read_filters(query_read: LogQuery, request: Request) -> None:
+    # One by one first, so that each field has its own error.
+    wrong = dict(_refused(query_read.pairs))
     if wrong:
         raise ValidationError(wrong)
-    found.filters = filters_in(request, ACCESS_LOG)
+    query_read.filters = filters_in(request, ACCESS_LOG)
 
 
 def _refused(pairs: Pairs) -> Iterator[tuple[str, list[str]]]:
@@ -150,26 +150,26 @@ def _refused(pairs: Pairs) -> Iterator[tuple[str, list[str]]]:
                 yield name, [translated(refused.message)]
 
 
-def _read_place(found: LogQuery, request: Request) -> None:
-    found.after = cursor_in(request, ACCESS_LOG)
-    found.trail = [each for each in request.query_params.get("trail", "").split(".") if each]
+def _read_place(query_read: LogQuery, request: Request) -> None:
+    query_read.after = cursor_in(request, ACCESS_LOG)
+    query_read.trail = [each for each in request.query_params.get("trail", "").split(".") if each]
     try:
-        for each in found.trail:
+        for each in query_read.trail:
             if each != "-":
                 Cursor.parse(each, ACCESS_LOG.key)
     except CursorRefused as refused:
         raise refused_parameter("trail", refused.message) from None
-    if len(found.trail) > _MOST_PAGES_BACK:
+    if len(query_read.trail) > _MOST_PAGES_BACK:
         raise refused_parameter("trail", _("at most %(number)s cursors"), number=_MOST_PAGES_BACK)
 
 
-def _read_manner(found: LogQuery, request: Request) -> None:
-    found.page_size = whole_number_in(request, "page_size", 1, MAX_PAGE_SIZE) or PAGE_SIZE
-    found.wants_count = choice_in(request, "count", ("false", "true")) == "true"
-    found.refresh = choice_in(request, "refresh", CHOICES)
+def _read_options(query_read: LogQuery, request: Request) -> None:
+    query_read.page_size = whole_number_in(request, "page_size", 1, MAX_PAGE_SIZE) or PAGE_SIZE
+    query_read.wants_count = choice_in(request, "count", ("false", "true")) == "true"
+    query_read.refresh = choice_in(request, "refresh", CHOICES)
 
 
-def _can_be_asked(name: str, value: str) -> bool:
+def _is_valid_filter(name: str, value: str) -> bool:
     try:
         condition_of(FILTERS, name, value)
     except FilterRefused:

@@ -1,4 +1,4 @@
-"""A row of the log explorer: each value with the two queries that ask for it alone and leave it out."""
+"""Rows of the log explorer: each value with queries that select or exclude it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from gatewall.console.log.log_query import MOMENTS, LogQuery
 from gatewall.console.site import links
 
 LABELS = {name: gettext_lazy(label) for field in FIELDS for name, label in field.words.items()}
-"""What each filter of the API is called on the page."""
+"""Labels of the API's filters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value, and the queries about it: "" where no filter can say so; ``html`` shows them."""
+    """A value and its queries: "" where no filter can express one; ``html`` renders them."""
 
     name: str
     text: str
@@ -32,7 +32,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class LogRow:
-    """One answer of the gate, as the page shows it."""
+    """One access log entry, as rendered."""
 
     row: AccessLog
     cells: Mapping[str, Cell]
@@ -44,7 +44,7 @@ class LogRow:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A filter that is on, and the query without it."""
+    """An active filter, and the query without it."""
 
     name: str
     label: str | Promise
@@ -55,7 +55,7 @@ class Chip:
 
 
 MAX_BACK = 2_000
-"""A longer query is not handed from page to page."""
+"""Longer queries are not passed from page to page."""
 _ONLY = '<a href="?{}"><span class="visually-hidden">{} </span><bdi>{}</bdi></a>'
 _NOT = '<a class="not" href="?{}"><span aria-hidden="true">≠</span><span class="visually-hidden">{}</span></a>'
 _SHOWN = ("outcome", "reason", "client_ip", "country_code", "method", "host", "path", "query", "user_agent", "status")
@@ -68,23 +68,20 @@ def log_rows(rows: Iterable[AccessLog], log_query: LogQuery) -> list[LogRow]:
 
 
 def chips(log_query: LogQuery) -> list[Chip]:
-    """Return the filters that are on, and what is wrong with them."""
-    found = []
+    """Return the active filters and their errors."""
+    result = []
     for name, value in log_query.chosen:
         field = name.removeprefix(EXCLUDE)
         label = LABELS.get(field, field)
         is_known = field in LABELS or name in MOMENTS
         errors = log_query.errors.get(name, [])
         excludes = field != name and is_known
-        found.append(Chip(name, label, value, excludes, log_query.changed(name), errors))
-    return found
+        result.append(Chip(name, label, value, excludes, log_query.changed(name), errors))
+    return result
 
 
 class _Cells:
-    """The cells of one page, each made once: many rows have the same host, outcome or rule.
-
-    They are written here and not in a template, which takes three times as long.
-    """
+    """The cells of one page, cached by value; rendered in Python, three times as fast as by a template."""
 
     def __init__(self, log_query: LogQuery) -> None:
         self._log_query = log_query
@@ -92,7 +89,7 @@ class _Cells:
         self._labels = {name: str(label) for name, label in LABELS.items()}
 
     def of(self, name: str, value: Any, text: str = "") -> Cell:
-        """Return the cell of a value, shown as this text if there is one."""
+        """Return the cell of a value, rendered as ``text`` if given."""
         value = "" if value is None else str(value)
         key = name, value, text or value
         if key not in self._made:
@@ -101,27 +98,27 @@ class _Cells:
 
     def _cell(self, name: str, value: str, text: str) -> Cell:
         only, exclude = self._log_query.narrowed(name, value), self._log_query.excluded(name, value)
-        label, shown = self._labels[name], text or "-"
-        inner = format_html("<bdi>{}</bdi>", shown)
+        label, label_text = self._labels[name], text or "-"
+        inner = format_html("<bdi>{}</bdi>", label_text)
         if only:
-            inner = format_html(_ONLY, only, gettext("only %(label)s") % {"label": label}, shown)
-        words = gettext("not %(label)s %(text)s") % {"label": label, "text": shown}
+            inner = format_html(_ONLY, only, gettext("only %(label)s") % {"label": label}, label_text)
+        words = gettext("not %(label)s %(text)s") % {"label": label, "text": label_text}
         html = format_html(
             '<span class="value">{}{}</span>', inner, format_html(_NOT, exclude, words) if exclude else ""
         )
         return Cell(name, text, only, exclude, html)
 
 
-def _log_row(row: AccessLog, log_query: LogQuery, made: _Cells) -> LogRow:
-    cells = {name: made.of(name, getattr(row, name)) for name in _SHOWN}
+def _log_row(row: AccessLog, log_query: LogQuery, cell_cache: _Cells) -> LogRow:
+    cells = {name: cell_cache.of(name, getattr(row, name)) for name in _SHOWN}
     if row.subject_kind is not None:
-        cells["subject"] = made.of("subject", f"{row.subject_kind}:{row.subject_id}", row.subject_name or "")
+        cells["subject"] = cell_cache.of("subject", f"{row.subject_kind}:{row.subject_id}", row.subject_name or "")
     back = log_query.query if len(log_query.query) <= MAX_BACK else ""
     more = {"decision_id": str(row.decision_id), **({"back": back} if back else {})}
     return LogRow(
         row,
         cells,
-        [made.of("rule_id", rule["id"], str(rule.get("name") or "")) for rule in row.rules],
+        [cell_cache.of("rule_id", rule["id"], str(rule.get("name") or "")) for rule in row.rules],
         explain=links.explain(row.decision_id),
         ban=links.ban(row.client_ip, **more),
         allow=links.allow(row.client_ip, host=row.host or "", **more),

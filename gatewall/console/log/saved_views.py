@@ -1,4 +1,4 @@
-"""Views of the log that operators keep: who sees them, who changes them."""
+"""Saved views of the log: list, create, change and delete."""
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
@@ -9,40 +9,40 @@ from accounts.models import User
 from gatewall.console.log.log_query import read_query
 from gatewall.console.models import SavedView
 
-MOST = 50
-"""Views a person; what is shared is shown to everybody, so this bounds the page of each."""
+MAX_VIEWS = 50
+"""Limit of views per user; shared views are on everybody's page, so it bounds each page."""
 MOST_SHOWN = 200
 MAX_NAME, MAX_QUERY = 80, 4000
 
 
 def seen_by(user: User) -> QuerySet[SavedView]:
-    """Return the own views, then those that others share, by name, a bounded number of them."""
+    """Return the user's own views, then those shared by others, by name; bounded."""
     views = SavedView.objects.filter(Q(owner=user) | Q(shared=True)).select_related("owner")
     is_others = ExpressionWrapper(~Q(owner=user), output_field=BooleanField())
     return views.order_by(is_others, "name", "id")[:MOST_SHOWN]
 
 
 def own_view(user: User, view_id: int) -> SavedView | None:
-    """Return a view of this user, or None."""
+    """Return a view owned by this user, or None."""
     return SavedView.objects.filter(owner=user, pk=view_id).first()
 
 
 def save_view(owner: User, *, name: str, query: str, shared: bool) -> SavedView:
-    """Keep a query of the log explorer under a name. Raises ValidationError."""
-    found = read_query(query)
-    if found.errors or len(found.query) > MAX_QUERY:
+    """Save a query of the log explorer under a name. Raises ValidationError."""
+    log_query = read_query(query)
+    if log_query.errors or len(log_query.query) > MAX_QUERY:
         raise ValidationError(_("Only a query that the log explorer understands can be kept."))
     name = _name(name)
     with transaction.atomic():
-        User.objects.select_for_update().filter(pk=owner.pk).first()  # one at a time, so that the bound holds
-        if SavedView.objects.filter(owner=owner).count() >= MOST:
-            raise ValidationError(_("You keep %(most)d views already. Delete one first.") % {"most": MOST})
-        return _written(SavedView(owner=owner, query=found.query), name=name, shared=shared)
+        User.objects.select_for_update().filter(pk=owner.pk).first()  # lock the owner, so that the limit holds
+        if SavedView.objects.filter(owner=owner).count() >= MAX_VIEWS:
+            raise ValidationError(_("You keep %(most)d views already. Delete one first.") % {"most": MAX_VIEWS})
+        return _save(SavedView(owner=owner, query=log_query.query), name=name, shared=shared)
 
 
 def change_view(view: SavedView, *, name: str, shared: bool) -> SavedView:
-    """Rename a view, share it or keep it for oneself. Raises ValidationError."""
-    return _written(view, name=_name(name), shared=shared)
+    """Rename a view, share it or make it private. Raises ValidationError."""
+    return _save(view, name=_name(name), shared=shared)
 
 
 def delete_view(view: SavedView) -> None:
@@ -57,7 +57,7 @@ def _name(text: str) -> str:
     return name
 
 
-def _written(view: SavedView, *, name: str, shared: bool) -> SavedView:
+def _save(view: SavedView, *, name: str, shared: bool) -> SavedView:
     view.name, view.shared = name, shared
     try:
         with transaction.atomic():

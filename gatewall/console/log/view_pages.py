@@ -1,4 +1,4 @@
-"""Keeping, renaming, sharing and deleting views of the log."""
+"""Pages to save, rename, share and delete views of the log."""
 
 from http import HTTPStatus
 
@@ -17,42 +17,44 @@ from gatewall.console.site.pages import OperatorPage
 
 
 class KeepView(OperatorPage):
-    """The form under the log."""
+    """The form that saves a view."""
 
     template = "console/saved_view.html"
     title = gettext_lazy("Keep this view")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the form alone."""
-        return self.shown(request, query=read_query(request.GET.get("query", "")).query)
+        """Return the form on a page of its own."""
+        return self.render(request, query=read_query(request.GET.get("query", "")).query)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Keep the view and lead back to it."""
-        found = read_query(request.POST.get("query", ""))
-        query = found.query if request.POST.get("moments") == "on" else found.changed(*MOMENTS, "count", "refresh")
+        """Save the view and redirect to it."""
+        log_query = read_query(request.POST.get("query", ""))
+        query = (
+            log_query.query if request.POST.get("moments") == "on" else log_query.changed(*MOMENTS, "count", "refresh")
+        )
         name, shared = request.POST.get("name", ""), request.POST.get("shared") == "on"
         try:
             view = saved_views.save_view(signed_in_user(request), name=name, query=query, shared=shared)
         except ValidationError as error:
-            context = {"errors": error.messages, "query": found.query, "name": name, "shared": shared}
-            return self.shown(request, HTTPStatus.BAD_REQUEST, **context)
+            context = {"errors": error.messages, "query": log_query.query, "name": name, "shared": shared}
+            return self.render(request, HTTPStatus.BAD_REQUEST, **context)
         messages.success(request, _("The view %(name)s is kept.") % {"name": view.name})
         return HttpResponseRedirect(f"{reverse('console:log')}?{view.query}")
 
 
 class ChangeView(OperatorPage):
-    """The page of one own view."""
+    """The page of one of the user's views."""
 
     template = "console/saved_view.html"
     title = gettext_lazy("Change this view")
 
     def get(self, request: HttpRequest, view_id: int) -> HttpResponse:
-        """Show the name and whether it is shared."""
+        """Return the view's name and whether it is shared."""
         view = _own(request, view_id)
-        return self.shown(request, view=view, name=view.name, shared=view.shared)
+        return self.render(request, view=view, name=view.name, shared=view.shared)
 
     def post(self, request: HttpRequest, view_id: int) -> HttpResponse:
-        """Rename, share or delete the view, and lead back to the log."""
+        """Rename, share or delete the view, and redirect to the log."""
         view = _own(request, view_id)
         if request.POST.get("delete") == "yes":
             saved_views.delete_view(view)
@@ -63,7 +65,7 @@ class ChangeView(OperatorPage):
             saved_views.change_view(view, name=name, shared=shared)
         except ValidationError as error:
             context = {"errors": error.messages, "view": view, "name": name, "shared": shared}
-            return self.shown(request, HTTPStatus.BAD_REQUEST, **context)
+            return self.render(request, HTTPStatus.BAD_REQUEST, **context)
         messages.success(request, _("The view %(name)s is changed.") % {"name": view.name})
         return HttpResponseRedirect(f"{reverse('console:log')}?{view.query}")
 

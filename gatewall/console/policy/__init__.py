@@ -1,1 +1,1 @@
-"""Pages of the history of the policy, of imports and of networks."""
+"""Pages of the policy's history, list imports and networks."""

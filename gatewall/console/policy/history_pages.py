@@ -1,4 +1,4 @@
-"""The history of the policy: who changed what when, and the way back."""
+"""Pages of the policy's history: revisions, their changes, restore and confirmation."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -36,13 +36,13 @@ _PARAMETERS = frozenset({"page", "actor", "resource"})
 
 
 class History(OperatorPage):
-    """The revisions, the newest first."""
+    """The list of revisions, newest first."""
 
     template = "console/history.html"
     title = gettext_lazy("Policy history")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show a page of revisions, of one actor or one kind of object if asked for."""
+        """Return a page of revisions, optionally of one actor or resource."""
         actor, resource = request.GET.get("actor", ""), request.GET.get("resource", "")
         page = request.GET.get("page", "1")
         known = {"": _("everything")} | {each.value: title_of(each) for each in Resource}
@@ -50,46 +50,46 @@ class History(OperatorPage):
         is_number = page.isascii() and page.isdigit() and 0 < len(page) < 8 and 0 < int(page) <= _MAX_PAGE
         if set(request.GET) - _PARAMETERS or resource not in known or len(actor) > 64 or "\0" in actor or not is_number:
             messages.error(request, _("The address of this page has an invalid filter or page."))
-            return self.shown(request, HTTPStatus.BAD_REQUEST, filters=filters, resources=known.items())
+            return self.render(request, HTTPStatus.BAD_REQUEST, filters=filters, resources=known.items())
         rows = PolicyRevision.objects.order_by("-number")
         if actor:
             rows = rows.filter(actor=actor)
         if resource:
             rows = rows.filter(resources__contains=f" {resource} ")
         found = Paginator(rows, _PAGE_SIZE).get_page(int(page))
-        return self.shown(request, page=found, shown=_listed(found), filters=filters, resources=known.items())
+        return self.render(request, page=found, shown=_rows(found), filters=filters, resources=known.items())
 
 
 class Revision(OperatorPage):
-    """One revision, all that it changed, and the way back to it."""
+    """One revision: its changes, and the form to restore it."""
 
     template = "console/revision.html"
     title = gettext_lazy("Policy revision")
 
     def get(self, request: HttpRequest, number: int) -> HttpResponse:
-        """Show the revision."""
-        return self._shown(request, _revision(number))
+        """Return the revision."""
+        return self._page(request, _revision(number))
 
     def post(self, request: HttpRequest, number: int) -> HttpResponse:
-        """Show what a restore would change or, with the revision that this was shown for, restore."""
+        """Return the preview of a restore or, once confirmed for the same head, restore."""
         row, caller = _revision(number), caller_of(request)
         head = request.POST.get("head", "")
         try:
             if not head:
-                return self._shown(request, row, would=preview(row.number, caller=caller))
+                return self._page(request, row, would=preview(row.number, caller=caller))
             force = request.POST.get("force") == "on"
-            made = _restored(row.number, head, actor=str(request.user), caller=caller, force=force)
+            made = _restore_if_unchanged(row.number, head, actor=str(request.user), caller=caller, force=force)
             if made is None:
                 messages.error(request, _("Somebody changed the policy meanwhile. Look at the difference again."))
                 would = preview(row.number, caller=caller)
-                return self._shown(request, row, HTTPStatus.CONFLICT, would=would)
+                return self._page(request, row, HTTPStatus.CONFLICT, would=would)
         except (Refusal, ValidationError) as error:
             messages.error(request, " ".join(messages_of(error)))
-            return self._shown(request, row, HTTPStatus.CONFLICT)
+            return self._page(request, row, HTTPStatus.CONFLICT)
         messages.success(request, _("The policy is again what it was after revision %(number)s.") % {"number": number})
         return redirect("console:history-revision", number=made.number)
 
-    def _shown(
+    def _page(
         self,
         request: HttpRequest,
         row: PolicyRevision,
@@ -97,7 +97,7 @@ class Revision(OperatorPage):
         would: Preview | None = None,
     ) -> HttpResponse:
         changes = row.changes or []
-        return self.shown(
+        return self.render(
             request,
             status,
             revision=row,
@@ -113,13 +113,13 @@ class Revision(OperatorPage):
 
 
 class Confirmation(OperatorPage):
-    """Keeps or takes back a forced change that refuses its own maker."""
+    """Confirm or revert a forced change that locks out its author."""
 
     title = gettext_lazy("Confirm a change")
     http_method_names = ["post"]
 
     def post(self, request: HttpRequest, number: int) -> HttpResponse:
-        """Do what the button says, and lead to the revision."""
+        """Confirm or revert the change, and redirect to the revision."""
         row, word = _revision(number), request.POST.get("word", "")
         try:
             if word == "keep":
@@ -136,8 +136,8 @@ class Confirmation(OperatorPage):
 
 
 @revisions.one_at_a_time
-def _restored(number: int, head: str, **how: Any) -> PolicyRevision | None:
-    """Restore what was shown at this head; None if the policy has moved on. Nobody can move it in between."""
+def _restore_if_unchanged(number: int, head: str, **how: Any) -> PolicyRevision | None:
+    """Restore if the head is still the previewed one, else return None; under the revision lock."""
     if head != str(revisions.current().revision):
         return None
     return restore(number, **how)
@@ -150,7 +150,7 @@ def _revision(number: int) -> PolicyRevision:
     return row
 
 
-def _listed(page: Page[PolicyRevision]) -> list[dict[str, Any]]:
+def _rows(page: Page[PolicyRevision]) -> list[dict[str, Any]]:
     return [
         {
             "row": row,
@@ -188,12 +188,12 @@ def _change(change: Mapping[str, Any]) -> dict[str, Any]:
         "values": [
             {"name": name, "before": _value(before, name), "after": _value(after, name)}
             for name in names
-            if _says_something(before.get(name)) or _says_something(after.get(name))
+            if _is_given(before.get(name)) or _is_given(after.get(name))
         ],
     }
 
 
-def _says_something(value: Any) -> bool:
+def _is_given(value: Any) -> bool:
     return value not in (None, "", [])
 
 

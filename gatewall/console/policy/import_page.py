@@ -1,4 +1,4 @@
-"""Imports a block list: first what it would do, then exactly that."""
+"""Page that imports a block list: preview first, then import exactly what was previewed."""
 
 import hashlib
 from dataclasses import asdict
@@ -32,7 +32,7 @@ _TOO_LONG = gettext_lazy("A list in this form has at most 512 KiB; import a long
 
 
 class ListForm(forms.Form):
-    """A list, pasted or from a file."""
+    """A list, pasted or uploaded."""
 
     name = forms.CharField(max_length=50, validators=[validate_list_name])
     kind = forms.ChoiceField(choices=[(each.value, each.value) for each in Format], required=False)
@@ -42,7 +42,7 @@ class ListForm(forms.Form):
     file = forms.FileField(required=False)
 
     def clean(self) -> dict[str, Any] | None:
-        """Put the file in the place of the text, in one spelling of line ends: a browser writes them anew."""
+        """Replace the text by the uploaded file, and normalize line ends, which browsers change."""
         cleaned = super().clean() or {}
         sent, text = cleaned.get("file"), cleaned.get("text") or ""
         if sent is not None:
@@ -59,17 +59,17 @@ class ListForm(forms.Form):
 
 
 class ImportList(OperatorPage):
-    """A form, what the list in it would do, and the import."""
+    """The form, the preview of an import, and the import."""
 
     template = "console/import.html"
     title = gettext_lazy("Import a list")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the empty form."""
+        """Return the empty form."""
         return self._form(request, ListForm())
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Show what a list would do or, with what was shown, import it."""
+        """Return the preview of an import or, with a signed preview, import."""
         form = ListForm(request.POST, request.FILES)
         if not form.is_valid():
             return self._form(request, form, HTTPStatus.BAD_REQUEST)
@@ -94,7 +94,7 @@ class ImportList(OperatorPage):
             signed = signing.loads(request.POST["shown"], salt=_SALT, max_age=_SHOWN_FOR)
             proposal = _proposal(form, datetime.fromtimestamp(signed["at"], UTC))
             if signed["list"] != _digest(proposal):
-                raise signing.BadSignature  # noqa: TRY301 - what was shown was another list
+                raise signing.BadSignature  # noqa: TRY301 - the preview was of another list
         except signing.BadSignature:
             messages.error(request, _("This is not what was shown, or it was shown too long ago. Look at it again."))
             return self._preview(
@@ -115,7 +115,7 @@ class ImportList(OperatorPage):
     def _form(
         self, request: HttpRequest, form: ListForm, status: HTTPStatus = HTTPStatus.OK, **context: Any
     ) -> HttpResponse:
-        return self.shown(request, status, form=form, formats=[each.value for each in Format], **context)
+        return self.render(request, status, form=form, formats=[each.value for each in Format], **context)
 
 
 def _proposal(form: ListForm, at: datetime) -> Proposal:

@@ -1,4 +1,4 @@
-"""Banning and allowing a client from a row of the log, through the services of the lists."""
+"""Pages that ban or allow a client of an access log entry, through the services of the lists."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -45,7 +45,7 @@ _PREFILLED = frozenset({"network", "decision_id", "host", "back"})
 
 
 class NetworkForm(forms.Form):
-    """A network, for how long, and why."""
+    """A network, a duration and a remark."""
 
     network = forms.CharField(max_length=64, label=gettext_lazy("Address or network"))
     lasts = forms.ChoiceField(choices=list(_WORDS.items()), label=gettext_lazy("How long"), widget=forms.RadioSelect)
@@ -54,31 +54,31 @@ class NetworkForm(forms.Form):
     back = forms.CharField(max_length=MAX_BACK, required=False, widget=forms.HiddenInput)
 
     def clean_network(self) -> str:
-        """Return the one spelling of the network."""
+        """Return the network in canonical form."""
         return canonical_network(self.cleaned_data["network"])
 
     @property
     def expires_at(self) -> Any:
-        """When it ends, None for never."""
+        """Return the expiry, None for never."""
         lasts = _LASTS[self.cleaned_data["lasts"]]
         return timezone.now() + lasts if lasts else None
 
 
 class BanForm(NetworkForm):
-    """What a ban needs; ``force`` is offered once something speaks against it."""
+    """The fields of a ban; ``force`` is offered after a refusal."""
 
     force = forms.BooleanField(required=False, label=gettext_lazy("Do it all the same"))
 
 
 class AllowForm(NetworkForm):
-    """What an exception needs: as narrow as it can be, unless its author says otherwise."""
+    """The fields of an allowlist entry: as narrow as possible by default."""
 
     everywhere = forms.BooleanField(required=False, label=gettext_lazy("On every host, not on this domain alone"))
     inspect = forms.BooleanField(required=False, initial=True, label=gettext_lazy("WAF rules still apply"))
 
 
 class _NetworkPage(OperatorPage):
-    """A form about one network: filled in from the address, sent through a service, and back."""
+    """Base class of forms about one network, prefilled from the query string."""
 
     template = "console/network.html"
     form_class: type[NetworkForm]
@@ -86,7 +86,7 @@ class _NetworkPage(OperatorPage):
     verb: str | Promise
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the form, filled in from the address."""
+        """Return the form, prefilled from the query string."""
         given = {name: request.GET.get(name, "") for name in _PREFILLED}
         decision = given.pop("decision_id")
         remark = _("after decision %(id)s") % {"id": decision[:36]} if decision else ""
@@ -99,7 +99,7 @@ class _NetworkPage(OperatorPage):
         return self._form(request, form)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Call the service; what it refuses is said in the form."""
+        """Call the service; return the form with its errors."""
         form = self.form_class(request.POST)
         if not form.is_valid():
             return self._form(request, form)
@@ -115,7 +115,7 @@ class _NetworkPage(OperatorPage):
         return HttpResponseRedirect(_way_back(form.cleaned_data["back"]))
 
     def write(self, request: HttpRequest, form: Any) -> str:
-        """Write the entry and return what was done, in words. Raises Refusal, ValidationError."""
+        """Write the entry and return a success message. Raises Refusal, ValidationError."""
         raise NotImplementedError
 
     def _form(self, request: HttpRequest, form: NetworkForm, status: HTTPStatus = HTTPStatus.OK) -> HttpResponse:
@@ -125,11 +125,11 @@ class _NetworkPage(OperatorPage):
         host = str(form["host"].value() or "")
         blast = links.blast_radius(network) if _is_network(network) else ""
         context = {"form": form, "verb": self.verb, "blast": blast, "domain": _domain_of(host), "host": host}
-        return self.shown(request, status, **context, may_force=status is HTTPStatus.CONFLICT)
+        return self.render(request, status, **context, may_force=status is HTTPStatus.CONFLICT)
 
 
 class Ban(_NetworkPage):
-    """An entry of the blocklist."""
+    """Create a blocklist entry."""
 
     title = gettext_lazy("Ban a client")
     verb = gettext_lazy("Ban")
@@ -150,7 +150,7 @@ class Ban(_NetworkPage):
 
 
 class Allow(_NetworkPage):
-    """An entry of the allowlist, for the domain of the row unless said otherwise."""
+    """Create an allowlist entry, by default for the domain of the log entry."""
 
     title = gettext_lazy("Allow a client")
     verb = gettext_lazy("Allow")
@@ -178,7 +178,7 @@ def _message_params(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _domain_of(host: str) -> AuthorizedDomain | None:
-    """Return the registered domain that a host belongs to."""
+    """Return the registered domain of a host."""
     match = DomainTable(policy_source.domains()).match(Host.parse(host)) if host else None
     return selectors.registered_domain(match.name) if match else None
 

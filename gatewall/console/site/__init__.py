@@ -1,1 +1,1 @@
-"""Pages of the whole site: dashboard, proxy doctor, and what all pages share."""
+"""Dashboard, proxy doctor, and the base of all operator pages."""

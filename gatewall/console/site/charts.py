@@ -1,4 +1,4 @@
-"""Where the parts of a chart stand; a template draws them. Pure: whole numbers and texts."""
+"""Layout of charts, which a template renders. Pure: integers and texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ WIDTH, HEIGHT = 1040, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 8, 12, 28
 _MOST_LINES = 4
 _LEAST_SPACE = 84
-"""So far apart, in units of the chart, the middles of two labels of the x axis are at least."""
+"""Minimum distance of labels of the x axis, in units of the chart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One value a bar; ``kind`` names how it is drawn."""
+    """One value per bar; ``kind`` is the CSS class."""
 
     kind: str
     values: Sequence[int]
@@ -21,7 +21,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One value: a piece of a bar."""
+    """One value: a segment of a bar."""
 
     kind: str
     y: int
@@ -30,7 +30,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One bar: its pieces stand on each other."""
+    """One bar: its stacked segments."""
 
     x: int
     width: int
@@ -40,7 +40,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A text at an axis."""
+    """A label of an axis."""
 
     at: int
     text: str
@@ -48,7 +48,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Bars of several series on each other, and a line; all within ``width`` and ``height``."""
+    """Stacked bars of several series, and a line; within ``width`` and ``height``."""
 
     columns: list[Column]
     line: str
@@ -62,7 +62,7 @@ class Chart:
 
 
 def steps(most: int) -> list[int]:
-    """Return the values of the horizontal lines: at most five, round, the last not below ``most``."""
+    """Return the values of the grid lines: at most five, round, the last at least ``most``."""
     step = next(
         factor * 10**power for power in count() for factor in (1, 2, 5) if factor * 10**power * _MOST_LINES >= most
     )
@@ -70,9 +70,9 @@ def steps(most: int) -> list[int]:
 
 
 def trend(labels: Sequence[str], series: Sequence[Series], before: Sequence[int]) -> Chart:
-    """Return a chart of one bar a label, and a line through the values of the time before.
+    """Return a chart of one bar per label, and a line through the values of the previous window.
 
-    ``labels`` name the bars; of those, as many as there is room for stand at the axis.
+    ``labels`` name the bars; as many as fit are drawn on the axis.
     """
     totals = [sum(values) for values in zip(*(each.values for each in series), strict=True)]
     values = steps(max([0, *totals, *before[: len(labels)]]))
@@ -89,7 +89,7 @@ def trend(labels: Sequence[str], series: Sequence[Series], before: Sequence[int]
 
 
 def share(part: int, most: int) -> int:
-    """Return how many hundredths of the longest bar a bar has; what is not nothing is seen."""
+    """Return the length of a bar in percent of the longest, at least 1 unless it is zero."""
     return max(1, round(100 * part / most)) if part > 0 and most > 0 else 0
 
 

@@ -1,4 +1,4 @@
-"""The dashboard: what happened in a window, beside the one before it, and how every part is."""
+"""Dashboard: figures of a window compared with the previous one, and the health of every component."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -27,16 +27,16 @@ _OUTCOMES = ("allow", "challenge", "deny", "error")
 
 
 class Dashboard(OperatorPage):
-    """The figures of one window, as links to the rows behind them."""
+    """The figures of one window, linked to the rows behind them."""
 
     template = "console/dashboard.html"
     title = gettext_lazy("Dashboard")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the figures of the last 24 hours, or of the window asked for."""
+        """Return the figures of the last 24 hours, or of the requested window."""
         wrong = _wrong(request)
         if wrong:
-            return self.shown(request, HTTPStatus.BAD_REQUEST, wrong=wrong, choices=_choices("24h", CHOICES[0]))
+            return self.render(request, HTTPStatus.BAD_REQUEST, wrong=wrong, choices=_choices("24h", CHOICES[0]))
         name, seconds = request.GET.get("window", "24h"), request.GET.get("refresh", CHOICES[0])
         at = timezone.now()
         board = figures.board(at, name)
@@ -57,7 +57,7 @@ class Dashboard(OperatorPage):
             "shortened_link": links.events(board.window, [EventKind.LOG_SHORTENED]),
             "gap_link": links.events(board.window, [EventKind.LOG_GAP]),
         }
-        return refreshed(self.shown(request, **context), seconds)
+        return refreshed(self.render(request, **context), seconds)
 
 
 def _wrong(request: HttpRequest) -> list[str]:
@@ -72,7 +72,7 @@ def _wrong(request: HttpRequest) -> list[str]:
 
 
 def _choices(window: str, seconds: str) -> dict[str, Any]:
-    """Return the links of the two switches: text, query, and whether it is on."""
+    """Return the links of the two switches: text, query, and whether it is active."""
     words = {"24h": _("24 hours"), "7d": _("7 days"), "30d": _("30 days")}
     return {
         "windows": [(words[each], _query(each, seconds), each == window) for each in SPANS],
@@ -109,11 +109,11 @@ def _tiles(board: Board, at: datetime) -> list[dict[str, Any]]:
 
 
 def _tile(label: str, value: int | str, before: int | str, url: str, *, kind: str = "") -> dict[str, Any]:
-    note = _("before: %(value)s") % {"value": _shown(before)}
-    return {"label": label, "value": _shown(value), "note": note, "url": url, "kind": kind}
+    note = _("before: %(value)s") % {"value": _text(before)}
+    return {"label": label, "value": _text(value), "note": note, "url": url, "kind": kind}
 
 
-def _shown(value: int | str) -> str:
+def _text(value: int | str) -> str:
     return value if isinstance(value, str) else f"{value:,}"
 
 
@@ -134,7 +134,7 @@ def _chart(board: Board) -> Chart:
 
 
 def _rows(board: Board) -> list[dict[str, Any]]:
-    """Return the table of the chart: a row a bar, with a link to its requests."""
+    """Return the table of the chart: a row per bar, with a link to its requests."""
     ends = [bar.at for bar in board.bars[1:]] + [board.window.end]
     before: Sequence[Bar | None] = [*board.bars_before, *[None] * len(board.bars)]
     return [

@@ -1,4 +1,4 @@
-"""Proxy doctor: what the proxy in front of a site tells the gate, and what a visitor could make it tell."""
+"""Proxy doctor: which facts the proxy passes to the gate, and which of them a visitor can forge."""
 
 from http import HTTPStatus
 from typing import Any
@@ -31,20 +31,20 @@ VERDICTS = {
 
 
 class Doctor(OperatorPage):
-    """The form, who sent this very request, and what an examination found."""
+    """The form, the facts of this request, and the results of an examination."""
 
     template = "console/doctor.html"
     title = gettext_lazy("Proxy doctor")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the form, and the sample of the proxy that the query names."""
+        """Return the form, and sample configuration of the proxy named in the query string."""
         kind, url = request.GET.get("proxy", ""), request.GET.get("url", "")
         if set(request.GET) - _FIELDS or (kind and kind not in KINDS) or len(url) > _MAX_URL:
             return self._page(request, HTTPStatus.BAD_REQUEST, error=_("There is no such proxy here."))
         return self._page(request, kind=kind, url=url)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Examine the site. Nothing is written, so the page is the answer itself."""
+        """Examine the site; nothing is stored, so the response is the report."""
         kind, url = request.POST.get("proxy", ""), request.POST.get("url", "").strip()
         values: dict[str, Any] = {"kind": kind if kind in KINDS else "", "url": url[:_MAX_URL]}
         values["self_signed"] = request.POST.get("self_signed") == "on"
@@ -56,7 +56,7 @@ class Doctor(OperatorPage):
             return self._page(request, HTTPStatus.BAD_REQUEST, error=translated(refused.message), **values)
         except ExaminationRunning as refused:
             return self._page(request, HTTPStatus.CONFLICT, error=translated(refused.message), **values)
-        return self._page(request, found=_worded(report(evidence)), **values)
+        return self._page(request, found=_with_labels(report(evidence)), **values)
 
     def _page(
         self, request: HttpRequest, status: HTTPStatus = HTTPStatus.OK, *, kind: str = "", url: str = "", **values: Any
@@ -73,7 +73,7 @@ class Doctor(OperatorPage):
             "samples": samples(kind, place_of(own_host())) if kind else [],
             **values,
         }
-        return self.shown(request, status, **context)
+        return self.render(request, status, **context)
 
 
 def _this_request(request: HttpRequest) -> ThisRequest:
@@ -88,7 +88,7 @@ def _this_request(request: HttpRequest) -> ThisRequest:
 
 
 def _likely_site(request: HttpRequest, arrived: ThisRequest) -> str:
-    """Return the site that the page was asked under, if the doctor may go there; it is the operator who decides."""
+    """Return the site of the page's own URL, if the doctor may examine it, as the default of the form."""
     proto = request.META.get("HTTP_X_FORWARDED_PROTO") if arrived.is_peer_trusted else None
     scheme = proto if proto in {"http", "https"} else request.scheme or "http"
     authority = Authority.parse(
@@ -99,14 +99,14 @@ def _likely_site(request: HttpRequest, arrived: ThisRequest) -> str:
     return f"{scheme}://{authority}/"
 
 
-def _worded(found: dict[str, Any]) -> dict[str, Any]:
-    """Return a report with its verdicts in words beside them, and how many checks came out how."""
-    for check in found["checks"]:
+def _with_labels(report: dict[str, Any]) -> dict[str, Any]:
+    """Return a report with labels of its verdicts, and the number of checks by verdict."""
+    for check in report["checks"]:
         check["is_open"] = check["verdict"] in {"wrong", "unknown"}
         for part in (check, *check["findings"]):
             part["verdict_words"] = VERDICTS[part["verdict"]]
-    counts = {name: sum(check["verdict"] == name for check in found["checks"]) for name in VERDICTS}
-    return found | {
-        "verdict_words": VERDICTS[found["verdict"]],
+    counts = {name: sum(check["verdict"] == name for check in report["checks"]) for name in VERDICTS}
+    return report | {
+        "verdict_words": VERDICTS[report["verdict"]],
         "counts": [(name, VERDICTS[name], number) for name, number in counts.items() if number],
     }

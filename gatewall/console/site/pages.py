@@ -1,4 +1,4 @@
-"""What the operator pages have in common: who may see them, and the frame of the admin site around them."""
+"""Base class of the operator pages: access control, and the frame of the admin site."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -13,10 +13,10 @@ from django.views import View
 
 
 class OperatorPage(View):
-    """A page for admins, who have shown their second factor if they have one.
+    """A page for admins who have passed their second factor, if they have one.
 
-    Subclasses name ``template`` and ``title``, and answer ``get`` (and ``post``) with ``shown``. A write that another
-    site made the browser send is refused before it reaches them, as in the rest of the admin site.
+    Subclasses set ``template`` and ``title``, and implement ``get`` (and ``post``) with ``render``. CSRF protection is
+    that of the admin site.
     """
 
     template: str
@@ -24,11 +24,11 @@ class OperatorPage(View):
 
     @classmethod
     def as_view(cls, **initial: Any) -> Callable[..., HttpResponseBase]:
-        """Return the view behind the door of the admin site."""
+        """Return the view with the access check of the admin site."""
         return admin.site.admin_view(super().as_view(**initial))
 
-    def shown(self, request: HttpRequest, status: HTTPStatus = HTTPStatus.OK, /, **context: Any) -> HttpResponse:
-        """Return the page with these values."""
-        # Tables need the room that the list of all rows would take; it is one click away.
+    def render(self, request: HttpRequest, status: HTTPStatus = HTTPStatus.OK, /, **context: Any) -> HttpResponse:
+        """Return the page with this context."""
+        # Tables need the width of the navigation sidebar.
         frame = admin.site.each_context(request) | {"title": self.title, "is_nav_sidebar_enabled": False}
         return TemplateResponse(request, self.template, frame | context, status=status)

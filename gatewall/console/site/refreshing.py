@@ -1,13 +1,13 @@
-"""Pages that ask for themselves again, if somebody chose that: by a header, so that no script is needed."""
+"""Pages that reload themselves by the Refresh header, without scripts."""
 
 from django.http import HttpResponse
 
 CHOICES = ("0", "10", "30", "60")
-"""Seconds; 0: it does not."""
+"""Choices in seconds; 0 is off."""
 
 
 def refreshed(response: HttpResponse, seconds: str) -> HttpResponse:
-    """Return the response, which the browser asks for again after so many seconds."""
+    """Return the response with a Refresh header."""
     if seconds != CHOICES[0]:
         response["Refresh"] = seconds
     return response

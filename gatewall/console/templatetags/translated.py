@@ -1,4 +1,4 @@
-"""The filter ``translated``: a message of a service in the operator's language."""
+"""The template filter ``translated``: a message of a service in the operator's language."""
 
 from django import template
 

@@ -41,10 +41,7 @@ def draft_of(run: Backtest) -> Draft:
 
 
 def queue(draft: Draft, *, start: datetime, end: datetime, actor: str, caller: Caller | None) -> Backtest:
-    """Queue a backtest of a draft that could be saved now.
-
-    Raises the errors of the change itself, TooManyBacktests.
-    """
+    """Queue a backtest of a draft that could be saved now. Raises the errors of the change itself, TooManyBacktests."""
     trial.try_out(draft, actor=actor, caller=caller)
     with transaction.atomic():
         _delete_oldest()
