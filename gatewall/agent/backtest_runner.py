@@ -57,8 +57,8 @@ class BacktestRunner(Loop):
             # What the process has said of its end itself stays.
             if self._stop.is_set():
                 runs.requeue(claim)
-            elif runs.fail(claim, f"{runs.DIED} (exit code {process.returncode})"):
-                logger.warning("backtest %s: %s (exit code %s)", run.pk, runs.DIED, process.returncode)
+            elif runs.fail(claim, why := runs.died(process.returncode)):
+                logger.warning("backtest %s: %s", run.pk, why)
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

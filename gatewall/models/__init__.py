@@ -5,6 +5,7 @@ import uuid
 from django.db import models
 from django.utils import timezone
 
+from gatewall.engine.messages import stored_message
 from gatewall.models.settings import SystemSettings, choices
 
 __all__ = [
@@ -79,7 +80,7 @@ class PendingConfirmation(models.Model):
     """A forced change that locks out the address it was made from: reverted unless its maker confirms it.
 
     It is what the revisions after ``previous`` up to ``revision`` did. ``outcome`` is empty until it was kept or
-    reverted; ``problem`` says why the last try to revert it failed.
+    reverted; ``problem`` says why the last try to revert it failed, ``problem_message`` is its template and parameters.
     """
 
     KEPT, REVERTED = "kept", "reverted"
@@ -92,12 +93,17 @@ class PendingConfirmation(models.Model):
     deadline = models.DateTimeField()
     tried_at = models.DateTimeField(null=True)
     problem = models.CharField(max_length=500, blank=True)
+    problem_message = models.JSONField(null=True)
     outcome = models.CharField(max_length=8, blank=True)
     settled_at = models.DateTimeField(null=True)
     settled_by = models.CharField(max_length=64, blank=True)
 
     class Meta:
         indexes = [models.Index(fields=["outcome", "deadline"], name="confirmation_by_deadline")]
+
+    def why_not_reverted(self) -> str:
+        """Return ``problem`` as a message that a page can translate."""
+        return stored_message(self.problem_message, self.problem)
 
 
 class PolicyRevocation(models.Model):

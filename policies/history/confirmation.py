@@ -6,6 +6,8 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from gatewall.api.translation import message_of
+from gatewall.engine.messages import MAX_STORED
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import Conflict, Gone, Refusal
 from gatewall.models import PendingConfirmation, PolicyRevision
@@ -56,8 +58,9 @@ def revert_overdue(at: datetime) -> int:
         except (NothingToConfirm, Gone):
             pass  # another agent settled it first
         except (Refusal, ValidationError) as refusal:  # any refusal: the other changes must still be reverted
-            words = " ".join(refusal.messages) if isinstance(refusal, ValidationError) else str(refusal)
-            PendingConfirmation.objects.filter(pk=number).update(tried_at=at, problem=words[:500])
+            why = message_of(refusal)
+            kept = {"problem": why[:MAX_STORED], "problem_message": why.as_json()}
+            PendingConfirmation.objects.filter(pk=number).update(tried_at=at, **kept)
     return done
 
 
@@ -72,5 +75,6 @@ def _pending_row(number: int) -> PendingConfirmation:
 
 def _settle(row: PendingConfirmation, outcome: str, actor: str) -> PendingConfirmation:
     row.outcome, row.settled_at, row.settled_by, row.problem = outcome, timezone.now(), actor, ""
-    row.save(update_fields=["outcome", "settled_at", "settled_by", "problem"])
+    row.problem_message = None
+    row.save(update_fields=["outcome", "settled_at", "settled_by", "problem", "problem_message"])
     return row

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, models, transaction
 
+from gatewall.api.translation import message_of
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.snapshot import Segment
 from gatewall.kernel.changes import Change, Described, Resource, describe, difference, moment_of
@@ -217,7 +218,7 @@ def _check(resource: str, row: models.Model) -> None:
             validate_pattern(row.pattern, row.operator)
     except ValidationError as error:
         words = _("%(row)s as it was is not valid any more: %(why)s")
-        raise CannotRestore(words, row=f"{resource} {row.pk}", why=" ".join(error.messages)) from None
+        raise CannotRestore(words, row=f"{resource} {row.pk}", why=message_of(error)) from None
 
 
 def _described(row: models.Model | None) -> Described | None:

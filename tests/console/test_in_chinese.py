@@ -16,7 +16,9 @@ from gatewall.doctor.probing.evidence import Reply
 from gatewall.models import PendingConfirmation, PolicyRevision
 from gatewall.policy import revisions
 from gatewall.whatif.backtest import running, runs
+from gatewall.whatif.backtest.models import Backtest
 from policies import services
+from policies.history import confirmation
 from tests.admin.conftest import ADMIN
 from tests.console.test_doctor_page import send
 from tests.messages import CATALOGUES
@@ -56,10 +58,8 @@ def rows(alice, bob, office, tmp_path, visits):
     rule = services.create_waf_rule(actor="alice", name="probe", pattern="attack", targets=["path"])
     services.change_waf_rule(rule, actor="alice", score=3)
     last = revisions.current().revision
-    confirmation = {"actor": "alice", "address": "203.0.113.9", "deadline": timezone.now() + timedelta(minutes=5)}
-    PendingConfirmation.objects.create(
-        revision=last, previous=last - 1, problem="there is no such revision", **confirmation
-    )
+    pending = {"actor": "alice", "address": "203.0.113.9", "deadline": timezone.now() + timedelta(minutes=5)}
+    PendingConfirmation.objects.create(revision=last, previous=last - 1, problem="there is no such revision", **pending)
     saved_views.save_view(alice, name="mine", query="outcome=deny", shared=True)
     return visits(uri="/attack")
 
@@ -135,6 +135,49 @@ def test_what_a_service_refuses_is_said_in_chinese(chinese, office):
     assert "elsewhere.example 不是已注册的域名" in refused
     assert "的整数" in filtered
     assert "须为以下之一" in filtered
+
+
+def died(_path):
+    """Have the backtest's process end without a word, by exit code."""
+    runs.fail(runs.claim_next(timezone.now()).claim, runs.died(-9))
+
+
+def refused_by_now(_path):
+    """Make the change of the draft before the backtest runs."""
+    services.block_network(actor="", network="198.51.100.7")
+    assert not running.run(runs.claim_next(timezone.now()))
+
+
+@pytest.mark.parametrize(
+    ("fail", "english", "said"),
+    [
+        (died, "its process died before it was done (exit code -9)", "退出码 -9"),
+        (refused_by_now, "the change would be refused by now: 198.51.100.7 is there already", "198.51.100.7 已存在"),
+    ],
+)
+def test_why_a_backtest_failed_is_said_in_chinese(chinese, fail, english, said):
+    path = asked_backtest(chinese)
+    fail(path)
+
+    words = words_of(chinese.get(path).content.decode())
+
+    assert any(said in each for each in words)
+    assert not any(part in each for each in words for part in ("refused", "already", "died", "exit"))
+    assert Backtest.objects.get().failure == english
+
+
+def test_why_a_change_was_not_reverted_is_said_in_chinese(chinese, rows):
+    row = confirmation.pending().get()
+    PolicyRevision.objects.filter(pk=row.revision).delete()
+    PolicyRevision.objects.create(number=row.revision)  # what it changed is not recorded
+
+    assert confirmation.revert_overdue(row.deadline) == 0
+
+    page = chinese.get("/").content.decode()
+    assert f"修订版本 {row.revision} 产生时尚未记录变更" in page
+    row.refresh_from_db()
+    assert row.problem == f"revision {row.revision} was made before changes were recorded"
+    assert row.problem not in page
 
 
 def test_programs_get_english(admin, office, monkeypatch):

@@ -150,7 +150,7 @@ def test_a_process_that_says_nothing_is_dead():
     assert Backtest.objects.get().state == State.RUNNING
     assert runs.claim_next(now + runs.DEAD_AFTER + timedelta(seconds=1)) is None
 
-    assert (Backtest.objects.get().state, Backtest.objects.get().failure) == (State.FAILED, runs.DIED)
+    assert (Backtest.objects.get().state, Backtest.objects.get().failure) == (State.FAILED, runs.died())
     assert not runs.finish(dead.claim, {}, done=0)
 
 

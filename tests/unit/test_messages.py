@@ -7,11 +7,13 @@ import pickle
 from collections.abc import Iterator
 
 import pytest
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxLengthValidator
 from django.utils import translation
 
-from gatewall.api.translation import messages_of, translated, validation_error
+from gatewall.api.translation import message_of, messages_of, translated, validation_error
 from gatewall.engine.addresses import parse_network
-from gatewall.engine.messages import Message, Refused
+from gatewall.engine.messages import MAX_STORED, Message, Refused, stored_message
 from gatewall.kernel.refusals import Gone
 from gatewall.whatif.explain_view import ExplainInput
 from policies.list_files.block_lists import BadLine
@@ -101,6 +103,44 @@ def test_a_message_survives_copies():
     assert BadLine(3, Message("a column is named twice")).message == LINE
 
 
+@pytest.mark.parametrize("message", [LINE, Message("there is no such revision"), Message("50% of %s")])
+def test_a_stored_message_is_translated_too(message):
+    kept = stored_message(json.loads(json.dumps(message.as_json())), str(message))
+
+    assert kept == message
+    with translation.override("zh-hans"):
+        assert translated(kept) == translated(message)
+
+
+def test_a_text_without_its_message_is_shown_as_it_is():
+    assert stored_message(None, "100% of it") == "100% of it"
+    assert stored_message(LINE.as_json(), "what an older release wrote later") == "what an older release wrote later"
+
+
+def test_a_very_long_message_is_cut_like_its_text():
+    message = Message("line %(line)s: %(why)s", line=3, why=Message("%(text)s%(text)s", text="%" * 1000))
+    kept = stored_message(message.as_json(), message[:MAX_STORED])
+
+    assert len(json.dumps(message.as_json())) < 2 * MAX_STORED
+    assert kept[:MAX_STORED] == message[:MAX_STORED]
+    with translation.override("zh-hans"):
+        assert "line" not in translated(kept)
+
+
+def test_an_error_is_one_message_in_no_language_yet():
+    plural = MaxLengthValidator(2)
+    with translation.override("zh-hans"):
+        errors = [
+            validation_error(_refused(parse_network, "10.0.0.1/8")),
+            ValidationError({"a": ["there is no such revision", _caught(plural, "abc")]}),
+        ]
+        one, two = [message_of(error) for error in errors]
+        assert (translated(one), translated(two)[:7]) == (errors[0].messages[0], "没有此修订版本")
+
+    assert one == "'10.0.0.1/8' has host bits set: write the first address of the network"
+    assert two == "there is no such revision Ensure this value has at most 2 characters (it has 3)."
+
+
 def test_the_same_refusal_speaks_each_reader_s_language():
     errors = [Gone("there is no such revision"), _refused(parse_network, "10.0.0.1/8")]
     errors.append(validation_error(errors[1]))
@@ -130,6 +170,12 @@ def test_errors_of_a_made_up_request_are_translated(headers):
 
     assert english.isascii()
     assert not chinese.isascii()
+
+
+def _caught(validator, value) -> ValidationError:
+    with pytest.raises(ValidationError) as caught:
+        validator(value)
+    return caught.value
 
 
 def _refused(function, *arguments) -> Refused:

@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from gatewall.engine.messages import stored_message
 from gatewall.models import Record
 
 
@@ -18,6 +19,7 @@ class Backtest(Record):
     """A draft (``drafts.Draft``) replayed on the recorded requests of a window; ``result`` is from a tally.
 
     ``claim`` is the process that runs it, ``beat_at`` its heartbeat. Across all hosts, one backtest runs at a time.
+    ``failure_message`` has the template and the parameters of ``failure``.
     """
 
     resource = models.CharField(max_length=32)
@@ -33,6 +35,7 @@ class Backtest(Record):
     total = models.BigIntegerField(null=True)
     result = models.JSONField(null=True)
     failure = models.CharField(max_length=500, blank=True)
+    failure_message = models.JSONField(null=True)
     saved = models.JSONField(null=True)
 
     class Meta:
@@ -45,3 +48,7 @@ class Backtest(Record):
 
     def __str__(self) -> str:
         return f"backtest {self.pk}"
+
+    def why_failed(self) -> str:
+        """Return ``failure`` as a message that a page can translate."""
+        return stored_message(self.failure_message, self.failure)

@@ -10,6 +10,9 @@ from django.core.exceptions import ValidationError
 from django.db import Error
 from rest_framework import exceptions
 
+from gatewall.api.translation import message_of
+from gatewall.engine.messages import Message
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.waf.patterns import PatternRefused
 from gatewall.gate.countries import Countries
 from gatewall.kernel.refusals import Refusal
@@ -43,10 +46,11 @@ def run(backtest: Backtest) -> bool:
     except ClaimLost:
         return False
     except _REFUSED as error:
-        runs.fail(claim, f"the change would be refused by now: {_words(error)}")
+        runs.fail(claim, Message(_("the change would be refused by now: %(why)s"), why=_message_of(error)))
         return False
     except (trial.PolicyMoves, SegmentRefused, PatternRefused, Error, OSError) as error:
-        runs.fail(claim, f"{type(error).__name__}: {error}")
+        why = getattr(error, "message", Message(str(error)))
+        runs.fail(claim, Message("%(error)s: %(why)s", error=type(error).__name__, why=why))
         return False
     return runs.finish(claim, result, done=result["read"])
 
@@ -93,7 +97,5 @@ def _beat(claim: uuid.UUID, **progress: int) -> None:
         raise ClaimLost
 
 
-def _words(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        return " ".join(error.messages)
-    return str(getattr(error, "detail", error))
+def _message_of(error: Refusal | ValidationError | exceptions.ValidationError) -> Message:
+    return Message(str(error.detail)) if isinstance(error, exceptions.ValidationError) else message_of(error)

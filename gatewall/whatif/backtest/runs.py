@@ -7,6 +7,7 @@ from typing import Any
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
+from gatewall.engine.messages import MAX_STORED, Message
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
@@ -19,7 +20,6 @@ KEPT = 20
 """Number of backtests to keep; the oldest finished ones are deleted."""
 DEAD_AFTER = timedelta(seconds=60)
 """A process without a heartbeat for this long is considered dead; it sends one every second."""
-DIED = _("its process died before it was done")
 
 
 class TooManyBacktests(Conflict):
@@ -96,7 +96,7 @@ def fail_dead(at: datetime) -> int:
     """Mark running backtests without heartbeat as failed; return how many."""
     running = Backtest.objects.filter(state=State.RUNNING)
     dead = [run.claim for run in running if run.beat_at is None or abs(at - run.beat_at) > DEAD_AFTER]
-    return sum(fail(claim, DIED) for claim in dead if claim is not None)
+    return sum(fail(claim, died()) for claim in dead if claim is not None)
 
 
 def beat(claim: uuid.UUID, **progress: Any) -> bool:
@@ -110,10 +110,17 @@ def finish(claim: uuid.UUID, result: dict[str, Any], *, done: int) -> bool:
     return bool(_claimed_row(claim).update(result=result, done=done, total=done, **ended))
 
 
-def fail(claim: uuid.UUID, words: str) -> bool:
+def fail(claim: uuid.UUID, why: Message) -> bool:
     """Mark the backtest as failed; return False if the claim is lost."""
     ended = {"finished_at": timezone.now(), "state": State.FAILED, "claim": None}
-    return bool(_claimed_row(claim).update(failure=words[:500], **ended))
+    return bool(_claimed_row(claim).update(failure=why[:MAX_STORED], failure_message=why.as_json(), **ended))
+
+
+def died(exit_code: int | None = None) -> Message:
+    """Return why a backtest failed whose process ended without a result."""
+    if exit_code is None:
+        return Message(_("its process died before it was done"))
+    return Message(_("its process died before it was done (exit code %(code)s)"), code=exit_code)
 
 
 def requeue(claim: uuid.UUID) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
+from gatewall.engine.messages import gettext_noop
 from gatewall.engine.segments import source_of
 from gatewall.engine.snapshot import PolicySnapshot, Segment, Version
 from gatewall.kernel.clientip import Caller
@@ -70,7 +71,7 @@ def policies_of(draft: Draft, files: PolicyFiles) -> Policies:
             before = assembly.build(version, segments)
             histories = recent_history(version.revision), recent_history(version.revision)
         return Policies(before, _with_draft(assembly, before, segments, effect, histories[1]), histories)
-    raise PolicyMoves("the policy is being changed all the time")
+    raise PolicyMoves(gettext_noop("the policy is being changed all the time"))
 
 
 def _with_draft(
