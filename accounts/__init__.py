@@ -1,1 +1,1 @@
-"""Users, their sessions, and how they sign in."""
+"""Users, sessions and sign-in."""

@@ -1,4 +1,4 @@
-"""Users in the Django admin. The password goes in and never comes out."""
+"""Django admin pages of users. Passwords are write-only."""
 
 from typing import Any
 
@@ -15,14 +15,14 @@ from gatewall.api.request_notes import REFUSAL, RequestNote
 from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor
 from gatewall.kernel.refusals import Refusal
 
-_ASKED = ("current_password", "current_code")
-_NOT_OF_A_NEW_USER = ("revoke_git_tokens", "forget_second_factor", "unlock_code_entry", *_ASKED)
-_FORGIVEN = ("forget_second_factor", "unlock_code_entry")
+_CREDENTIALS = ("current_password", "current_code")
+_CHANGE_ONLY = ("revoke_git_tokens", "forget_second_factor", "unlock_code_entry", *_CREDENTIALS)
+_SECOND_FACTOR_FIELDS = ("forget_second_factor", "unlock_code_entry")
 _LONGEST_CODE = 64
 
 
 class UserForm(ServiceForm):
-    """A user and, where one is to be set, the new password."""
+    """User form of the admin, with an optional new password."""
 
     new_password = forms.CharField(
         strip=False,
@@ -69,11 +69,11 @@ class UserForm(ServiceForm):
 
 
 _REAUTHENTICATED = RequestNote[bool]("reauthenticated")
-"""True if the owner has just said who they are."""
+"""Note set once the owner has re-authenticated in this request."""
 
 
 class LiveSessions(admin.TabularInline):  # type: ignore[type-arg]  # not generic at run time
-    """The sessions that open anything now, to look at."""
+    """Read-only table of the live sessions of a user."""
 
     model = Session
     verbose_name_plural = "live sessions"
@@ -116,11 +116,11 @@ class UserAdmin(ServiceAdmin):
     )
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        lost = ("forget_second_factor",) if obj is not None and self.second_factor(obj) else ()
-        locked = ("unlock_code_entry",) if obj is not None and selectors.is_code_entry_locked(obj) else ()
-        asked = _ASKED[: 1 + len(lost)] if obj is not None and obj.pk == request.user.pk else ()
+        factor = ("forget_second_factor",) if obj is not None and self.second_factor(obj) else ()
+        unlock_field = ("unlock_code_entry",) if obj is not None and selectors.is_code_entry_locked(obj) else ()
+        credentials = _CREDENTIALS[: 1 + len(factor)] if obj is not None and obj.pk == request.user.pk else ()
         revoke = ("revoke_git_tokens",) if obj is not None else ()
-        return (*self.fields, *revoke, *lost, *locked, *asked)
+        return (*self.fields, *revoke, *factor, *unlock_field, *credentials)
 
     def changeform_view(
         self,
@@ -131,7 +131,7 @@ class UserAdmin(ServiceAdmin):
     ) -> Any:
         if request.method == "POST" and object_id is not None:
             row = self.get_object(request, unquote(object_id))
-            try:  # before the transaction of the page begins, which would undo the count of a failure
+            try:  # before the page's transaction, whose rollback would undo the failure count
                 if row is not None and row.pk == request.user.pk:
                     _reauthenticate(request, row)
             except Refusal as refusal:
@@ -140,7 +140,6 @@ class UserAdmin(ServiceAdmin):
 
     @admin.display(boolean=True)
     def second_factor(self, user: User) -> bool:
-        """Return whether the user has confirmed an authenticator app."""
         device = getattr(user, "totp", None)
         return device is not None and device.confirmed_at is not None
 
@@ -149,15 +148,15 @@ class UserAdmin(ServiceAdmin):
 
     def create_row(self, request: HttpRequest, **values: Any) -> User:
         password = values.pop("new_password")
-        for name in _NOT_OF_A_NEW_USER:  # declared by the form, and not on the page of a new user
+        for name in _CHANGE_ONLY:  # the form declares them, but the page of a new user does not show them
             values.pop(name, None)
         return services.create_user(actor=actor(request), password=password, **values)
 
     def change_row(self, request: HttpRequest, row: User, **values: Any) -> None:
-        for name in _ASKED:
+        for name in _CREDENTIALS:
             values.pop(name, None)
         password, revoke = values.pop("new_password", None), values.pop("revoke_git_tokens", False)
-        forget, unlock = (values.pop(name, False) for name in _FORGIVEN)
+        forget, unlock = (values.pop(name, False) for name in _SECOND_FACTOR_FIELDS)
         is_own = row.pk == request.user.pk
         if is_own and (password is not None or forget or unlock) and not _REAUTHENTICATED.get(request):
             raise reauthentication.ReauthenticationRequired("send your password along")
@@ -170,7 +169,7 @@ class UserAdmin(ServiceAdmin):
         user = services.change_user(
             row, actor=actor(request), password=password, revoke_git_tokens=revoke and password is not None, **values
         )
-        if is_own and password is not None:  # whoever changes their own password stays here
+        if is_own and password is not None:  # users who change their own password stay signed in
             admin_session.go_on(request, user, visitor=browser.visitor(request), at=timezone.now())
 
     def delete_row(self, request: HttpRequest, row: User) -> None:
@@ -178,16 +177,16 @@ class UserAdmin(ServiceAdmin):
 
 
 def _reauthenticate(request: HttpRequest, user: User) -> None:
-    """Ask the owner who they are before their password or second factor changes, unless they have just signed in.
+    """Re-authenticate the owner before their password or second factor changes, unless the sign-in is fresh.
 
     Raises ReauthenticationRequired, ReauthenticationFailed, TooManyAttempts.
     """
     new_password = request.POST.get("new_password")
-    if not (new_password or any(request.POST.get(name) for name in _FORGIVEN)):
+    if not (new_password or any(request.POST.get(name) for name in _SECOND_FACTOR_FIELDS)):
         return
     now, visitor = timezone.now(), browser.visitor(request)
     if not fresh_sign_in.is_fresh(request):
-        password, code = (request.POST.get(name) or None for name in _ASKED)
+        password, code = (request.POST.get(name) or None for name in _CREDENTIALS)
         if new_password or code is None:
             reauthentication.require_password(user, password, visitor=visitor, at=now)
         else:

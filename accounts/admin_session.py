@@ -1,6 +1,6 @@
-"""The session of the Django admin. Stored like any session, but without a JWT.
+"""Session of the Django admin: a ``Session`` row like any other, but without a JWT.
 
-The row gives it an end, lets it be ended singly, and says from where and with which factors its user came.
+The row sets when it expires, makes it revocable on its own, and records its address and authentication methods.
 """
 
 import uuid
@@ -22,10 +22,7 @@ _KEY = "gatewall.session"
 
 
 def begin(store: SessionBase, user: User, *, amr: Iterable[str], visitor: Visitor, at: datetime) -> Session:
-    """Open a row for a session in which the user has just signed in; both end after ``session_hours``.
-
-    The row that it had before ends. Returns the new one. Raises Gone if the user was deleted.
-    """
+    """Create the session row at sign-in and end the previous one; both expire after ``session_hours``. Raises Gone."""
     _end(store, at=at)
     lifetime = timedelta(hours=system_settings.current().session_hours)
     row = services.open_session(
@@ -45,7 +42,7 @@ def begin(store: SessionBase, user: User, *, amr: Iterable[str], visitor: Visito
 def go_on(request: HttpRequest, user: User, *, visitor: Visitor, at: datetime) -> Session:
     """Keep the owner signed in after a change that ended all their sessions; return the new row. Raises Gone.
 
-    A second factor that they have no more is not remembered: another one would have to be shown.
+    Drops the method of a second factor that was removed: a new factor must be verified first.
     """
     ended = request.session.pop(_KEY, None)
     before = Session.objects.filter(pk=ended).first() if ended is not None else None
@@ -57,23 +54,23 @@ def go_on(request: HttpRequest, user: User, *, visitor: Visitor, at: datetime) -
 
 
 def end(request: HttpRequest, *, at: datetime) -> None:
-    """End the row of this session, as signing out does."""
+    """End the row of this session, at sign-out."""
     _end(request.session, at=at)
 
 
-def jti_of(request: HttpRequest) -> str:
+def session_id(request: HttpRequest) -> str:
     """Return the id of the session's row, or "" for a session without one."""
     return str(request.session.get(_KEY, ""))
 
 
 def row_of(request: HttpRequest, user: User) -> Session | None:
-    """Return the live row of the user's session, or None: such a session opens nothing."""
-    row = selectors.live_session(jti_of(request), timezone.now())
+    """Return the live row of the user's session, or None: without one the session grants no access."""
+    row = selectors.live_session(session_id(request), timezone.now())
     return row if row is not None and row.user_id == user.pk else None
 
 
-def is_enough(request: HttpRequest, user: User) -> bool:
-    """True for a live session in which the user has shown their second factor, if they have one."""
+def has_required_factors(request: HttpRequest, user: User) -> bool:
+    """Return whether the session is live and, for a user with a second factor, was opened with it."""
     row = row_of(request, user)
     if row is None:
         return False

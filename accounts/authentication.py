@@ -24,13 +24,13 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class SessionTokenAuthentication(JWTAuthentication):
-    """simplejwt's authentication over our header and cookie, with revocation looked up every time."""
+    """Authenticate by session token from header or cookie (simplejwt), with a revocation check on every request."""
 
     def authenticate(self, request: Request) -> tuple[User, SessionToken] | None:  # type: ignore[override]  # our user and token
         """Return the caller and the token, or None if none was sent.
 
-        The header comes before the cookies, and must be good: raises InvalidToken. Bad cookies count
-        as none. Raises CrossSite for a write that another site made the browser send.
+        An invalid header raises InvalidToken; invalid cookies are ignored. Raises CrossSite for a cross-site write by
+        cookie.
         """
         if header := request.headers.get(_HEADER, "").strip():
             scheme, _, rest = header.partition(" ")
@@ -41,7 +41,7 @@ class SessionTokenAuthentication(JWTAuthentication):
         return holder
 
     def holder_by_cookies(self, request: Request) -> tuple[User, SessionToken] | None:
-        """Return who the cookies stand for: a session that opens the API comes before one of the guard page."""
+        """Return user and token of the cookies, preferring a session for the API to one of the guard page."""
         found = holders(request)
         return next((holder for holder in found if API in holder[1].audiences), found[0] if found else None)
 
@@ -49,14 +49,14 @@ class SessionTokenAuthentication(JWTAuthentication):
         return 'Gatewall realm="Gatewall"'
 
     def _caller(self, raw: str) -> tuple[User, SessionToken]:
-        holder = holder_of(raw)
+        holder = token_holder(raw)
         if holder is None:
             raise InvalidToken("the session token is not valid")
         return holder
 
 
 class ApiAuthentication(SessionTokenAuthentication):
-    """The same for what only the API opens: the Django admin's session comes before a guard page's cookie."""
+    """Prefer the Django admin's session to the cookie of a guard page, which does not grant the API."""
 
     def holder_by_cookies(self, request: Request) -> tuple[User, SessionToken] | None:
         holder = super().holder_by_cookies(request)
@@ -66,19 +66,19 @@ class ApiAuthentication(SessionTokenAuthentication):
 
 
 def holders(request: HttpRequest | Request) -> list[tuple[User, SessionToken]]:
-    """Return the live sessions of the cookies sent.
+    """Return the live sessions of all session cookies, at most four.
 
-    A browser may send several of the name, for our host and for its parent domains (RFC 6265 section
-    5.4); Django keeps the last. They are told apart, and bounded, as at the gate.
+    A browser may send several cookies of this name, for our host and its parent domains (RFC 6265 section 5.4);
+    Django's parser keeps only the last. The gate reads them in the same way.
     """
     parts = request.META.get("HTTP_COOKIE", "").replace("\n", ";").split(";")
     pairs = (part.partition("=") for part in parts)
     values = [text for name, _, value in pairs if name.strip(" \t") == COOKIE_NAME and (text := value.strip(' \t"'))]
-    return [holder for value in values[:_MAX_COOKIES] if (holder := holder_of(value)) is not None]
+    return [holder for value in values[:_MAX_COOKIES] if (holder := token_holder(value)) is not None]
 
 
 def signed_in_user(request: HttpRequest | Request) -> User:
-    """Return the user who calls. Raises NotAuthenticated if nobody is signed in."""
+    """Return the signed-in user. Raises NotAuthenticated."""
     user = request.user
     if not isinstance(user, User):
         raise NotAuthenticated
@@ -92,12 +92,12 @@ def session_token(request: Request) -> SessionToken:
     return request.auth
 
 
-def holder_of(raw: str) -> tuple[User, SessionToken] | None:
-    """Return who holds this session token and what it says, or None if it opens nothing (any more)."""
+def token_holder(raw: str) -> tuple[User, SessionToken] | None:
+    """Return user and token of a valid session token, or None if it is invalid, expired or revoked."""
     now = timezone.now()
     try:
         token = SessionToken(raw)  # type: ignore[arg-type]  # the stubs know a token alone, simplejwt also its text
-    except (TokenError, OverflowError, ValueError):  # the latter two: an end that no calendar has
+    except (TokenError, OverflowError, ValueError):  # the latter two: an expiry outside the calendar
         return None
     claims = read_claims(token.payload)
     if claims is None or not claims.in_force(now.timestamp()):
@@ -109,19 +109,19 @@ def holder_of(raw: str) -> tuple[User, SessionToken] | None:
 
 
 class AdminSessionAuthentication(SessionAuthentication):
-    """The browsable API under the Django admin's session, with its CSRF token and its second factor."""
+    """Authenticate the browsable API by the Django admin's session, with its CSRF token and second factor."""
 
     def authenticate(self, request: Any) -> Any:
-        """Return the caller, or None. Raises CrossSite for a write that another site made the browser send."""
+        """Return the caller, or None. Raises CrossSite for a cross-site write."""
         found = super().authenticate(request)
-        if found is None or not admin_session.is_enough(django_request(request), found[0]):
+        if found is None or not admin_session.has_required_factors(django_request(request), found[0]):
             return None
         if request.method not in _SAFE:
             refuse_cross_site(request)
         return found
 
     def enforce_csrf(self, request: Any) -> None:
-        # Django's request: DRF's would read the body here, and a body that is no JSON would sign its sender out.
+        # Pass Django's request: DRF's would parse the body here, and a body that is not JSON would become a 401.
         super().enforce_csrf(getattr(request, "_request", request))
 
     def authenticate_header(self, request: Any) -> str:

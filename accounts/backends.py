@@ -1,4 +1,4 @@
-"""Django authentication backend: loads users of admin sessions, and signs nobody in."""
+"""Django authentication backend that only loads users of admin sessions."""
 
 from django.http import HttpRequest
 
@@ -7,10 +7,10 @@ from accounts.models import User
 
 
 class AccountsBackend:
-    """Finds the user of a Django session; there are no permissions beside ``is_admin``."""
+    """Load the user of a Django session; sign-in goes through ``accounts.login``."""
 
     def authenticate(self, request: HttpRequest | None, **credentials: object) -> User | None:
-        """Return nobody: every sign-in goes through ``accounts.login``, which counts and asks for the second factor."""
+        """Return None: only ``accounts.login`` counts attempts and asks for the second factor."""
         return None
 
     def get_user(self, user_id: int) -> User | None:

@@ -17,16 +17,16 @@ _PROXY_HEADERS = frozenset({"HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP"})
 
 
 def visitor(request: HttpRequest | Request) -> Visitor:
-    """Return where a sign-in comes from."""
+    """Return client address and user agent of a sign-in."""
     address = client_of_environ(request.META, settings.GATEWALL_TRUSTED_PROXIES)
     user_agent = request.headers.get("User-Agent", "")
     return Visitor(str(address), user_agent, is_at_this_machine=is_at_this_machine(request))
 
 
 def is_at_this_machine(request: HttpRequest | Request) -> bool:
-    """True for a caller who came straight from this machine: over loopback TCP, by a loopback name, through no proxy.
+    """Return whether the caller is on this machine: over loopback, by a loopback name, not through a proxy.
 
-    A proxy on this machine is a loopback peer too, and the headers that it adds give it away.
+    A local proxy is a loopback peer too, but adds forwarding headers.
     """
     peer = parse_address(str(request.META.get("REMOTE_ADDR", "")))
     through_a_proxy = any(name in _PROXY_HEADERS or name.startswith("HTTP_X_FORWARDED") for name in request.META)
@@ -38,7 +38,7 @@ def _host(request: HttpRequest | Request) -> str:
 
 
 def set_session(response: HttpResponse, request: HttpRequest | Request, token: str, *, expires_at: datetime) -> None:
-    """Give the browser its session token."""
+    """Set the session cookie."""
     response.set_cookie(
         COOKIE_NAME,
         token,
@@ -52,19 +52,19 @@ def set_session(response: HttpResponse, request: HttpRequest | Request, token: s
 
 
 def clear_session(response: HttpResponse) -> None:
-    """Take the session token back, with the attributes it was given with."""
+    """Delete the session cookie; its attributes must match those it was set with."""
     response.delete_cookie(COOKIE_NAME, path="/", domain=settings.GATEWALL_COOKIE_DOMAIN, samesite="Lax")
 
 
 def must_be_secure(request: HttpRequest | Request) -> bool:
-    """True unless plain HTTP was chosen: by the scheme of the public URL or, without one, on loopback."""
+    """Return whether cookies need ``Secure``: not if the public URL is http:// or, without one, on loopback."""
     if settings.GATEWALL_PUBLIC_URL:
         return not settings.GATEWALL_PUBLIC_URL.startswith("http://")
     return not is_loopback_name(request.get_host())
 
 
 def is_loopback_name(authority: str) -> bool:
-    """True if the host names this machine."""
+    """Return whether a host is ``localhost`` or a loopback address."""
     parsed = Authority.parse(authority)
     if parsed is None:
         return False

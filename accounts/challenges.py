@@ -1,7 +1,7 @@
 """Challenge tokens between password and second factor. They grant no access.
 
-A token of its own kind (RFC 8725 section 3.12) names a row, which ends with one success or five
-wrong codes, whichever process or host they reach.
+A token of its own type (RFC 8725 section 3.12) names a database row, which ends with the first success or after five
+wrong codes, across processes and hosts.
 """
 
 import uuid
@@ -28,21 +28,21 @@ _PRUNED_AT_ONCE = 1000
 
 
 class InvalidChallenge(Refusal):
-    """The challenge is over, of another flow, or none of ours: sign in from the beginning."""
+    """The challenge is over, invalid, or of another flow: sign in from the beginning."""
 
     code = "invalid-challenge"
 
 
 @dataclass(frozen=True, slots=True)
 class Challenged:
-    """A right password that needs a second factor."""
+    """Challenge for a second factor, after a correct password."""
 
     token: str = field(repr=False)
     expires_at: datetime
 
 
 def begin(user: User, flow: str, *, at: datetime) -> Challenged:
-    """Return a new challenge for the user in this flow. Raises Gone."""
+    """Create a challenge for the user in this flow. Raises Gone."""
     jti, expires_at = uuid.uuid4(), at.replace(microsecond=0) + LIFETIME
     row = Challenge(jti=jti, user=user, flow=flow, session_version=user.session_version, expires_at=expires_at)
     try:
@@ -65,7 +65,7 @@ def begin(user: User, flow: str, *, at: datetime) -> Challenged:
 
 
 def find(token: str, flow: str, *, at: datetime) -> Challenge:
-    """Return the live challenge of this flow that the token names, with its user. Raises InvalidChallenge."""
+    """Return the live challenge that the token names, with its user. Raises InvalidChallenge."""
     payload = verify_payload(token, settings.GATEWALL_JWT_KEYS, issuer=ISSUER, audience=flow)
     jti = _id(payload) if payload is not None else None
     row = _open(jti, at).select_related("user").filter(flow=flow).first() if jti else None
@@ -74,14 +74,14 @@ def find(token: str, flow: str, *, at: datetime) -> Challenge:
     return row
 
 
-def take_a_try(challenge: Challenge, *, at: datetime) -> None:
-    """Use up one of the five tries before its code is looked at. Raises InvalidChallenge when none is left."""
+def use_try(challenge: Challenge, *, at: datetime) -> None:
+    """Use up one of the five tries, before the code is checked. Raises InvalidChallenge when none is left."""
     if not _open(challenge.pk, at).update(tries=F("tries") + 1):
         raise InvalidChallenge(OVER)
 
 
 def spend(challenge: Challenge, *, at: datetime) -> None:
-    """End the challenge with its one success. Raises InvalidChallenge if it had one already."""
+    """End the challenge after its one success. Raises InvalidChallenge if it had one already."""
     if not Challenge.objects.filter(pk=challenge.pk, spent_at__isnull=True).update(spent_at=at):
         raise InvalidChallenge(OVER)
 
@@ -92,7 +92,7 @@ def end_all(user: User, *, at: datetime) -> None:
 
 
 def prune(at: datetime) -> int:
-    """Delete challenges that are over, at most 1,000 of them; return how many."""
+    """Delete expired challenges, at most 1,000; return how many."""
     over = Challenge.objects.filter(expires_at__lte=at).order_by("expires_at").values_list("pk", flat=True)
     return Challenge.objects.filter(pk__in=list(over[:_PRUNED_AT_ONCE])).delete()[0]
 

@@ -1,6 +1,6 @@
-"""Verify codes of the second factor. Every attempt, from any form or call, is counted here.
+"""Verify second-factor codes. Every attempt, from any form or API call, is counted here.
 
-Wrong codes count like wrong passwords (``throttling``) and, in a row, for their account (``wrong_codes``).
+Wrong codes count like wrong passwords (``throttling``) and, consecutively, per account (``wrong_codes``).
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from audit.events.recording import Event, record_event
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A code that is counted as wrong before it is checked; call one of the methods with the result."""
+    """Code entry, counted as wrong in advance; call the method for its result."""
 
     user: User
     client_ip: str
@@ -27,8 +27,8 @@ class Entry:
     attempt: Attempt
     counted: Try
 
-    def was_wrong(self) -> None:
-        """Record the wrong code; from the tenth in a row on it ends the challenges of the account."""
+    def record_wrong(self) -> None:
+        """Record a wrong code; after ten in a row end the open challenges of the account."""
         number = self.counted.number
         sign_in_events.wrong_code(self.user, self.client_ip, self.at, flow=self.flow)
         if number >= wrong_codes.ENDS_CHALLENGES:
@@ -38,31 +38,31 @@ class Entry:
                 self.user, self.client_ip, self.at, flow=self.flow, number=number, locks=number == wrong_codes.LOCKS
             )
 
-    def was_no_failure(self) -> None:
-        """Uncount it: nobody has checked it, or nothing came of the right one."""
-        self.attempt.was_no_failure()
+    def uncount(self) -> None:
+        """Uncount the entry: the code was not checked, or a correct one had no effect."""
+        self.attempt.uncount()
         self.counted.take_back()
 
-    def was_right(self) -> None:
-        """Uncount it and begin to count wrong codes anew: whoever has the second factor is here."""
-        self.attempt.was_no_failure()
+    def record_right(self) -> None:
+        """Uncount the entry and reset the count of wrong codes."""
+        self.attempt.uncount()
         wrong_codes.forget(self.user)
 
     def succeeded(self) -> None:
-        """Forget also the failures of this account from this network: the code completed a sign-in."""
+        """Uncount the entry and reset the failures of this account from this network: the sign-in is complete."""
         self.attempt.succeeded()
         wrong_codes.forget(self.user)
 
 
-def begin(user: User, code: str, client_ip: str, at: datetime, *, flow: str, is_at_home: bool) -> Entry:
-    """Count a code before it is checked. Raises TooManyAttempts, CodeEntryLocked, Gone, and counts nothing then."""
+def begin(user: User, code: str, client_ip: str, at: datetime, *, flow: str, is_local: bool) -> Entry:
+    """Count a code before it is checked. Raises TooManyAttempts, CodeEntryLocked, Gone, without counting."""
     try:
         counted = wrong_codes.take(user, at, is_recovery_code=not second_factor.is_app_code(code))
     except (TooManyAttempts, CodeEntryLocked):
         sign_in_events.locked(user.username, client_ip, at, flow=flow, scopes=[wrong_codes.SCOPE])
         raise
     try:
-        attempt = sign_in_events.attempt(user.username, client_ip, at, flow=flow, is_at_home=is_at_home)
+        attempt = sign_in_events.attempt(user.username, client_ip, at, flow=flow, is_local=is_local)
     except TooManyAttempts:
         counted.take_back()
         raise
@@ -71,7 +71,7 @@ def begin(user: User, code: str, client_ip: str, at: datetime, *, flow: str, is_
 
 @transaction.atomic
 def unlock(user: User, *, actor: str, client_ip: str | None = None) -> None:
-    """Begin to count wrong codes anew, as an admin may ask for: code entry is open again."""
+    """Reset the count of wrong codes, which accepts codes again, on an admin's request."""
     wrong_codes.forget(user)
     record_event(
         Event(EventKind.USER_CHANGED, None, client_ip, user, detail={"actor": actor, "code_entry": "unlocked"})

@@ -22,7 +22,7 @@ def _address(spelling: str) -> str:
 
 
 class _NameFilter(ValueFilter):
-    """The user of a name, case ignored, by the index that keeps names unique: ``iexact`` would look at all of them."""
+    """Filter by user name, ignoring case, on the unique index (``iexact`` would scan the table)."""
 
     def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
         return qs if value is None else qs.filter(Exact(Lower("username"), value))
@@ -39,7 +39,7 @@ def _lower_name(name: str) -> str:
 
 
 class UserFilters(ListFilters):
-    """Filters of the users."""
+    """Filters of the list of users."""
 
     username = _name()
     email = text("email", max_length=254, lookup="iexact")

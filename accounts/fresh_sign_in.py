@@ -1,4 +1,4 @@
-"""Time of the caller's last sign-in, and re-authentication (for ``gatewall.api``)."""
+"""Freshness of the caller's sign-in, and re-authentication (for ``gatewall.api``)."""
 
 from datetime import UTC, datetime
 
@@ -11,12 +11,12 @@ from accounts.authentication import signed_in_user
 
 
 def is_fresh(request: HttpRequest | Request) -> bool:
-    """True if the caller signed in so lately that nobody need ask again."""
+    """Return whether the caller signed in within the last ten minutes."""
     return reauthentication.is_fresh(_signed_in_at(request), timezone.now())
 
 
 def require(request: HttpRequest | Request, *, password: str | None, code: str | None) -> None:
-    """Raise unless the caller signed in lately, or one of these is theirs.
+    """Raise unless the sign-in is fresh, or the password or code is correct.
 
     Raises ReauthenticationRequired, ReauthenticationFailed, TooManyAttempts, CodeEntryLocked.
     """

@@ -1,4 +1,4 @@
-"""Argon2id password hasher, at OWASP's minimum cost (cheat sheet, 2026-08)."""
+"""Argon2id password hasher at OWASP's minimum cost (cheat sheet, 2026-08)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,21 +10,21 @@ from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import TooMany
 
 AT_ONCE = 2
-"""Hashes that one process computes at a time: memory and cores stay bounded, however many sign in."""
+"""Concurrent hashes per process: bounds memory and CPU."""
 PATIENCE_SECONDS = 5.0
 _turn = BoundedSemaphore(AT_ONCE)
 
 
 class TooBusy(TooMany):
-    """So many passwords are being checked that this one would wait too long."""
+    """The wait for a free password check timed out."""
 
     code = "too-busy"
 
 
 class Argon2idHasher(Argon2PasswordHasher):
-    """19 MiB, two passes, one lane; Django's own default takes 100 MiB a login.
+    """Argon2id with 19 MiB, two passes, one lane; Django's default takes 100 MiB.
 
-    ``encode`` and ``verify`` wait for their turn and raise TooBusy where it does not come.
+    ``encode`` and ``verify`` wait for a free slot; they raise TooBusy on timeout.
     """
 
     memory_cost = 19 * 1024

@@ -1,4 +1,4 @@
-"""Sign in: from a username and password, and a code if the account has a second factor, to a session."""
+"""Sign in with username, password and second factor; open the session."""
 
 import uuid
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from django.utils.functional import SimpleLazyObject
 from accounts import challenges, code_entry, second_factor, selectors, services, sign_in_events, tokens
 from accounts.challenges import Challenged, InvalidChallenge
 from accounts.models import User
-from accounts.sign_ins_at_once import few_at_once
+from accounts.sign_ins_at_once import limit_concurrency
 from accounts.tokens import API, GATE, IssuedToken
 from accounts.validators import MAX_LENGTH
 from gatewall.engine.messages import gettext_noop as _
@@ -20,17 +20,17 @@ from gatewall.policy import revisions, system_settings
 
 _WRONG = _("the user name or the password is wrong")
 PASSWORD_METHOD = "pwd"
-_NOBODY = SimpleLazyObject(lambda: make_password("the password of nobody"))
+_DUMMY_HASH = SimpleLazyObject(lambda: make_password("the password of nobody"))
 
 
 class InvalidCredentials(Refusal):
-    """Unknown user, wrong password or disabled account: the caller is not told which."""
+    """Unknown user, wrong password or disabled account: the response does not say which."""
 
     code = "invalid-credentials"
 
 
 class InvalidCode(Refusal):
-    """The second factor is wrong, or was used already."""
+    """The second factor is wrong or was already used."""
 
     code = "invalid-code"
 
@@ -43,7 +43,7 @@ class AdminRequired(Forbidden):
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A way in: its name, for whom it is, and what its sessions open."""
+    """A sign-in flow: name, audiences of its tokens, and whether it is for admins only."""
 
     name: str
     audiences: tuple[str, ...]
@@ -54,12 +54,12 @@ LOGIN = Flow("login", (GATE, API))
 ADMIN_LOGIN = Flow("admin-login", (GATE, API), admins_only=True)
 GUARD = Flow("guard", (GATE,))
 ADMIN_SITE = Flow("admin-site", (), admins_only=True)
-"""The Django admin, which opens a session of its own."""
+"""The Django admin, which opens its own session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Where a sign-in comes from, for the list of sessions, and whether straight from this machine."""
+    """Client address and user agent of a sign-in, and whether it comes from this machine."""
 
     client_ip: str
     user_agent: str
@@ -77,14 +77,14 @@ class SignedIn:
 
 @dataclass(frozen=True, slots=True)
 class Proven:
-    """A user who has proved to be one, by these methods (RFC 8176)."""
+    """An authenticated user and the methods used (RFC 8176)."""
 
     user: User
     amr: tuple[str, ...]
 
 
 def sign_in(username: str, password: str, *, flow: Flow, visitor: Visitor, at: datetime) -> SignedIn | Challenged:
-    """Open a session for the user whose password this is, or ask for the second factor that they have.
+    """Open a session for a correct password, or return a challenge if the account has a second factor.
 
     Raises InvalidCredentials, AdminRequired, TooManyAttempts, TooBusy.
     """
@@ -93,7 +93,7 @@ def sign_in(username: str, password: str, *, flow: Flow, visitor: Visitor, at: d
 
 
 def finish_sign_in(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datetime) -> SignedIn:
-    """Open a session for the user who answers their challenge with a code of their second factor.
+    """Open a session for the challenge's user after a correct second-factor code.
 
     Raises InvalidChallenge, InvalidCode, AdminRequired, TooManyAttempts, CodeEntryLocked.
     """
@@ -104,22 +104,22 @@ def finish_sign_in(token: str, code: str, *, flow: Flow, visitor: Visitor, at: d
         raise InvalidChallenge(challenges.OVER) from None
 
 
-@few_at_once()
+@limit_concurrency()
 def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor, at: datetime) -> Proven | Challenged:
-    """Check the first factor, as ``sign_in()`` does, and open nothing."""
-    where, at_home = visitor.client_ip, visitor.is_at_this_machine
-    attempt = sign_in_events.attempt(username, where, at, flow=flow.name, is_at_home=at_home)
-    with attempt.unless_too_busy():
+    """Verify the password as ``sign_in()`` does, without opening a session."""
+    where, is_local = visitor.client_ip, visitor.is_at_this_machine
+    attempt = sign_in_events.attempt(username, where, at, flow=flow.name, is_local=is_local)
+    with attempt.uncounted_if_too_busy():
         user = verify_password(username, password)
     if user is None:
         sign_in_events.failed(username, where, at, flow=flow.name)
         raise InvalidCredentials(_WRONG)
     if flow.admins_only and not user.is_admin:
-        attempt.was_no_failure()
+        attempt.uncount()
         sign_in_events.failed(username, where, at, flow=flow.name, why=AdminRequired.code)
         raise AdminRequired(_("only admins may sign in here"))
     if selectors.has_second_factor(user):
-        attempt.was_no_failure()
+        attempt.uncount()
         return _challenge(user, flow, at)
     attempt.succeeded()
     return Proven(user, (PASSWORD_METHOD,))
@@ -132,28 +132,28 @@ def _challenge(user: User, flow: Flow, at: datetime) -> Challenged:
         raise InvalidCredentials(_WRONG) from None
 
 
-@few_at_once()
+@limit_concurrency()
 def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datetime) -> Proven:
-    """Check the second factor, as ``finish_sign_in()`` does, and open nothing."""
+    """Verify the second factor as ``finish_sign_in()`` does, without opening a session."""
     challenge = challenges.find(token, flow.name, at=at)
     user = challenge.user
-    where, at_home = visitor.client_ip, visitor.is_at_this_machine
+    where, is_local = visitor.client_ip, visitor.is_at_this_machine
     try:
-        entry = code_entry.begin(user, code, where, at, flow=flow.name, is_at_home=at_home)
+        entry = code_entry.begin(user, code, where, at, flow=flow.name, is_local=is_local)
     except Gone:
         raise InvalidChallenge(challenges.OVER) from None
     try:
-        challenges.take_a_try(challenge, at=at)
-    except InvalidChallenge:  # it ended since it was found: the code is not checked
-        entry.was_no_failure()
+        challenges.use_try(challenge, at=at)
+    except InvalidChallenge:  # the challenge ended in the meantime: the code is not checked
+        entry.uncount()
         raise
     method = second_factor.use_code(user, code, at=at)
     if method is None:
-        entry.was_wrong()
+        entry.record_wrong()
         raise InvalidCode(_("the code is wrong, or was used already"))
     challenges.spend(challenge, at=at)
     if flow.admins_only and not user.is_admin:
-        entry.was_no_failure()
+        entry.uncount()
         sign_in_events.failed(user.username, where, at, flow=flow.name, why=AdminRequired.code)
         raise AdminRequired(_("only admins may sign in here"))
     entry.succeeded()
@@ -161,18 +161,18 @@ def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datet
 
 
 def open_session(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -> SignedIn:
-    """Issue a token to a user who has proved to be one, and record its session. Raises InvalidCredentials."""
+    """Issue a token to an authenticated user and record its session. Raises InvalidCredentials."""
     try:
         with transaction.atomic():
             token = start_session(proof.user, audiences=flow.audiences, amr=proof.amr, visitor=visitor, at=at)
-            tell_success(proof, flow=flow, visitor=visitor, at=at)
+            record_success(proof, flow=flow, visitor=visitor, at=at)
     except Gone:
         raise InvalidCredentials(_WRONG) from None
     return SignedIn(proof.user, token, proof.amr)
 
 
-def tell_success(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -> None:
-    """Record the sign-in among the security events, for whoever opens the session."""
+def record_success(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -> None:
+    """Record the sign-in as a security event."""
     where, user_agent = visitor.client_ip, visitor.user_agent
     sign_in_events.succeeded(proof.user, where, at, flow=flow.name, amr=proof.amr, user_agent=user_agent)
 
@@ -205,20 +205,21 @@ def start_session(
 def replace_session(
     user: User, jti: uuid.UUID, *, audiences: tuple[str, ...], amr: tuple[str, ...], visitor: Visitor, at: datetime
 ) -> IssuedToken:
-    """End a session and open another in its place. Raises Gone if it was ended in the meantime, and opens none."""
+    """End a session and open another one. Raises Gone, and opens none, if the session has already ended."""
     services.end_live_session(jti, at=at)
     return start_session(user, audiences=audiences, amr=amr, visitor=visitor, at=at)
 
 
 def verify_password(username: str, password: str) -> User | None:
-    """Return the active user whose password this is, or None after equal work.
+    """Return the active user with this password, or None in equal time.
 
-    A password that no account can have is not hashed at its full length. Attempts are not counted
-    here: a caller who lets strangers try counts them first.
+    Does not count attempts: a caller that takes passwords from strangers counts them first. Only the allowed length is
+    hashed.
     """
-    nobody = str(_NOBODY)  # made once in a process, for whoever comes first: known or not
+    # evaluated once per process, before the look-up, so that timing does not reveal whether a user exists
+    dummy_hash = str(_DUMMY_HASH)
     user = selectors.user_by_name(username)
     known = user is not None and user.is_active
-    encoded = user.password if user is not None and known else nobody
+    encoded = user.password if user is not None and known else dummy_hash
     matches = check_password(password[:MAX_LENGTH], encoded)
     return user if matches and known and len(password) <= MAX_LENGTH else None

@@ -1,4 +1,4 @@
-"""Users and their sessions."""
+"""Models of users, sessions and second factors."""
 
 from datetime import datetime
 
@@ -12,19 +12,19 @@ from gatewall.kernel.changes import Recorded, Resource, api_fields
 from gatewall.models import Record
 
 USERNAME_PATTERN = r"^[A-Za-z0-9._@+-]{3,64}\Z"
-# Django also takes quoted local parts, in which control characters may stand (RFC 5321 section 4.1.2).
+# Django also accepts quoted local parts, which may contain control characters (RFC 5321 section 4.1.2).
 plain_email = RegexValidator(r'^[^"\x00-\x20\x7f]*\Z', "an e-mail address without quotes and control characters")
 
 
 class Users(BaseUserManager["User"]):
-    """Finds users by name, case ignored."""
+    """Look up users by name, ignoring case."""
 
     def get_by_natural_key(self, username: str | None) -> "User":
         return self.get(username__iexact=username)
 
 
 class User(AbstractBaseUser, Record):
-    """A person who signs in. ``session_version`` is in every token: raising it ends them all."""
+    """A user. Every token carries ``session_version``: incrementing it ends all sessions."""
 
     username = models.CharField(max_length=64, validators=[RegexValidator(USERNAME_PATTERN)])
     email = models.EmailField(blank=True, validators=[plain_email])
@@ -40,7 +40,7 @@ class User(AbstractBaseUser, Record):
         Resource.USERS,
         api_fields("username", "email", "is_admin", "is_active", "all_domains", "authorized_domains", "remark"),
     )
-    last_login = None  # Django's own column; ours is called last_login_at
+    last_login = None  # Django's column; ours is last_login_at
 
     USERNAME_FIELD = "username"
     objects = Users()
@@ -58,11 +58,11 @@ class User(AbstractBaseUser, Record):
 
     @property
     def is_staff(self) -> bool:
-        """Admins, and only they, may use the Django admin; there are no finer permissions."""
+        """Admins, and only they, may use the Django admin."""
         return self.is_admin and self.is_active
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
-        """Bind the Django admin's session to the session version too: what ended stays ended."""
+        """Bind the Django admin's session to the session version, so that ended sessions stay ended."""
         value = f"{self.session_version}:{self.password}"
         return salted_hmac("accounts.models.User.session", value, secret=secret, algorithm="sha256").hexdigest()
 
@@ -74,7 +74,7 @@ class User(AbstractBaseUser, Record):
 
 
 class Session(models.Model):
-    """A token that was issued, by its ``jti``."""
+    """An issued token, by its ``jti``."""
 
     jti = models.UUIDField(primary_key=True, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="sessions")
@@ -93,14 +93,13 @@ class Session(models.Model):
         ]
 
     def is_live(self, at: datetime) -> bool:
-        """True while the session opens anything."""
         return self.revoked_at is None and at < self.expires_at and self.session_version == self.user.session_version
 
 
 class TotpDevice(models.Model):
-    """The authenticator app of a user; the second factor is on once it was confirmed.
+    """Authenticator app of a user; the second factor is on once it is confirmed.
 
-    ``last_step`` is the time step of the last code that was accepted: none is accepted twice.
+    ``last_step`` is the time step of the last accepted code, to prevent replay.
     """
 
     user = models.OneToOneField(User, on_delete=models.CASCADE, primary_key=True, related_name="totp")
@@ -111,7 +110,7 @@ class TotpDevice(models.Model):
 
 
 class RecoveryCode(models.Model):
-    """A code for once, by its digest. A used code has no row."""
+    """Digest of a one-time recovery code. A used code has no row."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="recovery_codes")
     digest = models.CharField(max_length=64)
@@ -121,7 +120,7 @@ class RecoveryCode(models.Model):
 
 
 class Challenge(models.Model):
-    """A sign-in whose password was right and whose second factor is awaited, by the ``jti`` of its token."""
+    """Sign-in with a correct password that waits for the second factor, by the ``jti`` of its token."""
 
     jti = models.UUIDField(primary_key=True, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="challenges")
@@ -133,7 +132,7 @@ class Challenge(models.Model):
 
 
 class WrongCodes(models.Model):
-    """How many wrong codes of the second factor in a row an account has had, from anywhere. No row: none yet."""
+    """Number of consecutive wrong second-factor codes of an account; no row means none."""
 
     user = models.OneToOneField(User, on_delete=models.CASCADE, primary_key=True, related_name="wrong_codes")
     number = models.PositiveIntegerField(default=0)
@@ -141,7 +140,7 @@ class WrongCodes(models.Model):
 
 
 class FailureCount(models.Model):
-    """How often sign-in failed for a key: an account, a network, or both. The key is a digest."""
+    """Sign-in failures per key: an account, a network, or both. The key is a digest."""
 
     scope = models.CharField(max_length=16)
     key = models.CharField(max_length=64)

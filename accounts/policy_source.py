@@ -10,8 +10,8 @@ from gatewall.engine.snapshot import UserState
 
 
 def user_shards() -> list[str]:
-    """Return the segments that the users are in."""
-    # One step in the index for each: an id far from all others makes no shards in between.
+    """Return the shards that have users."""
+    # One index seek per shard, so that gaps in the ids cost nothing.
     ids = User.objects.order_by("id").values_list("id", flat=True)
     found, id_ = [], ids.first()
     while id_ is not None:
@@ -21,7 +21,7 @@ def user_shards() -> list[str]:
 
 
 def users(shard: str) -> tuple[UserState, ...]:
-    """Return what a session or git token of each user of a shard is worth."""
+    """Return the state of each user of a shard, for the checks of session tokens and git tokens."""
     first = int(shard) * USERS_A_SHARD
     behind = first + USERS_A_SHARD
     domains: defaultdict[int, set[str]] = defaultdict(set)
@@ -35,5 +35,5 @@ def users(shard: str) -> tuple[UserState, ...]:
 
 
 def revoked_sessions(at: datetime) -> frozenset[str]:
-    """Return the ids of the tokens that were revoked, for longer than until they expired: clocks may be fast."""
+    """Return the ids of revoked tokens, kept beyond expiry because clocks may be fast."""
     return frozenset(str(jti) for jti in selectors.revoked_sessions(at).values_list("jti", flat=True))

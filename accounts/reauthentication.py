@@ -16,33 +16,30 @@ from gatewall.kernel.refusals import Conflict, Forbidden, Gone
 
 FLOW = "reauthentication"
 FRESH = timedelta(minutes=10)
-"""How long after signing in nobody is asked again."""
+"""How long a sign-in is fresh."""
 
 
 class ReauthenticationRequired(Forbidden):
-    """The session is not fresh: the password (or, where it says so, a code) must come along."""
+    """The sign-in is not fresh: send the password or, where allowed, a code."""
 
     code = "reauthentication-required"
 
 
 class ReauthenticationFailed(Forbidden):
-    """The password or code that came along is wrong."""
+    """The password or code is wrong."""
 
     code = "reauthentication-failed"
 
 
 def is_fresh(signed_in_at: datetime | None, at: datetime) -> bool:
-    """True for a session that began so lately that nobody need be asked again.
-
-    A clock that is ahead may have begun it; a session that begins ten minutes from now, or later, is not fresh.
-    """
+    """Return whether the session began within ten minutes of now, before or after: its host's clock may be ahead."""
     return signed_in_at is not None and abs(at - signed_in_at) < FRESH
 
 
 def require_fresh(
     user: User, signed_in_at: datetime | None, *, password: str | None, code: str | None, visitor: Visitor, at: datetime
 ) -> None:
-    """Raise as ``require_password_or_code()`` does, unless the session began so lately that nobody need be asked."""
+    """Raise as ``require_password_or_code()`` does, unless the sign-in is fresh."""
     if not is_fresh(signed_in_at, at):
         require_password_or_code(user, password=password, code=code, visitor=visitor, at=at)
 
@@ -52,18 +49,18 @@ def require_password(user: User, password: str | None, *, visitor: Visitor, at: 
     if password is None:
         raise ReauthenticationRequired("send your password along")
     attempt = _attempt(user, visitor, at)
-    with attempt.unless_too_busy():
+    with attempt.uncounted_if_too_busy():
         is_right = len(password) <= MAX_LENGTH and check_password(password, user.password)
     if not is_right:
         sign_in_events.failed(user.username, visitor.client_ip, at, flow=FLOW)
         raise ReauthenticationFailed("the password is wrong")
-    attempt.was_no_failure()
+    attempt.uncount()
 
 
 def require_password_or_code(
     user: User, *, password: str | None, code: str | None, visitor: Visitor, at: datetime
 ) -> None:
-    """Raise unless one of them is right, as ``require_password()`` does. A code is used up."""
+    """Raise unless the code or the password is correct. Uses up the code."""
     if code is None:
         if password is None:
             raise ReauthenticationRequired("send your password or a code along")
@@ -74,21 +71,21 @@ def require_password_or_code(
 
 
 def prove_code(user: User, code: str, *, visitor: Visitor, at: datetime) -> str | None:
-    """Use a code up and return its method, or None for a wrong one, which is counted.
+    """Use up a code and return its method, or None and count a wrong one.
 
     Raises TooManyAttempts, CodeEntryLocked, Gone.
     """
     entry = _entry(user, code, visitor, at)
     method = second_factor.use_code(user, code, at=at)
     if method is None:
-        entry.was_wrong()
+        entry.record_wrong()
     else:
-        entry.was_right()
+        entry.record_right()
     return method
 
 
 def confirm_second_factor(user: User, code: str, *, visitor: Visitor, at: datetime) -> list[str]:
-    """Switch the second factor on and return its recovery codes; a wrong code counts as it does at sign-in.
+    """Enable the second factor and return its recovery codes; a wrong code counts as at sign-in.
 
     Raises what ``second_factor.confirm_setup()`` raises, TooManyAttempts and CodeEntryLocked.
     """
@@ -96,20 +93,20 @@ def confirm_second_factor(user: User, code: str, *, visitor: Visitor, at: dateti
     try:
         codes = second_factor.confirm_setup(user, code, at=at, client_ip=visitor.client_ip)
     except (Conflict, Gone):
-        entry.was_no_failure()
+        entry.uncount()
         raise
     except WrongSetupCode:
-        entry.was_wrong()
+        entry.record_wrong()
         raise
-    entry.was_right()
+    entry.record_right()
     return codes
 
 
 def _entry(user: User, code: str, visitor: Visitor, at: datetime) -> Entry:
-    where, at_home = visitor.client_ip, visitor.is_at_this_machine
-    return code_entry.begin(user, code, where, at, flow=FLOW, is_at_home=at_home)
+    where, is_local = visitor.client_ip, visitor.is_at_this_machine
+    return code_entry.begin(user, code, where, at, flow=FLOW, is_local=is_local)
 
 
 def _attempt(user: User, visitor: Visitor, at: datetime) -> Attempt:
-    where, at_home = visitor.client_ip, visitor.is_at_this_machine
-    return sign_in_events.attempt(user.username, where, at, flow=FLOW, is_at_home=at_home)
+    where, is_local = visitor.client_ip, visitor.is_at_this_machine
+    return sign_in_events.attempt(user.username, where, at, flow=FLOW, is_local=is_local)

@@ -1,4 +1,4 @@
-"""The policy resource of this app: users. A backtest's draft changes where they may go."""
+"""Policy resource of this app: users."""
 
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _

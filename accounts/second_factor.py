@@ -20,26 +20,26 @@ from gatewall.kernel.refusals import Conflict, Gone, Invalid
 logger = logging.getLogger(__name__)
 
 TOTP_METHOD, RECOVERY_METHOD = "otp", "mfa"
-"""What the session says of each kind of code (RFC 8176)."""
+"""Authentication method per kind of code (RFC 8176)."""
 CODES = 10
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
-_LENGTH, _GROUP = 16, 4  # 80 random bits, so a fast hash keeps them
+_LENGTH, _GROUP = 16, 4  # 80 random bits: a fast hash is enough
 
 
 class TotpEnabled(Conflict):
-    """The second factor is on: it must be switched off before another app is set up."""
+    """The second factor is on: disable it before setting up another app."""
 
     code = "totp-enabled"
 
 
 class TotpNotSetUp(Conflict):
-    """No secret waits to be confirmed."""
+    """There is no secret to confirm."""
 
     code = "totp-not-set-up"
 
 
 class WrongSetupCode(Invalid):
-    """The code is not one of the secret that was just set up."""
+    """The code does not match the secret that was just set up."""
 
     code = "invalid-code"
     field = "code"
@@ -47,14 +47,14 @@ class WrongSetupCode(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A secret that waits for its first code."""
+    """A secret to be confirmed by its first code."""
 
     secret: str = field(repr=False)
     otpauth_uri: str = field(repr=False)
 
 
 def begin_setup(user: User, *, at: datetime) -> Setup:
-    """Give the user a new secret, which is no factor until a code confirms it. Raises TotpEnabled, Gone."""
+    """Create a new secret, to be confirmed by a code. Raises TotpEnabled, Gone."""
     secret = totp.new_secret()
     with transaction.atomic():
         device = _locked_device(user)
@@ -66,7 +66,7 @@ def begin_setup(user: User, *, at: datetime) -> Setup:
 
 
 def pending_setup(user: User) -> Setup | None:
-    """Return the secret that waits to be confirmed, to show it once more; None if none does, or can be opened."""
+    """Return the unconfirmed secret; None if there is none or it cannot be decrypted."""
     device = TotpDevice.objects.filter(user=user, confirmed_at__isnull=True).first()
     secret = _secret(device) if device is not None else None
     return None if secret is None else _setup(user, secret)
@@ -74,7 +74,7 @@ def pending_setup(user: User) -> Setup | None:
 
 @transaction.atomic
 def confirm_setup(user: User, code: str, *, at: datetime, client_ip: str | None = None) -> list[str]:
-    """Switch the second factor on and return its recovery codes, which are shown this once.
+    """Enable the second factor and return its recovery codes, which cannot be shown again.
 
     Raises TotpEnabled, TotpNotSetUp, WrongSetupCode, Gone.
     """
@@ -92,32 +92,32 @@ def confirm_setup(user: User, code: str, *, at: datetime, client_ip: str | None 
 
 
 def switch_off(user: User, *, actor: str, client_ip: str | None = None) -> None:
-    """Forget the secret and the recovery codes. Raises Gone if there is no second factor to switch off."""
+    """Delete secret and recovery codes. Raises Gone if the second factor is off."""
     with transaction.atomic():
         RecoveryCode.objects.filter(user=user).delete()
         if not TotpDevice.objects.filter(user=user, confirmed_at__isnull=False).delete()[0]:
             raise Gone("the second factor is not on")
         wrong_codes.forget(user)
-        told = Event(EventKind.TWO_FACTOR_DISABLED, client_ip=client_ip, user=user, detail={"actor": actor})
-        record_event(told)
+        event = Event(EventKind.TWO_FACTOR_DISABLED, client_ip=client_ip, user=user, detail={"actor": actor})
+        record_event(event)
 
 
 def forget(user: User) -> None:
-    """Forget whatever the user has of a second factor, also one that was never confirmed."""
+    """Delete secret and recovery codes, also of an unconfirmed setup."""
     RecoveryCode.objects.filter(user=user).delete()
     TotpDevice.objects.filter(user=user).delete()
     wrong_codes.forget(user)
 
 
 def is_app_code(code: str) -> bool:
-    """True for what looks like a code of an authenticator app, however it is spaced; all else is a recovery code."""
+    """Return whether this looks like a code of an authenticator app, spaces ignored, not a recovery code."""
     return totp.is_code(_plain(code))
 
 
 def use_code(user: User, code: str, *, at: datetime) -> str | None:
-    """Use a code up and return its method (``otp``, or ``mfa`` for a recovery code), or None for a wrong one.
+    """Use up a code and return its method (``otp``, or ``mfa`` for a recovery code), or None if it is wrong.
 
-    Of any number of uses of one code at once, on any number of hosts, one succeeds.
+    Only one of concurrent uses of a code succeeds, also across hosts.
     """
     text = _plain(code)
     if totp.is_code(text):
@@ -137,7 +137,7 @@ def _use_totp(user: User, code: str, at: datetime) -> bool:
     step = _matching_step(device, code, at)
     if step is None:
         return False
-    # Not by its sealed text: a rotation of keys seals the same secret anew.
+    # Do not compare the sealed text: key rotation seals the same secret again.
     unused = TotpDevice.objects.filter(user=user, last_step__lt=step, created_at=device.created_at)
     return bool(unused.update(last_step=step))
 
@@ -150,7 +150,7 @@ def _new_recovery_codes(user: User) -> list[str]:
 
 
 def _plain(code: str) -> str:
-    """Return a code without what people put between its characters."""
+    """Normalize a code: without whitespace and hyphens, in lower case."""
     return "".join(code.split()).replace("-", "").lower()
 
 
@@ -159,7 +159,7 @@ def _digest(user: User, code: str) -> str:
 
 
 def _locked_device(user: User) -> TotpDevice | None:
-    """Return the device while nobody else changes it. Raises Gone if the user was deleted."""
+    """Return the device and lock its user's row. Raises Gone if the user was deleted."""
     if not User.objects.select_for_update().filter(pk=user.pk).exists():
         raise Gone(_("the user was deleted in the meantime"))
     return TotpDevice.objects.filter(user=user).first()
@@ -170,13 +170,13 @@ def _seal(user: User, secret: bytes) -> str:
 
 
 def _matching_step(device: TotpDevice, code: str, at: datetime) -> int | None:
-    """Return the step of a right code. While the secret cannot be opened none is right."""
+    """Return the time step of a correct code, else None."""
     secret = _secret(device)
     return totp.matching_step(secret, code, at=at.timestamp(), after=device.last_step) if secret is not None else None
 
 
 def _secret(device: TotpDevice) -> bytes | None:
-    """Return the secret, or None while it cannot be opened; the log says why."""
+    """Return the decrypted secret, or None and log why."""
     try:
         return Sealer(settings.GATEWALL_DATA_KEYS).open(device.sealed_secret, context=sealing_context(device.user_id))
     except SealBroken:
@@ -185,5 +185,5 @@ def _secret(device: TotpDevice) -> bytes | None:
 
 
 def sealing_context(user_id: int) -> str:
-    """Return what a secret is bound to: moved to another user's row, it does not open."""
+    """Return the sealing context, which binds a secret to its user's row."""
     return f"totp:{user_id}"

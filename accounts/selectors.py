@@ -10,8 +10,8 @@ from django.db.models.functions import Coalesce
 from accounts.models import USERNAME_PATTERN, Session, TotpDevice, User, WrongCodes
 
 CODES_LOCK = 100
-"""This many wrong codes in a row, and codes of the account's authenticator app are no longer accepted."""
-AT_HOME = timedelta(days=30)
+"""Consecutive wrong codes after which codes of an authenticator app are refused."""
+FAMILIAR_FOR = timedelta(days=30)
 _WITHOUT_A_SIGN_IN = timedelta(days=7)
 _DAY = timedelta(days=1)
 _SPARE_SESSIONS = 20_000
@@ -26,7 +26,7 @@ def users(at: datetime) -> QuerySet[User]:
         expires_at__gt=at,
         session_version=OuterRef("session_version"),
     )
-    # A sub-query, not a join: a page then counts the sessions of its own users alone.
+    # A subquery, not a join: a page then counts only the sessions of its own users.
     number = live.order_by().values("user").annotate(number=Count("pk")).values("number")
     confirmed = TotpDevice.objects.filter(user=OuterRef("pk"), confirmed_at__isnull=False)
     counted = User.objects.annotate(
@@ -38,24 +38,24 @@ def users(at: datetime) -> QuerySet[User]:
 
 
 def user_by_name(username: str) -> User | None:
-    """Return the user of this name, case ignored, or None. No database is asked about what cannot be a name."""
+    """Return the user of this name, ignoring case, or None. An impossible name causes no query."""
     if not re.match(USERNAME_PATTERN, username):
         return None
     return User.objects.filter(username__iexact=username).first()
 
 
 def users_named(*, id: int | None = None, name: str = "") -> QuerySet[User]:  # noqa: A002 - the field's name
-    """Return the user of this id, or of this name, case ignored; none if there is none."""
+    """Return the user of this id or of this name, ignoring case, as a query set."""
     return User.objects.filter(pk=id) if id is not None else User.objects.filter(username__iexact=name)
 
 
 def active_user(user_id: int) -> User | None:
-    """Return the user if there is one and they may sign in."""
+    """Return the user if they exist and are active."""
     return User.objects.filter(pk=user_id, is_active=True).first()
 
 
 def live_session(jti: str, at: datetime) -> Session | None:
-    """Return the session of this token with its user, or None if it opens nothing any more."""
+    """Return the live session of this token with its user, or None."""
     try:
         key = uuid.UUID(jti)
     except ValueError:
@@ -65,60 +65,60 @@ def live_session(jti: str, at: datetime) -> Session | None:
 
 
 def live_sessions(user_id: int, at: datetime) -> QuerySet[Session]:
-    """Return the sessions of a user that open anything."""
+    """Return the live sessions of a user."""
     live = Session.objects.filter(user_id=user_id, revoked_at__isnull=True, expires_at__gt=at)
     return live.filter(session_version=F("user__session_version"), user__is_active=True)
 
 
 def number_of_users() -> dict[str, int]:
-    """Return how many users there are, and how many of them are admins."""
+    """Return the number of users and of admins."""
     return User.objects.aggregate(users=Count("pk"), admins=Count("pk", filter=Q(is_admin=True)))
 
 
 def number_of_live_sessions(at: datetime) -> int:
-    """Return how many sessions open anything."""
+    """Return the number of live sessions."""
     live = Session.objects.filter(revoked_at__isnull=True, expires_at__gt=at, user__is_active=True)
     return live.filter(session_version=F("user__session_version")).count()
 
 
 def longest_session_life(at: datetime) -> timedelta:
-    """Return for how long that live session was opened which was opened for longest; zero without any."""
+    """Return the longest lifetime of a live session; zero without any."""
     lives = Session.objects.filter(revoked_at__isnull=True, expires_at__gt=at)
     return lives.aggregate(longest=Max(F("expires_at") - F("issued_at")))["longest"] or timedelta()
 
 
 def has_second_factor(user: User) -> bool:
-    """True if the user has confirmed an authenticator app."""
+    """Return whether the user has confirmed an authenticator app."""
     return TotpDevice.objects.filter(user=user, confirmed_at__isnull=False).exists()
 
 
 def recent_addresses(username: str, at: datetime) -> set[str]:
-    """Return from where the user has signed in within the last 30 days."""
+    """Return the addresses of the user's sign-ins within the last 30 days."""
     user = user_by_name(username)
-    lately = Session.objects.filter(user=user, issued_at__gte=at - AT_HOME).order_by("-issued_at")
+    lately = Session.objects.filter(user=user, issued_at__gte=at - FAMILIAR_FOR).order_by("-issued_at")
     return set(lately.values_list("client_ip", flat=True)[:_SESSIONS_LOOKED_AT]) if user is not None else set()
 
 
 def is_code_entry_locked(user: User) -> bool:
-    """True if no code of the user's authenticator app is accepted any more."""
+    """Return whether codes of the user's authenticator app are refused."""
     return WrongCodes.objects.filter(user=user, number__gte=CODES_LOCK).exists()
 
 
 def needed_since(at: datetime) -> datetime:
-    """Return the moment before which a session has to have expired so that nobody needs its row: 30 days ago.
+    """Return the expiry before which session rows may be deleted: 30 days ago.
 
-    Whoever asks may have a clock that is years fast, and what they delete is gone for others too. So it is never later
-    than 23 days before a session was issued that is there.
+    The host's clock may be years fast, and a deletion affects all hosts, so it is at least 23 days before the issue
+    time of the newest session.
     """
-    return min(at, _last_issued(at) + _WITHOUT_A_SIGN_IN) - AT_HOME
+    return min(at, _last_issued(at) + _WITHOUT_A_SIGN_IN) - FAMILIAR_FOR
 
 
 def revoked_sessions(at: datetime) -> QuerySet[Session]:
-    """Return the sessions that were revoked and whose tokens may not have expired by every clock.
+    """Return revoked sessions whose tokens some host's clock may not yet consider expired.
 
-    They expired less than a day ago, by the clock and by the last session that was issued. That one may be of a fast
-    clock as well, so those of 30 days stay, too, as far as they are among the last 20,000 sessions: each revocation
-    compiles all of them.
+    These are sessions that expired less than a day ago, by the clock and by the newest session's issue time. As that
+    session may come from a fast clock, those of 30 days are included too, if they are among the last 20,000: every
+    revocation compiles all of them.
     """
     behind = Session.objects.order_by("-expires_at").values_list("expires_at", flat=True)
     spare = max([needed_since(at), *behind[_SPARE_SESSIONS : _SPARE_SESSIONS + 1]])
@@ -127,15 +127,15 @@ def revoked_sessions(at: datetime) -> QuerySet[Session]:
 
 
 def _last_issued(at: datetime) -> datetime:
-    last = Session.objects.order_by("-expires_at").first()  # by its index: the newest, or nearly
+    last = Session.objects.order_by("-expires_at").first()  # by index: the newest, or nearly
     return last.issued_at if last else at
 
 
 def has_active_admin_besides(user: User) -> bool:
-    """True if somebody else could still administrate."""
+    """Return whether there is another active admin."""
     return User.objects.filter(is_admin=True, is_active=True).exclude(pk=user.pk).exists()
 
 
 def has_admin() -> bool:
-    """True if any admin was ever made and still exists, active or not."""
+    """Return whether any admin exists, active or not."""
     return User.objects.filter(is_admin=True).exists()

@@ -20,7 +20,7 @@ class _EmailField(TextField, serializers.EmailField):
 
 
 class UserInput(StrictInput):
-    """A user as sent."""
+    """Input of a user."""
 
     username = TextField(max_length=64)
     password = _password()
@@ -33,7 +33,7 @@ class UserInput(StrictInput):
 
 
 class UserOutput(serializers.ModelSerializer[User]):
-    """A user as shown: nothing that opens anything."""
+    """A user, without secrets."""
 
     authorized_domains = serializers.SlugRelatedField[Any](slug_field="name", many=True, read_only=True)
     totp_enabled = serializers.BooleanField()
@@ -61,7 +61,7 @@ class UserOutput(serializers.ModelSerializer[User]):
 
 
 class SessionOutput(serializers.ModelSerializer[Session]):
-    """A live session as shown. Its ``jti`` names the token and opens nothing."""
+    """A live session. Its ``jti`` identifies the token but grants no access."""
 
     current = serializers.SerializerMethodField()
 
@@ -70,26 +70,26 @@ class SessionOutput(serializers.ModelSerializer[Session]):
         fields = ("jti", "issued_at", "expires_at", "client_ip", "user_agent", "amr", "current")
 
     def get_current(self, session: Session) -> bool:
-        """Return whether the caller's own token is the one of this session."""
+        """Return whether this is the session of the caller's token."""
         return bool(str(session.pk) == self.context["current_jti"])
 
 
 class LoginInput(StrictInput):
-    """A name and a password as sent."""
+    """Input of a sign-in."""
 
     username = TextField(max_length=256)
     password = _password()
 
 
 class SecondFactorInput(StrictInput):
-    """The answer to a challenge as sent."""
+    """Input of the second factor of a sign-in."""
 
     challenge_token = TextField(max_length=4096)
     code = TextField(max_length=64)
 
 
 class RecoveryInput(StrictInput):
-    """What an admin sends who has lost the second factor."""
+    """Input to remove the lost second factor of an admin."""
 
     username = TextField(max_length=256)
     password = _password()
@@ -103,19 +103,19 @@ class ConfirmInput(StrictInput):
 
 
 class ReauthenticationInput(StrictInput):
-    """The password again, where it is asked for."""
+    """The user's password, unless the sign-in is fresh."""
 
     password = _password(required=False)
 
 
 class SwitchOffInput(ReauthenticationInput):
-    """The password or a code, where one is asked for."""
+    """The user's password or a code, unless the sign-in is fresh."""
 
     code = TextField(max_length=64, required=False)
 
 
 class PasswordInput(StrictInput):
-    """A new password and, from its owner, the old one. Git tokens stay unless they are to be revoked."""
+    """A new password and, for one's own account, the current one. Git tokens are kept by default."""
 
     current_password = _password(required=False)
     new_password = _password()
@@ -123,7 +123,7 @@ class PasswordInput(StrictInput):
 
 
 class WhoOutput(serializers.Serializer[Any]):
-    """Who somebody is, in short."""
+    """Summary of a user."""
 
     id = serializers.IntegerField()
     username = serializers.CharField()
@@ -131,7 +131,7 @@ class WhoOutput(serializers.Serializer[Any]):
 
 
 class ChallengedOutput(serializers.Serializer[Any]):
-    """The answer to a right password whose owner has a second factor."""
+    """Response to a correct password that requires a second factor."""
 
     two_factor_required = serializers.BooleanField()
     challenge_token = serializers.CharField()
@@ -140,7 +140,7 @@ class ChallengedOutput(serializers.Serializer[Any]):
 
 
 class TotpSetupOutput(serializers.Serializer[Any]):
-    """A secret that is no factor yet, for an authenticator app."""
+    """A secret for an authenticator app, not yet confirmed."""
 
     secret = serializers.CharField()
     otpauth_uri = serializers.CharField()
@@ -149,13 +149,13 @@ class TotpSetupOutput(serializers.Serializer[Any]):
 
 
 class RecoveryCodesOutput(serializers.Serializer[Any]):
-    """The recovery codes, shown once."""
+    """The recovery codes, returned once."""
 
     recovery_codes = serializers.ListField(child=serializers.CharField())
 
 
 class SignedInOutput(serializers.Serializer[Any]):
-    """The answer to a completed sign-in."""
+    """Response to a completed sign-in."""
 
     token = serializers.CharField()
     token_type = serializers.ChoiceField(choices=["Bearer"])
@@ -165,7 +165,7 @@ class SignedInOutput(serializers.Serializer[Any]):
 
 
 class OwnSessionOutput(serializers.Serializer[Any]):
-    """The session that the caller's token stands for."""
+    """The session of the caller's token."""
 
     user = WhoOutput()
     expires_at = serializers.DateTimeField()
@@ -173,7 +173,7 @@ class OwnSessionOutput(serializers.Serializer[Any]):
 
 
 def signed_in(result: SignedIn) -> dict[str, Any]:
-    """Return the answer to a completed sign-in."""
+    """Return the response to a completed sign-in."""
     return {
         "token": result.token.text,
         "token_type": "Bearer",
@@ -184,7 +184,7 @@ def signed_in(result: SignedIn) -> dict[str, Any]:
 
 
 def challenged(challenge: Challenged) -> dict[str, Any]:
-    """Return the answer to a right password whose owner has a second factor."""
+    """Return the response to a correct password that requires a second factor."""
     return {
         "two_factor_required": True,
         "challenge_token": challenge.token,
@@ -194,7 +194,7 @@ def challenged(challenge: Challenged) -> dict[str, Any]:
 
 
 def who(user: User) -> dict[str, Any]:
-    """Return who somebody is, in short."""
+    """Return the summary of a user."""
     return {"id": user.pk, "username": user.username, "is_admin": user.is_admin}
 
 

@@ -1,4 +1,4 @@
-"""Change users and sessions. A change that affects access advances the revision in the same transaction."""
+"""Change users and sessions; advance the revision if access changes."""
 
 import uuid
 from collections.abc import Iterable, Mapping
@@ -27,7 +27,7 @@ _PRUNED_AT_ONCE = 1000
 
 
 class UsernameTaken(Conflict):
-    """There is a user of this name, perhaps in other letter case."""
+    """A user of this name exists, ignoring case."""
 
     code = "duplicate"
 
@@ -39,13 +39,13 @@ class LastAdmin(Conflict):
 
 
 class AdminExists(Conflict):
-    """There is an administrator already, so this is not the first."""
+    """An administrator already exists."""
 
     code = "admin-exists"
 
 
 def create_first_admin(*, username: str, password: str) -> User:
-    """Create an admin where there is none. Raises ValidationError, UsernameTaken, AdminExists."""
+    """Create the first admin. Raises ValidationError, UsernameTaken, AdminExists."""
     actor = "setup"
     return _create_first(User(username=username, created_by=actor, password=_hashed(password), is_admin=True), actor)
 
@@ -87,9 +87,7 @@ def change_user(
     authorized_domains: Iterable[AuthorizedDomain] | None = None,
     **values: Any,
 ) -> User:
-    """Change a user. A new password, a demotion and a disabling end the user's sessions for good.
-
-    Git tokens stay, unless they are to be revoked as well.
+    """Change a user. A new password, demotion and disabling end all their sessions; git tokens stay by default.
 
     Raises ValidationError, UsernameTaken, LastAdmin, DomainRemoved, Gone.
     """
@@ -162,7 +160,7 @@ def open_session(
     user_agent: str,
     amr: Iterable[str],
 ) -> Session:
-    """Record a sign-in, by the id of its token. A sign-in is no change of policy. Raises Gone."""
+    """Record a sign-in by the id of its token, without a new revision. Raises Gone."""
     if not User.objects.filter(pk=user.pk).update(last_login_at=at):
         raise Gone(_("the user was deleted in the meantime"))
     return Session.objects.create(
@@ -179,7 +177,7 @@ def open_session(
 
 @revisions.one_at_a_time
 def end_live_session(jti: uuid.UUID, *, at: datetime) -> None:
-    """End a session that another is to take the place of. Raises Gone if somebody has ended it before."""
+    """End a session that is to be replaced. Raises Gone if it has already ended."""
     if not Session.objects.filter(pk=jti, revoked_at__isnull=True).update(revoked_at=at):
         raise Gone("the session was ended in the meantime")
     revisions.advance_revocations()
@@ -187,7 +185,7 @@ def end_live_session(jti: uuid.UUID, *, at: datetime) -> None:
 
 @revisions.one_at_a_time
 def end_sessions_besides(user: User, jti: uuid.UUID | None, *, at: datetime) -> None:
-    """End every session of a user but one."""
+    """End every session of a user except ``jti``."""
     others = Session.objects.filter(user=user, revoked_at__isnull=True, expires_at__gt=at)
     if ended := (others if jti is None else others.exclude(pk=jti)).update(revoked_at=at):
         revisions.advance_revocations()
@@ -196,7 +194,7 @@ def end_sessions_besides(user: User, jti: uuid.UUID | None, *, at: datetime) -> 
 
 @revisions.one_at_a_time
 def revoke_session(jti: uuid.UUID, *, at: datetime) -> None:
-    """End a session; its token opens nothing from the next request on. Idempotent."""
+    """Revoke a session and its token. Idempotent."""
     if Session.objects.filter(pk=jti, revoked_at__isnull=True).update(revoked_at=at):
         revisions.advance_revocations()
         owner = User.objects.get(sessions=jti)
@@ -204,10 +202,7 @@ def revoke_session(jti: uuid.UUID, *, at: datetime) -> None:
 
 
 def prune_sessions(at: datetime) -> int:
-    """Delete sessions that ended so long ago that nothing asks for them, at most 1,000 of them; return how many.
-
-    A session that was revoked stays as long as its token could open anything, by whichever clock.
-    """
+    """Delete sessions that expired before ``needed_since``, at most 1,000; return how many."""
     old = Session.objects.filter(expires_at__lte=selectors.needed_since(at)).order_by("expires_at")
     chosen = list(old.values_list("pk", flat=True)[:_PRUNED_AT_ONCE])
     return Session.objects.filter(pk__in=chosen).delete()[0]
@@ -215,18 +210,18 @@ def prune_sessions(at: datetime) -> int:
 
 @revisions.one_at_a_time
 def end_all_sessions(user: User, *, actor: str) -> None:
-    """End every session of a user for good. Raises Gone."""
+    """End every session of a user. Raises Gone."""
     user = revisions.as_it_is_now(user)
     User.objects.filter(pk=user.pk).update(session_version=F("session_version") + 1)
     found = describe(user)
     ended = difference(found, found, noted={"sessions": "ended"})
     revisions.advance(shard_of_user(user.pk), actor=actor, changes=[ended])
-    told = {"sessions": "all", "actor": actor}
-    record_event(Event(EventKind.SESSION_REVOKED, user=user, detail=told))
+    detail = {"sessions": "all", "actor": actor}
+    record_event(Event(EventKind.SESSION_REVOKED, user=user, detail=detail))
 
 
 def _git_tokens_of(user: User) -> tuple[set[str], list[Any]]:
-    """Return the shards that the git tokens of a user are in, and the changes that their end is."""
+    """Return the shards of a user's git tokens, and the changes that delete them."""
     tokens = list(user.git_tokens.all())
     gone = [difference(describe(token), None) for token in tokens]
     return {shard_of_git_token(token.digest) for token in tokens}, gone
@@ -238,7 +233,7 @@ def _refuse_last_admin(user: User) -> None:
 
 
 def _hashed(password: str) -> str:
-    """Return the hash of a new password, made before the head is held: a hash waits for its turn.
+    """Return the hash of a new password, computed before taking the policy lock, as hashing is slow.
 
     Raises ValidationError.
     """

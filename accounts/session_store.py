@@ -1,7 +1,6 @@
-"""Session store of the Django admin: rows hold only hashes of session keys.
+"""Session store of the Django admin: rows hold only digests of session keys.
 
-The browser's cookie has a random key of 165 bits; the row has the first 160 bits of its SHA-256 digest, which fit
-Django's column. Whoever sends a digest as a cookie is looked up by the digest of that.
+The cookie has a random key of 165 bits; the row has 160 bits of its SHA-256 digest, to fit Django's column.
 """
 
 import hashlib
@@ -16,7 +15,7 @@ _HEX_DIGITS = 40
 
 
 class SessionStore(DatabaseStore):
-    """A session whose row has the digest of the key that the browser has. No view of ours makes asynchronous calls."""
+    """Database session store, keyed by the digest of the session key."""
 
     def _get_session_from_db(self) -> Session | None:
         key = _digest(self.session_key or "")

@@ -34,13 +34,13 @@ from gatewall.policy import system_settings
 
 
 class RecoveryLocalOnly(Forbidden):
-    """Recovery is for whoever sits at this machine."""
+    """Recovery is allowed only from this machine."""
 
     code = "recovery-local-only"
 
 
-class _Door(ApiView):
-    """A view for whoever is not signed in yet."""
+class _SignInView(ApiView):
+    """A view for visitors who are not signed in."""
 
     authentication_classes: list[Any] = []
     permission_classes = [AllowAny]
@@ -56,8 +56,8 @@ class _Door(ApiView):
         return response
 
 
-class Login(_Door):
-    """Sign in with a name and a password; whoever has a second factor gets a challenge token."""
+class Login(_SignInView):
+    """Sign in with username and password; return a challenge token if the account has a second factor."""
 
     @operation(body=LoginInput, answer=(SignedInOutput, ChallengedOutput), refuses=(401, 403))
     def post(self, request: Request) -> Response:
@@ -68,7 +68,7 @@ class Login(_Door):
         return Response(challenged(result)) if isinstance(result, Challenged) else self._signed_in(request, result)
 
 
-class LoginSecondFactor(_Door):
+class LoginSecondFactor(_SignInView):
     """Complete a sign-in with a code of the authenticator app, or a recovery code."""
 
     @operation(body=SecondFactorInput, answer=SignedInOutput, refuses=(401, 403))
@@ -82,8 +82,8 @@ class LoginSecondFactor(_Door):
         )
 
 
-class RecoverSecondFactor(_Door):
-    """Take the second factor from an admin who has lost it, by the recovery key of the installation."""
+class RecoverSecondFactor(_SignInView):
+    """Remove the lost second factor of an admin, with the recovery key of the installation."""
 
     @operation(body=RecoveryInput, refuses=(403,))
     def post(self, request: Request) -> Response:
@@ -98,7 +98,7 @@ class RecoverSecondFactor(_Door):
 
 
 class OwnSession(ApiView):
-    """The session that the caller's token stands for."""
+    """The session of the caller's token."""
 
     authentication_classes = [SessionTokenAuthentication]
     permission_classes = [IsAuthenticated]
@@ -112,7 +112,7 @@ class OwnSession(ApiView):
 
 
 class Logout(ApiView):
-    """End the session that the caller's token stands for."""
+    """End the session of the caller's token."""
 
     authentication_classes = [SessionTokenAuthentication]
     permission_classes = [IsAuthenticated]

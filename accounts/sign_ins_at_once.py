@@ -1,7 +1,7 @@
 """Limit concurrent sign-ins per process, so that password hashing cannot exhaust it.
 
-Each costs a password hash and several writes. On SQLite all writers of the host wait in one queue, which stays short
-this way: a flood of sign-ins keeps policy changes and the access log waiting for a few of them, not for all.
+Each takes a password hash and several writes. On SQLite all writers of a host share one queue; the limit keeps it short
+for policy changes and the access log.
 """
 
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ _places = BoundedSemaphore(AT_ONCE)
 
 
 @contextmanager
-def few_at_once() -> Iterator[None]:
-    """Wait for a place, and hold it until the end of the block. Raises TooBusy where none comes in time."""
+def limit_concurrency() -> Iterator[None]:
+    """Hold one of three slots for the block. Raises TooBusy on timeout."""
     if not _places.acquire(timeout=PATIENCE_SECONDS):
         raise TooBusy(_("many people are signing in: try again in a moment"), retry_after_seconds=5)
     try:

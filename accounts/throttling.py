@@ -1,9 +1,7 @@
 """Throttle guessing of passwords and codes (RFC 4226 section 7.3, NIST SP 800-63B section 5.2.2).
 
-Failures are counted in the database, which all processes and hosts share and no reload forgets, for
-these keys: the account from one network, the network and those around it, and the account from anywhere. An attempt is
-counted before it is looked at and given back if it was none, so that a thousand at once get no more
-tries than one after the other.
+Failures are counted in the database, across processes and hosts, per account and network, per network and its
+supernets, and per account. An attempt is counted before it is checked, so parallel guesses get no more tries.
 """
 
 import math
@@ -32,15 +30,15 @@ _WIDER: dict[int, dict[str, tuple[int, int]]] = {
     4: {"network-24": (8, 4)},  # strangers share it
     6: {"network-56": (72, 1), "network-48": (80, 1)},  # one subscriber or one site (RFC 6177)
 }
-"""Networks around the one that is counted first, by IP version: bits left out, and how many times its failures."""
+"""Supernets that are counted too, by IP version: bits to shift out, and the factor of the network's failure limit."""
 FOREIGN = frozenset({ACCOUNT, "code", *_WIDER[4], *_WIDER[6]})
-"""Scopes of which others may have used up the attempts."""
+"""Scopes that other clients can exhaust."""
 _PRUNED_AT_ONCE = 1000
 _SALT = "accounts.throttling"
 
 
 class TooManyAttempts(TooMany):
-    """Sign-in failed too often here; ``scopes`` says whose count it was."""
+    """Too many failed sign-ins; ``scopes`` are the exceeded counts."""
 
     code = "too-many-attempts"
     scopes: tuple[str, ...] = ()
@@ -48,7 +46,7 @@ class TooManyAttempts(TooMany):
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How many failures within a window pass without delay, and the first delay, which then doubles."""
+    """Failures within a window that cause no delay, and the first delay, which then doubles."""
 
     failures: int
     window: timedelta
@@ -57,24 +55,23 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The failures of one key, and until when it has to wait."""
+    """Failures of one key, and until when it is blocked."""
 
     failures: int
     began_at: datetime
     blocked_until: datetime | None = None
 
     def seconds_to_wait(self, at: datetime) -> int:
-        """Return the whole seconds, rounded up, until the next attempt; 0 if it may be made now."""
         return seconds_until(self.blocked_until, at)
 
     def with_one_more(self, limit: Limit, at: datetime) -> "Count":
-        """Return the count after an attempt at this moment, which begins a new window where the old one is over."""
+        """Return the count after another failure, which starts a new window if the old one is over."""
         over = (self.blocked_until or self.began_at) + limit.window <= at
         failures, began_at = (1, at) if over else (self.failures + 1, self.began_at)
         return Count(failures, began_at, blocked_until(failures, limit, at))
 
     def without(self, attempt: "Counted", limit: Limit) -> "Count":
-        """Return the count without an attempt that was no failure, and without the delay that it began."""
+        """Return the count without an attempt that did not fail, and without the delay that it caused."""
         failures = max(0, self.failures - 1)
         blocked_until = attempt.before if self.blocked_until == attempt.blocked_until else self.blocked_until
         return replace(self, failures=failures, blocked_until=blocked_until if failures >= limit.failures else None)
@@ -82,7 +79,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What an attempt changed under one key: until when it was blocked before, and until when since."""
+    """Change by an attempt under one key: the end of the delay before and after it."""
 
     key: str
     before: datetime | None
@@ -90,12 +87,12 @@ class Counted:
 
 
 def seconds_until(moment: datetime | None, at: datetime) -> int:
-    """Return the whole seconds, rounded up, until a delay ends; 0 if there is none."""
+    """Return the whole seconds, rounded up, until a delay ends; 0 without one."""
     return max(0, math.ceil((moment - at).total_seconds())) if moment else 0
 
 
 def blocked_until(failures: int, limit: Limit, at: datetime) -> datetime | None:
-    """Return until when the next attempt must wait after so many failures, the last of them now; None for no delay."""
+    """Return the end of the delay after this many failures, the last of them now; None without delay."""
     if failures < limit.failures:
         return None
     doublings = min(failures - limit.failures, 32)
@@ -104,33 +101,32 @@ def blocked_until(failures: int, limit: Limit, at: datetime) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An attempt that was counted as a failure, until somebody says that it was none."""
+    """Attempt that is counted as a failure until it is uncounted."""
 
     counted: dict[str, Counted]
 
-    def was_no_failure(self) -> None:
-        """Take it back: the password was right, and the sign-in goes on."""
+    def uncount(self) -> None:
         _take_back(self.counted)
 
     @contextmanager
-    def unless_too_busy(self) -> Iterator[None]:
-        """Take it back where TooBusy is raised: nobody has looked at the password."""
+    def uncounted_if_too_busy(self) -> Iterator[None]:
+        """Uncount the attempt on TooBusy: the password was not checked."""
         try:
             yield
         except TooBusy:
-            self.was_no_failure()
+            self.uncount()
             raise
 
     def succeeded(self) -> None:
-        """Take it back and forget the failures of this account from this network."""
+        """Uncount the attempt and reset the failures of this account from this network."""
         _take_back(self.counted, forgotten=_PAIR)
 
 
-def attempt(username: str, client_ip: str, at: datetime, *, is_at_home: bool = False) -> Attempt:
-    """Count an attempt to sign in before it is looked at. Raises TooManyAttempts, and counts nothing then.
+def attempt(username: str, client_ip: str, at: datetime, *, is_local: bool = False) -> Attempt:
+    """Count a sign-in attempt before it is checked. Raises TooManyAttempts, without counting.
 
-    Too many failures from all over the world, or from networks around, do not keep an account's owner out of a
-    network where they have signed in within the last 30 days, nor out of where they are ``is_at_home`` anyway.
+    Failures from elsewhere do not lock an account's owner out of a network where they have signed in within the last 30
+    days, nor out of this machine (``is_local``).
     """
     keys, limits = _keys(username, client_ip), _limits()
     counted: dict[str, Counted] = {}
@@ -138,7 +134,7 @@ def attempt(username: str, client_ip: str, at: datetime, *, is_at_home: bool = F
     def count(rows: dict[str, FailureCount]) -> None:
         waits = {scope: _value(row).seconds_to_wait(at) for scope, row in rows.items()}
         is_foreign_work = any(waits.values()) and not (waits[_PAIR] or waits[_NETWORK])
-        if is_foreign_work and (is_at_home or _is_at_home(username, client_ip, at)):
+        if is_foreign_work and (is_local or _is_familiar_network(username, client_ip, at)):
             waits = {}
         if longest := max(waits.values(), default=0):
             refusal = TooManyAttempts(_("too many failed attempts: wait before the next"), retry_after_seconds=longest)
@@ -154,19 +150,18 @@ def attempt(username: str, client_ip: str, at: datetime, *, is_at_home: bool = F
 
 
 def prune(at: datetime) -> int:
-    """Delete counts that mean nothing any more, at most 1,000 of them; return how many."""
-    _follow_the_clock(at)
+    """Delete expired counts, at most 1,000; return how many."""
+    _clamp_to_clock(at)
     window = _limits()[_PAIR].window
     old = FailureCount.objects.filter(began_at__lte=at - window)
     old = old.filter(Q(blocked_until=None) | Q(blocked_until__lte=at - window))
     with transaction.atomic():
-        # A row that somebody is counting in is not waited for: they may wait for one that is held here.
+        # Skip locked rows instead of waiting: their holder may wait for one that is held here (deadlock).
         free = old.select_for_update(skip_locked=True).order_by("pk").values_list("pk", flat=True)
         return FailureCount.objects.filter(pk__in=list(free[:_PRUNED_AT_ONCE])).delete()[0]
 
 
-def _follow_the_clock(at: datetime) -> None:
-    """Clamp counters if the clock moved back."""
+def _clamp_to_clock(at: datetime) -> None:
     longest = at + LONGEST_DELAY
     FailureCount.objects.filter(blocked_until__gt=longest).update(blocked_until=longest)
     FailureCount.objects.filter(began_at__gt=at).update(began_at=at)
@@ -183,8 +178,8 @@ def _take_back(counted: dict[str, Counted], *, forgotten: str = "") -> None:
     _change({scope: each.key for scope, each in counted.items()}, give_back)
 
 
-def _is_at_home(username: str, client_ip: str, at: datetime) -> bool:
-    """True if the user of this name has signed in from this network lately."""
+def _is_familiar_network(username: str, client_ip: str, at: datetime) -> bool:
+    """Return whether the user has signed in from this network within the last 30 days."""
     network = _network(client_ip)
     return any(_network(address) == network for address in selectors.recent_addresses(username, at))
 
@@ -193,10 +188,10 @@ def _is_at_home(username: str, client_ip: str, at: datetime) -> bool:
 def _change(
     keys: dict[str, str], change: Callable[[dict[str, FailureCount]], None], *, at: datetime | None = None
 ) -> None:
-    """Change the rows of these keys while nobody else does. Rows that are not there are made at ``at``."""
+    """Change the rows of these keys under row locks; create missing ones if ``at`` is given."""
     if at is not None:
-        # The update changes nothing and holds the row that is there, which somebody else could delete.
-        # Always in one order, here and below, so that two who need the same rows never wait for each other.
+        # The no-op update locks existing rows, so that nobody deletes them. Rows are locked in one order, here and
+        # below, to avoid deadlocks.
         rows = [FailureCount(scope=scope, key=key, began_at=at) for scope, key in sorted(keys.items())]
         FailureCount.objects.bulk_create(
             rows, update_conflicts=True, unique_fields=["scope", "key"], update_fields=["scope"]
@@ -215,9 +210,9 @@ def _which(keys: dict[str, str]) -> Q:
 
 
 def _keys(username: str, client_ip: str) -> dict[str, str]:
-    """Return what to count under: keyed digests, because people type passwords into a name field.
+    """Return the keys to count under, as keyed digests, because people type passwords into the name field.
 
-    The key is derived from ``GATEWALL_SECRET_KEY``, so that all processes and hosts count together.
+    The digest key is derived from ``GATEWALL_SECRET_KEY``, so that all processes and hosts share the counts.
     """
     account, network = username.casefold(), _network(client_ip)
     texts = {ACCOUNT: account, _PAIR: f"{network} {account}", _NETWORK: network, **_wider(client_ip)}
@@ -225,7 +220,7 @@ def _keys(username: str, client_ip: str) -> dict[str, str]:
 
 
 def _network(client_ip: str) -> str:
-    """Return what one attacker holds: an IPv4 address, or the /64 of an IPv6 one."""
+    """Return the network of one client: an IPv4 address, or the /64 of an IPv6 address."""
     address = parse_address(client_ip)
     return client_ip if address is None or address.version == 4 else f"{int(address) >> 64:x}"
 
@@ -235,7 +230,7 @@ def _digest(text: str) -> str:
 
 
 def _wider(client_ip: str) -> dict[str, str]:
-    """Return the networks around an address, each with a scope of its own."""
+    """Return the supernets of an address, by scope."""
     address = parse_address(client_ip)
     wider = {} if address is None else _WIDER[address.version]
     return {scope: f"{int(address or 0) >> bits:x}" for scope, (bits, _times) in wider.items()}

@@ -27,7 +27,7 @@ API = "api"
 
 
 class KeyRingBackend:
-    """A simplejwt token backend that signs with the first key and names it in ``kid``."""
+    """simplejwt token backend that signs with the first key of the ring and names it in ``kid``."""
 
     def __init__(self, keys: KeyRing, issuer: str) -> None:
         self._keys = keys
@@ -46,23 +46,22 @@ class KeyRingBackend:
         return dict(payload)
 
     def get_leeway(self) -> timedelta:
-        """Return how long after its end a token still counts: not at all."""
         return timedelta(0)
 
 
 def backend() -> KeyRingBackend:
-    """Return what signs with the key ring in force."""
+    """Return the token backend for the current key ring."""
     return KeyRingBackend(settings.GATEWALL_JWT_KEYS, ISSUER)
 
 
 def _is_audience(value: object) -> bool:
-    """True for what our tokens say that they open, in each form of RFC 7519 section 4.1.3."""
+    """Return whether an ``aud`` claim includes one of our audiences, in each form of RFC 7519 section 4.1.3."""
     names = value if isinstance(value, list) else [value]
     return all(isinstance(name, str) for name in names) and not {GATE, API}.isdisjoint(names)
 
 
 class SessionToken(Token):
-    """A session, or what is left of one when a stranger wrote it: verified on construction."""
+    """A session token, verified on construction."""
 
     token_type = SESSION_TYPE
     lifetime = timedelta(hours=24)
@@ -72,21 +71,19 @@ class SessionToken(Token):
 
     @property
     def audiences(self) -> frozenset[str]:
-        """Return what the token opens."""
         audience = self.payload.get("aud")
         return frozenset([audience] if isinstance(audience, str) else audience or ())
 
 
 @dataclass(frozen=True, slots=True)
 class IssuedToken:
-    """A token fresh from the signer."""
+    """A signed session token; its ``repr`` shows only the id."""
 
     text: str
     jti: uuid.UUID
     expires_at: datetime
 
     def __repr__(self) -> str:
-        """Show the id alone."""
         return f"IssuedToken({self.jti})"
 
 
@@ -99,7 +96,7 @@ def issue(
     at: datetime,
     lifetime: timedelta,
 ) -> IssuedToken:
-    """Return a new session token that is in force from ``at`` for ``lifetime``."""
+    """Return a new session token, valid from ``at`` for ``lifetime``."""
     token = SessionToken()
     token.set_iat(at_time=at)
     token.set_exp(from_time=at, lifetime=lifetime)

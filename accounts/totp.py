@@ -19,19 +19,19 @@ _ISSUER = "Gatewall"
 
 
 def new_secret() -> bytes:
-    """Return a random secret of 20 bytes."""
+    """Return a random secret."""
     return secrets.token_bytes(SECRET_BYTES)
 
 
 def is_code(text: str) -> bool:
-    """True for six ASCII digits."""
+    """Return whether this is six ASCII digits."""
     return len(text) == _DIGITS and text.isascii() and text.isdigit()
 
 
 def matching_step(secret: bytes, code: str, *, at: float, after: int) -> int | None:
-    """Return the time step that the code is of, within one step of ``at`` (seconds) and later than ``after``.
+    """Return the time step of a code within one step of ``at`` (seconds) and later than ``after``, or None.
 
-    None for any other code. Every step is computed, whichever matches.
+    Takes equal time for every code.
     """
     if not is_code(code):
         return None
@@ -41,19 +41,19 @@ def matching_step(secret: bytes, code: str, *, at: float, after: int) -> int | N
     for drift in range(-_TOLERANCE, _TOLERANCE + 1):
         totp.drift = drift
         if totp.t() < 0:
-            continue  # a clock that was never set stands at the beginning of the epoch
+            continue  # a clock that was never set is near the epoch
         if secrets.compare_digest(f"{totp.token():0{_DIGITS}d}", code) and totp.t() > after:
             found = totp.t()
     return found
 
 
 def base32(secret: bytes) -> str:
-    """Return a secret as people type it into an authenticator app (RFC 4648 section 6, no padding)."""
+    """Return a secret in Base32 for manual entry (RFC 4648 section 6, no padding)."""
     return base64.b32encode(secret).decode().rstrip("=")
 
 
 def otpauth_uri(secret: bytes, username: str) -> str:
-    """Return the URI that authenticator apps read from a QR code (Key Uri Format)."""
+    """Return the ``otpauth:`` URI for the QR code (Key Uri Format)."""
     label = quote(f"{_ISSUER}:{username}", safe=":")
     query = urlencode(
         {
@@ -68,7 +68,7 @@ def otpauth_uri(secret: bytes, username: str) -> str:
 
 
 def qr_png(uri: str) -> str:
-    """Return the QR code of a URI as a ``data:`` URI of a PNG image."""
+    """Return the QR code of a URI as a PNG ``data:`` URI."""
     return f"data:image/png;base64,{base64.b64encode(_image(uri, PyPNGImage)).decode()}"
 
 

@@ -7,10 +7,9 @@ MAX_LENGTH = 128
 
 
 class LengthValidator:
-    """Refuses passwords under 8 or over 128 characters (NIST SP 800-63B; no composition rules)."""
+    """Require a password of 8 to 128 characters (NIST SP 800-63B; no composition rules)."""
 
     def validate(self, password: str, user: object = None) -> None:
-        """Raise ValidationError, code ``password-length``."""
         if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
             raise ValidationError(self.get_help_text(), code="password-length")
 

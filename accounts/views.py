@@ -47,7 +47,10 @@ from gatewall.api.views import ApiView
 
 
 class Users(Resource):
-    """Users. Every user may read their own."""
+    """Users.
+
+    A user who is not an admin may read only their own account.
+    """
 
     input, output = UserInput, UserOutput
     volatile = ("last_login_at", "session_count", "code_entry_locked")
@@ -66,7 +69,7 @@ class Users(Resource):
 
     def change_row(self, row: User, **values: Any) -> User:
         if "password" in values and row.pk == self.request.user.pk:
-            # A thief of the session could otherwise set a password and sign in with it.
+            # Otherwise a stolen session could set a password and sign in with it.
             raise reauthentication.ReauthenticationRequired("change your own password with PUT /users/:id/password")
         return services.change_user(row, actor=self.actor, **values)
 
@@ -74,8 +77,8 @@ class Users(Resource):
         services.delete_user(row, actor=self.actor)
 
 
-class _OfOneUser(ApiView):
-    """A view of what belongs to one user: for admins and that user."""
+class _UserView(ApiView):
+    """A view of one user's data, for admins and that user."""
 
     permission_classes = [IsAdminOrSelf]
 
@@ -89,17 +92,15 @@ class _OfOneUser(ApiView):
 
     @property
     def is_own(self) -> bool:
-        """True if the caller is the user of the path."""
         return int(self.kwargs["user_id"]) == self.request.user.pk
 
     @property
     def is_fresh(self) -> bool:
-        """True if the caller signed in so lately that nobody need ask again."""
         return fresh_sign_in.is_fresh(self.request)
 
 
-class TotpSetup(_OfOneUser):
-    """Make a secret and its QR code. It is no factor until a code confirms it."""
+class TotpSetup(_UserView):
+    """Create a TOTP secret and its QR code, to be confirmed by a code."""
 
     @operation(body=ReauthenticationInput, answer=TotpSetupOutput, refuses=(409,))
     def post(self, request: Request, user_id: str) -> Response:
@@ -115,8 +116,8 @@ class TotpSetup(_OfOneUser):
         return Response({"secret": setup.secret, "otpauth_uri": uri, **images})
 
 
-class TotpConfirm(_OfOneUser):
-    """Switch the second factor on with its first code; the answer has the recovery codes, this once."""
+class TotpConfirm(_UserView):
+    """Enable the second factor with its first code; return the recovery codes, once."""
 
     @operation(body=ConfirmInput, answer=RecoveryCodesOutput, refuses=(409,))
     def post(self, request: Request, user_id: str) -> Response:
@@ -126,12 +127,12 @@ class TotpConfirm(_OfOneUser):
         user, at = self.user, timezone.now()
         codes = reauthentication.confirm_second_factor(user, code, visitor=visitor, at=at)
         own = uuid.UUID(session_token(request)["jti"]) if self.is_own and request.auth else None
-        services.end_sessions_besides(user, own, at=at)  # they were opened without the second factor
+        services.end_sessions_besides(user, own, at=at)  # those sessions were opened without the second factor
         return Response({"recovery_codes": codes})
 
 
-class Totp(_OfOneUser):
-    """Switch the second factor off."""
+class Totp(_UserView):
+    """Disable the second factor."""
 
     http_method_names = ["delete", "options"]
 
@@ -149,7 +150,7 @@ class Totp(_OfOneUser):
 
 
 class TotpDisable(Totp):
-    """The same by POST, for proxies that drop the body of a DELETE."""
+    """Disable the second factor by POST, for proxies that drop the body of a DELETE."""
 
     http_method_names = ["post", "options"]
 
@@ -158,8 +159,8 @@ class TotpDisable(Totp):
         return self.delete(request, user_id)
 
 
-class TotpUnlock(_OfOneUser):
-    """Accept codes again after too many wrong ones. The second factor stays as it is."""
+class TotpUnlock(_UserView):
+    """Accept codes again after too many wrong ones; the second factor is unchanged."""
 
     permission_classes = [IsAdmin]
 
@@ -175,10 +176,10 @@ class TotpUnlock(_OfOneUser):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class Password(_OfOneUser):
-    """Change a password: every other session of the user ends, and the owner goes on with a fresh one.
+class Password(_UserView):
+    """Change a password; end all sessions of the user, and return a new one to the owner.
 
-    Git tokens stay unless ``revoke_git_tokens`` is true.
+    Git tokens are kept unless ``revoke_git_tokens`` is true.
     """
 
     @operation(body=PasswordInput, answer=(SignedInOutput, UserOutput))
@@ -209,7 +210,7 @@ class Password(_OfOneUser):
 
 
 class Sessions(Resource):
-    """The live sessions of a user; deleting one ends it."""
+    """Live sessions of a user; deleting one ends it."""
 
     permission_classes = [IsAdminOrSelf]
     output = SessionOutput
@@ -227,7 +228,7 @@ class Sessions(Resource):
     def get_serializer_context(self) -> dict[str, Any]:
         request = self.request
         token = session_token(request) if request.auth else None
-        current = token["jti"] if token else admin_session.jti_of(django_request(request))
+        current = token["jti"] if token else admin_session.session_id(django_request(request))
         return {**super().get_serializer_context(), "current_jti": current}
 
     def delete_row(self, row: Session) -> None:

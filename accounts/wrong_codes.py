@@ -1,12 +1,12 @@
-"""Limit wrong second-factor codes per account, over all networks, flows, processes and hosts.
+"""Limit consecutive wrong second-factor codes per account, across networks, flows, processes and hosts.
 
-Entering a code takes the password or a live session, so a stranger cannot lock an owner out by this limit. The limit
-holds wherever the codes come from: an attacker with enough tries guesses six digits (RFC 6238 section 5.2, RFC 4226
-section 7.3, NIST SP 800-63B section 5.2.2).
+A code is only checked after a correct password or in a live session, so strangers cannot lock an owner out. Without the
+limit a distributed attacker would guess six digits (RFC 6238 section 5.2, RFC 4226 section 7.3, NIST SP 800-63B section
+5.2.2).
 
-Five wrong codes in a row are free; from the sixth on each begins a delay, which doubles up to an hour. At 100 in a row
-no code of an authenticator app is accepted any more. Recovery codes (80 random bits) still are, at the same pace. A try
-is counted before its code is checked and uncounted unless the code was wrong, so parallel guesses get no more tries.
+Five wrong codes are free; from the sixth on a delay doubles up to an hour. After 100, codes of an authenticator app are
+refused; recovery codes (80 random bits) still work at the same pace. A code is counted before it is checked, so
+parallel guesses get no more tries.
 """
 
 from dataclasses import dataclass
@@ -25,18 +25,18 @@ FREE = 5
 ENDS_CHALLENGES = 10
 LOCKS = CODES_LOCK
 SCOPE = "code"
-_MOST_CHANGES = 1_000  # of others between reading and writing; the delays end such a race long before
+_MOST_CHANGES = 1_000  # concurrent changes between read and write; the delays end such a race long before
 
 
 class CodeEntryLocked(Forbidden):
-    """There were too many wrong codes in a row: an admin, recovery or a recovery code ends this."""
+    """Too many consecutive wrong codes: an admin, recovery or a recovery code unlocks code entry."""
 
     code = "code-entry-locked"
 
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """A try, counted as the wrong code number ``number`` in a row until it is taken back."""
+    """A counted try: wrong code ``number`` in a row, until it is uncounted."""
 
     user_id: int
     number: int
@@ -44,7 +44,7 @@ class Try:
     blocked_until: datetime | None
 
     def take_back(self) -> None:
-        """Uncount it, with the delay that it began: nobody has checked the code, or nothing came of the right one."""
+        """Uncount the try with the delay that it caused: the code was not checked, or a correct one had no effect."""
         unchanged = {"number": self.number, "blocked_until": self.blocked_until}
         WrongCodes.objects.filter(user_id=self.user_id, **unchanged).update(
             number=self.number - 1, blocked_until=self.before
@@ -52,9 +52,9 @@ class Try:
 
 
 def take(user: User, at: datetime, *, is_recovery_code: bool = False) -> Try:
-    """Count a wrong code before it is checked. Raises TooManyAttempts, CodeEntryLocked, Gone, and counts nothing then.
+    """Count a wrong code before it is checked. Raises TooManyAttempts, CodeEntryLocked, Gone, without counting.
 
-    The row changes by one conditional update: of any number of tries at once, as many are counted as may be checked.
+    One conditional update changes the row, so parallel tries get distinct numbers.
     """
     for _attempt in range(_MOST_CHANGES):
         row = _row_of(user)
@@ -68,12 +68,12 @@ def take(user: User, at: datetime, *, is_recovery_code: bool = False) -> Try:
 
 
 def forget(user: User) -> None:
-    """Begin to count anew: a right code completed a sign-in, or the second factor is another one, or none."""
+    """Reset the count: a correct code completed a sign-in, or the second factor was changed or removed."""
     WrongCodes.objects.filter(user=user).update(number=0, blocked_until=None)
 
 
 def follow_the_clock(at: datetime) -> int:
-    """End delays that a clock began which was put back since, within an hour; return how many rows that deletes: 0."""
+    """Clamp delays to an hour if the clock moved back; return 0, the number of deleted rows."""
     longest = at + LONGEST_DELAY
     WrongCodes.objects.filter(blocked_until__gt=longest).update(blocked_until=longest)
     return 0

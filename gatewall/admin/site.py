@@ -64,7 +64,7 @@ class GatewallAdminSite(admin.AdminSite):
                 visitor, now = browser.visitor(request), timezone.now()
                 with transaction.atomic():
                     admin_session.begin(request.session, proof.user, amr=proof.amr, visitor=visitor, at=now)
-                    login.tell_success(proof, flow=login.ADMIN_SITE, visitor=visitor, at=now)
+                    login.record_success(proof, flow=login.ADMIN_SITE, visitor=visitor, at=now)
         if isinstance(refusal := REFUSAL.get(request), TooMany):
             response.status_code = HTTPStatus.TOO_MANY_REQUESTS
             response["Retry-After"] = str(refusal.retry_after_seconds)
@@ -93,7 +93,7 @@ class GatewallAdminSite(admin.AdminSite):
         from accounts import admin_session  # noqa: PLC0415 - no models yet when this module is loaded
         from accounts.authentication import signed_in_user  # noqa: PLC0415 - no models yet when this module is loaded
 
-        return super().has_permission(request) and admin_session.is_enough(request, signed_in_user(request))
+        return super().has_permission(request) and admin_session.has_required_factors(request, signed_in_user(request))
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Return what every page has: also the first ten forced changes that wait for confirmation."""

@@ -237,7 +237,7 @@ def test_what_a_success_has_forgotten_is_taken_back_by_nobody():
     first, second = (throttling.attempt("alice", HERE, timezone.now()) for _ in range(2))
     first.succeeded()
 
-    second.was_no_failure()
+    second.uncount()
 
     assert counts() == {"account": 0, "network": 0, "network-24": 0, "pair": 0}
 

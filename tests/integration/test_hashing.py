@@ -147,7 +147,7 @@ GUESSES = {
 @pytest.mark.parametrize("guess", GUESSES)
 def test_every_guess_is_one_hash_of_at_most_a_passwords_length(alice, guess, monkeypatch):
     services.create_user(actor="", username="dora", password=PASSWORD, is_active=False)
-    str(login._NOBODY)
+    str(login._DUMMY_HASH)
     hashed = []
     real = MD5PasswordHasher.verify
     monkeypatch.setattr(
@@ -167,7 +167,7 @@ def test_the_hash_of_nobody_is_made_for_whoever_comes_first(alice, username, mon
     made = []
     monkeypatch.setattr(
         login,
-        "_NOBODY",
+        "_DUMMY_HASH",
         login.SimpleLazyObject(lambda: made.append(username) or make_password("the password of nobody")),
     )
 

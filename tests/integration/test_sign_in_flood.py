@@ -73,7 +73,7 @@ def all_places_taken(monkeypatch):
     monkeypatch.setattr(sign_ins_at_once, "PATIENCE_SECONDS", 0.01)
     with ExitStack() as taken:
         for _ in range(AT_ONCE):
-            taken.enter_context(sign_ins_at_once.few_at_once())
+            taken.enter_context(sign_ins_at_once.limit_concurrency())
         yield
 
 

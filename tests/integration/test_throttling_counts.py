@@ -29,7 +29,7 @@ def fail(times, name="alice", where=HERE, at=MOMENT):
 def wait(name="alice", where=HERE, at=MOMENT):
     """Make an attempt; return how long it has to wait."""
     try:
-        throttling.attempt(name, where, at).was_no_failure()
+        throttling.attempt(name, where, at).uncount()
     except TooManyAttempts as refusal:
         return refusal.retry_after_seconds
     return 0
@@ -196,7 +196,7 @@ def test_owner_at_home_is_not_kept_out_by_failures_from_networks_around(limits, 
 def test_attempt_that_was_no_failure_leaves_the_counts_as_they_were(limits):
     fail(2)
 
-    throttling.attempt("alice", HERE, MOMENT).was_no_failure()
+    throttling.attempt("alice", HERE, MOMENT).uncount()
 
     assert set(FailureCount.objects.values_list("failures", flat=True)) == {2}
 
@@ -222,14 +222,14 @@ def test_success_ends_the_delay_of_the_account_at_its_network(limits):
 
 
 def test_attempt_that_nobody_looked_at_is_taken_back(limits):
-    with pytest.raises(TooBusy), throttling.attempt("alice", HERE, MOMENT).unless_too_busy():
+    with pytest.raises(TooBusy), throttling.attempt("alice", HERE, MOMENT).uncounted_if_too_busy():
         raise TooBusy("later", retry_after_seconds=1)
 
     assert set(FailureCount.objects.values_list("failures", flat=True)) == {0}
 
 
 def test_attempt_that_ended_otherwise_stays_counted(limits):
-    with throttling.attempt("alice", HERE, MOMENT).unless_too_busy():
+    with throttling.attempt("alice", HERE, MOMENT).uncounted_if_too_busy():
         pass
 
     assert set(FailureCount.objects.values_list("failures", flat=True)) == {1}
@@ -264,7 +264,7 @@ def test_attempt_is_taken_back_though_the_counts_are_gone(limits):
     attempt = throttling.attempt("alice", HERE, MOMENT)
     FailureCount.objects.all().delete()
 
-    attempt.was_no_failure()
+    attempt.uncount()
 
     assert not FailureCount.objects.exists()
 
