@@ -1,4 +1,4 @@
-"""Licenses and git tokens in the Django admin. A token is shown once, when it is created; its digest never."""
+"""Django admin pages of licenses and git tokens. A token is shown once; its digest never."""
 
 from typing import Any
 
@@ -18,12 +18,11 @@ _ISSUED = RequestNote[MachineToken]("issued")
 
 
 class MachineCredentialAdmin(ServiceAdmin):
-    """What both kinds have in common: the token goes out with the answer to the form that asked for it."""
+    """Base of both pages: shows the token in the response to the form that created it."""
 
     form = FreshForm
 
     def issue(self, request: HttpRequest, **values: Any) -> tuple[Any, MachineToken]:
-        """Create the row and its token."""
         raise NotImplementedError
 
     def create_row(self, request: HttpRequest, **values: Any) -> Any:
@@ -32,7 +31,7 @@ class MachineCredentialAdmin(ServiceAdmin):
         return row
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
-        # No redirect: a message that waits for the next page is kept in a cookie or a row meanwhile.
+        # No redirect: a message for the next page would store the token in a cookie or a row.
         if token := _ISSUED.get(request):
             self.message_user(request, f"The token is {token.text}", messages.SUCCESS)
             self.message_user(request, "It is shown this once. Copy it now.", messages.WARNING)
@@ -46,7 +45,7 @@ class MachineCredentialAdmin(ServiceAdmin):
 
 
 class GitTokenForm(FreshForm):
-    """A git token, which expires unless somebody asks that it never does."""
+    """Form of a git token, with a default expiry."""
 
     never_expires = forms.BooleanField(required=False, help_text="Otherwise, and without a moment, it does in 90 days.")
 
@@ -86,7 +85,7 @@ class GitTokenAdmin(MachineCredentialAdmin):
     fields = ("user", "name", "expires_at", "never_expires", *readonly_fields)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # as in the API: a git token is made and revoked
+        return False  # as in the API: git tokens are only created and revoked
 
     def issue(self, request: HttpRequest, **values: Any) -> tuple[GitToken, MachineToken]:
         user, never, chosen = (values.pop(name) for name in ("user", "never_expires", "expires_at"))

@@ -1,11 +1,11 @@
-"""What the lists of machine credentials can be filtered by."""
+"""Filters of the lists of machine credentials."""
 
 from gatewall.api.filters import ListFilters, at_or_after, before, flag, text
 from policies.validators import canonical_domain
 
 
 class LicenseFilters(ListFilters):
-    """Filters of the licenses."""
+    """Filters of the list of licenses."""
 
     name, prefix = text("name", max_length=100), text("prefix", max_length=16)
     is_active, all_domains = flag("is_active"), flag("all_domains")

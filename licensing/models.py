@@ -1,4 +1,4 @@
-"""Licenses and git tokens. The tokens themselves are shown once; rows hold a digest."""
+"""Models of licenses and git tokens. Rows hold only digests of tokens."""
 
 from django.conf import settings
 from django.db import models
@@ -8,7 +8,7 @@ from gatewall.models import Record
 
 
 class MachineCredential(Record):
-    """What a token leaves behind: its first characters, and the SHA-256 digest of the whole."""
+    """Prefix and SHA-256 digest of a token."""
 
     name = models.CharField(max_length=100)
     prefix = models.CharField(max_length=16, editable=False)
@@ -23,7 +23,7 @@ class MachineCredential(Record):
 
 
 class License(MachineCredential):
-    """A token that lets a machine in, for all domains or the named ones."""
+    """A machine's token for all or some domains."""
 
     is_active = models.BooleanField(default=True)
     all_domains = models.BooleanField(default=True)
@@ -41,7 +41,7 @@ class License(MachineCredential):
 
 
 class GitToken(MachineCredential):
-    """A token that stands for a user where git asks for a password."""
+    """A user's token for git, instead of the password."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="git_tokens")
 

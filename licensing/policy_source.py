@@ -1,4 +1,4 @@
-"""Machine credentials as engine values."""
+"""Convert machine credentials to the engine's values."""
 
 from collections import defaultdict
 from datetime import datetime
@@ -11,7 +11,7 @@ from licensing.models import GitToken, License
 
 
 def token_shards() -> list[str]:
-    """Return the segments that git tokens and licenses are in."""
+    """Return the shards of git tokens and licenses."""
     kinds = ((GitToken, shard_of_git_token), (License, shard_of_license))
     return [shard_of(letter) for model, shard_of in kinds if model.objects.exists() for letter in DIGEST_SHARDS]
 
@@ -36,7 +36,7 @@ def licenses(shard: str) -> tuple[LicenseState, ...]:
 
 
 def _is_in(shard: str, digest: str = "digest") -> Q:
-    # Not between two letters: what stands between them is for the collation of the database to say.
+    # Not a range of letters: its meaning depends on the database's collation.
     return Q((f"{digest}__startswith", shard))
 
 

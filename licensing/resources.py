@@ -1,4 +1,4 @@
-"""The policy resources of this app: licenses and git tokens. A backtest's draft changes where a license is valid."""
+"""Policy resources of this app: licenses and git tokens."""
 
 from django.utils.translation import gettext_lazy as _
 

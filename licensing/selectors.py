@@ -1,4 +1,4 @@
-"""What the rows of machine credentials say. Reads only."""
+"""Queries of machine credentials. Read-only."""
 
 from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
@@ -12,7 +12,7 @@ def licenses() -> QuerySet[License]:
 
 
 def licenses_named(*, id: int | None = None, name: str = "") -> QuerySet[License]:  # noqa: A002 - the field's name
-    """Return the license of this id, or of this name; none if there is none."""
+    """Return the license of this id or of this name, as a query set."""
     return License.objects.filter(pk=id) if id is not None else License.objects.filter(name=name)
 
 
@@ -22,5 +22,5 @@ def git_tokens_of(user_id: int) -> QuerySet[GitToken]:
 
 
 def user_exists(user_id: int) -> bool:
-    """True if there is such a user."""
+    """Return whether a user of this id exists."""
     return get_user_model().objects.filter(pk=user_id).exists()

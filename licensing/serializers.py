@@ -1,4 +1,4 @@
-"""The JSON of machine credentials: what is accepted, and what is shown. Never a token or digest."""
+"""Serializers of machine credentials. They never contain a token or digest."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _SHOWN = ("id", "created_at", "created_by", "name", "prefix", "expires_at")
 
 
 class LicenseInput(FreshInput):
-    """A license as sent."""
+    """Input of a license."""
 
     name = TextField(max_length=100)
     expires_at = MomentField(allow_null=True, required=False)
@@ -26,7 +26,7 @@ class LicenseInput(FreshInput):
 
 
 class LicenseOutput(UsesOutput, serializers.ModelSerializer[License]):
-    """A license as shown."""
+    """A license."""
 
     authorized_domains = serializers.SlugRelatedField[Any](slug_field="name", many=True, read_only=True)
 
@@ -36,14 +36,14 @@ class LicenseOutput(UsesOutput, serializers.ModelSerializer[License]):
 
 
 class GitTokenInput(FreshInput):
-    """A git token as asked for. It expires after 90 days, unless another moment or null is asked for."""
+    """Input of a git token. It expires after 90 days by default; null means never."""
 
     name = TextField(max_length=100)
     expires_at = MomentField(allow_null=True, default=services.usual_end_of_git_token)
 
 
 class GitTokenOutput(LastUsedOutput, serializers.ModelSerializer[GitToken]):
-    """A git token as shown."""
+    """A git token."""
 
     class Meta:
         model = GitToken

@@ -1,4 +1,4 @@
-"""Issues and takes back machine credentials. The token itself leaves here once."""
+"""Issue and revoke machine credentials. A token is returned only when it is created."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -19,20 +19,20 @@ from policies.models import AuthorizedDomain
 from policies.rows import still_registered
 
 MAX_GIT_TOKENS = 50
-"""How many git tokens a user has, expired ones included: each is in the policy that every worker holds."""
+"""Git tokens per user, including expired ones: every worker holds all of them in memory."""
 
 
 _USUAL_LIFE = timedelta(days=90)
 
 
 class NameTaken(Conflict):
-    """There is a credential of this name already."""
+    """A credential of this name exists."""
 
     code = "duplicate"
 
 
 class TooManyGitTokens(Conflict):
-    """The user has as many git tokens as anybody may have."""
+    """The user has the maximum number of git tokens."""
 
     code = "too-many-git-tokens"
 
@@ -41,7 +41,7 @@ class TooManyGitTokens(Conflict):
 def issue_license(
     *, actor: str, name: str, authorized_domains: Iterable[AuthorizedDomain] = (), **values: Any
 ) -> tuple[License, MachineToken]:
-    """Create a license; its token is returned this once. Raises ValidationError, NameTaken, DomainRemoved."""
+    """Create a license; return it with its token. Raises ValidationError, NameTaken, DomainRemoved."""
     license_ = License(name=name, created_by=actor, **values)
     token = _stamp(license_, LICENSE_PREFIX)
     _save(license_)
@@ -55,7 +55,7 @@ def issue_license(
 def change_license(
     license_: License, *, actor: str, authorized_domains: Iterable[AuthorizedDomain] | None = None, **values: Any
 ) -> License:
-    """Change a license, but never its token. Raises ValidationError, NameTaken, DomainRemoved, Gone."""
+    """Change a license, except its token. Raises ValidationError, NameTaken, DomainRemoved, Gone."""
     license_ = revisions.as_it_is_now(license_)
     before = describe(license_)
     for name, value in values.items():
@@ -69,7 +69,7 @@ def change_license(
 
 
 def usual_end_of_git_token() -> datetime:
-    """Return when a git token expires that is made now, unless somebody asks for another moment."""
+    """Return the default expiry of a git token created now."""
     return timezone.now() + _USUAL_LIFE
 
 
@@ -77,7 +77,7 @@ def usual_end_of_git_token() -> datetime:
 def issue_git_token(
     *, actor: str, user_id: int, name: str, expires_at: datetime | None
 ) -> tuple[GitToken, MachineToken]:
-    """Create a git token of a user; its text is returned this once. None: it never expires.
+    """Create a git token of a user; return it with its token. ``expires_at`` None: never.
 
     Raises ValidationError, NameTaken, TooManyGitTokens, Gone.
     """
@@ -94,7 +94,7 @@ def issue_git_token(
 
 @revisions.one_at_a_time
 def revoke_license(license_: License, *, actor: str) -> None:
-    """Delete a license; it opens nothing from the next request on. Raises Gone."""
+    """Revoke and delete a license. Raises Gone."""
     license_ = revisions.as_it_is_now(license_)
     gone = difference(describe(license_), None)
     license_.delete()
@@ -103,7 +103,7 @@ def revoke_license(license_: License, *, actor: str) -> None:
 
 @revisions.one_at_a_time
 def revoke_git_token(token: GitToken, *, actor: str) -> None:
-    """Delete a git token; it opens nothing from the next request on. Raises Gone."""
+    """Revoke and delete a git token. Raises Gone."""
     token = revisions.as_it_is_now(token)
     gone = difference(describe(token), None)
     token.delete()

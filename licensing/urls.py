@@ -1,4 +1,4 @@
-"""The paths of machine credentials."""
+"""URLs of machine credentials."""
 
 from rest_framework.routers import SimpleRouter
 

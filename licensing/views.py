@@ -1,4 +1,4 @@
-"""Machine credentials over HTTP: parse, one call, answer."""
+"""API: licenses and git tokens."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from licensing.serializers import GitTokenInput, GitTokenOutput, LicenseInput, L
 
 
 class Licenses(UsedResource):
-    """Tokens that let machines in. The token is shown when it is created and never again."""
+    """Licenses: tokens for machines. The token is shown once, at creation."""
 
     input, output = LicenseInput, LicenseOutput
     output_on_create = ShownOnce
@@ -43,7 +43,7 @@ class Licenses(UsedResource):
 
 
 class GitTokens(UsedResource):
-    """Tokens that stand for a user where git asks for a password."""
+    """Git tokens: tokens of a user for git, instead of the password."""
 
     input, output = GitTokenInput, GitTokenOutput
     output_on_create = ShownOnce

@@ -1,4 +1,4 @@
-"""Webhooks and their deliveries in the Django admin. A secret is shown once, when it is created."""
+"""Django admin pages of webhooks and their deliveries. A secret is shown once."""
 
 from typing import Any
 
@@ -54,7 +54,7 @@ class WebhookAdmin(ServiceAdmin):
         services.delete_webhook(row, actor=actor(request))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Let the outbox go with its webhook, although nobody deletes from it."""
+        """Allow deleting a webhook although its deliveries cannot be deleted on their own."""
         to_delete, counts, forbidden, protected = super().get_deleted_objects(objs, request)
         return to_delete, counts, forbidden - {Delivery._meta.verbose_name}, protected  # noqa: SLF001 - Django's documented API
 
@@ -63,7 +63,7 @@ class WebhookAdmin(ServiceAdmin):
 
     @admin.action(description="Send a test")
     def send_test(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> None:
-        """Put a test into the outbox of each."""
+        """Queue a test notice for each selected webhook."""
         for webhook in queryset:
             try:
                 services.send_test(webhook, actor=actor(request))
@@ -74,7 +74,7 @@ class WebhookAdmin(ServiceAdmin):
 
     @admin.action(description="Make a new secret (choose one webhook)")
     def rotate_secret(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> HttpResponse | None:
-        """Give the one that was chosen a new secret, and show it."""
+        """Rotate the secret of the selected webhook, and show the new one."""
         chosen = list(queryset[:2])
         if len(chosen) != 1:
             self.message_user(request, "Choose one webhook: its secret is shown once.", messages.ERROR)
@@ -86,7 +86,7 @@ class WebhookAdmin(ServiceAdmin):
         return self._shown_once(request, webhook, secret, f"{webhook} has a new secret")
 
     def _shown_once(self, request: HttpRequest, webhook: Webhook, secret: str, title: str) -> HttpResponse:
-        # No redirect: a message that waits for the next page is kept in a cookie or a row meanwhile.
+        # No redirect: a message for the next page would store the secret in a cookie or a row.
         self.message_user(request, f"The secret is {secret}", messages.SUCCESS)
         self.message_user(request, "It is shown this once. Copy it now.", messages.WARNING)
         context = {**self.admin_site.each_context(request), "opts": self.opts, "object": webhook, "title": title}
@@ -109,39 +109,32 @@ class DeliveryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic 
     actions = ("send_again",)
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        """Refuse to filter by what is never shown."""
         return "sealed" not in lookup and super().lookup_allowed(lookup, value, request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Notices are made of events alone."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """What was sent was sent."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Time deletes them, or their webhook."""
         return False
 
     @admin.display(description="type")
     def type(self, delivery: Delivery) -> str:
-        """The type of the notice."""
         return delivery.notice.type
 
     @admin.display(description="webhook-id")
     def message_id(self, delivery: Delivery) -> str:
-        """The id of the message."""
         return delivery.notice.message_id
 
     @admin.display(description="body")
     def body(self, delivery: Delivery) -> str:
-        """What is sent."""
         return delivery.notice.body
 
     @admin.action(description="Send again")
     def send_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
-        """Send what was chosen once more."""
+        """Resend the selected deliveries."""
         for delivery in queryset:
             try:
                 services.resend(delivery)

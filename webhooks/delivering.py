@@ -1,4 +1,4 @@
-"""Deliver due notices and store the result."""
+"""Send due webhook notices and record the result."""
 
 from datetime import datetime, timedelta
 
@@ -10,15 +10,15 @@ from webhooks.models import Webhook
 from webhooks.outbox import Claimed
 
 SECONDS = 10.0
-"""How long an attempt may take."""
+"""Timeout of an attempt."""
 DISABLED_AFTER = timedelta(days=3)
-"""Of nothing but failures."""
+"""Disable a webhook after this time of continuous failure."""
 _GONE = 410
 _USER_AGENT = "Gatewall-Webhooks/1"
 
 
 def attempt(claimed: Claimed) -> Posted:
-    """Send what was claimed and return what became of it. Uses no database, so that it may take its time."""
+    """Send a claimed delivery and return the result. Holds no database connection, as it may take long."""
     if not claimed.keys:
         return Posted(failure="the secret cannot be opened: GATEWALL_DATA_KEYS lacks its key")
     now = int(timezone.now().timestamp())
@@ -32,7 +32,7 @@ def attempt(claimed: Claimed) -> Posted:
 
 
 def settle(claimed: Claimed, posted: Posted, at: datetime) -> None:
-    """Note what became of an attempt. A webhook that is gone, or fails for days, is switched off."""
+    """Record the result of an attempt. Disable a webhook that responded 410 or has failed for days."""
     if posted.is_taken and posted.status is not None:
         outbox.note_delivered(claimed, posted.status, at)
         return

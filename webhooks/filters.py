@@ -6,7 +6,7 @@ from webhooks.models import DeliveryStatus
 
 
 class WebhookFilters(ListFilters):
-    """Filters of the webhooks."""
+    """Filters of the list of webhooks."""
 
     name, url = text("name", max_length=100), text("url", max_length=1000)
     least_severity = one_of("least_severity", EventSeverity)
@@ -15,7 +15,7 @@ class WebhookFilters(ListFilters):
 
 
 class DeliveryFilters(Filters):
-    """Filters of what was sent to a webhook."""
+    """Filters of a webhook's deliveries."""
 
     status = one_of("status", DeliveryStatus)
     type = text("notice__type", max_length=48)

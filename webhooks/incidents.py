@@ -1,8 +1,7 @@
-"""Group security events into incidents, and create notices when one begins and ends.
+"""Group security events into incidents, and create a notice when one begins and ends.
 
-An incident is the events of one kind about one client (an IPv6 /64), account or host that come one after
-the other. Bans while many accounts are under attack are one incident, whoever is banned. Some kinds are what
-somebody did (``SINGLE``): each such event is a notice of its own.
+An incident is consecutive events of one kind about one client (an IPv6 /64), account or host. All bans during an attack
+on many accounts are one incident. Each event of a kind in ``SINGLE`` has its own notice.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,15 +39,14 @@ SINGLE = frozenset(
         EventKind.WEBHOOK_DISABLED,
     }
 )
-"""What somebody did, once: it does not go on, so nothing ends."""
+"""Kinds of single actions, which have no end."""
 MAX_OPEN = 1_000
-"""Incidents of one kind at a time; what else begins belongs to one more."""
+"""Open incidents per kind; further ones share one incident."""
 _AT_ONCE = 500
 _TRIES = 3
 _LONGEST_QUIET = timedelta(days=1, hours=1)
 _LONGEST_BAN = timedelta(days=30, hours=1)
-"""The settings allow no more, and hosts' clocks differ by less than the hour: what ends later began before the clock
-was set back."""
+"""Maxima of the settings plus an hour of clock skew: a later end was set before the clock moved back."""
 _OTHERS = "others"
 _SIGN_INS = frozenset({Detector.BRUTE_FORCE.value, Detector.STUFFING.value})
 _OF_ATTACKS = frozenset({EventKind.CLIENT_BANNED, EventKind.CLIENT_SUSPECTED})
@@ -56,7 +54,7 @@ _OF_ATTACKS = frozenset({EventKind.CLIENT_BANNED, EventKind.CLIENT_SUSPECTED})
 
 @dataclass(slots=True)
 class _Seen:
-    """The events of one incident that came together; ``until`` they last, of themselves."""
+    """Aggregated events of one incident; ``until`` is the end of a ban."""
 
     event: Event
     count: int
@@ -66,7 +64,7 @@ class _Seen:
     ban: int | None
 
     def add(self, other: "_Seen") -> None:
-        """Merge the other's events into this one. A merged ban has no single ban id."""
+        """Merge other events into these. A merged ban has no single ban id."""
         self.count += other.count
         self.first_at, self.last_at = min(self.first_at, other.first_at), max(self.last_at, other.last_at)
         self.until = max(filter(None, (self.until, other.until)), default=None)
@@ -74,7 +72,7 @@ class _Seen:
 
 
 def witness(tallies: Sequence[Tally]) -> None:
-    """Write the notices that these events are for the webhooks that want them, in the caller's transaction."""
+    """Create notices of security events for the webhooks that want them, in the caller's transaction."""
     webhooks = list(selectors.webhooks().filter(enabled=True))
     wanted = [tally for tally in tallies if any(selectors.wants(each, tally.event.kind) for each in webhooks)]
     if not wanted:
@@ -82,14 +80,14 @@ def witness(tallies: Sequence[Tally]) -> None:
     outbox.put(_single(tally, webhooks) for tally in wanted if tally.event.kind in SINGLE)
     window = timedelta(minutes=system_settings.current().webhook_incident_minutes)
     found = _grouped((tally for tally in wanted if tally.event.kind not in SINGLE), window)
-    ordered = sorted(found)  # two who count in the same incidents take them in one order
+    ordered = sorted(found)  # sorted, so that concurrent writers lock incidents in the same order
     for start in range(0, len(ordered), _AT_ONCE):
         part = _with_room({key: found[key] for key in ordered[start : start + _AT_ONCE]})
         outbox.put(_beginning(incident, seen, webhooks) for incident, seen in _join(part, window))
 
 
 def close_ended(at: datetime, *, at_most: int = 200) -> int:
-    """End the incidents that are over, each with its notice; return how many."""
+    """Close incidents that are over, each with a notice; return how many."""
     standing = policies.blocked_networks().filter(pk=OuterRef("ban"))
     is_lifted = Q(ban__isnull=False) & ~Exists(standing)
     is_over = Q(ends_at__lte=at) | _is_of_another_clock(at) | is_lifted
@@ -105,13 +103,13 @@ def _close(pk: UUID, at: datetime) -> bool:
     is_lifted = incident.ban is not None and not policies.blocked_networks().filter(pk=incident.ban).exists()
     is_lost = Incident.objects.filter(_is_of_another_clock(at), pk=pk).exists()
     if incident.ends_at > at and not is_lost and not is_lifted:
-        return False  # it went on since it was looked at
+        return False  # it continued in the meantime
     why = "quiet"
     if incident.kind == EventKind.CLIENT_BANNED:
         why = "ban-expired" if incident.ends_at <= at else "ban-lifted"
     incident.open_key, incident.ends_at = None, at
     incident.save(update_fields=["open_key", "ends_at"])
-    for notice in incident.notices.all():  # one, or none where no outbox had room
+    for notice in incident.notices.all():  # one, or none if every outbox was full
         _put_end(incident, notice, at, why)
     return True
 
@@ -119,7 +117,7 @@ def _close(pk: UUID, at: datetime) -> bool:
 def _put_end(incident: Incident, notice: Notice, at: datetime, why: str) -> None:
     told = selectors.webhooks().filter(enabled=True, deliveries__notice=notice)
     data = notices.ended(notices.data_of(notice.body), count=incident.count, last_at=incident.last_at, at=at, why=why)
-    # Without a limit: there is one for each notice that an incident began.
+    # without a limit: at most one per notice of a beginning
     outbox.put([Draft(notices.ended_type(incident.kind), at, lambda: data, list(told), incident)], is_limited=False)
 
 
@@ -171,7 +169,7 @@ def _grouped(tallies: Iterable[Tally], window: timedelta) -> dict[str, _Seen]:
 
 
 def _group_of(event: Event) -> str:
-    """Return what tells the incidents of a kind apart: the client's network, else the account, else the host."""
+    """Return the grouping key: the client's network, else the account, else the host."""
     client = parse_address(event.client_ip or "")
     if client is not None:
         return canonical_text(network_of(client))
@@ -185,14 +183,14 @@ def _is_attack(since: datetime) -> bool:
 
 
 def _ban_of(event: Event) -> tuple[datetime | None, int | None]:
-    """Return until when a ban stands, and its entry."""
+    """Return expiry and id of a ban."""
     if event.kind != EventKind.CLIENT_BANNED or "expires_at" not in event.detail:
         return None, None
     return datetime.fromisoformat(event.detail["expires_at"]), event.detail.get("entry")
 
 
 def _with_room(seen: dict[str, _Seen]) -> dict[str, _Seen]:
-    """Return these, those that begin although too many of their kind are open put into one of their kind."""
+    """Merge new events of kinds with too many open incidents into one catch-all incident per kind."""
     are_open = set(Incident.objects.filter(open_key__in=seen).values_list("open_key", flat=True))
     room: dict[EventKind, int] = {}
     kept: dict[str, _Seen] = {}
@@ -212,7 +210,7 @@ def _with_room(seen: dict[str, _Seen]) -> dict[str, _Seen]:
 
 
 def _join(seen: Mapping[str, _Seen], window: timedelta) -> list[tuple[Incident, _Seen]]:
-    """Count these events in their incidents; return those that began. One that ends meanwhile begins anew."""
+    """Add events to their incidents; return the new incidents. One that closes meanwhile is begun again."""
     begun: list[tuple[Incident, _Seen]] = []
     left = dict(seen)
     for _ in range(_TRIES):

@@ -1,4 +1,4 @@
-"""Webhooks, incidents, and the outbox."""
+"""Models of webhooks, incidents and the outbox."""
 
 import uuid
 
@@ -12,7 +12,7 @@ from webhooks.validators import validate_kinds, validate_url
 
 
 class DeliveryStatus(models.TextChoices):
-    """What became of a notice to one webhook."""
+    """Status of a delivery."""
 
     WAITING = "waiting", "waiting"
     DELIVERED = "delivered", "delivered"
@@ -20,9 +20,9 @@ class DeliveryStatus(models.TextChoices):
 
 
 class Webhook(Record):
-    """Who is told of which events, and where. The secrets are sealed.
+    """An endpoint, the events that it receives, and its sealed secrets.
 
-    From ``failing_since`` on is what became of it: written by whoever sends, and no part of any revision.
+    ``failing_since`` and later fields are delivery state, written by the sender, outside of revisions.
     """
 
     name = models.CharField(max_length=100, unique=True)
@@ -52,10 +52,9 @@ class Webhook(Record):
 
 
 class Incident(models.Model):
-    """Events of one kind about one client, account or host that came one after the other.
+    """Consecutive events of one kind about one client, account or host.
 
-    ``open_key`` names what it is about while it lasts, so that there is one at a time; it lasts until
-    ``ends_at``, or as long as the ``ban`` stands, if there is one.
+    ``open_key`` is unique among open incidents. An incident lasts until ``ends_at`` or until its ``ban`` is lifted.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -75,7 +74,7 @@ class Incident(models.Model):
 
 
 class Notice(models.Model):
-    """A message as it is signed and sent, to whichever webhooks. ``body`` never changes, nor does the id."""
+    """A message as signed and sent. Body and id are immutable."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     type = models.CharField(max_length=48)
@@ -88,12 +87,11 @@ class Notice(models.Model):
 
     @property
     def message_id(self) -> str:
-        """The ``webhook-id``."""
         return f"msg_{self.id.hex}"
 
 
 class Delivery(models.Model):
-    """A notice in the outbox of one webhook. Whoever sends it moves ``next_at`` by a lease first."""
+    """A notice in the outbox of one webhook. A sender first moves ``next_at`` by a lease."""
 
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="deliveries")

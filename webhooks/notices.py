@@ -1,4 +1,4 @@
-"""JSON body of a webhook notice; only fields of the event."""
+"""JSON body of webhook notices, from the fields of the event."""
 
 import json
 from collections.abc import Mapping
@@ -9,11 +9,11 @@ from audit.event_kinds import SEVERITIES
 from audit.events.recording import Event
 
 MAX_DETAIL = 16_384
-"""Longer details are left out: receivers take about 20 kB; the event has them."""
+"""Larger details are omitted, as receivers accept about 20 kB; the event has them."""
 
 
 def begun(event: Event, *, incident: str | None, count: int, first_at: datetime, last_at: datetime) -> dict[str, Any]:
-    """Return the data of an incident that begins, or (None) of an event that is none."""
+    """Return the data of a new incident, or (None) of a single event."""
     detail = dict(event.detail)
     return {
         "incident": incident,
@@ -32,13 +32,13 @@ def begun(event: Event, *, incident: str | None, count: int, first_at: datetime,
 
 
 def ended(begun: Mapping[str, Any], *, count: int, last_at: datetime, at: datetime, why: str) -> dict[str, Any]:
-    """Return the data of the end of an incident, from what was said at its beginning."""
+    """Return the data of the end of an incident, from the data of its beginning."""
     changed = {"state": "ended", "count": count, "last_at": moment(last_at)}
     return {**begun, **changed, "ended_at": moment(at), "ended_by": why}
 
 
 def body_of(kind: str, at: datetime, data: Mapping[str, Any]) -> str:
-    """Return the body of a notice; its type and moment stand where the Standard Webhooks specification has them."""
+    """Return the body of a notice in the format of Standard Webhooks."""
     return json.dumps({"type": kind, "timestamp": moment(at), "data": data}, separators=(",", ":"))
 
 
@@ -49,10 +49,10 @@ def data_of(body: str) -> dict[str, Any]:
 
 
 def ended_type(kind: str) -> str:
-    """Return the type of the notice that ends an incident of this kind, also of one that a later release knows."""
+    """Return the notice type for the end of an incident of this kind."""
     return f"{kind}.ended"
 
 
 def moment(at: datetime) -> str:
-    """Return a moment as the API writes it, to the microsecond."""
+    """Format a time as the API does: UTC, with microseconds."""
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

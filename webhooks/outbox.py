@@ -1,4 +1,4 @@
-"""Transactional outbox of webhook notices, one row per webhook."""
+"""Transactional outbox of webhook notices, one row per notice and webhook."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
@@ -16,22 +16,22 @@ from webhooks import notices, selectors
 from webhooks.models import Delivery, DeliveryStatus, Incident, Notice, Webhook
 
 MAX_WAITING = 1_000
-"""Of one webhook. What has no room is left out, and counted."""
+"""Waiting notices per webhook; further ones are dropped and counted."""
 LEASE = timedelta(minutes=2)
-"""Longer than an attempt takes, with the name looked up: after it, another host tries."""
+"""Longer than an attempt takes, including DNS; afterwards another host may retry."""
 RETRIES = (*(timedelta(seconds=30 * 4**number) for number in range(6)), timedelta(hours=12))
-"""How long after each attempt that failed the next one is made: 23 hours in all."""
+"""Delay after each failed attempt: 23 hours in all."""
 _JITTER = 0.2
 _OTHER_CLOCK = timedelta(hours=1)
 _LONGEST_WAIT = max(RETRIES) * (1 + _JITTER) + _OTHER_CLOCK
-"""What is put off for longer was put off before the clock was set back; hosts' clocks differ by less than the hour."""
+"""A longer delay was set before the clock moved back; hosts' clocks differ by less than an hour."""
 _PRUNED_AT_ONCE = 1_000
 _random = SystemRandom()
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A notice to be; ``data`` makes it, for most events are told to nobody."""
+    """A notice to create; ``data`` is lazy, as most events have no receiver."""
 
     type: str
     at: datetime
@@ -43,7 +43,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A delivery that is this host's to try until ``lease``, with all that sending it needs."""
+    """A delivery claimed by this host until ``lease``, with everything needed to send it."""
 
     id: int
     lease: datetime
@@ -57,7 +57,7 @@ class Claimed:
 
 
 def put(drafts: Iterable[Draft], *, is_limited: bool = True) -> list[Delivery]:
-    """Write notices into the outboxes that have room; return what was written, in the caller's transaction."""
+    """Add notices to outboxes with room; return the deliveries. Runs in the caller's transaction."""
     now, rooms, left_out = timezone.now(), _Rooms(), Counter[int]()
     made, deliveries = [], []
     for draft in drafts:
@@ -77,13 +77,13 @@ def put(drafts: Iterable[Draft], *, is_limited: bool = True) -> list[Delivery]:
 
 
 class _Rooms:
-    """How many notices each webhook may be sent yet."""
+    """Remaining capacity of each outbox."""
 
     def __init__(self) -> None:
         self._left: dict[int, int] = {}
 
     def take(self, webhook_id: int, at: datetime) -> bool:
-        """True if there is room for one more, which is taken."""
+        """Take one place in the outbox; return False if it is full."""
         if webhook_id not in self._left:
             own = Delivery.objects.filter(webhook_id=webhook_id)
             of_hour = own.filter(created_at__gt=at - timedelta(hours=1), created_at__lt=at + _OTHER_CLOCK).count()
@@ -95,10 +95,7 @@ class _Rooms:
 
 
 def claim(at: datetime, *, busy: Collection[int]) -> list[Claimed]:
-    """Return what is due, at most one delivery of each webhook that is not busy, each put off by a lease.
-
-    Of several hosts, one gets a delivery.
-    """
+    """Claim due deliveries, at most one per idle webhook; each is leased to one host."""
     is_due = Q(next_at__lte=at) | Q(next_at__gt=at + _LONGEST_WAIT)
     due = Delivery.objects.filter(is_due, status=DeliveryStatus.WAITING, webhook__enabled=True)
     idle = set(due.order_by().values_list("webhook_id", flat=True).distinct()) - set(busy)
@@ -129,7 +126,7 @@ def _first_of(due: QuerySet[Delivery], at: datetime) -> Claimed | None:
 
 
 def _keys(webhook: Webhook, at: datetime) -> tuple[bytes, ...]:
-    """Return the keys to sign with, the one in use first; none if it cannot be opened."""
+    """Return the signing keys, the current one first; empty if it cannot be decrypted."""
     is_rotating = webhook.sealed_previous and webhook.previous_until and webhook.previous_until > at
     sealed = [webhook.sealed_secret, *([webhook.sealed_previous] if is_rotating else [])]
     keys = [selectors.opened(webhook, text) for text in sealed]
@@ -137,7 +134,7 @@ def _keys(webhook: Webhook, at: datetime) -> tuple[bytes, ...]:
 
 
 def note_delivered(claimed: Claimed, status: int, at: datetime) -> None:
-    """Note that a delivery was taken."""
+    """Record a successful delivery."""
     values = {"status": DeliveryStatus.DELIVERED, "next_at": None, "response_status": status, "failure": ""}
     with transaction.atomic():
         hold(claimed.webhook_id)
@@ -146,7 +143,7 @@ def note_delivered(claimed: Claimed, status: int, at: datetime) -> None:
 
 
 def note_failed(claimed: Claimed, status: int | None, failure: str, at: datetime, *, is_final: bool = False) -> None:
-    """Note that an attempt failed: it is made again later, unless it was the last one."""
+    """Record a failed attempt and schedule the next one, if any is left."""
     values: dict[str, object] = {"response_status": status, "failure": failure[:500]}
     if is_final or claimed.attempt > len(RETRIES):
         values |= {"status": DeliveryStatus.FAILED, "next_at": None}
@@ -162,26 +159,26 @@ def note_failed(claimed: Claimed, status: int | None, failure: str, at: datetime
 
 
 def hold(webhook_id: int) -> None:
-    """Let nobody else change a webhook or what waits for it until the transaction ends.
+    """Lock a webhook's row until the end of the transaction.
 
-    Whoever changes deliveries holds their webhook first, so that no two wait for each other.
+    Lock it before changing deliveries, to avoid deadlocks.
     """
     list(Webhook.objects.select_for_update(no_key=True).filter(pk=webhook_id).values_list("pk"))
 
 
 def _mine(claimed: Claimed) -> QuerySet[Delivery]:
-    """Return the delivery, unless it was given up, sent again or claimed by another since: each moves ``next_at``."""
+    """Return the delivery if the lease is still ours: any other change moves ``next_at``."""
     return Delivery.objects.filter(pk=claimed.id, status=DeliveryStatus.WAITING, next_at=claimed.lease)
 
 
 def give_up(webhook_id: int, why: str) -> int:
-    """Give up what waits for a webhook; return how much. It can be sent again by hand."""
+    """Fail the waiting deliveries of a webhook; return how many. They can be resent manually."""
     waiting = Delivery.objects.filter(webhook_id=webhook_id, status=DeliveryStatus.WAITING)
     return waiting.update(status=DeliveryStatus.FAILED, next_at=None, failure=why)
 
 
 def send_again(delivery: Delivery) -> Delivery:
-    """Have a notice sent once more, at once and under its old id, with all its retries."""
+    """Schedule a delivery again, at once, under the same message id and with all retries."""
     Delivery.objects.filter(pk=delivery.pk).update(
         status=DeliveryStatus.WAITING, next_at=timezone.now(), attempts=0, failure="", response_status=None
     )
@@ -190,9 +187,9 @@ def send_again(delivery: Delivery) -> Delivery:
 
 
 def prune(at: datetime) -> int:
-    """Delete notices and incidents that are too old, at most 1,000 of each, with their deliveries; return how many.
+    """Delete old notices with their deliveries, and old incidents, at most 1,000 of each; return how many rows.
 
-    A notice whose incident is not over is kept: its end is told to whom its beginning was.
+    Keeps notices of open incidents: the notice of the end goes to the same webhooks.
     """
     before = at - timedelta(days=system_settings.current().webhook_retention_days)
     aged = Notice.objects.filter(created_at__lt=before, incident__open_key=None)

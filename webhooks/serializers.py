@@ -11,11 +11,11 @@ from webhooks import notices
 from webhooks.models import Delivery, DeliveryStatus, Webhook
 
 BECAME = ("previous_until", "failing_since", "succeeded_at", "failure", "left_out")
-"""What rotating and sending change of a webhook."""
+"""Fields that rotation and delivery change."""
 
 
 class WebhookInput(FreshInput):
-    """A webhook as sent."""
+    """Input of a webhook."""
 
     name = TextField(max_length=100)
     url = TextField(max_length=1000)
@@ -31,7 +31,7 @@ class WebhookInput(FreshInput):
 
 
 class WebhookOutput(serializers.ModelSerializer[Webhook]):
-    """A webhook as shown, and what became of it."""
+    """A webhook and its delivery state."""
 
     kinds = ShapedField({"type": "array", "items": {"enum": [kind.value for kind in EventKind]}})
 
@@ -41,7 +41,7 @@ class WebhookOutput(serializers.ModelSerializer[Webhook]):
 
 
 class SecretShownOnce(serializers.Serializer[Any]):
-    """What only the creator of a webhook sees, once."""
+    """The new webhook with its secret, returned once."""
 
     secret = serializers.CharField()
 
@@ -56,7 +56,7 @@ class SecretRotated(WebhookOutput):
 
 
 class RotateInput(FreshInput):
-    """The request for a new secret: the password or a code, where one is asked for."""
+    """Input to rotate the secret: the password or a code, unless the sign-in is fresh."""
 
 
 class NothingInput(StrictInput):
@@ -64,7 +64,7 @@ class NothingInput(StrictInput):
 
 
 class DeliveryOutput(serializers.ModelSerializer[Delivery]):
-    """A notice in the outbox, and what became of it."""
+    """A delivery: a notice in the outbox of a webhook."""
 
     message_id = serializers.SerializerMethodField()
     type = serializers.CharField(source="notice.type")
@@ -82,7 +82,7 @@ class DeliveryOutput(serializers.ModelSerializer[Delivery]):
 
 
 class DataField(ShapedField):
-    """What is sent: the ``data`` of the body."""
+    """The ``data`` of the body that is sent."""
 
     def __init__(self) -> None:
         super().__init__({"type": "object", "additionalProperties": True}, source="notice.body", read_only=True)
@@ -92,7 +92,7 @@ class DataField(ShapedField):
 
 
 class DeliveryWithDataOutput(DeliveryOutput):
-    """A notice in the outbox, what became of it, and what it says."""
+    """A delivery with the data of its notice."""
 
     data = DataField()  # type: ignore[assignment]  # DRF takes a declared field off its class
 

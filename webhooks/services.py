@@ -1,4 +1,4 @@
-"""Create, change and delete webhooks. A secret is returned once; rows hold it encrypted."""
+"""Create, change and delete webhooks. Rows hold secrets encrypted."""
 
 from datetime import timedelta
 from typing import Any
@@ -21,46 +21,46 @@ from webhooks.models import Delivery, Webhook
 from webhooks.outbox import Draft
 
 MAX_WEBHOOKS = 20
-"""Each is sent to in a thread of its own, so that none waits for another."""
+"""Each webhook has its own sending thread, so that none waits for another."""
 ROTATION = timedelta(hours=24)
-"""For so long what is sent is signed with the old secret, too."""
+"""How long messages are also signed with the previous secret."""
 TEST = "webhook.test"
 BY_ITSELF = "webhooks"
-"""The actor of what happens without anybody's doing."""
+"""Actor of automatic changes."""
 
 
 class NameTaken(Conflict):
-    """There is a webhook of this name already."""
+    """A webhook of this name exists."""
 
     code = "duplicate"
 
 
 class TooManyWebhooks(Conflict):
-    """There are as many webhooks as there may be."""
+    """The maximum number of webhooks exists."""
 
     code = "too-many-webhooks"
 
 
 class WebhookDisabled(Conflict):
-    """Nothing is sent to a webhook that is switched off."""
+    """The webhook is disabled."""
 
     code = "webhook-disabled"
 
 
 class OutboxFull(Conflict):
-    """As many notices wait, or were sent within the hour, as may be."""
+    """The outbox is full, or the hourly limit is reached."""
 
     code = "outbox-full"
 
 
 def reach_of(*, allow_private: bool) -> Reach:
-    """Return where a webhook may be."""
+    """Return which addresses a webhook may use."""
     return ANYWHERE if allow_private else PUBLIC
 
 
 @revisions.one_at_a_time
 def create_webhook(*, actor: str, **values: Any) -> tuple[Webhook, str]:
-    """Create a webhook; its secret is returned this once. Raises ValidationError, NameTaken, TooManyWebhooks."""
+    """Create a webhook; return it with its secret. Raises ValidationError, NameTaken, TooManyWebhooks."""
     if Webhook.objects.count() >= MAX_WEBHOOKS:
         raise TooManyWebhooks(f"there are at most {MAX_WEBHOOKS} webhooks: delete one that is not needed")
     webhook, secret = Webhook(created_by=actor), signing.new_secret()
@@ -73,8 +73,8 @@ def create_webhook(*, actor: str, **values: Any) -> tuple[Webhook, str]:
 
 @revisions.one_at_a_time
 def change_webhook(webhook: Webhook, *, actor: str, **values: Any) -> Webhook:
-    """Change a webhook, but never its secret. Raises ValidationError, NameTaken, Gone."""
-    outbox.hold(webhook.pk)  # what became of it is written beside this, and saved as it is now
+    """Change a webhook, except its secret. Raises ValidationError, NameTaken, Gone."""
+    outbox.hold(webhook.pk)  # the sender writes delivery state into the same row
     webhook = revisions.as_it_is_now(webhook)
     before, was_enabled = describe(webhook), webhook.enabled
     if values.get("url", webhook.url) != webhook.url or values.get("enabled", was_enabled) != was_enabled:
@@ -88,7 +88,7 @@ def change_webhook(webhook: Webhook, *, actor: str, **values: Any) -> Webhook:
 
 @revisions.one_at_a_time
 def rotate_secret(webhook: Webhook, *, actor: str) -> tuple[Webhook, str]:
-    """Give a webhook a new secret, which is returned this once; the old one signs, too, for a day. Raises Gone."""
+    """Rotate the secret of a webhook; return it. The previous secret signs for another day. Raises Gone."""
     webhook, secret = revisions.as_it_is_now(webhook), signing.new_secret()
     before = describe(webhook)
     webhook.sealed_previous, webhook.previous_until = webhook.sealed_secret, timezone.now() + ROTATION
@@ -100,7 +100,7 @@ def rotate_secret(webhook: Webhook, *, actor: str) -> tuple[Webhook, str]:
 
 @revisions.one_at_a_time
 def delete_webhook(webhook: Webhook, *, actor: str) -> None:
-    """Delete a webhook, and what waits for it. Raises Gone."""
+    """Delete a webhook with its deliveries. Raises Gone."""
     outbox.hold(webhook.pk)
     webhook = revisions.as_it_is_now(webhook)
     gone = difference(describe(webhook), None)
@@ -110,7 +110,7 @@ def delete_webhook(webhook: Webhook, *, actor: str) -> None:
 
 @revisions.one_at_a_time
 def switch_off(webhook_id: int, *, why: str) -> None:
-    """Switch off a webhook that nobody answers for any more, and tell it; nothing if somebody has done so."""
+    """Disable a webhook that keeps failing, and record an event. Idempotent."""
     webhook = Webhook.objects.filter(pk=webhook_id, enabled=True).first()
     if webhook is None:
         return
@@ -125,7 +125,7 @@ def switch_off(webhook_id: int, *, why: str) -> None:
 
 @transaction.atomic
 def send_test(webhook: Webhook, *, actor: str) -> Delivery:
-    """Put a notice into the outbox that says nothing. Raises WebhookDisabled, OutboxFull, Gone."""
+    """Queue a test notice. Raises WebhookDisabled, OutboxFull, Gone."""
     webhook = _enabled(webhook.pk)
     data = {"webhook": webhook.pk, "name": webhook.name, "actor": actor}
     made = outbox.put([Draft(TEST, timezone.now(), lambda: data, [webhook])])
@@ -136,7 +136,7 @@ def send_test(webhook: Webhook, *, actor: str) -> Delivery:
 
 @transaction.atomic
 def resend(delivery: Delivery) -> Delivery:
-    """Send a notice once more, under its old id. Raises WebhookDisabled, Gone."""
+    """Send a notice again under the same message id. Raises WebhookDisabled, Gone."""
     _enabled(delivery.webhook_id)
     return outbox.send_again(delivery)
 

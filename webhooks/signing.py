@@ -1,6 +1,6 @@
-"""Signatures of the Standard Webhooks specification, version v1 (symmetric). Pure.
+"""Sign messages by the Standard Webhooks specification, version v1 (symmetric). Pure.
 
-A secret is shown as ``whsec_`` and base64; what is signed is ``id.timestamp.body``.
+A secret is shown as ``whsec_`` and base64; the signed content is ``id.timestamp.body``.
 """
 
 import base64
@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterable, Mapping
 
 SECRET_BYTES = 32
-"""The specification asks for 24 to 64."""
+"""The specification requires 24 to 64."""
 _PREFIX = "whsec_"
 
 
@@ -19,12 +19,12 @@ def new_secret() -> bytes:
 
 
 def shown(secret: bytes) -> str:
-    """Return a secret as receivers are given it."""
+    """Format a secret for its receiver."""
     return f"{_PREFIX}{base64.b64encode(secret).decode()}"
 
 
 def headers(message_id: str, timestamp: int, body: bytes, keys: Iterable[bytes]) -> Mapping[str, str]:
-    """Return the headers of a message, signed with every one of the keys: of an old and a new one, one is known."""
+    """Return the headers of a message, with a signature by each key, for receivers during a rotation."""
     signed = f"{message_id}.{timestamp}.".encode() + body
     signatures = [base64.b64encode(hmac.digest(key, signed, "sha256")).decode() for key in keys]
     return {

@@ -13,7 +13,7 @@ _KINDS = frozenset(kind.value for kind in EventKind)
 
 
 def validate_url(value: str) -> None:
-    """Refuse what is no URL, and one with a place for secrets: admins see it, and revisions keep it."""
+    """Reject values that are not URLs, and parts that may contain secrets: revisions keep the URL."""
     try:
         parts = urlsplit(value)
     except ValueError:
@@ -25,7 +25,7 @@ def validate_url(value: str) -> None:
 
 
 def validate_kinds(value: Any) -> None:
-    """Refuse what is no list of different kinds of events."""
+    """Reject values that are not lists of distinct event kinds."""
     if not isinstance(value, list) or not all(isinstance(kind, str) for kind in value):
         raise ValidationError("a list of kinds of events")
     if unknown := sorted(set(value) - _KINDS):

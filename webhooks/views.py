@@ -29,7 +29,7 @@ from webhooks.serializers import (
 
 
 class Webhooks(Resource):
-    """Who is told of which security events. The secret is shown when it is created and never again."""
+    """Webhooks: endpoints that receive security events. The secret is shown once, at creation."""
 
     input, output = WebhookInput, WebhookOutput
     output_on_create = SecretShownOnce
@@ -56,7 +56,7 @@ class Webhooks(Resource):
 
     @operation(body=RotateInput, answer=SecretRotated, refuses={404})
     def rotate(self, request: Request, **path: Any) -> Response:
-        """Give a webhook a new secret, which is shown this once; the old one signs, too, for a day."""
+        """Rotate the secret of a webhook and return it once; the previous secret signs for another day."""
         form, webhook = RotateInput(data=request.data), self.get_object()
         form.is_valid(raise_exception=True)
         proven(request, form)
@@ -65,14 +65,14 @@ class Webhooks(Resource):
 
     @operation(body=NothingInput, answer=DeliveryOutput, status=202, refuses={404, 409})
     def test(self, request: Request, **path: Any) -> Response:
-        """Send a notice that says nothing."""
+        """Send a test notice."""
         _refuse_fields(request)
         delivery = services.send_test(self.get_object(), actor=self.actor)
         return Response(DeliveryOutput(delivery).data, status=status.HTTP_202_ACCEPTED)
 
 
 class Deliveries(Resource):
-    """What was, or is to be, sent to a webhook, the last notice first."""
+    """Deliveries of a webhook, newest first."""
 
     input, output = NothingInput, DeliveryOutput
     filterset_class = DeliveryFilters
@@ -87,13 +87,13 @@ class Deliveries(Resource):
 
     @operation(answer=DeliveryWithDataOutput, is_tagged=True)
     def retrieve(self, request: Request, **path: Any) -> Response:
-        """Show what was sent, and what became of it."""
+        """Show a delivery with the data that was sent."""
         shown = dict(DeliveryWithDataOutput().to_representation(self.get_object()))
         return etags.shown_if_changed(request, shown, etags.tag_of(shown))
 
     @operation(body=NothingInput, answer=DeliveryOutput, status=202, refuses={404, 409})
     def resend(self, request: Request, **path: Any) -> Response:
-        """Send a notice once more, under its old id."""
+        """Send a notice again under the same message id."""
         _refuse_fields(request)
         delivery = services.resend(self.get_object())
         return Response(DeliveryOutput(delivery).data, status=status.HTTP_202_ACCEPTED)

@@ -1,1 +1,1 @@
-"""Counts of the access log: spans, bounded summaries (Misra-Gries) and their merging. No Django."""
+"""Counts of the access log: time spans, bounded summaries (Misra-Gries) and their merging. No Django."""

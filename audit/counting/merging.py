@@ -1,4 +1,4 @@
-"""Puts summaries together, and remembers what came out: the same hours and days are asked for again and again. Pure."""
+"""Merge summaries, with a cache: the same hours and days are requested repeatedly. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,24 +8,24 @@ from hashlib import blake2b
 from audit.counting.summaries import Summary
 
 Part = tuple[str, int]
-"""What ``Summary.to_text`` wrote, and the error of that summary."""
+"""Text of a summary (``Summary.to_text``) and its error."""
 
 _REMEMBERED = 64
 _MAX_CHARACTERS = 300_000
-"""Longer texts together are not remembered: with this, what is held is at most some 50 MB, and as a rule a tenth."""
+"""Limit of the cached text, which bounds the cache to about 50 MB, usually a tenth."""
 _DIGEST_BYTES = 16
 
 
 @dataclass(slots=True, unsafe_hash=True)
 class _Run:
-    """Parts that are told from others by their digest; they are let go of when they have been put together."""
+    """Parts with a digest as cache key; released after merging."""
 
     digest: bytes
     parts: Sequence[Part] = field(compare=False)
 
 
 def put_together(parts: Sequence[Part]) -> Summary:
-    """Return what these summaries counted together. It belongs to others as well: do not change it."""
+    """Return the merged summary. It is shared: do not modify it."""
     if len(parts) == 1 or sum([len(text) for text, _ in parts]) > _MAX_CHARACTERS:
         return _added_up(parts)
     digest = blake2b(digest_size=_DIGEST_BYTES)

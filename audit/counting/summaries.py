@@ -1,9 +1,8 @@
-"""How often each of the most frequent keys occurred, in bounded memory. Pure.
+"""Heavy hitters: counts of the most frequent keys in bounded memory (Misra-Gries). Pure.
 
-The summary of Misra and Gries, which is mergeable (Agarwal et al., Mergeable Summaries, 2012): it is
-exact while there are no more keys than it holds. Where there are more, no count is ever too high, and
-none is too low by more than ``error``, which is at most one (n+1)th of all that was counted in a
-summary of n keys. So a key that came more often than that is in it, whenever it came first.
+Mergeable (Agarwal et al., Mergeable Summaries, 2012), and exact as long as all keys fit. Otherwise counts are never too
+high, and too low by at most ``error``, which is at most 1/(n+1) of the total in a summary of n keys. Every key with a
+higher count is included.
 """
 
 import json
@@ -14,21 +13,21 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Summary:
-    """The counts of the most frequent keys; a key that is not there came at most ``error`` times."""
+    """Counts of the most frequent keys; a missing key occurred at most ``error`` times."""
 
     counts: Counter[str] = field(default_factory=Counter)
     error: int = 0
 
     def add(self, other: "Summary") -> None:
-        """Add what another summary counted."""
+        """Merge another summary."""
         self._add(other.counts, other.error)
 
     def add_text(self, text: str, error: int) -> None:
-        """Add what ``to_text`` wrote of a summary with this error."""
+        """Merge a summary from ``to_text()`` with its error."""
         self._add(json.loads(text), error)
 
     def cut(self, keys: int) -> None:
-        """Hold no more than so many keys: what the first that has no room counts is taken off all of them."""
+        """Reduce to the most frequent keys; subtract the largest dropped count from all (Misra-Gries)."""
         if len(self.counts) <= keys:
             return
         taken_off = sorted(self.counts.values(), reverse=True)[keys]
@@ -37,27 +36,26 @@ class Summary:
 
     @property
     def total(self) -> int:
-        """Return how much was counted; too low if there is an error."""
+        """Return the total; a lower bound if there is an error."""
         return self.counts.total()
 
     def top(self, number: int | None = None) -> list[tuple[str, int]]:
-        """Return the most frequent keys, the first ones by name where they are equal."""
+        """Return the most frequent keys; ties by name."""
         ordered = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
         return ordered[:number]
 
     def to_text(self) -> str:
-        """Return the counts as JSON, ASCII only: a key may be what no database takes for text."""
+        """Return the counts as ASCII JSON, as keys may be invalid text in a database."""
         return json.dumps(self.counts, separators=(",", ":"))
 
     @classmethod
     def from_text(cls, text: str, error: int) -> "Summary":
-        """Return the summary of what ``to_text`` wrote."""
         summary = cls()
         summary.add_text(text, error)
         return summary
 
     def _add(self, counts: Mapping[str, int], error: int) -> None:
-        """Do what Counter.update does, without its checks: figures of a month are put together from 1,400 summaries."""
+        """Add counts as Counter.update does, without its checks: a month is merged from 1,400 summaries."""
         mine = self.counts
         if mine:
             get = mine.get

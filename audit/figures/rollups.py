@@ -1,4 +1,4 @@
-"""Adds what was counted of a batch to the counts per span of time and per row, in the caller's transaction."""
+"""Add the counts of a batch to the roll-ups per span and per row, in the caller's transaction."""
 
 from collections.abc import Collection
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from audit.counting.summaries import Summary
 from audit.models import SpanCount, UseCount
 
 _MINUTES_AT_ONCE = 100
-"""Bounds statements and memory where a batch is of many minutes, as after a long outage."""
+"""Limits statements and memory for a batch of many minutes, e.g. after an outage."""
 _USES_AT_ONCE = 1_000
 _LOCK = 0x67_77_6C_6F_67  # "gwlog"
 _ADD_USE = (
@@ -39,9 +39,9 @@ def add_counts(counts: Counts) -> None:
 
 
 def _wait_for_others() -> None:
-    """Let one host add at a time, until it commits: the summaries are read, changed and written back.
+    """Serialize hosts until the commit: summaries are read, changed and written back.
 
-    All hosts count the same day anyway. On SQLite the transaction that writes is alone from its beginning.
+    All hosts update the same day anyway. On SQLite there is one writer.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -66,7 +66,7 @@ def _add_spans(spans: dict[Place, Summary]) -> None:
 
 
 def _there(places: Collection[Place]) -> list[tuple[Place, Summary]]:
-    """Return the summaries that the database has at these places."""
+    """Return the stored summaries of these places."""
     starts: dict[int, set[datetime]] = {}
     for _kind, width, start in places:
         starts.setdefault(width, set()).add(_utc(start))
@@ -83,12 +83,12 @@ def _utc(seconds: int) -> datetime:
 
 
 def _moment(value: datetime) -> Any:
-    """Return a moment as Django writes it to this database."""
+    """Return a time as Django writes it to this database."""
     return connection.ops.adapt_datetimefield_value(value)
 
 
 def prune(before: datetime) -> int:
-    """Delete the counts of spans that ended before this moment; return how many."""
+    """Delete the counts of spans that ended before this time; return how many."""
     deleted = 0
     for width in KEYS:
         first_kept = _utc(int(before.timestamp()) // width * width)
@@ -97,9 +97,9 @@ def prune(before: datetime) -> int:
 
 
 def prune_uses(kind: str, there: QuerySet[Any, Any], before: datetime) -> int:
-    """Delete the uses of rows that are not ``there`` (their ids) and were used last before this moment.
+    """Delete the uses of rows that are not in ``there`` (ids) and were last used before this time.
 
-    At most 1,000 at once; returns how many.
+    At most 1,000 at once; return how many.
     """
     gone = UseCount.objects.filter(kind=kind, last_at__lt=before).exclude(row_id__in=there)
     return UseCount.objects.filter(pk__in=list(gone.values_list("pk", flat=True)[:_USES_AT_ONCE])).delete()[0]

@@ -1,4 +1,4 @@
-"""Figures of the access log, from the counts per span alone: they cost the same however many rows there are."""
+"""Statistics of the access log from roll-ups only, independent of the number of rows."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ from audit.models import GapKind, LogGap, SpanCount
 MAX_BARS = 1_500
 MAX_WINDOW = timedelta(days=366)
 _LONGEST = {MINUTE: timedelta(days=2), TEN_MINUTES: timedelta(days=8), HOUR: timedelta(days=62), DAY: MAX_WINDOW}
-"""How long a timeline may be whose bars are put together from spans of this width."""
+"""Maximum length of a timeline with bars of this span width."""
 _ROUNDING = timedelta(minutes=1)
-"""So much longer whole minutes may be than what was asked for."""
+"""Tolerance for rounding a window to whole minutes."""
 _FIRST_YEAR, _LAST_YEAR = 1971, 9998
 _SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
 class WindowRefused(ValueError):
-    """The figures of such a window are not to be had; ``field`` says which part of it is wrong."""
+    """There are no statistics for this window; ``field`` is the invalid part."""
 
     def __init__(self, field: str, words: str) -> None:
         super().__init__(words)
@@ -34,14 +34,14 @@ class WindowRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From one moment up to another, in whole minutes."""
+    """A time range in whole minutes."""
 
     start: datetime
     end: datetime
 
     @classmethod
     def of(cls, start: datetime, end: datetime) -> "Window":
-        """Return the whole minutes in which these moments lie. Raises WindowRefused."""
+        """Return the whole minutes around these times. Raises WindowRefused."""
         if start >= end:
             raise WindowRefused("start_time", "the start is before the end")
         if end - start > MAX_WINDOW:
@@ -52,21 +52,21 @@ class Window:
 
     @classmethod
     def until(cls, end: datetime, length: timedelta) -> "Window":
-        """Return the window of this length, in whole minutes, that ends with the minute of a moment."""
+        """Return the window of this length that ends with the minute of ``end``."""
         last = _moment(-start_of(-end.timestamp(), MINUTE))
         return cls(last - length, last)
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The answers from ``at`` on, up to the next bar."""
+    """A bar of a timeline, which starts at ``at``."""
 
     at: datetime
     outcomes: Summary
 
 
 def summaries(window: Window, kinds: Collection[str]) -> dict[str, Summary]:
-    """Return what the answers of the window had, by kind, in one query."""
+    """Return the counts of the window by kind, in one query."""
     found = {kind: Summary() for kind in kinds}
     rows = _spans(window, kinds, DAY).order_by("kind", "width", "start")
     spans = rows.values_list("kind", "width", "counts", "error")
@@ -76,7 +76,7 @@ def summaries(window: Window, kinds: Collection[str]) -> dict[str, Summary]:
 
 
 def ever(kinds: Collection[str]) -> dict[str, Summary]:
-    """Return what all answers had since the installation, by kind, of those that are counted for ever."""
+    """Return the lifetime counts by kind, of kinds that have them."""
     found = {kind: Summary() for kind in kinds}
     rows = SpanCount.objects.filter(kind__in=kinds, width=EVER)
     for kind, text, error in rows.values_list("kind", "counts", "error"):
@@ -85,7 +85,7 @@ def ever(kinds: Collection[str]) -> dict[str, Summary]:
 
 
 def require_timeline(window: Window, interval: timedelta) -> None:
-    """Raise WindowRefused unless the window can be shown in bars of this length."""
+    """Raise WindowRefused unless the window has statistics in bars of this length."""
     seconds = int(interval.total_seconds())
     if seconds % MINUTE:
         raise WindowRefused("interval", f"a multiple of {MINUTE} seconds")
@@ -97,9 +97,9 @@ def require_timeline(window: Window, interval: timedelta) -> None:
 
 
 def timeline(window: Window, interval: timedelta) -> list[Bar]:
-    """Return the outcomes by interval, the empty ones included. Raises WindowRefused.
+    """Return the outcomes by interval, including empty ones. Raises WindowRefused.
 
-    Bars begin at whole multiples of the interval (since 1970, in UTC); the first begins with the window.
+    Bars start at multiples of the interval (since 1970, UTC), the first one with the window.
     """
     require_timeline(window, interval)
     seconds = int(interval.total_seconds())
@@ -115,13 +115,13 @@ def timeline(window: Window, interval: timedelta) -> list[Bar]:
 
 
 def percentiles(latency: Summary) -> dict[str, int | None]:
-    """Return median, 95th and 99th percentile in microseconds, at most a tenth too long; None without answers."""
+    """Return median, 95th and 99th percentile in microseconds, at most 10 % too long; None without requests."""
     classes = {int(key): number for key, number in latency.counts.items()}
     return {name: _percentile(classes, share) for name, share in _SHARES.items()}
 
 
 def rules_of(counted: Summary) -> list[dict[str, object]]:
-    """Return the rules, each once however often it was renamed, under its most frequent name."""
+    """Return the WAF rules, merged over renames under the most frequent name."""
     rules: dict[int, dict[str, Any]] = {}
     for key, number in counted.top():
         rule_id, name = rule_of(key)
@@ -130,7 +130,7 @@ def rules_of(counted: Summary) -> list[dict[str, object]]:
 
 
 def dropped(window: Window) -> int:
-    """Return how many records of the window could not be kept in a spool."""
+    """Return how many records of the window were lost by a spool."""
     gaps = LogGap.objects.filter(kind=GapKind.DROPPED, at__gte=window.start, at__lt=window.end)
     return gaps.aggregate(total=Sum("count"))["total"] or 0
 
@@ -149,12 +149,12 @@ def _number_of_bars(window: Window, seconds: int) -> int:
 
 
 def _widest_in(seconds: int) -> int:
-    """Return the width of the widest spans that an interval is whole spans of."""
+    """Return the width of the widest span that divides the interval."""
     return max(width for width in KEYS if seconds % width == 0)
 
 
 def _spans(window: Window, kinds: Collection[str], widest: int) -> QuerySet[SpanCount]:
-    """Return the fewest spans, none wider than ``widest``, that are the window together."""
+    """Return the fewest spans, at most ``widest`` wide, that cover the window."""
     chosen = Q(pk__in=[])
     widths = sorted((width for width in KEYS if width <= widest), reverse=True)
     for width, start, end in _cover(int(window.start.timestamp()), int(window.end.timestamp()), widths):
@@ -163,7 +163,7 @@ def _spans(window: Window, kinds: Collection[str], widest: int) -> QuerySet[Span
 
 
 def _cover(start: int, end: int, widths: list[int]) -> Iterator[tuple[int, int, int]]:
-    """Yield ranges of spans: the widest in the middle, finer ones at both edges."""
+    """Yield ranges of spans: the widest in the middle, narrower ones at both edges."""
     width, *finer = widths
     first, last = -start_of(-start, width), start_of(end, width)
     if first >= last:

@@ -1,7 +1,4 @@
-"""Counters that only ever grow, for whoever compares them over time.
-
-Not the access log's: see ``audit.counting.counts``.
-"""
+"""Monotonic counters for monitoring, other than those of the access log (``audit.counting.counts``)."""
 
 import logging
 from collections.abc import Mapping
@@ -25,40 +22,40 @@ _ADD = (
 
 
 def lost(kind: GapKind) -> str:
-    """Return the tally of the records that are missing for this reason."""
+    """Return the name of the counter of missing records, by reason."""
     return f"lost.{kind.value}"
 
 
 def of_events(kind: EventKind) -> str:
-    """Return the tally of the security events of a kind."""
+    """Return the name of the counter of security events, by kind."""
     return f"event.{kind.value}"
 
 
 def banned_by(detector: Detector) -> str:
-    """Return the tally of the bans that this detector led to."""
+    """Return the name of the counter of bans, by detector."""
     return f"banned.{detector.value}"
 
 
 LOG_FOLDED, LOG_DELETED = "log.folded", "log.deleted"
-"""Rows of the access log that were folded and deleted because it was too large (``audit/storage/shortening.py``)."""
+"""Rows folded and deleted because the access log was too large (``audit/storage/shortening.py``)."""
 LOG_BYTES = "log.bytes"
-"""What the access log took when it was last measured: no counter, and never added to."""
+"""Last measured size of the access log: a gauge, not a counter."""
 ALL = (LOG_FOLDED, LOG_DELETED, *map(lost, GapKind), *map(of_events, EventKind), *map(banned_by, Detector))
-"""What is counted. A closed list: each is a row, and a line of ``/metrics``."""
+"""All counters, each a row and a line of ``/metrics``."""
 
 
 def add(tally: str, number: int = 1) -> None:
-    """Count so many more, in the caller's transaction if there is one."""
+    """Increase a counter, in the caller's transaction if there is one."""
     moment = connection.ops.adapt_datetimefield_value(timezone.now())
     with connection.cursor() as cursor:
         cursor.execute(_ADD, [f"{_PREFIX}{tally}", number, moment])
 
 
 def add_each(numbers: Mapping[str, int]) -> None:
-    """Count so many more of each, with the caller's transaction on SQLite and right after its commit on PostgreSQL.
+    """Increase counters, in the caller's transaction on SQLite and right after its commit on PostgreSQL.
 
-    There, nobody holds these rows, which all want, for the rest of a transaction. On SQLite a writer is alone anyway,
-    and a second transaction would wait for the disk once more. What the database does not take is lost.
+    Every PostgreSQL writer needs these rows, so they are not locked for a whole transaction. On SQLite there is one
+    writer, and a second transaction would sync again. Failures are ignored.
     """
     if connection.vendor == "sqlite":
         _add_if_possible(numbers)
@@ -67,24 +64,24 @@ def add_each(numbers: Mapping[str, int]) -> None:
 
 
 def note(name: str, number: int, at: datetime) -> None:
-    """Write down what was measured at this moment, in place of what was before."""
+    """Store a measurement, replacing the last one."""
     UseCount.objects.update_or_create(kind=f"{_PREFIX}{name}", row_id=0, defaults={"count": number, "last_at": at})
 
 
 def noted(name: str) -> int | None:
-    """Return what was measured last, None if nothing was yet."""
+    """Return the last measurement, or None."""
     return UseCount.objects.filter(kind=f"{_PREFIX}{name}", row_id=0).values_list("count", flat=True).first()
 
 
 def last_at(*names: str) -> datetime | None:
-    """Return when one of these was last counted, None if none ever was."""
+    """Return when one of these counters last increased, or None."""
     kinds = [f"{_PREFIX}{name}" for name in names]
     found: datetime | None = UseCount.objects.filter(kind__in=kinds, row_id=0).aggregate(at=Max("last_at"))["at"]
     return found
 
 
 def totals() -> dict[str, int]:
-    """Return all counters, those that never counted anything too."""
+    """Return all counters, including zeros."""
     rows = UseCount.objects.filter(kind__in=[f"{_PREFIX}{tally}" for tally in ALL], row_id=0)
     found = dict(rows.values_list("kind", "count"))
     return {tally: found.get(f"{_PREFIX}{tally}", 0) for tally in ALL}
@@ -93,7 +90,7 @@ def totals() -> dict[str, int]:
 def _add_if_possible(numbers: Mapping[str, int]) -> None:
     try:
         with transaction.atomic():
-            for tally, number in sorted(numbers.items()):  # two who count the same ones take them in one order
+            for tally, number in sorted(numbers.items()):  # in one order, to avoid deadlocks
                 add(tally, number)
     except Error as error:
         logger.warning("what happened is not counted for /metrics (%s)", type(error).__name__)

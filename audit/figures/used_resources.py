@@ -1,4 +1,4 @@
-"""Resources whose rows say how often they were used. It is counted of the access log, never a column of the row."""
+"""Resources with usage counts of their rows, from the roll-ups of the access log."""
 
 from typing import Any, ClassVar
 
@@ -9,15 +9,14 @@ from gatewall.api.resources import Resource
 
 
 class UsedResource(Resource):
-    """A resource that looks up the uses of the rows it shows, in one query a page.
+    """Resource that looks up the uses of its rows, in one query per page.
 
-    Subclasses name ``use_kind``: what ``decided_by`` or ``subject`` of the access log calls such a row.
+    ``use_kind``: kind of the row in ``decided_by`` or ``subject`` of the access log.
     """
 
     use_kind: ClassVar[str]
 
     def show(self, row: Any, *, many: bool = False) -> Any:
-        """Return the JSON of a row, or of many."""
         rows = row if many else [row]
         uses = uses_of(self.use_kind, [each.pk for each in rows])
         for each in rows:
@@ -32,18 +31,18 @@ class HitsOutput(serializers.Serializer[Any]):
 
 
 class LastHitOutput(HitsOutput):
-    """How often the row decided or contributed, and when last."""
+    """How often the row decided or contributed, and the last time."""
 
     last_hit_at = serializers.DateTimeField(source="use.last_at", read_only=True, allow_null=True)
 
 
 class LastUsedOutput(serializers.Serializer[Any]):
-    """When the credential was used last."""
+    """When the credential was last used."""
 
     last_used_at = serializers.DateTimeField(source="use.last_at", read_only=True, allow_null=True)
 
 
 class UsesOutput(LastUsedOutput):
-    """When the credential was used last, and how often."""
+    """When and how often the credential was used."""
 
     uses = serializers.IntegerField(source="use.count", read_only=True)

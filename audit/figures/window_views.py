@@ -1,4 +1,4 @@
-"""Figures of a window of time over HTTP, for both logs: the parameters, and the part of the answer that they share."""
+"""API: statistics of a time window, for both logs."""
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -23,7 +23,7 @@ PARAMETERS = {
 
 
 def figures(request: Request, count: Callable[[Window, timedelta], Mapping[str, Any]]) -> Response:
-    """Return the figures that ``count`` finds for the window and interval of the parameters. Raises ValidationError."""
+    """Return the statistics by ``count`` for the requested window and interval. Raises ValidationError."""
     refuse_unknown_parameters(request, PARAMETERS)
     try:
         window = _window_in(request)
@@ -51,7 +51,7 @@ def _interval_in(request: Request) -> timedelta | None:
 
 
 def _usual_interval(window: Window) -> timedelta:
-    """Return an interval that a window of any length can be shown in."""
+    """Return a supported default interval for a window of any length."""
     length = window.end - window.start
     if length <= timedelta(hours=3):
         return timedelta(seconds=MINUTE)

@@ -1,1 +1,1 @@
-"""The spool: files in which every worker records its answers until the agent ships them. No Django."""
+"""Spool: files to which every worker writes access records until the agent ships them. No Django."""

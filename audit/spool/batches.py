@@ -13,7 +13,7 @@ from audit.spool.segments import SEGMENT_BYTES, Segment, read_from
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A record, its columns, and its bytes as they were spooled."""
+    """A record, its columns, and its original bytes."""
 
     record: AccessRecord
     columns: tuple[Any, ...]
@@ -22,7 +22,7 @@ class Row:
 
 @dataclass(slots=True)
 class Batch:
-    """The pieces of a segment's file from one position to another: what can be rows, and what cannot."""
+    """Part of a segment's file: its rows, and the bytes that are not records."""
 
     path: Path
     segment: Segment
@@ -33,14 +33,14 @@ class Batch:
 
 
 def batches(path: Path, segment: Segment, start: int, size: int, limit: int) -> Iterator[Batch]:
-    """Yield what the first ``size`` bytes of a file hold from a position on, about ``limit`` bytes at once. OSError."""
+    """Yield the records in ``path[start:size]``, in batches of about ``limit`` bytes. Raises OSError."""
     while start < size and (batch := _next_batch(path, segment, start, size, limit)).end > start:
         yield batch
         start = batch.end
 
 
 def _next_batch(path: Path, segment: Segment, start: int, size: int, limit: int) -> Batch:
-    """Return the next batch; where there is no whole record, read as much as a record can be, then the segment."""
+    """Return the next batch; read up to a maximum record, then the rest of the segment, to complete a record."""
     batch = Batch(path, segment, start, start)
     for amount in (limit, max(limit, 2 * MAX_RECORD_BYTES), SEGMENT_BYTES):
         batch = _batch(path, segment, start, read_from(path, start, amount))
@@ -54,7 +54,7 @@ def _batch(path: Path, segment: Segment, start: int, data: bytes) -> Batch:
     for frame in frames(data, 0):
         begin, batch.end = batch.end, start + frame.end
         try:
-            record = AccessRecord.from_bytes(frame.record or b"")  # damaged: bytes that are none
+            record = AccessRecord.from_bytes(frame.record or b"")  # raises for damaged bytes
             batch.rows.append(Row(record, row_of(record, segment.node), frame.record or b""))
         except RecordRefused:
             batch.bad.append(data[begin - start : frame.end])

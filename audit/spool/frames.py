@@ -1,7 +1,7 @@
 """Frame format of a spool segment: marker, length, CRC-32, record. Pure.
 
-The mark stands in no UTF-8, which records are, so behind a damaged frame the next one is found again, and a flipped
-bit costs one record and not the rest of the segment.
+The marker is invalid UTF-8 and therefore never in a record, so that a reader can resynchronize: a flipped bit costs one
+record.
 """
 
 import struct
@@ -16,19 +16,19 @@ MAX_RECORD_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A piece of a segment, by where it ends: a record, or (None) bytes that are none any more."""
+    """Part of a segment by its end: a record, or None for damaged bytes."""
 
     end: int
     record: bytes | None
 
 
 def framed(record: bytes) -> bytes:
-    """Return a record as it stands in a segment."""
+    """Return a record with its frame."""
     return _HEAD.pack(MARK, len(record), zlib.crc32(record)) + record
 
 
 def frames(segment: bytes, start: int) -> Iterator[Frame]:
-    """Yield the frames from ``start`` on, which is where one begins, and stop before an incomplete one."""
+    """Yield the frames from ``start``, a frame boundary; stop before an incomplete one."""
     position = start
     while position < len(segment):
         frame = _frame_at(segment, position) or _damaged(segment, position)
@@ -39,7 +39,7 @@ def frames(segment: bytes, start: int) -> Iterator[Frame]:
 
 
 def _frame_at(segment: bytes, position: int) -> Frame | None:
-    """Return the intact frame that begins here, or None."""
+    """Return the intact frame at this position, or None."""
     if position + _HEAD.size > len(segment):
         return None
     mark, length, checksum = _HEAD.unpack_from(segment, position)
@@ -51,7 +51,7 @@ def _frame_at(segment: bytes, position: int) -> Frame | None:
 
 
 def _damaged(segment: bytes, position: int) -> Frame | None:
-    """Return what lies before the next mark, or None if there is none: then somebody may still be writing."""
+    """Return the bytes before the next marker, or None without one, as the frame may still be being written."""
     following = segment.find(MARK, position + 1)
     if following > 0:
         return Frame(following, None)
@@ -59,7 +59,7 @@ def _damaged(segment: bytes, position: int) -> Frame | None:
 
 
 def _is_whole(segment: bytes, position: int) -> bool:
-    """True if the last frame has all its bytes, so that it is damaged and not torn."""
+    """Return whether the last frame has its full length, so that it is damaged and not torn."""
     if position + _HEAD.size > len(segment):
         return False
     mark, length, _checksum = _HEAD.unpack_from(segment, position)

@@ -1,7 +1,7 @@
-"""Count records that a process could not write, in a file that outlives the process. Pure.
+"""Count records that a process could not write, in a file that outlives it. Pure.
 
-The file is there, with its bytes, before anything goes wrong: counting needs no room on a full disk, and
-whoever ships the spool reads the exact number however the process ended. It stays for the next process.
+The file is allocated in advance, as a full disk has no room. The agent reads the exact count however the process ended;
+the next process continues with the file.
 """
 
 import json
@@ -19,13 +19,13 @@ from gatewall.kernel.file_io import try_lock
 
 SUFFIX = ".losses"
 _HEAD_BYTES = 512
-_COUNTS = struct.Struct("<Qd")  # how many, and when the last one was
-_MOST = 2**63  # no database has room for it
+_COUNTS = struct.Struct("<Qd")  # count, and time of the last loss
+_MOST = 2**63  # larger counts do not fit into the database
 _LAST_MOMENT = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 
 class LossCounter:
-    """Counts what one process lost. Not safe to share between threads."""
+    """Counter of the records that one process lost. Not thread-safe."""
 
     def __init__(self, folder: Path, node: str) -> None:
         self._folder = folder
@@ -36,7 +36,7 @@ class LossCounter:
         self.count = 0
 
     def open(self) -> None:
-        """Take the file of a process that is gone, or make one, unless ours is there still. Raises OSError."""
+        """Open the counter file: keep ours, adopt an abandoned one, or create one. Raises OSError."""
         self._leave_if_removed()
         if self._descriptor >= 0:
             return
@@ -46,32 +46,33 @@ class LossCounter:
             self._write(time.time())
 
     def add(self, at: float) -> None:
-        """Count one record, lost at this moment (seconds since the epoch)."""
+        """Count a record lost at ``at`` (seconds since the epoch)."""
         self._leave_if_removed()
         self.count += 1
-        with suppress(OSError):  # it is in the number that the next one writes
+        with suppress(OSError):  # the next write includes it
             self._write(at)
 
     def close(self) -> None:
-        """Let go of the file; what was counted stays in it."""
+        """Close the file; its count remains."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
     def _leave_if_removed(self) -> None:
-        """Let go of a file that somebody removed: what was counted in it is gone with it."""
+        """Close the file if it was removed; its count is lost."""
         if self._descriptor >= 0 and not os.fstat(self._descriptor).st_nlink:
             self.close()
             self._before, self._gone = 0, self.count
 
     def _adopt(self, path: Path) -> bool:
-        """Go on counting in a file that nobody holds: on a full disk there is no room for another."""
+        """Adopt the file of a dead process: a full disk has no room for another."""
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except OSError:
             return False
         try:
-            former = losses_of(path) if try_lock(descriptor) else None  # after the lock: the last number of its writer
+            # read after taking the lock: the final count of its writer
+            former = losses_of(path) if try_lock(descriptor) else None
         except OSError:
             former = None
         if former is None or former.node != self._node:
@@ -92,7 +93,7 @@ class LossCounter:
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """How many records the processes that had a file have lost, one after the other, and when the last one."""
+    """Lost records of the successive owners of a file, and the time of the last loss."""
 
     id: uuid.UUID
     node: str
@@ -101,7 +102,7 @@ class Losses:
 
 
 def losses_of(path: Path) -> Losses | None:
-    """Return what a file says, or None if it cannot be read as one. Raises OSError."""
+    """Return the content of a counter file, or None if it is invalid. Raises OSError."""
     data = path.read_bytes()
     try:
         head = json.loads(data[:_HEAD_BYTES])
@@ -112,5 +113,5 @@ def losses_of(path: Path) -> Losses | None:
 
 
 def loss_files(folder: Path) -> list[Path]:
-    """Return the files of the processes that write, or wrote, to this spool."""
+    """Return the counter files of this spool."""
     return sorted(folder.glob(f"*{SUFFIX}"))

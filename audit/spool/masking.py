@@ -1,9 +1,9 @@
 """Mask secrets (``***``) in request targets, headers and host names. Pure; linear time.
 
-A secret is known by the name it is sent under, also in JSON (``secret_names``), by its looks (``secret_tokens``: our
-tokens, those of well-known services, JSON Web Tokens) or by its place (``user:password@``). Everything is looked at as
-it was sent and percent-decoded up to three times. What cannot be told apart from a secret is masked: a mask too many
-costs a look at the site's own log, one too few a password.
+A secret is recognized by its name, also in JSON (``secret_names``), by its format (``secret_tokens``: our tokens, those
+of well-known services, JSON Web Tokens) or by its position (``user:password@``), as sent and percent-decoded up to
+three times. Ambiguous text is masked: a false positive can be looked up in the site's own log, a false negative leaks a
+password.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,12 +24,12 @@ _SHORT_NAME = 32
 _LONG = SHORTEST_OF_VENDORS
 _KEPT, _KEPT_LENGTH = 2048, 256
 _harmless: set[str] = set()
-"""Paths and user agents in which there was nothing to look at: a site has few, and most come again."""
+"""Cache of paths and user agents without secrets: most of them repeat."""
 _QUOTES = str.maketrans("'<>=", '""""')
 
 
 def masked_query(query: str) -> str:
-    """Return a query string in which the values of secret names, and values that are secrets, are masked."""
+    """Mask secret arguments of a query string, by name or value."""
     if "%" in query or "@" in query or ";" in query or '"' in query or may_have_own_token(query):
         return "&".join([_masked_argument(part) for part in query.split("&")])
     if "=" not in query and len(query) < _LONG:
@@ -38,25 +38,25 @@ def masked_query(query: str) -> str:
 
 
 def masked_path(path: str) -> str:
-    """Return a path in which segments with a secret, or with a secret parameter (``;jsessionid=x``), are masked."""
+    """Mask path segments with a secret or a secret parameter (``;jsessionid=x``)."""
     if path in _harmless or (";" not in path and "=" not in path and not _may_have_secret(path)):
         return path
     return "/".join([_masked_segment(segment) for segment in path.split("/")])
 
 
 def masked_text(text: str) -> str:
-    """Return free text, such as a user agent, in which what looks like a secret is masked."""
+    """Mask secrets in free text, such as a user agent."""
     if text in _harmless or ("=" not in text and not _may_have_secret(text)):
         return text
     masked = _without(_user_infos, _without(tokens, text))
-    # What shows only once it is decoded has no place in the text as it stands.
+    # A secret that is only visible after decoding has no position in the text.
     return MASK if _is_secret(masked) else masked
 
 
 def masked_value(name: str, value: str) -> str:
-    """Return what was sent under this name: masked whole if the name says so, else as ``masked_text`` has it.
+    """Mask a value entirely if its name is secret, else as ``masked_text()`` does.
 
-    Names of headers and cookies are taken apart at ``-`` and ``_`` as well: ``x-auth-token``, ``__Host-session``.
+    Names are also split at ``-`` and ``_``: ``x-auth-token``, ``__Host-session``.
     """
     plain = _decoded(name)
     is_secret = _is_secret_name(plain) or _is_secret_name(plain.replace("-", ".").replace("_", "."))
@@ -64,18 +64,18 @@ def masked_value(name: str, value: str) -> str:
 
 
 def has_secret_field(text: str) -> bool:
-    """True if a text has a secret name between quotes or angle brackets, as JSON, multipart forms and XML do."""
+    """Return whether a text has a secret field name in quotes or angle brackets (JSON, multipart forms, XML)."""
     parts = [part.strip() for part in text.translate(_QUOTES).split('"') if len(part) <= _LONGEST_NAME]
     return any(_is_secret_name(_decoded(part)) for part in parts if " " not in part)
 
 
 def masked_host(host: str) -> str:
-    """Return a host name in which labels that are tokens of ours are masked."""
+    """Mask labels of a host name that are our tokens."""
     return _without(tokens, host) if "gw" in host else host
 
 
 def _may_have_secret(text: str) -> bool:
-    """False if the text, which has no ``=``, surely has none: asked first, for this is on the path of every answer."""
+    """Return False if a text without ``=`` has no secret: a quick check for the hot path."""
     if "%" in text or "@" in text or '"' in text or may_have_token(text):
         return True
     if len(text) <= _KEPT_LENGTH:
@@ -86,12 +86,12 @@ def _may_have_secret(text: str) -> bool:
 
 
 def _masked_argument(argument: str) -> str:
-    """Return an argument with its value masked if it is a secret. Some servers part arguments with ``;`` too."""
+    """Mask the value of an argument if it is a secret. Some servers separate arguments by ``;`` too."""
     start = 0
     for part in argument.split(";"):
         name, equals, value = part.partition("=")
         if equals and value and _is_secret_argument(name):
-            return f"{argument[: start + len(name)]}={MASK}"  # a secret may have a ; in it
+            return f"{argument[: start + len(name)]}={MASK}"  # a secret may contain ;
         start += len(part) + 1
     name, equals, value = argument.partition("=")
     if not equals:
@@ -100,7 +100,7 @@ def _masked_argument(argument: str) -> str:
 
 
 def _masked_by_name(argument: str) -> str:
-    """Return what ``_masked_argument`` does of an argument in which nothing looks like a secret."""
+    """Mask an argument by its name, if its value has no secret format."""
     name, _, value = argument.partition("=")
     if value and (_is_secret_argument(name) or (("=" in value or len(value) >= _LONG) and _is_secret(value))):
         return f"{name}={MASK}"
@@ -115,7 +115,7 @@ def _masked_segment(segment: str) -> str:
 
 
 def _is_secret(text: str) -> bool:
-    """True if it has a secret in it, by looks, by place, as an argument of a URL or as a field of JSON in it."""
+    """Return whether a text contains a secret by format, position, URL argument or JSON field."""
     plain = _decoded(text)
     if _shows_secret(text) or (plain != text and _shows_secret(plain)):
         return True
@@ -127,7 +127,7 @@ def _shows_secret(text: str) -> bool:
 
 
 def _has_secret_name(plain: str) -> bool:
-    """True if an argument in the text, which may be a URL, has a secret name."""
+    """Return whether an argument in the text or URL has a secret name."""
     if "=" not in plain:
         return False
     for argument in plain.translate(_BEFORE_ARGUMENTS).split("&"):
@@ -138,7 +138,7 @@ def _has_secret_name(plain: str) -> bool:
 
 
 def _has_secret_member(plain: str) -> bool:
-    """True if a field of JSON in the text, a string before a colon, has a secret name."""
+    """Return whether a JSON field in the text has a secret name."""
     for name, after in pairwise(plain.split('"')):
         if 0 < len(name) <= _LONGEST_NAME and after.lstrip().startswith(":") and _is_secret_name(name):
             return True
@@ -153,7 +153,7 @@ def _is_secret_argument(name: str) -> bool:
     return _is_secret_short_name(name) if len(name) <= _SHORT_NAME else _is_secret_name(_decoded(name))
 
 
-@lru_cache(1024)  # a site has few arguments
+@lru_cache(1024)  # a site has few distinct arguments
 def _is_secret_short_name(name: str) -> bool:
     return _is_secret_name(_decoded(name))
 
@@ -170,7 +170,7 @@ def _decoded(text: str) -> str:
 
 
 Spans = Callable[[str], Iterator[tuple[int, int]]]
-"""What finds secrets of one look in a text: where each begins and ends, from left to right."""
+"""Yields start and end of each secret of one format, from left to right."""
 
 
 def _has(spans: Spans, text: str) -> bool:
@@ -186,7 +186,7 @@ def _without(spans: Spans, text: str) -> str:
 
 
 def _user_infos(text: str) -> Iterator[tuple[int, int]]:
-    """Find the ``user:password`` before each ``@``, back to where the word begins."""
+    """Yield each ``user:password`` before an ``@``, from the beginning of the word."""
     word = 0
     for at, character in enumerate(text if "@" in text else ""):
         if character == "@" and 0 <= text.find(":", word, at) < at - 1:

@@ -13,25 +13,24 @@ from gatewall.kernel.file_io import sync_folder
 
 
 class NewSegment(NamedTuple):
-    """An open segment with no record in it: its file, and how much its head takes."""
+    """An open, empty segment: its file, and the size of its head."""
 
     path: Path
     descriptor: int
     size: int
 
     def is_there(self) -> bool:
-        """True unless somebody has removed the file."""
         return os.fstat(self.descriptor).st_nlink > 0
 
     def remove(self) -> None:
-        """Let go of it, unused."""
-        with suppress(OSError):  # a disk that cannot be written any more
+        """Close and remove it, unused."""
+        with suppress(OSError):  # the disk may no longer be writable
             self.path.unlink()
         os.close(self.descriptor)
 
 
 def new_segment(folder: Path, node: str, folder_bytes: int) -> NewSegment:
-    """Return a new segment, name and head on the disk. Raises OSError, also where the spool holds more than that."""
+    """Create a segment, with name and head synced. Raises OSError, also if the spool exceeds ``folder_bytes``."""
     if _folder_size(folder) > folder_bytes:
         raise OSError(f"the spool holds more than {folder_bytes} bytes")
     segment = str(uuid.uuid4())
@@ -49,6 +48,6 @@ def new_segment(folder: Path, node: str, folder_bytes: int) -> NewSegment:
 def _folder_size(folder: Path) -> int:
     size = 0
     for entry in os.scandir(folder):
-        with suppress(FileNotFoundError):  # shipped in this moment
+        with suppress(FileNotFoundError):  # shipped meanwhile
             size += entry.stat().st_size
     return size

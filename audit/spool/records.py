@@ -1,10 +1,9 @@
-"""The access record: what one answer of the gate leaves in the access log. Pure.
+"""Access record: one request and its decision, as stored in the access log. Pure.
 
-It has no place for tokens, cookies, bodies or passwords. Every text is bounded, and secrets in
-targets are masked before they get here (``audit.spool.masking``).
+It contains no tokens, cookies, bodies or passwords. Every text is bounded, and secrets in targets are masked in advance
+(``audit.spool.masking``).
 
-``FIELDS`` is the one table of its fields: columns, filters, JSON, export, masking and the words of the log page derive
-from it.
+``FIELDS`` is the one table of its fields: columns, filters, JSON, export, masking and log page derive from it.
 """
 
 import json
@@ -27,10 +26,10 @@ class RecordRefused(ValueError):
 
 @value
 class AccessRecord:
-    """One answer of the gate; ``FIELDS`` says what is stored of it.
+    """One request and its decision; ``FIELDS`` defines what is stored.
 
-    ``at`` is in seconds since the epoch. ``decided_by``, ``credential``, ``subject`` and ``rules`` are
-    the JSON objects of the API.
+    ``at`` is in seconds since the epoch. ``decided_by``, ``credential``, ``subject`` and ``rules`` are the JSON objects
+    of the API.
     """
 
     decision_id: str
@@ -54,18 +53,18 @@ class AccessRecord:
     latency_us: int
     policy_revision: int
     made_by_page: bool = False
-    """True for a refused request that a page made the visitor's browser send; only detectors read it."""
+    """True for a refused subresource request of a page; only detectors read it."""
 
     def to_bytes(self) -> bytes:
-        """Return the record as one line of JSON, in UTF-8."""
+        """Return the record as one line of JSON in UTF-8."""
         try:
             return orjson.dumps(self)
-        except orjson.JSONEncodeError:  # half of a surrogate pair, or a number beyond 64 bits
+        except orjson.JSONEncodeError:  # a lone surrogate, or a number beyond 64 bits
             return json.dumps(asdict(self)).encode("ascii")
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "AccessRecord":
-        """Return the record of these bytes. Raises RecordRefused."""
+        """Parse a record. Raises RecordRefused."""
         try:
             return cls(**json.loads(data))
         except (ValueError, TypeError, RecursionError) as error:
@@ -73,7 +72,7 @@ class AccessRecord:
 
 
 class Kind(Enum):
-    """What a field of the record holds; how it is stored and, unless its filters are its own, filtered by."""
+    """Type of a field, which determines its columns and default filter."""
 
     ID = auto()
     MOMENT = auto()
@@ -81,19 +80,19 @@ class Kind(Enum):
     TEXT = auto()
     NUMBER = auto()
     ROW = auto()
-    """A row of another table by its kind, id and perhaps name: a column each, ``<field>_kind``, ``<field>_id``, ..."""
+    """A reference to a row by kind, id and perhaps name, in columns ``<field>_kind``, ``<field>_id``, ..."""
     RULES = auto()
     JSON = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of the access record.
+    """A field of the access record.
 
-    ``name``: its key in the record, in the API and in exports, and its column. ``null``, ``blank``: it may be null, an
-    empty text. ``length``: of a text, in characters. ``mask``: hides what looks like a secret; applied before the text
-    is cut. ``choices``: all its values, or all kinds of a row. ``low``, ``high``: of a number. ``parts``: those of a
-    row, with the length of the texts. ``labels``: what the log page calls each of its filters, by their names.
+    ``name``: key in record, API and exports, and column. ``length``: maximum characters of a text. ``mask``: masks
+    secrets before truncation. ``choices``: all values, or all kinds of a row. ``low``, ``high``: bounds of a number.
+    ``parts``: columns of a row reference, with the length of texts. ``labels``: labels of its filters on the log page,
+    by filter name.
     """
 
     name: str
@@ -110,14 +109,14 @@ class Field:
 
     @property
     def columns(self) -> dict[str, int]:
-        """The columns and the lengths of those with texts, 0 for the others."""
+        """Columns with the maximum length of texts, 0 for others."""
         if self.kind is Kind.ROW:
             return {f"{self.name}_{part}": length for part, length in self.parts.items()}
         return {self.name: self.length, **({"client_key": 33} if self.kind is Kind.ADDRESS else {})}
 
     @property
     def words(self) -> Mapping[str, str]:
-        """The labels; without any, the name is the only filter, and its own label."""
+        """Labels of the filters; by default the name with its own label."""
         return self.labels or {self.name: self.name.replace("_", " ")}
 
 
@@ -149,7 +148,7 @@ SUBJECT = Field(
     },
 )
 NODE = Field("node", Kind.TEXT, 100, blank=True)
-"""Not in the record: the host whose spool it was in."""
+"""The host of the spool; not part of the record."""
 
 FIELDS = (
     Field("decision_id", Kind.ID),
@@ -204,7 +203,7 @@ FIELDS = (
 
 
 def storable(text: str, length: int) -> str:
-    """Return a text, cut, that every database takes: no NUL, no half of a surrogate pair."""
+    """Truncate a text and remove what databases reject: NUL and lone surrogates."""
     if text.isascii() and "\0" not in text:
         return text[:length]
     return text[:length].replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")

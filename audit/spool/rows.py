@@ -1,4 +1,4 @@
-"""Convert access records to database rows: truncate what is too long, reject what cannot be stored. Pure."""
+"""Convert access records to database rows: truncate long texts, reject invalid values. Pure."""
 
 import json
 import uuid
@@ -13,12 +13,12 @@ from gatewall.engine.addresses import parse_address
 
 RECORDED = tuple(field for field in FIELDS if field is not NODE)
 COLUMNS = (*(column for field in RECORDED for column in field.columns), NODE.name)
-"""The columns of the access log, in the order of ``row_of``."""
+"""Columns of the access log, in the order of ``row_of``."""
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def row_of(record: AccessRecord, node: str) -> tuple[Any, ...]:
-    """Return the values of a row. Raises RecordRefused for a record that can be none."""
+    """Return the values of a row. Raises RecordRefused for an invalid record."""
     try:
         return (*[cell(value) for cell, value in zip(_CELLS, _VALUES(record), strict=True)], node)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
@@ -26,14 +26,14 @@ def row_of(record: AccessRecord, node: str) -> tuple[Any, ...]:
 
 
 def record_of_row(row: Any) -> AccessRecord:
-    """Return the record of a row: an object with the columns as attributes; JSON may be a text."""
+    """Return the record of a row object; JSON columns may be text."""
     return AccessRecord(**{name: read(row) for name, read in _READERS.items()})
 
 
-# The same visitors come again and again, and reading an address is a fifth of the work of a row.
+# Visitors repeat, and parsing an address takes a fifth of the time of a row.
 @lru_cache(maxsize=8192)
 def client_key(address: str) -> str:
-    """Return an address as text that sorts like it. Raises ValueError."""
+    """Return an address as sortable text. Raises ValueError."""
     parsed = parse_address(address)
     if parsed is None:
         raise ValueError("not an address")
@@ -41,7 +41,7 @@ def client_key(address: str) -> str:
 
 
 def _cells_of(field: Field) -> Iterator[Callable[[Any], Any]]:
-    """Yield for each column the function that converts the value of the record."""
+    """Yield the converter of each column of a field."""
     match field.kind:
         case Kind.ID:
             yield uuid.UUID
@@ -86,7 +86,7 @@ def _parsed(text: str) -> Any:
 
 
 def _reader_of(field: Field) -> Callable[[Any], Any]:
-    """Return the function that reads the value of the record from a row."""
+    """Return the function that reads a record's value from a row."""
     match field.kind:
         case Kind.ID:
             return lambda row: str(row.decision_id)

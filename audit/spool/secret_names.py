@@ -1,8 +1,8 @@
-"""Names of parameters, headers, cookies and fields whose value is a secret. Pure; linear time.
+"""Recognize names of parameters, headers, cookies and fields whose values are secret. Pure; linear time.
 
-A name is read as words, parted at separators and at changes of case: ``sessionKey``, ``X-Plex-Token``. A word is a
-secret by itself (``password``) unless a word behind it says that the value only describes one (``password_length``), or
-in its company: ``key``, ``code`` and ``pass`` are, behind some words and not behind others.
+A name is split into words at separators and changes of case: ``sessionKey``, ``X-Plex-Token``. A word is secret on its
+own (``password``), unless a following word makes the value a description (``password_length``), or in combination:
+``key``, ``code`` and ``pass`` are secret after some words only.
 """
 
 from functools import lru_cache
@@ -24,7 +24,7 @@ _EXACT = _words_of(
     xjfrogartapi
     """
 )
-"""Whole names, in small letters and without what parts words."""
+"""Complete names, in lower case, without separators."""
 _ALWAYS = _words_of(
     """
     2fa apikey assertion authorization bearer clave contrasena credential credentials csrf hmac hotp jwt
@@ -32,13 +32,13 @@ _ALWAYS = _words_of(
     secretkey senha sessionid sesskey tfa totp wachtwoord xsrf
     """
 )
-"""Words that are secrets wherever they stand."""
+"""Words that are always secret."""
 _AT_THE_END = _words_of(
     """
     auth cookie cvc cvv mnemonic nonce pass pin psk sas sessid session sid sig signature ticket token verifier
     """
 )
-"""Words that are secrets at the end of a name, or before one of ``_OF_SECRETS``."""
+"""Words that are secret at the end of a name, or before one of ``_OF_SECRETS``."""
 _OF_SECRETS = _words_of(
     """
     again auth code confirm confirmation data hash hint key new old raw repeat string text value verify
@@ -52,14 +52,14 @@ _DESCRIBED = _words_of(
     status strength title ttl type types uri url usage version visible
     """
 )
-"""Behind a secret, they say that the value only describes it."""
+"""After a secret word, they make the value a description."""
 _DESCRIBED_ENDS = ("length", "policy", "type", "strength", "expires", "enabled", "required", "status")
 _NO_TOKEN = _words_of(
     """
     continuation cursor marker page pagination skip sync
     """
 )
-"""Before ``token``, they say that it only finds the next page."""
+"""Before ``token``, they make it a pagination cursor."""
 _NO_KEY = _words_of(
     """
     alt answer arrow cache candidate category column composite config control enter event field filter foreign
@@ -67,7 +67,7 @@ _NO_KEY = _words_of(
     primary project public range return row search setting shift site sort tab translation unique
     """
 )
-"""Before ``key``, they say that it only finds something."""
+"""Before ``key``, they make it an identifier."""
 _CODES = _words_of(
     """
     access activation approval auth authentication authenticator authorization backup challenge confirm
@@ -76,13 +76,13 @@ _CODES = _words_of(
     verification verify
     """
 )
-"""Before ``code``, they say that it opens something."""
+"""Before ``code``, they make it a credential."""
 _PASSES = _words_of(
     """
     band boarding bus by day high low render season ski train
     """
 )
-"""Before ``pass``, they say that it is none that opens something here."""
+"""Before ``pass``, they make it harmless."""
 _PHRASES = frozenset({"seed", "recovery", "secret", "pass", "backup", "wallet"})
 _HASHES = frozenset({"reset", "login", "auth", "security", "confirm", "confirmation", "verification", "pw"})
 _ENDS = (
@@ -96,14 +96,14 @@ _ENDS = (
     ),
     *(f"{word}code" for word in sorted(_CODES - {"time", "step", "phone", "pin", "link", "user", "access"})),
 )
-"""What names that are written as one word end with."""
+"""Endings of secret names without separators."""
 _WITHIN = ("password", "passwd", "passphrase", "sessid", "sessionid", "csrf", "xsrf")
 _NO_ENDS = tuple(f"{word}token" for word in sorted(_NO_TOKEN))
 _DIGITS = "0123456789"
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether a decoded name says so. Of longer names than any program has, the last part is read."""
+    """Return whether a decoded name indicates a secret value. Only the end of overlong names is read."""
     return _of_short(name) if len(name) <= _SHORT else _judged(name[-_LONGEST:])
 
 
@@ -113,18 +113,18 @@ def _judged(name: str) -> bool:
         return False
     whole = "".join(words)
     if whole in _EXACT or whole in _ALWAYS or (whole.endswith(_ENDS) and not whole.endswith(_NO_ENDS)):
-        return True  # however its letters are cased
+        return True  # in any case
     for at in range(len(words)):
         if _is_secret_word(words, at):
             return True
     return len(words) == 1 and _is_secret_alone(whole)
 
 
-_of_short = lru_cache(4096)(_judged)  # a site has few
+_of_short = lru_cache(4096)(_judged)  # a site has few distinct names
 
 
 def _words(name: str) -> list[str]:
-    """Return the words in small letters, without digits at the end, and without numbers behind the first word."""
+    """Return the words in lower case, without trailing digits and without numbers after the first word."""
     parted: list[str] = []
     before = ""
     for at, character in enumerate(name):
@@ -164,7 +164,7 @@ def _is_secret_word(words: list[str], at: int) -> bool:
 
 
 def _is_secret_alone(word: str) -> bool:
-    """Return whether a name that is one word of several says so: ``accesstoken``."""
+    """Return whether a compound word such as ``accesstoken`` is secret."""
     if word.endswith(_NO_ENDS):
         return False
     return word.endswith(_ENDS) or (any(part in word for part in _WITHIN) and not word.endswith(_DESCRIBED_ENDS))

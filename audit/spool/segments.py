@@ -14,21 +14,21 @@ SEGMENT_BYTES = 8 * 1024 * 1024
 
 
 def segment_files(folder: Path) -> list[Path]:
-    """Return the segments in the spool, the oldest first."""
+    """Return the segments of the spool, oldest first."""
     if not folder.is_dir():
         return []
     return sorted(folder.glob(f"*{SUFFIX}"), key=_written_at)
 
 
 Looked = dict[Path, tuple[int, int]]
-"""Of each file, how much there was when it was last read, and how many bytes of that were left."""
+"""By file: size when it was last read, and unread bytes of that."""
 
 
 def waiting_bytes(folder: Path, looked: Looked) -> int:
-    """Return how much lies in the segments that was not read yet; of one that was not looked at, all of it."""
+    """Return the number of unread bytes; of files not yet read, the whole size."""
     total = 0
     for path in segment_files(folder):
-        with suppress(FileNotFoundError):  # shipped in this moment
+        with suppress(FileNotFoundError):  # shipped meanwhile
             size, left = looked.get(path, (0, 0))
             total += max(0, path.stat().st_size - size + left)
     return total
@@ -37,12 +37,12 @@ def waiting_bytes(folder: Path, looked: Looked) -> int:
 def _written_at(path: Path) -> int:
     try:
         return path.stat().st_mtime_ns
-    except FileNotFoundError:  # shipped in this moment
+    except FileNotFoundError:  # shipped meanwhile
         return 0
 
 
 def is_being_written(path: Path) -> bool:
-    """True while the process that writes the segment lives."""
+    """Return whether the writer of the segment is still running."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return not try_lock(descriptor)
@@ -52,7 +52,7 @@ def is_being_written(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Which segment a file holds, who wrote it, and where its first frame begins."""
+    """Id and host of a segment, and the offset of its first frame."""
 
     id: uuid.UUID
     node: str
@@ -60,7 +60,7 @@ class Segment:
 
 
 def segment_of(path: Path) -> Segment | None:
-    """Return the segment of a file, or None if its head cannot be read. Raises OSError."""
+    """Parse the head of a file; None if it is invalid. Raises OSError."""
     with path.open("rb") as file:
         line = file.readline(4096)
     try:
@@ -71,7 +71,7 @@ def segment_of(path: Path) -> Segment | None:
 
 
 def read_from(path: Path, position: int, limit: int) -> bytes:
-    """Return what a segment holds from a position on, at most ``limit`` bytes. Raises OSError."""
+    """Read at most ``limit`` bytes from a position. Raises OSError."""
     with path.open("rb") as file:
         file.seek(position)
         return file.read(limit)

@@ -1,4 +1,4 @@
-"""Spool files that are still being created; their writers hold a lock on them. Pure."""
+"""Create spool files under temporary names, locked by their writers. Pure."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ SUFFIX = ".new"
 
 
 def create(path: Path, flags: int) -> int:
-    """Create a file and lock it; return its descriptor. Raises OSError."""
+    """Create and lock a file; return its descriptor. Raises OSError."""
     while True:
         descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
@@ -22,16 +22,16 @@ def create(path: Path, flags: int) -> int:
             raise
         if os.fstat(descriptor).st_nlink:
             return descriptor
-        os.close(descriptor)  # taken for abandoned before it was locked
+        os.close(descriptor)  # another process removed it as abandoned before the lock
 
 
 def create_with_head(path: Path, head: bytes, flags: int) -> int:
-    """Create a file that is locked and has its head before it has its name; return its descriptor. Raises OSError."""
+    """Create a locked file whose head is written before it gets its name; return its descriptor. Raises OSError."""
     unseen = path.with_suffix(SUFFIX)
     descriptor = create(unseen, flags)
     try:
         write_whole(descriptor, head)
-        os.fdatasync(descriptor)  # a name without its head would count as damaged after a power failure
+        os.fdatasync(descriptor)  # otherwise the head could be missing after a power failure
         unseen.rename(path)
     except OSError:
         os.close(descriptor)
@@ -41,9 +41,9 @@ def create_with_head(path: Path, head: bytes, flags: int) -> int:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove the files whose writers were killed: nobody holds their locks. Raises OSError."""
+    """Remove unlocked files, whose writers were killed. Raises OSError."""
     for path in folder.glob(f"*{SUFFIX}"):
-        with suppress(FileNotFoundError):  # it has just got its name
+        with suppress(FileNotFoundError):  # renamed meanwhile
             _remove_if_abandoned(path)
 
 

@@ -1,12 +1,10 @@
-"""Append every answer's access record to this process's spool file before the answer is sent. Pure.
+"""Append access records to this process's spool file before the response is sent. Pure.
 
-One ``write`` a record, so that a killed process loses nothing; ``fsync`` follows every 200 ms from a
-thread, so that a power failure loses little. A file holds one segment: a line that names it, then the
-frames of ``audit.spool.frames``. The writer keeps a lock on its file: a torn frame at the end of a
-file that nobody locks is where a process died, and everything before it counts.
+One ``write`` per record, so that a killed process loses nothing; a thread calls ``fsync`` every 200 ms, so that a power
+failure loses little. A file holds one segment: a head, then the frames of ``audit.spool.frames``. The writer keeps its
+file locked: a torn frame at the end of an unlocked file is where the process died.
 
-The next segment is made by the thread while the one before fills, and the thread brings a full one to disk: an answer
-that waited for either would keep the ones behind it waiting too.
+The thread also creates the next segment in advance and syncs full ones, so that requests wait for neither.
 """
 
 import logging
@@ -29,14 +27,14 @@ logger = logging.getLogger(__name__)
 _FOLDER_BYTES = 1024 * 1024 * 1024
 _SYNC_SECONDS = 0.2
 _CLOSE_SECONDS = 5.0
-"""A disk that hangs keeps nobody from ending."""
-_RETRY_SECONDS = 0.1  # a disk that is full is not asked for each answer
+"""Limit, so that a hanging disk does not block the process's end."""
+_RETRY_SECONDS = 0.1  # do not retry a full disk for every request
 
 
 class SpoolWriter:
-    """Appends the records of one process. Safe to share between threads; never raises.
+    """Append the records of one process. Thread-safe; never raises.
 
-    With ``sync``, a record is on the disk when ``write`` returns, else in the hands of the kernel.
+    With ``sync``, a record is on disk when ``write`` returns, else in the kernel's cache.
     """
 
     def __init__(
@@ -66,14 +64,14 @@ class SpoolWriter:
 
     @property
     def lost(self) -> int:
-        """Records that could not be written since this process began."""
+        """Records that this process could not write."""
         return self._losses.count
 
     def write(self, record: AccessRecord) -> bool:
-        """Append a record and return True; False if it is lost, which is counted, or not known to be on the disk."""
+        """Append a record; return False if it is lost, which is counted, or not known to be on disk."""
         frame = framed(record.to_bytes())
         with self._lock:
-            if len(frame) > MAX_RECORD_BYTES:  # whoever reads would stop there
+            if len(frame) > MAX_RECORD_BYTES:  # a reader would stop there
                 return self._lose(record, f"a record has {len(frame)} bytes")
             try:
                 self._append(frame)
@@ -83,7 +81,7 @@ class SpoolWriter:
             return not self._sync_each or self._is_synced()
 
     def is_usable(self) -> bool:
-        """True if the last record could be written, or the next one probably can."""
+        """Return whether the last record was written, or the next one probably can be."""
         with self._lock:
             try:
                 if self._descriptor < 0:
@@ -93,15 +91,15 @@ class SpoolWriter:
             return True
 
     def sync_regularly(self) -> None:
-        """Have a thread bring what was written to disk every 200 ms."""
+        """Start the thread that syncs every 200 ms."""
         self._thread = Thread(target=self._sync_until_closed, name="spool", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Bring everything to disk and let go of the files."""
+        """Sync everything and close the files."""
         self._stop.set()
         if self._thread is not None:
-            self._thread.join(_CLOSE_SECONDS)  # it may be making a segment that nobody needs any more
+            self._thread.join(_CLOSE_SECONDS)  # it may be creating an unneeded segment
         with self._lock:
             self._is_synced()
             self._give_up_segment()
@@ -129,7 +127,7 @@ class SpoolWriter:
         self._size += written
         self._unsynced = True
         if written != len(frame):
-            # Whatever follows a torn frame could not be read, so this segment ends here.
+            # Nothing after a torn frame could be read, so end this segment.
             self._start_segment()
             write_whole(self._descriptor, frame)
             self._size += len(frame)
@@ -139,11 +137,11 @@ class SpoolWriter:
         self._is_synced()
         self._give_up_segment()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._losses.open()  # first: whatever goes wrong after it is counted where it outlives us
+        self._losses.open()  # first, so that later failures are counted persistently
         _, self._descriptor, self._size = new_segment(self._folder, self._node, self._folder_bytes)
 
     def _goes_on_in_next(self) -> bool:
-        """Leave a full segment for the one that the thread has made; False if there is none."""
+        """Switch from a full segment to the prepared one; return False if there is none."""
         following, self._next = self._next, None
         if following is None:
             return False
@@ -162,7 +160,7 @@ class SpoolWriter:
                 os.close(descriptor)
 
     def _is_synced(self) -> bool:
-        """Bring what was written to disk; False if that failed, after which nothing more is written there."""
+        """Sync; return False on failure, after which the segment is not written any more."""
         if self._descriptor < 0 or not self._unsynced:
             return True
         self._unsynced = False
@@ -174,12 +172,12 @@ class SpoolWriter:
         return True
 
     def _distrust(self, error: OSError) -> None:
-        """Leave the segment: what the kernel could not bring to disk it may have thrown away."""
+        """Close the segment: after a failed sync the kernel may have dropped data."""
         logger.error("access log: not synced: %s", error)
         self._give_up_segment()
 
     def _leave_removed(self) -> None:
-        """Begin anew: nobody ships what stands in a file that somebody removed."""
+        """Start a new segment if the file was removed, as it would not be shipped."""
         logger.error("access log: the spool was removed, with what was in it")
         self._give_up_segment()
 
@@ -194,7 +192,7 @@ class SpoolWriter:
             self._keep_losses()
 
     def _make_next(self) -> None:
-        """Make the segment that follows the one that is filling; outside the lock, because the disk is waited for."""
+        """Create the next segment, outside of the lock, as it waits for the disk."""
         with self._lock:
             is_due = self._descriptor >= 0 and 2 * self._size >= self._segment_bytes
             if self._stop.is_set() or self._next is not None or not is_due:
@@ -202,7 +200,7 @@ class SpoolWriter:
         try:
             made = new_segment(self._folder, self._node, self._folder_bytes)
         except OSError:
-            return  # whoever needs one tries again, and says why there is none
+            return  # the request that needs one retries and logs why
         with self._lock:
             if not self._stop.is_set():
                 self._next = made
@@ -210,7 +208,7 @@ class SpoolWriter:
         made.remove()
 
     def _let_go_of_full(self) -> None:
-        """Bring full segments to disk; until then they count as being written."""
+        """Sync full segments; until then they count as being written."""
         with self._lock:
             full, self._full = self._full, []
         for descriptor in full:
@@ -222,14 +220,14 @@ class SpoolWriter:
                 os.close(descriptor)
 
     def _keep_losses(self) -> None:
-        """Have a place to count in before the disk is full, and tell what was lost although nobody asks any more."""
+        """Create the counter file before the disk is full, and store pending losses."""
         with self._lock, suppress(OSError):
             if not self._stop.is_set():
                 self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._losses.open()
 
     def _sync_outside_lock(self) -> None:
-        """Sync a duplicate of the descriptor, so that no answer waits for the disk."""
+        """Sync a duplicate of the descriptor, so that no request waits for the disk."""
         with self._lock:
             if self._descriptor >= 0 and not os.fstat(self._descriptor).st_nlink:
                 self._leave_removed()
@@ -237,7 +235,7 @@ class SpoolWriter:
                 return
             try:
                 descriptor = os.dup(self._descriptor)
-            except OSError:  # none is free: the next turn tries again
+            except OSError:  # retried in the next turn
                 return
             self._unsynced = False
         try:

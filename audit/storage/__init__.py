@@ -1,1 +1,1 @@
-"""Writing and keeping the access log: ingest, partitions, retention, size limit."""
+"""Storage of the access log: ingest, partitions, retention, size limit."""

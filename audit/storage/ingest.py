@@ -1,8 +1,8 @@
-"""From a host's spool to the database: nothing is lost, nothing is there twice.
+"""Ship a host's spool to the database, exactly once.
 
-What is new in several segments, what is counted of it, and how far each was read are one transaction. A
-segment's file is removed after that; if the process dies in between, the position says that nothing of
-it is missing. What cannot be a row is set aside as a file, and told as a gap.
+New records of several segments, their counts and the read positions are one transaction. The file is removed
+afterwards; after a crash in between, the position shows that it is complete. Unreadable bytes are quarantined and
+recorded as a gap.
 """
 
 import logging
@@ -34,9 +34,9 @@ from audit.storage.insert import insert
 logger = logging.getLogger(__name__)
 
 BATCH_BYTES = 1024 * 1024
-"""How much of the spool one transaction takes."""
+"""Spool bytes per transaction."""
 SHORT_BATCH_BYTES = 128 * 1024
-"""The same on SQLite, where every other writer waits for that transaction: some 200 rows."""
+"""The same on SQLite, where all other writers wait for the transaction: about 200 rows."""
 Stop = Callable[[], bool]
 Witness = Callable[[AccessRecord], None]
 
@@ -47,11 +47,10 @@ def ship(
     should_stop: Stop = lambda: False,
     saw: Witness | None = None,
 ) -> int:
-    """Bring what is in the spool to the database, until told to stop; return how many records. Raises django.db.Error.
+    """Ship the spool to the database until stopped; return the number of records. Raises django.db.Error.
 
-    ``saw`` is called with each record once it is there, and must not raise.
-    ``looked`` is what passes of one process remember, so that a file in which nothing is new costs no query.
-    Raises OSError for the first file that cannot be read, when all others are shipped.
+    Calls ``saw`` with each stored record; it must not raise. ``looked`` caches file sizes between passes, so that
+    unchanged files cost no query. Raises OSError for the first unreadable file, after all others are shipped.
     """
     one_pass = _Pass({} if looked is None else looked, should_stop, saw)
     for path in (*loss_files(folder), *segment_files(folder)):
@@ -65,21 +64,21 @@ def ship(
 
 
 def forget(folder: Path, node: str, before: datetime) -> None:
-    """Forget how far files of this host were read that were shipped before this moment and are gone from its spool.
+    """Delete the positions of files that were shipped before ``before`` and are gone from the spool.
 
-    What still lies there, however long, is never read from its beginning again.
+    Positions of existing files are kept, however old, so that they are not read again from the start.
     """
     try:
         files = [*map(segment_of, segment_files(folder)), *map(losses_of, loss_files(folder))]
     except OSError:
-        return  # one that cannot be read is there as well
+        return  # including unreadable files
     there = [file.id for file in files if file is not None]
     SpoolSegment.objects.filter(node=node, shipped_at__lt=before).exclude(pk__in=there).delete()
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A segment's file that was read to this position, of so many bytes that it had then."""
+    """A segment's file, its read position, and its size at that time."""
 
     path: Path
     segment: Segment
@@ -90,7 +89,7 @@ class _Read:
 
 @dataclass(slots=True)
 class _Pass:
-    """One look through the spool: small batches of several files are inserted together."""
+    """A pass through the spool: small batches of several files are inserted together."""
 
     looked: Looked
     should_stop: Stop
@@ -103,7 +102,7 @@ class _Pass:
     _overtaken: set[Path] = field(default_factory=set)
 
     def take(self, path: Path) -> None:
-        """Take what is new in a file, as far as it goes at this moment."""
+        """Read the new records of a file."""
         try:
             if path.suffix == LOSSES:
                 _book_losses(path, self.looked)
@@ -113,12 +112,12 @@ class _Pass:
             self.failed.append(error)
 
     def insert(self) -> None:
-        """Insert what was taken, and remove the files of which that was all."""
+        """Insert the batches, and remove completely read files."""
         taken, read = self._batches, self._read
         self._batches, self._read, self._bytes = [], [], 0
         for batch, rows in zip(taken, _insert_batches(taken), strict=True) if taken else ():
             if rows is None:
-                self._overtaken.add(batch.path)  # the next pass begins where the other process is
+                self._overtaken.add(batch.path)  # the next pass starts at the other process's position
                 continue
             self.shipped += len(rows)
             if self.saw is not None:
@@ -130,7 +129,7 @@ class _Pass:
                 self._finish(each)
 
     def _take_segment(self, path: Path) -> None:
-        finished = not is_being_written(path)  # asked first: after that, what is read is all there will ever be
+        finished = not is_being_written(path)  # checked before reading: no more is written afterwards
         size = path.stat().st_size
         if not finished and path in self.looked and self.looked[path][0] == size:
             return
@@ -148,10 +147,10 @@ class _Pass:
         self._read.append(_Read(path, segment, position, size, finished))
 
     def _add(self, batch: Batch) -> None:
-        """Have it inserted with the next ones, or now if that is enough for a transaction."""
+        """Queue a batch; insert once a transaction is full."""
         self._batches.append(batch)
         self._bytes += batch.end - batch.start
-        if self._bytes >= _batch_bytes() // 2:  # of a long file, each batch by itself
+        if self._bytes >= _batch_bytes() // 2:  # batches of a long file are inserted one by one
             self.insert()
 
     def _finish(self, read: _Read) -> None:
@@ -168,9 +167,9 @@ class _Pass:
 
 
 def _book_losses(path: Path, looked: Looked) -> None:
-    """Write down as a gap what a process of this host could not spool, each record once.
+    """Record the losses of this host's processes as gaps, each once.
 
-    The file stays: the next process that begins goes on with it.
+    The file stays for the next process.
     """
     losses = losses_of(path)
     if losses is None:
@@ -193,8 +192,8 @@ def _batch_bytes() -> int:
 
 
 def _insert_batches(taken: list[Batch]) -> list[list[Row] | None]:
-    """Insert batches in one transaction; return what of each are rows, None if another process was faster."""
-    counts = counted(row.record for batch in taken for row in batch.rows)  # the lock is held as briefly as possible
+    """Insert batches in one transaction; return the rows of each, None if another process was faster."""
+    counts = counted(row.record for batch in taken for row in batch.rows)  # before taking the lock
     inserted: list[list[Row] | None] = []
     with transaction.atomic():
         _commit_for_sure()
@@ -224,24 +223,24 @@ def _keep_bad(batch: Batch) -> None:
 
 
 def _commit_for_sure() -> None:
-    """On PostgreSQL, wait for the disk at this commit whatever the server's default: the file goes after it."""
+    """Make this commit synchronous on PostgreSQL, as the file is removed afterwards."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL synchronous_commit TO on")
 
 
 def _position(id_: uuid.UUID) -> int | None:
-    """Return how far a file was read, or None."""
+    """Return the read position of a file, or None."""
     return SpoolSegment.objects.filter(pk=id_).values_list("position", flat=True).first()
 
 
 def _claim(segments: Collection[Segment]) -> dict[Segment, int]:
-    """Return how far each file was read. Nobody else reads them until the transaction ends."""
-    ordered = sorted(segments, key=lambda segment: segment.id)  # two who claim the same ones take them in one order
+    """Lock the read positions until the end of the transaction; return them."""
+    ordered = sorted(segments, key=lambda segment: segment.id)  # in one order, to avoid deadlocks
     rows = SpoolSegment.objects.select_for_update().filter(pk__in=[segment.id for segment in ordered]).order_by("pk")
     found = dict(rows.values_list("pk", "position"))
     if new := [segment for segment in ordered if segment.id not in found]:
-        # There is no row to lock: of two who make it, one waits for the other here.
+        # There is no row to lock yet: a concurrent insert waits here.
         SpoolSegment.objects.bulk_create((_read_to(segment, segment.first) for segment in new), ignore_conflicts=True)
         found = dict(rows.values_list("pk", "position"))
     return {segment: found[segment.id] for segment in ordered}
@@ -266,15 +265,15 @@ def _tell(node: str, kind: GapKind, count: int, at: datetime | None = None) -> N
 
 
 def _set_aside(path: Path) -> None:
-    """Keep a file that does not say whose it is for a person to look at, where it blocks nothing."""
+    """Quarantine a file with an invalid head."""
     quarantine.rename(path)
     _tell("", GapKind.DAMAGED, 1)
 
 
 def _bury(path: Path, segment: Segment, torn_bytes: int) -> None:
-    """Remove a segment that is in the database; the piece of a record at its end is kept and told.
+    """Remove a completely shipped segment; quarantine a torn record at its end and record it.
 
-    Its writer was killed while writing it, and then the request was never answered; or the disk lost what followed.
+    Its writer was killed while writing it, so that the request got no response; or the disk lost the rest.
     """
     if torn_bytes > 0:
         size = path.stat().st_size

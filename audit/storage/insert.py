@@ -1,4 +1,4 @@
-"""Inserts records into the table of the access log, in the caller's transaction."""
+"""Insert records into the access log, in the caller's transaction."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,14 +8,14 @@ from django.db import DataError, IntegrityError, connection, transaction
 from audit.spool.batches import Row
 from audit.spool.rows import COLUMNS
 
-# Those of the database, and those of its driver for values that it cannot even send.
+# Errors of the database, and of its driver for values that cannot be sent.
 _REFUSALS = (DataError, IntegrityError, ValueError, TypeError, OverflowError)
 _LOG = f"INSERT INTO audit_accesslog ({', '.join(COLUMNS)}) VALUES ({', '.join(['%s'] * len(COLUMNS))})"  # noqa: S608 - our own names
 _RULES = "INSERT INTO audit_accesslogrule (rule_id, at, decision_id) VALUES (%s, %s, %s)"
 
 
 def insert(rows: list[Row], bad: list[bytes]) -> list[Row]:
-    """Insert these rows and return them; what the database refuses is found by halving and goes to ``bad``."""
+    """Insert rows and return them; rejected ones are isolated by bisection and added to ``bad``."""
     if not rows:
         return []
     try:
@@ -36,7 +36,7 @@ def _insert_all(rows: list[Row]) -> None:
         _copy("audit_accesslog", COLUMNS, (row.columns for row in rows))
         _copy("audit_accesslogrule", ("rule_id", "at", "decision_id"), rules)
         return
-    # As Django writes them to a database that knows neither moments nor UUIDs.
+    # As Django stores them in a database without types for times and UUIDs.
     moment = connection.ops.adapt_datetimefield_value
     columns = (row.columns for row in rows)
     with connection.cursor() as cursor:
@@ -45,7 +45,7 @@ def _insert_all(rows: list[Row]) -> None:
 
 
 def _copy(table: str, columns: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> None:
-    # What the driver raises here, Django would not turn into its own errors by itself.
+    # Convert driver errors, which Django does not do here.
     with (
         connection.wrap_database_errors,
         connection.cursor() as cursor,

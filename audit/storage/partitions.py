@@ -1,4 +1,4 @@
-"""The access log on PostgreSQL: one partition a day, made ahead and dropped whole. Elsewhere there are none."""
+"""Daily partitions of the access log on PostgreSQL, created ahead and dropped whole."""
 
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
@@ -7,7 +7,7 @@ from django.db import Error, connection, transaction
 
 TABLE = "audit_accesslog"
 AHEAD = timedelta(days=2)
-"""How far ahead of time a partition is there, and how far from now a record may be to get one."""
+"""How far ahead partitions are created, and how far from now a record may be to get one."""
 _SAMPLED_PAGES = 2_000
 """16 MiB; the standard error of the row count is 2 to 3 %."""
 _PAGES = (
@@ -17,7 +17,7 @@ _PAGES = (
 
 
 def prepare(days: Iterable[date], today: date) -> None:
-    """Make the partitions of these days, if they are near. Other records go to the default partition."""
+    """Create the partitions of near days. Other records go to the default partition."""
     if connection.vendor != "postgresql":
         return
     there = _names()
@@ -27,7 +27,7 @@ def prepare(days: Iterable[date], today: date) -> None:
 
 
 def drop_before(day: date) -> list[str]:
-    """Drop the partitions that end before this day; return their names. Raises django.db.Error if one is read."""
+    """Drop the partitions that end before this day; return their names. Raises django.db.Error if one is in use."""
     old = [name for name in sorted(_names()) if name < _name(day)] if connection.vendor == "postgresql" else []
     for name in old:
         _execute_unless_it_waits(f"DROP TABLE {name}")
@@ -35,9 +35,9 @@ def drop_before(day: date) -> list[str]:
 
 
 def drop_oldest(today: date) -> int | None:
-    """Drop the oldest partition and return the estimated number of its rows.
+    """Drop the oldest partition; return its estimated row count.
 
-    None if there is none before today. Raises django.db.Error if it is read.
+    None if there is none before today. Raises django.db.Error if it is in use.
     """
     days = sorted(_names()) if connection.vendor == "postgresql" else []
     if not days or days[0] >= _name(today):
@@ -48,10 +48,10 @@ def drop_oldest(today: date) -> int | None:
 
 
 def estimate_rows(table: str) -> int:
-    """Return the row count of the log or of one partition: exact up to 2,000 pages, else from a random sample of pages.
+    """Return the row count of the log or of a partition: exact up to 2,000 pages, else from a random sample of pages.
 
-    The counters of PostgreSQL (pg_stat_get_live_tuples) are no substitute: they are empty after a crash, a failover or
-    pg_upgrade, and an ANALYZE overwrites what was inserted while it ran.
+    PostgreSQL's counters (pg_stat_get_live_tuples) are empty after a crash, a failover or pg_upgrade, and an ANALYZE
+    overwrites concurrent inserts.
     """
     with connection.cursor() as cursor:
         cursor.execute(_PAGES, [table])
@@ -63,7 +63,7 @@ def estimate_rows(table: str) -> int:
 
 
 def day_of(moment: datetime) -> date:
-    """Return the day in UTC whose partition a moment belongs to."""
+    """Return the day (UTC) of a time."""
     return moment.astimezone(UTC).date()
 
 
@@ -75,13 +75,13 @@ def _make(day: date) -> None:
     try:
         _execute_unless_it_waits(statement)
     except Error:
-        # Somebody reads for long, and it is tried again; or the default partition has records of that day
-        # already, of a clock that was wrong: there they stay.
+        # A long reader, to be retried; or the default partition already has records of that day, from a wrong clock,
+        # where they stay.
         return
 
 
 def _execute_unless_it_waits(statement: str) -> None:
-    """Execute what needs the table alone, for a moment. Whoever reads it is not kept waiting for others who do."""
+    """Execute a statement that needs an exclusive lock, with a short lock timeout, so that readers do not queue."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL lock_timeout TO '1s'")
         cursor.execute(statement)

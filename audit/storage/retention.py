@@ -1,4 +1,4 @@
-"""How long what happened is kept (system settings ``access_log_retention_days``, ``event_retention_days``)."""
+"""Delete logs beyond their retention (``access_log_retention_days``, ``event_retention_days``)."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,12 +8,12 @@ from audit.models import AccessLog, AccessLogRule, LogGap, SecurityEvent
 from audit.storage import partitions
 
 _AT_ONCE = 1_000
-"""Rows in one transaction, for which all other writers wait on SQLite."""
+"""Rows per transaction, for which all other writers wait on SQLite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What was deleted: rows one by one, and whole days with theirs; and whether that was all."""
+    """Deleted rows, dropped days with their rows, and whether that was all."""
 
     rows: int
     partitions: int
@@ -21,9 +21,9 @@ class Pruned:
 
 
 def prune(at: datetime, *, days: int, at_most: int | None = None) -> Pruned:
-    """Delete what is older than so many days; of rows, ``at_most`` so many of a kind, if that is said.
+    """Delete entries older than ``days`` days, at most ``at_most`` rows per kind.
 
-    In portions, each a transaction of its own, so that nobody waits long for the writer's lock.
+    Runs in short transactions, so that other writers do not wait long.
     """
     before = at - timedelta(days=days)
     dropped = partitions.drop_before(partitions.day_of(before))
@@ -33,13 +33,13 @@ def prune(at: datetime, *, days: int, at_most: int | None = None) -> Pruned:
 
 
 def prune_events(at: datetime, *, days: int, at_most: int | None = None) -> Pruned:
-    """Delete security events older than so many days, at most so many, as ``prune()`` does."""
+    """Delete security events older than ``days`` days, as ``prune()`` does."""
     events = _in_portions(SecurityEvent, at - timedelta(days=days), at_most)
     return Pruned(events, 0, at_most is None or events < at_most)
 
 
 def _in_portions(model: type[AccessLog | AccessLogRule | SecurityEvent], before: datetime, at_most: int | None) -> int:
-    """Delete by moments: the oldest are found where they are, and a list of keys would be looked for in every day."""
+    """Delete the oldest rows by time range: by keys, PostgreSQL would search every partition."""
     deleted = 0
     edge: datetime | None = before
     while edge is not None and (at_most is None or deleted < at_most):

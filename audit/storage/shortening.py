@@ -1,7 +1,6 @@
-"""Keeps the access log under ``access_log_max_bytes``: folds refused rows, then deletes the oldest ones.
+"""Keep the access log under ``access_log_max_bytes``: fold refused rows, then delete the oldest ones.
 
-A folded row is gone, and stays in everything that was counted of it when it came (``audit/figures/rollups.py``):
-statistics are the same before and after.
+A folded row is deleted but remains in the roll-ups (``audit/figures/rollups.py``), so that statistics do not change.
 """
 
 import heapq
@@ -23,9 +22,9 @@ from audit.storage.size import LogSize, Meter
 from gatewall.engine.model import Effect, Reason
 
 YOUNG = timedelta(minutes=10)
-"""Refused rows stay for so long: somebody may be looking at theirs."""
+"""Minimum age of folded rows, which operators may be viewing."""
 EPISODE = timedelta(days=1)
-"""One event tells of everything that goes until nothing went for so long."""
+"""An event covers all removals until there was none for this time."""
 _AT_ONCE = 1_000
 _PORTIONS = 2
 _EVERY_SECONDS = 60.0
@@ -36,12 +35,12 @@ _LOG = "DELETE FROM audit_accesslog WHERE at = %s AND decision_id = %s"
 _RULES = "DELETE FROM audit_accesslogrule WHERE rule_id = %s AND at = %s AND decision_id = %s"
 
 Row = tuple[Any, datetime, list[dict[str, Any]]]
-"""Decision, moment and WAF rules of a row."""
+"""Decision id, time and WAF rules of a row."""
 
 
 @dataclass(slots=True)
 class Shortened:
-    """What a pass did: rows folded and deleted, whole days dropped."""
+    """Result of a pass: folded and deleted rows, dropped days."""
 
     folded: int = 0
     deleted: int = 0
@@ -49,7 +48,7 @@ class Shortened:
 
 
 class Budget:
-    """Looks once a minute, and at every turn while the log is too large; each turn does a bounded part."""
+    """Check the size once a minute, and in every turn while it is over the limit; each turn does bounded work."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -58,7 +57,7 @@ class Budget:
         self._is_over = False
 
     def turn(self, at: datetime, max_bytes: int) -> Shortened:
-        """Bring the log nearer to its limit, if it is over it. Raises django.db.Error."""
+        """Shrink the log if it is over its limit. Raises django.db.Error."""
         done = Shortened()
         if self._clock() < self._due_at:
             return done
@@ -67,7 +66,7 @@ class Budget:
         if size.on_disk > _DISK * max_bytes:
             _drop_a_day(done, at, size, max_bytes)
         self._is_over = size.used > max_bytes * (_GOAL if self._is_over else 1)
-        if self._is_over and not done.days:  # else it is measured again first
+        if self._is_over and not done.days:  # else measure again first
             self._take(done, at, size, max_bytes)
         if not (done.folded or done.deleted or done.days):
             self._due_at = self._clock() + _EVERY_SECONDS
@@ -100,19 +99,20 @@ def _drop_a_day(done: Shortened, at: datetime, size: LogSize, max_bytes: int) ->
             _tell(at, size, max_bytes)
             tallies.add(tallies.LOG_DELETED, rows)
             done.days = 1
-    if done.days:  # in a transaction of its own: dropping a day keeps everybody from the log until its end
+    if done.days:  # after the transaction: dropping a partition locks the log until the commit
         first = AccessLog.objects.order_by("at").values("at")[:1]
         AccessLogRule.objects.filter(at__lt=Subquery(first)).delete()
 
 
 def _oldest_refused(before: datetime) -> Sequence[Row]:
-    """Return the oldest refused rows. Each reason is looked up in its index, whatever else the log holds."""
+    """Return the oldest refused rows, by the index of each reason."""
     refused = (AccessLog.objects.filter(reason=reason, at__lt=before).order_by("at") for reason in _REFUSED)
     moments = heapq.merge(*(rows.values_list("at", flat=True)[:_AT_ONCE] for rows in refused))
     found = [moment for moment, _ in zip(moments, range(_AT_ONCE), strict=False)]
     if not found:
         return []
-    moments_of_these = Q(at__gte=found[0], at__lte=found[-1])  # both ends: a plan by time would read all that is older
+    # both bounds: a scan by time would otherwise read all older rows
+    moments_of_these = Q(at__gte=found[0], at__lte=found[-1])
     return _rows(moments_of_these & Q(reason__in=_REFUSED) & ~Q(outcome=Effect.ALLOW.value))
 
 
@@ -141,7 +141,7 @@ def _hex(id_: Any) -> str:
 
 
 def _tell(at: datetime, size: LogSize, max_bytes: int) -> None:
-    """Write the event, unless an earlier portion of this episode has."""
+    """Record the event, unless one of this episode exists."""
     last = tallies.last_at(tallies.LOG_FOLDED, tallies.LOG_DELETED)
     if last is None or abs(at - last) > EPISODE:
         detail = {"max_bytes": max_bytes, "used_bytes": size.used}

@@ -1,4 +1,4 @@
-"""How many bytes the access log takes in the database, indexes included."""
+"""Measure the size of the access log in the database, including indexes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from audit.storage import partitions
 
 TABLES = ("audit_accesslog", "audit_accesslogrule")
 _INDEX_BYTES = 350
-"""On PostgreSQL, of one row: header, and its entries in six indexes."""
+"""Bytes per row on PostgreSQL for header and six index entries."""
 _SAMPLE = 500
 _OTHERS = "SELECT name FROM sqlite_master WHERE rootpage > 0 AND tbl_name NOT IN (%s, %s)"
 _ON_DISK = (
@@ -24,28 +24,28 @@ _ROW = (
 
 @dataclass(frozen=True, slots=True)
 class LogSize:
-    """``used`` by rows, ``on_disk`` with the room of deleted rows that the database keeps for new ones."""
+    """Bytes ``used`` by rows, and ``on_disk`` including free space for new rows."""
 
     used: int
     on_disk: int
 
 
 class Meter:
-    """Measures the access log; what takes longest is remembered until ``forget()``."""
+    """Measure the access log; the slow part is cached until ``forget()``."""
 
     def __init__(self) -> None:
         self._others: int | None = None
 
     def forget(self) -> None:
-        """Measure everything anew next time."""
+        """Clear the cache."""
         self._others = None
 
     def measure(self) -> LogSize:
-        """Return the size of the log at this moment. Raises django.db.Error.
+        """Return the current size. Raises django.db.Error.
 
-        SQLite: exact, in pages; all pages that are in use without those of the other tables, which are few. Where
-        SQLite was built without dbstat, the whole database counts. PostgreSQL: the estimated number of rows by the
-        average size of the newest; the disk is exact.
+        SQLite: exact, in pages: all used pages except those of the other tables, which are few. Without dbstat it is
+        the whole database. PostgreSQL: estimated row count times the average size of the newest rows; ``on_disk`` is
+        exact.
         """
         return self._sqlite() if connection.vendor == "sqlite" else _postgresql()
 
@@ -66,7 +66,7 @@ def _other_tables() -> int:
         try:
             return sum(_bytes_of(cursor, name) for name in names)
         except OperationalError:
-            return 0  # there is no dbstat
+            return 0  # SQLite without dbstat
 
 
 def _bytes_of(cursor: Any, name: str) -> int:

@@ -1,1 +1,1 @@
-"""The Django admin of Gatewall: its sign-in, its site and the page of the settings."""
+"""Gatewall's Django admin: sign-in, site and system settings."""

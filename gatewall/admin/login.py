@@ -1,4 +1,4 @@
-"""Signing in to the Django admin: the same service as everywhere, with the second factor on the same page."""
+"""Sign in to the Django admin by the same service as everywhere, with the second factor on the same page."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ from gatewall.api.translation import translated
 from gatewall.kernel.refusals import Refusal
 
 PROOF = RequestNote[login.Proven]("proof")
-"""Who has just signed in, and how."""
+"""The user authenticated in this request."""
 
 
 class AdminLoginForm(AdminAuthenticationForm):
-    """Name, password and, from whoever has a second factor, a code."""
+    """Username, password and, for users with a second factor, a code."""
 
     request: HttpRequest  # Django's login view always gives one
 
@@ -33,7 +33,7 @@ class AdminLoginForm(AdminAuthenticationForm):
 
     def clean(self) -> dict[str, Any]:
         if self.errors:
-            return self.cleaned_data  # what was not filled in is not tried
+            return self.cleaned_data  # do not authenticate with an incomplete form
         try:
             self.proof = self._proven()
         except Refusal as refusal:
@@ -48,7 +48,7 @@ class AdminLoginForm(AdminAuthenticationForm):
         visitor, now = browser.visitor(self.request), timezone.now()
         proof = login.prove_password(data["username"], data["password"], flow=login.ADMIN_SITE, visitor=visitor, at=now)
         if isinstance(proof, Challenged):
-            if not data["code"]:  # an empty field is no guess: do not count it, ask for the code
+            if not data["code"]:  # ask for the code without counting a failure
                 raise forms.ValidationError({"code": self.fields["code"].error_messages["required"]}, "required")
             proof = login.prove_code(proof.token, data["code"], flow=login.ADMIN_SITE, visitor=visitor, at=now)
         return proof

@@ -1,4 +1,4 @@
-"""The system settings in the Django admin: one row that is changed, never added or deleted."""
+"""Django admin page of the system settings: one row that is only changed."""
 
 from itertools import pairwise
 from typing import Any
@@ -15,7 +15,7 @@ _ONLY = "1"
 
 
 class SystemSettingsAdmin(ServiceAdmin):
-    """The settings in force, from the defaults where nobody has set any."""
+    """The current settings, by default unsaved."""
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> SystemSettings | None:
         return system_settings.current() if object_id == _ONLY else None

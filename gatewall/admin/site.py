@@ -1,4 +1,4 @@
-"""The Django admin site, whose forms write through the same services as the API."""
+"""Django admin site, whose forms write through the same services as the API."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,25 +25,24 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class GatewallAdminConfig(AdminConfig):
-    """Makes our site the default one."""
+    """Make our site the default."""
 
     default_site = "gatewall.admin.site.GatewallAdminSite"
 
     def ready(self) -> None:
-        """Register the admin pages of the apps and of the system."""
         super().ready()
-        # These import models, which are not there when this module is loaded.
+        # These import models, which are not loaded yet when this module is.
         from django.contrib.auth.models import Group  # noqa: PLC0415 - no models yet when this module is loaded
 
         from gatewall.admin.settings import SystemSettingsAdmin  # noqa: PLC0415 - no models yet when this module is loaded
         from gatewall.models import SystemSettings  # noqa: PLC0415 - no models yet when this module is loaded
 
         admin.site.register(SystemSettings, SystemSettingsAdmin)
-        admin.site.unregister(Group)  # we have none: admins, and they alone, may do everything
+        admin.site.unregister(Group)  # without groups: admins have all permissions
 
 
 class GatewallAdminSite(admin.AdminSite):
-    """The admin site, named after us."""
+    """Gatewall's admin site."""
 
     site_header = site_title = "Gatewall"
     index_title = _("Policy and accounts")
@@ -51,7 +50,7 @@ class GatewallAdminSite(admin.AdminSite):
     login_template = "admin/sign_in.html"
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Sign in as everywhere, and open a row for the session, which says with which factors."""
+        """Sign in as everywhere, and create a session row with the authentication methods."""
         from accounts import admin_session, browser, login  # noqa: PLC0415 - no models yet when this module is loaded
         from gatewall.admin.login import PROOF, AdminLoginForm  # noqa: PLC0415 - no models yet when this module is loaded
 
@@ -60,7 +59,7 @@ class GatewallAdminSite(admin.AdminSite):
             return refused
         response = super().login(request, extra_context)
         if proof := PROOF.get(request):
-            with suppress(Gone):  # then the session has no row, and opens nothing
+            with suppress(Gone):  # the user was deleted: without a row the session grants no access
                 visitor, now = browser.visitor(request), timezone.now()
                 with transaction.atomic():
                     admin_session.begin(request.session, proof.user, amr=proof.amr, visitor=visitor, at=now)
@@ -71,7 +70,7 @@ class GatewallAdminSite(admin.AdminSite):
         return response
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        """Sign out and end the row of the session."""
+        """Sign out and end the session row."""
         from accounts import admin_session  # noqa: PLC0415 - no models yet when this module is loaded
 
         if request.method == "POST":
@@ -79,7 +78,7 @@ class GatewallAdminSite(admin.AdminSite):
         return super().logout(request, extra_context)
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:  # noqa: FBT001, FBT002 - Django's
-        """Refuse writes that another site made the browser send, beside what Django refuses."""
+        """Reject cross-site writes in addition to Django's CSRF check."""
         inner = super().admin_view(view, cacheable)
 
         @wraps(inner)
@@ -89,14 +88,14 @@ class GatewallAdminSite(admin.AdminSite):
         return ours_alone  # type: ignore[return-value]  # wraps() gives it the signature of the view
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Admins, who have shown their second factor if they have one."""
+        """Allow admins who have completed their second factor, if any."""
         from accounts import admin_session  # noqa: PLC0415 - no models yet when this module is loaded
         from accounts.authentication import signed_in_user  # noqa: PLC0415 - no models yet when this module is loaded
 
         return super().has_permission(request) and admin_session.has_required_factors(request, signed_in_user(request))
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """Return what every page has: also the first ten forced changes that wait for confirmation."""
+        """Add the first ten forced changes that wait for confirmation."""
         from policies.history import confirmation  # noqa: PLC0415 - no models yet when this module is loaded
 
         context = super().each_context(request)
@@ -106,12 +105,12 @@ class GatewallAdminSite(admin.AdminSite):
     def password_change(  # type: ignore[override]  # no page of its own
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Lead to the own user, whose form calls the service: Django's page would write past it."""
+        """Redirect to the user's own page: Django's password page would bypass the services."""
         return redirect("admin:accounts_user_change", request.user.pk)
 
 
 def _refused_as_cross_site(request: HttpRequest) -> HttpResponse | None:
-    """Return the refusal of a write that is not of our own origin, or None."""
+    """Return the response to a cross-site write, or None."""
     from gatewall.api.cross_site import CrossSite, refuse_cross_site  # noqa: PLC0415 - no models yet when this module is loaded
     from gatewall.api.problems import MEDIA_TYPE, problem_body  # noqa: PLC0415 - no models yet when this module is loaded
 

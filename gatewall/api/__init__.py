@@ -1,1 +1,1 @@
-"""The DRF plumbing that every resource shares: problems, pagination, permissions, strict input."""
+"""Shared API infrastructure on DRF: problem details, pagination, permissions, strict input."""

@@ -1,4 +1,4 @@
-"""Limit request bodies to 1 MiB before any of one is read."""
+"""Limit request bodies to 1 MiB before reading them."""
 
 from collections.abc import Callable
 
@@ -9,10 +9,9 @@ from gatewall.api.parsers import MAX_BODY_BYTES
 
 
 class BodyLimit:
-    """Refuses bodies that are too large, whatever they hold, and bodies that do not say how large they are.
+    """Reject bodies that are too large or have no ``Content-Length``.
 
-    Django and DRF take a request without ``Content-Length`` for one without a body, so what is sent in
-    chunks would be dropped in silence.
+    Django and DRF treat a chunked request as empty, which would silently drop its body.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -27,5 +26,5 @@ class BodyLimit:
 
 
 def _is_too_large(length: str) -> bool:
-    """True unless it is a number up to the limit; a server that lets another text through is not trusted."""
+    """Return whether the length is not a decimal number up to the limit."""
     return not (length.isascii() and length.isdigit() and len(length) < 10 and int(length) <= MAX_BODY_BYTES)

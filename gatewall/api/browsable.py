@@ -1,4 +1,4 @@
-"""Browsable API: an HTML page for each answer, under our content security policy."""
+"""Browsable API: an HTML page per response, under our content security policy."""
 
 import json
 from http import HTTPStatus
@@ -13,7 +13,7 @@ from gatewall.api.content_policy import content_security_policy
 
 
 class Page(BrowsableAPIRenderer):
-    """DRF's page. Its forms send JSON by script, so its scripts may call us; nothing else is loosened."""
+    """DRF's HTML renderer, with a policy that lets its scripts call the API."""
 
     def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> str:
         page: str = super().render(data, accepted_media_type, renderer_context)
@@ -23,11 +23,11 @@ class Page(BrowsableAPIRenderer):
         return page
 
     def get_context(self, data: Any, accepted_media_type: str | None, renderer_context: Any) -> dict[str, Any]:
-        """Return what the template shows, without the inline style that DRF adds where Pygments is installed."""
+        """Return the template context, without the inline style that DRF adds if Pygments is installed."""
         return {**super().get_context(data, accepted_media_type, renderer_context), "code_style": None}
 
     def get_raw_data_form(self, data: Any, view: Any, method: str, request: Request) -> Any:
-        """Return the form for JSON: what was refused just now, what is there for PUT, the names that are required."""
+        """Return the raw JSON form, prefilled with rejected input, the row (PUT) or the required fields."""
         form = super().get_raw_data_form(data, view, method, request)
         operation = getattr(getattr(view, method.lower(), None), "operation", None)
         accepted = getattr(view, "input", None) or (operation and operation.body)
@@ -43,21 +43,20 @@ class Page(BrowsableAPIRenderer):
 
 
 def _refused(view: Any, method: str) -> dict[str, Any]:
-    """Return what was sent to a resource and refused, so that nobody types it again; no secrets."""
+    """Return the rejected input of a resource without its write-only fields, to prefill the form."""
     refused = view.response.status_code >= HTTPStatus.BAD_REQUEST and view.request.method == method
     if not (refused and hasattr(view, "input")):
         return {}
     try:
         sent = view.request.data
     except APIException:
-        return {}  # no JSON
+        return {}  # not JSON
     fields = view.input().fields.items()
     return {name: sent[name] for name, field in fields if name in sent and not field.write_only}
 
 
 class Methods(BaseMetadata):
-    """The answer to OPTIONS, which comes after the caller was looked at: what may be called, and no row of anything."""
+    """Response to OPTIONS after authentication: name and allowed methods."""
 
     def determine_metadata(self, request: Request, view: Any) -> dict[str, Any]:
-        """Return what the resource is called and its methods."""
         return {"name": view.get_view_name(), "methods": list(view.allowed_methods)}

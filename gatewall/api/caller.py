@@ -1,4 +1,4 @@
-"""Client address of a request to the control plane, and the Django request behind one of DRF."""
+"""Client address of a control-plane request, and the Django request behind a DRF request."""
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -12,10 +12,10 @@ _FORWARDED = "HTTP_X_FORWARDED_"
 
 
 def caller_of(request: HttpRequest | Request) -> Caller | None:
-    """Return from where the caller changes policy, None for one who sits at this machine.
+    """Return the client of a policy change for the lock-out check, or None for a caller on this machine.
 
-    They reach Gatewall past the proxy and past every list, so nothing can shut them out. A loopback
-    peer that sends any forwarding header is a proxy.
+    Local callers bypass proxy and lists, so no change can lock them out. A loopback peer with a forwarding header is a
+    proxy.
     """
     address = client_of_environ(request.META, settings.GATEWALL_TRUSTED_PROXIES)
     forwarded = [name for name in request.META if name in _FORWARDING or name.startswith(_FORWARDED)]
@@ -27,6 +27,6 @@ def caller_of(request: HttpRequest | Request) -> Caller | None:
 
 
 def django_request(request: Request) -> HttpRequest:
-    """Return the Django request that a DRF request wraps; DRF has no public name for it."""
+    """Return the Django request that a DRF request wraps."""
     wrapped: HttpRequest = request._request  # noqa: SLF001 - DRF's own views use it
     return wrapped

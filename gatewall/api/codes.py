@@ -1,4 +1,4 @@
-"""The closed list of problem codes (docs/api.md). A code is never reused with another meaning."""
+"""All problem codes (docs/api.md). A code is never reused with another meaning."""
 
 CODES = {
     400: "invalid",
@@ -16,7 +16,7 @@ CODES = {
     500: "internal-error",
     503: "unavailable",
 }
-"""The code of a status, where no refusal says it better."""
+"""Default code of each status."""
 
 REFUSAL_CODES = frozenset(
     {
@@ -60,6 +60,6 @@ REFUSAL_CODES = frozenset(
         "would-lock-you-out",
     }
 )
-"""What services refuse; each is the ``code`` of a subclass of ``gatewall.kernel.refusals.Refusal``."""
+"""Codes of services; each is the ``code`` of a ``gatewall.kernel.refusals.Refusal``."""
 
 PROBLEM_CODES = frozenset(CODES.values()) | REFUSAL_CODES

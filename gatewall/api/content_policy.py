@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 
 def content_security_policy(form_targets: Iterable[str] = (), *, scripts_call_us: bool = False) -> str:
-    """Return the policy of our pages; their forms may also lead to these origins.
+    """Return the Content-Security-Policy of our pages; forms may also lead to ``form_targets``.
 
-    ``scripts_call_us``: a page whose scripts talk to the API.
+    ``scripts_call_us`` allows scripts to call the API.
     """
     return "; ".join(
         (

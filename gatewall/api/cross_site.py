@@ -1,4 +1,4 @@
-"""Refuse cross-site writes (CSRF) by Fetch Metadata and Origin (docs/api.md). No tokens, no state."""
+"""Reject cross-site writes (CSRF) by Fetch Metadata and Origin (docs/api.md), without tokens or state."""
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -10,17 +10,17 @@ _OURS = frozenset({"same-origin", "none"})
 
 
 class CrossSite(Forbidden):
-    """The browser says that another site sent this."""
+    """The request was sent by another site."""
 
     code = "cross-site"
 
 
 def refuse_cross_site(request: HttpRequest | Request, *, from_protected_sites: bool = False) -> None:
-    """Raise CrossSite unless the browser says that the request is our own, or is no browser.
+    """Raise CrossSite unless the request is same-origin or does not come from a browser.
 
-    ``Sec-Fetch-Site`` cannot be set by scripts and counts first; ``Origin`` is for older browsers. Where
-    we have a host of our own, our paths under the host of a protected site are the site's origin, whose
-    scripts may use them only with ``from_protected_sites``.
+    ``Sec-Fetch-Site``, which scripts cannot set, takes precedence; ``Origin`` is for older browsers. With a public URL,
+    our paths under the host of a protected site have the site's origin; its scripts may use them only with
+    ``from_protected_sites``.
     """
     site = request.headers.get("Sec-Fetch-Site")
     if site is not None:
@@ -35,7 +35,7 @@ def refuse_cross_site(request: HttpRequest | Request, *, from_protected_sites: b
 
 
 def _is_protected_site(site: str, request: HttpRequest | Request) -> bool:
-    """True if a page says that it is of our origin, and it is not the one of our own host."""
+    """Return whether a same-origin request comes from another host than our own."""
     return bool(
         settings.GATEWALL_PUBLIC_URL
         and site == "same-origin"

@@ -1,4 +1,4 @@
-"""``/schema`` and ``/docs``: the OpenAPI document, and a page to read and try it. No third-party assets."""
+"""API: the OpenAPI document (``/schema``) and Swagger UI (``/docs``), without third-party assets."""
 
 from functools import cache
 from typing import Any
@@ -23,13 +23,13 @@ _PAGE = {"type": "string"}
 
 @cache
 def _document() -> Any:
-    """Return the document, which is the same for the life of the process."""
-    with translation.override("en"):  # not in the language of whoever asks first
+    """Return the document, cached for the life of the process."""
+    with translation.override("en"):  # not in the language of the first caller
         return SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # in drf-spectacular
 
 
 class Document(ApiView):
-    """The OpenAPI 3.1 document of the API, as JSON or, where ``Accept`` asks for it, as YAML."""
+    """The OpenAPI 3.1 document of the API, as JSON or, by ``Accept``, as YAML."""
 
     renderer_classes = [OpenApiJsonRenderer2, OpenApiYamlRenderer, OpenApiYamlRenderer2]
 
@@ -39,7 +39,7 @@ class Document(ApiView):
 
 
 class Docs(ApiView):
-    """The OpenAPI document as a page on which it can be tried (Swagger UI)."""
+    """Swagger UI: the OpenAPI document as an interactive page."""
 
     renderer_classes = [StaticHTMLRenderer]
 

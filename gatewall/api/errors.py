@@ -1,4 +1,4 @@
-"""Problem details (RFC 9457) for errors outside DRF."""
+"""Problem details (RFC 9457) for errors outside of DRF."""
 
 import sys
 from http import HTTPStatus
@@ -20,7 +20,7 @@ def _error(status: int, detail: str, **extra: Any) -> JsonResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> JsonResponse:
-    """Answer a request that Django will not read."""
+    """Return the response to a request that Django cannot parse."""
     if isinstance(exception, RequestDataTooBig):
         return body_too_large(request)
     detail = "the request cannot be read"
@@ -28,39 +28,39 @@ def bad_request(request: HttpRequest, exception: Exception) -> JsonResponse:
 
 
 def body_too_large(request: HttpRequest) -> JsonResponse:
-    """Answer a body that is over the limit."""
+    """Return the response to a body over the limit."""
     return _error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "a body has at most 1 MiB")
 
 
 def length_required(request: HttpRequest) -> JsonResponse:
-    """Answer a body that does not say how long it is."""
+    """Return the response to a body without ``Content-Length``."""
     return _error(HTTPStatus.LENGTH_REQUIRED, "a body is sent with Content-Length, not in chunks")
 
 
 def unsupported_media_type(request: HttpRequest) -> JsonResponse:
-    """Answer a form that is sent as something else than a form."""
+    """Return the response to a form in another media type."""
     return _error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "this form is sent as application/x-www-form-urlencoded")
 
 
 def method_not_allowed(request: HttpRequest, allowed: str) -> JsonResponse:
-    """Answer a method that the page does not have, and say which it has."""
+    """Return the response to a method that the page does not support."""
     response = _error(HTTPStatus.METHOD_NOT_ALLOWED, f"{request.method} is not among {allowed}")
     response["Allow"] = allowed
     return response
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> JsonResponse:
-    """Answer a request that is not allowed."""
+    """Return the response to a forbidden request."""
     return _error(HTTPStatus.FORBIDDEN, "you may not do this")
 
 
 def not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
-    """Answer a request for what is not there."""
+    """Return the response to an unknown path."""
     return _error(HTTPStatus.NOT_FOUND, "there is nothing here")
 
 
 def server_error(request: HttpRequest) -> JsonResponse:
-    """Answer a request that met a bug or a database that is locked or away. The log says more, the answer does not."""
+    """Return the response to an unhandled exception: 503 if the database is unavailable, else 500."""
     if isinstance(sys.exc_info()[1], OperationalError | InterfaceError):
         response = _error(HTTPStatus.SERVICE_UNAVAILABLE, "the database does not answer: try again in a moment")
         response["Retry-After"] = str(_RETRY_SECONDS)

@@ -16,12 +16,12 @@ from gatewall.api.codes import CODES
 
 _TAG = r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"'
 TAGS_PATTERN = rf"^([ \t]*\*[ \t]*|[ \t,]*{_TAG}([ \t]*,[ \t,]*{_TAG})*[ \t,]*)$"
-"""What an ``If-Match`` looks like, for the OpenAPI document."""
+"""Pattern of ``If-Match`` for the OpenAPI document."""
 _TAGS = re.compile(rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*")
 
 
 class Stale(APIException):
-    """The object is not what the caller takes it for: somebody changed it."""
+    """The object was changed since the caller read it."""
 
     status_code = status.HTTP_412_PRECONDITION_FAILED
     default_detail = "it was changed since you read it"
@@ -29,10 +29,10 @@ class Stale(APIException):
 
 
 def tag_of(shown: Mapping[str, Any], volatile: Collection[str] = ()) -> str:
-    """Return the strong tag of an object as it is shown.
+    """Return the strong entity tag of an object's JSON.
 
-    What changes by itself, like counters, has its own part behind a dot: a counter that moved is a
-    new representation for ``If-None-Match``, but no change that somebody else made for ``If-Match``.
+    Volatile fields such as counters are hashed separately behind a dot: ``If-None-Match`` compares both parts,
+    ``If-Match`` only the first.
     """
     firm = _digest({name: value for name, value in shown.items() if name not in volatile})
     if not volatile:
@@ -41,15 +41,15 @@ def tag_of(shown: Mapping[str, Any], volatile: Collection[str] = ()) -> str:
 
 
 def has_condition(request: Request) -> bool:
-    """True if a write depends on what the object is now."""
+    """Return whether a write is conditional."""
     return "If-Match" in request.headers or "If-None-Match" in request.headers
 
 
 def refuse_stale(request: Request, tag: str) -> None:
-    """Raise Stale unless the conditions of a write hold for the object of this tag.
+    """Raise Stale unless the conditions of a write match this tag.
 
-    A weak tag never matches. Raises ValidationError for an ``If-Match`` that is no list of tags: it
-    asks for protection, and must not get none.
+    A weak tag never matches. Raises ValidationError for a malformed ``If-Match``, because ignoring it would drop a
+    protection that the caller requested.
     """
     wanted = request.headers.get("If-Match")
     if wanted is not None and wanted.strip() != "*":
@@ -63,9 +63,9 @@ def refuse_stale(request: Request, tag: str) -> None:
 
 
 def shown_if_changed(request: Request, shown: Mapping[str, Any], tag: str) -> Response:
-    """Return the answer to a GET of one object: 304 if the caller has it already.
+    """Return the response to a GET of one object: 304 if the caller's copy is current.
 
-    The browsable page is another representation, and has no tag.
+    The browsable page is another representation, without a tag.
     """
     if getattr(request.accepted_renderer, "format", "json") != "json":
         return Response(shown)
@@ -75,7 +75,7 @@ def shown_if_changed(request: Request, shown: Mapping[str, Any], tag: str) -> Re
 
 
 def _is_none_match(request: Request, tag: str) -> bool:
-    """True if ``If-None-Match`` names this object; one that cannot be read names nothing."""
+    """Return whether ``If-None-Match`` matches this object; a malformed one matches nothing."""
     known = request.headers.get("If-None-Match")
     if known is None:
         return False
@@ -83,7 +83,7 @@ def _is_none_match(request: Request, tag: str) -> bool:
 
 
 def _parse(header: str) -> list[tuple[bool, str]] | None:
-    """Return the tags of a header as (is weak, opaque text), or None if it is no list of tags."""
+    """Parse a list of tags into (is weak, opaque text); None if it is malformed."""
     lines = header.split("\n")  # see gatewall/server/environ.py
     if not all(_TAGS.fullmatch(line) for line in lines):
         return None

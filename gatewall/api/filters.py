@@ -1,6 +1,6 @@
-"""Filters of lists: each accepts one spelling of a value and refuses every other.
+"""List filters, each of which accepts one spelling of a value.
 
-A filter set names them as class attributes::
+A filter set declares them as class attributes::
 
     class EntryFilters(ListFilters):
         source = text("source", max_length=64)
@@ -23,25 +23,22 @@ MAX_WHOLE_NUMBER = 2**31 - 1
 
 
 class ValueField(forms.Field):
-    """A parameter: None if it was not sent, else what ``parse`` makes of its text, the empty one included."""
+    """Query parameter: None if absent, else its parsed text."""
 
     def __init__(self, *, parse: Parse, openapi: dict[str, Any], **options: Any) -> None:
-        """``openapi`` is the JSON schema of the value."""
         super().__init__(**{**options, "required": False})
         self.parse, self.openapi = parse, openapi
 
     def clean(self, value: Any) -> Any:
-        """Return the value. Raises ValidationError."""
         return None if value is None else self.parse(str(value))
 
 
 class ValueFilter(django_filters.Filter):  # type: ignore[misc]  # django-filter comes without types
-    """Rows whose column is, or is in this relation to, the value."""
+    """Filter rows by a column, with a lookup."""
 
     field_class = ValueField
 
     def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
-        """Return the rows that match; all of them if the parameter was not sent."""
         if value is None:
             return qs
         return qs.filter(**{f"{self.field_name}__{self.lookup_expr}": value})
@@ -53,12 +50,12 @@ def flag(column: str) -> ValueFilter:
 
 
 def is_set(column: str) -> ValueFilter:
-    """Return a filter by whether (``true``) or not (``false``) the column has a value."""
+    """Return a filter by whether a column has a value."""
     return ValueFilter(column, "isnull", parse=lambda value: not _flag(value), openapi={"type": "boolean"})
 
 
 def text(column: str, *, max_length: int, lookup: str = "exact", parse: Parse | None = None) -> ValueFilter:
-    """Return a filter by the very text, or by what ``parse`` makes of it."""
+    """Return a filter by exact text, or by its parsed value."""
 
     def bounded(value: str) -> Any:
         if len(value) > max_length:
@@ -69,7 +66,7 @@ def text(column: str, *, max_length: int, lookup: str = "exact", parse: Parse | 
 
 
 def one_of(column: str, values: Iterable[Any]) -> ValueFilter:
-    """Return a filter by one of these values; members of an enum stand for theirs."""
+    """Return a filter by one of these values or enum members."""
     known = [str(getattr(value, "value", value)) for value in values]
 
     def member(value: str) -> str:
@@ -81,7 +78,7 @@ def one_of(column: str, values: Iterable[Any]) -> ValueFilter:
 
 
 def whole_number(column: str, *, least: int = 0, most: int = MAX_WHOLE_NUMBER) -> ValueFilter:
-    """Return a filter by a whole number within these bounds."""
+    """Return a filter by a whole number within bounds."""
 
     def number(value: str) -> int:
         if not (value.isascii() and value.isdigit() and len(value) < 12 and least <= int(value) <= most):
@@ -93,12 +90,12 @@ def whole_number(column: str, *, least: int = 0, most: int = MAX_WHOLE_NUMBER) -
 
 
 def at_or_after(column: str) -> ValueFilter:
-    """Return a filter by the moment from which on the column is."""
+    """Return a filter by a minimum time (inclusive)."""
     return ValueFilter(column, "gte", parse=_moment, openapi={"type": "string", "format": "date-time"})
 
 
 def before(column: str) -> ValueFilter:
-    """Return a filter by the moment before which the column is."""
+    """Return a filter by a maximum time (exclusive)."""
     return ValueFilter(column, "lt", parse=_moment, openapi={"type": "string", "format": "date-time"})
 
 
@@ -117,10 +114,10 @@ def _moment(value: str) -> Any:
 
 
 class Filters(django_filters.FilterSet):  # type: ignore[misc]  # as above
-    """The filters of one list."""
+    """Base of the filters of a list."""
 
     def chosen(self) -> QuerySet[Any]:
-        """Return the rows that match every filter. Raises ValidationError that names the malformed ones."""
+        """Return the rows that match every filter. Raises ValidationError for malformed ones."""
         if not self.is_valid():
             raise ValidationError(self.form.errors.as_data())
         rows: QuerySet[Any] = self.qs
@@ -128,7 +125,7 @@ class Filters(django_filters.FilterSet):  # type: ignore[misc]  # as above
 
 
 class ListFilters(Filters):
-    """What the rows that people make can be filtered by."""
+    """Common filters of rows that users create."""
 
     created_by = text("created_by", max_length=64)
     created_at_after, created_at_before = at_or_after("created_at"), before("created_at")

@@ -1,7 +1,7 @@
-"""Require a recent sign-in before creating what outlives the session: tokens, secrets, keys.
+"""Require a recent sign-in before creating credentials that outlive the session.
 
-A stolen session could otherwise make itself a credential that stays. ``accounts`` knows how to ask (``asked_by``), and
-its siblings, which make such things, must not import it.
+A stolen session could otherwise create a permanent credential. ``accounts`` registers the check (``asked_by``), as its
+sibling apps must not import it.
 """
 
 from collections.abc import Mapping
@@ -14,43 +14,42 @@ from gatewall.api.serializers import StrictInput, TextField
 
 
 class Asker(Protocol):
-    """Whoever knows when callers signed in and what proves who they are."""
+    """Checks how recently the caller signed in, and re-authenticates callers."""
 
     def is_fresh(self, request: HttpRequest | Request) -> bool:
         """True if the caller signed in so lately that nobody need ask again."""
 
     def require(self, request: HttpRequest | Request, *, password: str | None, code: str | None) -> None:
-        """Raise a Refusal unless the sign-in is fresh or one of them is the caller's."""
+        """Raise a Refusal unless the sign-in is fresh, or the password or code is correct."""
 
 
 _asker: list[Asker] = []
 
 
 def asked_by(asker: Asker) -> None:
-    """Ask callers by this from now on."""
+    """Register the check."""
     _asker[:] = [asker]
 
 
 def is_fresh(request: HttpRequest | Request) -> bool:
-    """True if the caller signed in so lately that nobody need ask again."""
+    """Return whether the caller signed in within the last ten minutes."""
     return _asker[0].is_fresh(request)
 
 
 def require_fresh_sign_in(
     request: HttpRequest | Request, *, password: str | None = None, code: str | None = None
 ) -> None:
-    """Raise a Refusal unless the caller signed in lately, or sent the own password or a code of the second factor."""
+    """Raise a Refusal unless the sign-in is fresh, or the caller's password or second-factor code is correct."""
     _asker[0].require(request, password=password, code=code)
 
 
 class FreshInput(StrictInput):
-    """The body of a call that makes what outlives a session: with the password or a code, where one is asked for."""
+    """Base of inputs that create a credential: the password or a code is required unless the sign-in is fresh."""
 
     password = TextField(max_length=1024, trim_whitespace=False, write_only=True, required=False)
     code = TextField(max_length=64, write_only=True, required=False)
 
     def get_fields(self) -> Any:
-        """Return the fields; a change of what there is asks nobody."""
         fields = super().get_fields()
         for name in ("password", "code") if self.partial else ():
             del fields[name]
@@ -58,7 +57,7 @@ class FreshInput(StrictInput):
 
 
 def proven(request: Request, form: StrictInput) -> Mapping[str, Any]:
-    """Return the values of a valid body, once its sender was asked where its kind demands that. Raises a Refusal."""
+    """Return the values of a valid body, after re-authentication if its type requires it. Raises a Refusal."""
     values = dict(form.validated_data)
     if isinstance(form, FreshInput):
         require_fresh_sign_in(request, password=values.pop("password", None), code=values.pop("code", None))

@@ -1,4 +1,4 @@
-"""Language negotiation of an answer."""
+"""Language negotiation."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,12 +10,12 @@ from django.utils import translation
 
 
 class Language(LocaleMiddleware):
-    """Pages speak the visitor's language (``Accept-Language``); the API speaks English to everybody."""
+    """Use the visitor's language (``Accept-Language``) on pages, and English in the API."""
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]
     ) -> None:
-        """Put the language back for a view of DRF, whose own words would be translated."""
+        """Reset the language for DRF views, whose own messages would be translated."""
         if hasattr(view, "cls"):
             translation.activate(settings.LANGUAGE_CODE)
             request.LANGUAGE_CODE = settings.LANGUAGE_CODE

@@ -1,12 +1,12 @@
 """Decorator that declares an API method's input and output for the OpenAPI document.
 
-A ``Resource`` says it by its serializers. Every other method says it with ``operation``::
+A ``Resource`` is described by its serializers, every other method by ``operation``::
 
     class Reload(ApiView):
         @operation(answer=ReloadOutput)
         def post(self, request): ...
 
-A method that says nothing has no place in the document, and ``tests/api/test_schema.py`` fails.
+An undeclared method is excluded from the document, and ``tests/api/test_schema.py`` fails.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -22,11 +22,11 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Operation:
-    """``body``: the input serializer. ``answers``: by status, a serializer, several of them, a JSON
-    schema, or None for no body.
+    """OpenAPI description of a method.
 
-    ``refuses``: the statuses of problems that the operation gives besides those that all give. ``verb``:
-    how its name ends, where that of its method does not tell it from another.
+    ``body``: input serializer. ``answers``: by status, a serializer, several, a JSON schema, or None for no body.
+    ``refuses``: statuses of problems besides the common ones. ``verb``: suffix of the operation id, where the method's
+    name is ambiguous.
     """
 
     body: type[serializers.Serializer[Any]] | None = None
@@ -49,17 +49,16 @@ def operation(
     refuses: Collection[int] = (),
     **more: Any,
 ) -> Callable[[Method], Method]:
-    """Say that a method takes this body and gives this answer.
+    """Declare a method's body and response.
 
-    ``status`` is 200, or 204 for an answer without a body; ``also`` names other answers by their
-    status. ``more``: ``parameters`` of the query with their JSON schemas; ``media_type`` of the
-    answer, and ``exports``, the media types of texts that it may be instead; ``is_tagged`` for an
-    answer with ``ETag``; ``is_partial`` for a body of any subset of fields.
+    ``status`` is 200, or 204 without a body; ``also`` are further responses by status. ``more``: query ``parameters``
+    with their JSON schemas; ``media_type`` of the response; ``exports``, its alternative media types; ``is_tagged`` for
+    a response with ``ETag``; ``is_partial`` for a body of any subset of fields.
     """
 
     def declare(method: Method) -> Method:
         answers = {status or (200 if answer is not None else 204): answer, **(also or {})}
-        method.operation = Operation(body, answers, frozenset(refuses), **more)  # type: ignore[attr-defined]  # where schema.py looks
+        method.operation = Operation(body, answers, frozenset(refuses), **more)  # type: ignore[attr-defined]  # read by schema.py
         return method
 
     return declare

@@ -1,10 +1,9 @@
-"""Pagination: numbered pages, or everything with ``all=true``; always in the same envelope.
+"""Pagination: numbered pages, or all rows with ``all=true``, in the same envelope.
 
-Everything is streamed: rows are read and written a piece at a time, so that memory is bounded
-whatever a list holds. ``count`` then comes last, as it is counted on the way.
+All rows are streamed in chunks, with bounded memory; ``count`` then comes last.
 
-Pages of a long list are counted once for each version of the policy, where its rows are nothing but policy:
-to count a million rows for each page costs many times what the page does.
+The count of a long list of pure policy rows is cached per policy version: counting a million rows costs many times more
+than reading a page.
 """
 
 import hashlib
@@ -28,15 +27,15 @@ from gatewall.policy import revisions
 PAGE_SIZE = 50
 MAX_PAGE_SIZE = 500
 MAX_PAGE = 999_999_999
-"""No list has as many; a number of more digits is refused before it is one."""
+"""Larger than any list; numbers with more digits are rejected before parsing."""
 _MOST_DIGITS = len(str(MAX_PAGE))
 LONG = 10_000
-"""A list of fewer rows is counted for each page."""
+"""Lists below this length are counted for each page."""
 _KEPT_SECONDS = 3600
 
 
 class _CountedOnce(Paginator):  # type: ignore[type-arg]  # not generic at run time
-    """Counts a long list when the policy has changed; the version is read first, so that no count outlives its own."""
+    """Paginator that counts a long list once per policy version, which it reads before the count."""
 
     object_list: QuerySet[Any]
 
@@ -47,19 +46,19 @@ class _CountedOnce(Paginator):  # type: ignore[type-arg]  # not generic at run t
         if known is None:
             number: int = self.object_list.count()
             if key and number >= LONG:
-                cache.set(key, "long", _KEPT_SECONDS)  # from the next page on with its version
+                cache.set(key, "long", _KEPT_SECONDS)  # the next page stores the count with its version
             return number
         version = _version()
         of_version, _, text = str(known).rpartition(" ")
         if of_version == version and text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS:
-            return int(text)  # whoever writes to the cache can make us count again, or count wrong
+            return int(text)  # a writer to the cache could set a wrong count, but nothing worse
         number = self.object_list.count()
         cache.set(key, f"{version} {number}", _KEPT_SECONDS)
         return number
 
 
 def _key_of(rows: QuerySet[Any]) -> str:
-    """Return where the number of these rows is remembered; nothing for those of which none can be."""
+    """Return the cache key of a query's count; empty if it cannot be cached."""
     try:
         sql, parameters = rows.order_by().query.sql_with_params()
     except EmptyResultSet:
@@ -73,14 +72,14 @@ def _version() -> str:
 
 
 class Pages(PageNumberPagination):
-    """``{count, next, previous, results}``."""
+    """Numbered pages: ``{count, next, previous, results}``."""
 
     page_size = PAGE_SIZE
     max_page_size = MAX_PAGE_SIZE
     page_size_query_param = "page_size"
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any] | None:
-        """Return the rows of the page asked for. Raises ValidationError, NotFound past the end."""
+        """Return the rows of the requested page. Raises ValidationError, NotFound past the end."""
         number = _positive(request, "page", 1)
         if getattr(view, "rows_are_policy", False):
             self.django_paginator_class = _CountedOnce
@@ -94,7 +93,7 @@ class Pages(PageNumberPagination):
 
 
 def wants_everything(request: Request) -> bool:
-    """True for ``all=true``. Raises ValidationError for what is neither true nor false, and for an invalid page."""
+    """Return whether ``all=true`` was sent. Raises ValidationError for another value or an invalid page."""
     everything = request.query_params.get("all", "false")
     if everything not in {"true", "false"}:
         raise ValidationError({"all": ["true or false"]})
@@ -104,7 +103,7 @@ def wants_everything(request: Request) -> bool:
 
 
 def everything(request: Request, rows: QuerySet[Any], show: Callable[[list[Any]], list[Any]]) -> StreamingHttpResponse:
-    """Return the envelope with every row, streamed. A connection that breaks off leaves no whole JSON."""
+    """Return the envelope with every row, streamed. A broken connection leaves incomplete JSON."""
     parts = () if request.method == "HEAD" else _parts(rows, show)
     return StreamingHttpResponse(parts, content_type="application/json")
 

@@ -1,4 +1,4 @@
-"""Parse JSON bodies strictly: duplicate keys and invalid text are refused."""
+"""Strict JSON parser: rejects duplicate keys and invalid text."""
 
 import json
 from typing import IO, Any
@@ -11,12 +11,11 @@ MAX_BODY_BYTES = 1024 * 1024
 
 
 class StrictJSONParser(BaseParser):
-    """JSON in UTF-8 without duplicate keys, NaN or infinities, of at most 1 MiB."""
+    """Parse JSON in UTF-8 without duplicate keys, NaN or infinities, up to 1 MiB."""
 
     media_type = "application/json"
 
     def parse(self, stream: IO[bytes], media_type: str | None = None, parser_context: Any = None) -> Any:
-        """Return the value of the body. Raises ParseError, RequestDataTooBig."""
         body = stream.read(MAX_BODY_BYTES + 1)
         if len(body) > MAX_BODY_BYTES:
             raise RequestDataTooBig
@@ -24,7 +23,7 @@ class StrictJSONParser(BaseParser):
             value = json.loads(
                 body.decode("utf-8"), object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant
             )
-            # Half a surrogate pair (\ud800) is a text that no database and no answer can hold.
+            # Lone surrogates (\ud800) cannot be encoded for the database or a response.
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         except (ValueError, RecursionError) as error:
             words = str(error) if isinstance(error, _Ambiguous) else "the body is not JSON in UTF-8"
@@ -33,7 +32,7 @@ class StrictJSONParser(BaseParser):
 
 
 class _Ambiguous(ValueError):
-    """The text is JSON to one reader and something else to another."""
+    """JSON that parsers interpret differently."""
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

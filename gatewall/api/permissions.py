@@ -9,10 +9,10 @@ _API = "api"
 
 
 def _administrates(request: Request) -> bool:
-    """True for an admin whose token was issued for the API; the admin site's session has no token.
+    """Return whether the caller is an admin with a token for the API (the admin site's session has no token).
 
-    A token of the guard page is handed to every site behind the gate by a proxy that forgets to
-    strip it, so it opens no more than the gate and its holder's own account.
+    A proxy that does not strip cookies passes guard-page tokens to every site behind the gate, so they grant access
+    only to the gate and the holder's own account.
     """
     if not getattr(request.user, "is_staff", False):
         return False
@@ -21,7 +21,7 @@ def _administrates(request: Request) -> bool:
 
 
 class IsAdmin(BasePermission):
-    """Admins who may still sign in."""
+    """Allow active admins."""
 
     message = "only admins may do this, with a token of /login or /admin-login"
 
@@ -30,7 +30,7 @@ class IsAdmin(BasePermission):
 
 
 class IsAdminOrSelf(BasePermission):
-    """Admins, and the user whose id is ``user_id`` or ``pk`` in the path, where the view lets them."""
+    """Allow admins and the user with the path's ``user_id`` or ``pk``."""
 
     message = "only admins may do this to another user"
 

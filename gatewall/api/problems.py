@@ -1,4 +1,4 @@
-"""Errors of the API as problem details (RFC 9457), with a ``code`` from a closed list (docs/api.md)."""
+"""Convert errors of the API to problem details (RFC 9457) with a ``code`` (docs/api.md)."""
 
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
@@ -16,7 +16,7 @@ from gatewall.kernel.refusals import Conflict, Forbidden, Gone, Invalid, Refusal
 
 MEDIA_TYPE = "application/problem+json"
 _TOO_DEEP = 20
-_CHALLENGE = 'Gatewall realm="Gatewall"'  # RFC 9110 section 15.5.2: every 401 has one
+_CHALLENGE = 'Gatewall realm="Gatewall"'  # RFC 9110 section 15.5.2: required with every 401
 
 
 def problem_body(status: int, code: str, detail: str, **extra: Any) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def problem(status: int, code: str, detail: str, **extra: Any) -> Response:
 
 
 def problem_response(error: Exception, context: Mapping[str, Any]) -> Response | None:
-    """Return the answer to an error, or None for one that is a bug (DRF's exception handler)."""
+    """Return the response to an error, or None for a bug (DRF's exception handler)."""
     response = _response(error)
     if response is not None:
         set_rollback()
@@ -45,7 +45,7 @@ def problem_response(error: Exception, context: Mapping[str, Any]) -> Response |
         if getattr(getattr(request, "accepted_renderer", None), "format", None) == "api":
             response.content_type = None  # the browsable API shows the problem as a page
         elif request is not None:
-            # Whatever else was to be rendered (a schema, a page of documentation): problems are JSON.
+            # Problems are JSON, whichever renderer the view has.
             request.accepted_renderer, request.accepted_media_type = JSONRenderer(), JSONRenderer.media_type
     return response
 
@@ -98,7 +98,7 @@ def _status(refusal: Refusal) -> int:
 
 
 def status_of(kind: type[Refusal]) -> int:
-    """Return the status that refusals of this kind are answered with."""
+    """Return the response status of refusals of this type."""
     return _status(kind.__new__(kind))
 
 
@@ -111,7 +111,7 @@ def _refused_field(refusal: Refusal) -> dict[str, Any]:
 def _api_exception(error: exceptions.APIException) -> Response:
     status = error.status_code
     response = problem(status, CODES.get(status, "error"), str(getattr(error, "detail", error.default_detail)))
-    if isinstance(error.detail, Mapping):  # simplejwt wraps its words
+    if isinstance(error.detail, Mapping):  # simplejwt wraps its message
         response.data["detail"] = str(error.detail.get("detail", error.default_detail))
     if challenge := getattr(error, "auth_header", None):
         response["WWW-Authenticate"] = challenge

@@ -1,4 +1,4 @@
-"""Parse query strings strictly: every parameter once, in UTF-8."""
+"""Strict query strings: every parameter once, in UTF-8."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -14,14 +14,14 @@ from gatewall.engine.messages import gettext_noop as _
 
 MAX_SEARCH = 200
 WITHOUT_NULL = "^[^\\u0000]*$"
-"""The pattern of every text in a query (ECMA 262)."""
+"""Pattern of every text in a query (ECMA 262)."""
 _MOST_DIGITS = 18
 
 
 def refuse_ambiguous_query(request: Request) -> None:
-    """Raise ValidationError for a parameter that is there twice, is not UTF-8 or has a NUL in it.
+    """Raise ValidationError for a parameter that is repeated, not UTF-8, or contains NUL.
 
-    Django would take the last of two, and put a question mark for what it cannot read.
+    Django would take the last of two, and replace invalid bytes.
     """
     seen: set[str] = set()
     for pair in str(request.META.get("QUERY_STRING") or "").split("&"):
@@ -36,7 +36,7 @@ def refuse_ambiguous_query(request: Request) -> None:
 
 
 def refuse_unknown_parameters(request: Request, known: Iterable[str]) -> None:
-    """Raise ValidationError for every parameter that is none of these."""
+    """Raise ValidationError for unknown parameters."""
     if unknown := sorted(set(request.query_params) - set(known)):
         raise ValidationError(
             {
@@ -47,12 +47,12 @@ def refuse_unknown_parameters(request: Request, known: Iterable[str]) -> None:
 
 
 def refused_parameter(name: str, message: str, *, code: str = "invalid", **params: object) -> ValidationError:
-    """Return the error that says what the parameter would have to be, in the active language."""
+    """Return a ValidationError for a parameter, in the active language."""
     return ValidationError({name: [ErrorDetail(translated(Message(message, **params)), code=code)]})
 
 
 def moment_in(request: Request, name: str) -> datetime | None:
-    """Return the moment that a parameter names, None without it. Raises ValidationError."""
+    """Return a parameter as a datetime, None if absent. Raises ValidationError."""
     if name not in request.query_params:
         return None
     try:
@@ -65,7 +65,7 @@ def moment_in(request: Request, name: str) -> datetime | None:
 def whole_number_in(
     request: Request, name: str, low: int, high: int, *, message: str = _("a whole number from %(low)s to %(high)s")
 ) -> int | None:
-    """Return the whole number in these bounds that a parameter names, None without it. Raises ValidationError."""
+    """Return a parameter as a whole number within bounds, None if absent. Raises ValidationError."""
     text: str | None = request.query_params.get(name)
     if text is None:
         return None
@@ -75,7 +75,7 @@ def whole_number_in(
 
 
 def choice_in(request: Request, name: str, choices: Sequence[str]) -> str:
-    """Return which of these a parameter names, the first without it. Raises ValidationError."""
+    """Return a parameter that must be one of ``choices``, by default the first. Raises ValidationError."""
     value: str = request.query_params.get(name, choices[0])
     if value not in choices:
         raise refused_parameter(name, _("one of %(values)s"), values=", ".join(choices))
@@ -83,7 +83,7 @@ def choice_in(request: Request, name: str, choices: Sequence[str]) -> str:
 
 
 def search_text(request: Request) -> str:
-    """Return the text to search for, empty for none. Raises ValidationError for one that is too long."""
+    """Return the search text, empty if absent. Raises ValidationError if it is too long."""
     text: str = request.query_params.get("search", "")
     if len(text) > MAX_SEARCH:
         raise refused_parameter("search", _("at most %(number)s characters"), number=MAX_SEARCH, code="max-length")

@@ -1,6 +1,6 @@
 """Rate limit of the API: calls per minute and subject, shared by the workers of a host.
 
-Never on ``/auth*`` and ``/health*``, which a proxy asks about every request.
+Not for ``/auth*`` and ``/health*``, which a proxy calls for every request.
 """
 
 import time
@@ -17,15 +17,15 @@ from gatewall.kernel.request_rate import RequestRateTable, network_of
 from gatewall.policy import system_settings
 
 SETTING_SECONDS = 1.0
-"""How long the number in force is remembered, so that a call costs no statement for it."""
+"""How long the limit is cached, to save a query per call."""
 _remembered: tuple[float, int] = (0.0, 0)
 
 
 def count_call(request: Request | HttpRequest, user_id: int | None, *, reach: str = "") -> None:
-    """Count a call of this user or, if they are nobody, of the client's network. Raises Throttled over the limit.
+    """Count a call of a user or, without one, of the client's network. Raises Throttled over the limit.
 
-    Tokens of another ``reach`` are counted apart: one of the guard page, which sites behind the gate may
-    have seen, takes nothing from its holder's calls of the API.
+    Each ``reach`` is counted apart: sites behind the gate may see guard-page tokens, whose use must not exhaust the
+    holder's API calls.
     """
     if user_id is None:
         subject = b"network " + network_of(client_of_environ(request.META, settings.GATEWALL_TRUSTED_PROXIES))
@@ -36,8 +36,8 @@ def count_call(request: Request | HttpRequest, user_id: int | None, *, reach: st
 
 
 def _limit() -> int:
-    """Return the calls a minute."""
-    global _remembered  # noqa: PLW0603 - a memory of one value
+    """Return the cached limit in calls per minute."""
+    global _remembered  # noqa: PLW0603 - a cache of one value
     until, limit = _remembered
     now = time.monotonic()
     if now >= until:

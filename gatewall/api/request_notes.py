@@ -1,4 +1,4 @@
-"""Typed attributes that one part of an admin page leaves on the request for another part."""
+"""Typed attributes that one part of an admin page sets on the request for another part."""
 
 from typing import Generic, TypeVar
 
@@ -17,14 +17,12 @@ class RequestNote(Generic[Value]):
         self._name = f"_gatewall_{name}"
 
     def set(self, request: HttpRequest, value: Value) -> None:
-        """Leave the value on the request."""
         setattr(request, self._name, value)
 
     def get(self, request: HttpRequest) -> Value | None:
-        """Return the value, or None if it was not set."""
         found: Value | None = getattr(request, self._name, None)
         return found
 
 
 REFUSAL = RequestNote[Refusal | ValidationError]("refusal")
-"""Why nothing was changed, for the form that is shown again."""
+"""Refusal to show in the form that is displayed again."""

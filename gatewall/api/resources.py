@@ -1,4 +1,4 @@
-"""Base viewsets of API resources: parse, call one service, answer."""
+"""Base viewsets of API resources: parse, call one service, respond."""
 
 from typing import Any, ClassVar
 
@@ -24,39 +24,38 @@ from gatewall.policy import revisions
 
 LIST_PARAMETERS = frozenset({"page", "page_size", "all", "ordering", "search"})
 _OF_THE_WRITE = ("warnings", "confirm_by", "policy_pending")
-"""What the answer to a write says besides the row. Sent back with the row, it is ignored."""
+"""Fields of the response to a write beside the row; ignored if sent back."""
 
 
 class Resource(ApiView, viewsets.GenericViewSet[Any]):
     """List, create, show, change and delete rows of one kind.
 
-    Subclasses name ``output``, ``input`` and ``filterset_class``, and write ``create_row``,
-    ``change_row``, ``delete_row``. Every answer with one row has its entity tag, and a write may be
-    made to depend on it.
+    Subclasses set ``output``, ``input`` and ``filterset_class``, and define ``create_row``, ``change_row`` and
+    ``delete_row``. Responses with one row have an entity tag, and writes may be conditional.
     """
 
     output: type[serializers.Serializer[Any]]
     output_on_create: type[serializers.Serializer[Any]] | None = None
-    """What the creator is shown besides, for the OpenAPI document."""
+    """Additional fields for the creator, for the OpenAPI document."""
     output_on_change: type[serializers.Serializer[Any]] | None = None
-    """What is shown besides to who changed a row."""
+    """Additional fields in the response to a change."""
     input: type[StrictInput]
     volatile: tuple[str, ...] = ()
-    """Fields that change by themselves, without anybody's write: a write never depends on them."""
+    """Fields that change without a write, and are ignored by conditional writes."""
     rows_are_policy = False
-    """True if no column changes without a new version of the policy: a long list is counted once for each then."""
+    """Whether every change of a row advances the policy version, so that counts of long lists can be cached."""
     filterset_class: type[Filters] = ListFilters
     ordering_fields: tuple[str, ...] = ("id", "created_at")
     order_by: ClassVar[dict[str, Any]] = {}
-    """The columns of ordering fields that are called otherwise."""
+    """Columns of ordering fields, where the names differ."""
     search_fields: tuple[str, ...] = ()
     delete_parameters: ClassVar[dict[str, Any]] = {}
-    """What a ``DELETE`` may be asked with, by JSON schema; it has no body that every proxy passes on."""
+    """Query parameters of ``DELETE`` by JSON schema, as not every proxy forwards its body."""
     lookup_value_regex = r"[0-9]{1,18}"
     http_method_names = ["get", "head", "options", "post", "put", "delete"]
 
     def get_serializer_class(self) -> type[serializers.BaseSerializer[Any]]:
-        return self.input  # what the form of the browsable page begins with
+        return self.input  # for the form of the browsable page
 
     def list(self, request: Request, **path: Any) -> HttpResponseBase:
         refuse_unknown_parameters(request, LIST_PARAMETERS | set(self.filterset_class.base_filters))
@@ -105,7 +104,7 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
         return response
 
     def create_row(self, **values: Any) -> models.Model:
-        """Create the row from what the input serializer accepted."""
+        """Create a row from validated input."""
         raise NotImplementedError
 
     def change_row(self, row: Any, **values: Any) -> object:
@@ -113,48 +112,45 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
         raise NotImplementedError
 
     def delete_row(self, row: Any) -> None:
-        """Delete the row."""
         raise NotImplementedError
 
     def warning_after_delete(self) -> str:
-        """Return what is odd now that a row is gone; empty by default. The answer has no body to say it in."""
+        """Return a warning for the response header after a deletion, or ""."""
         return ""
 
     def created(self, row: models.Model) -> dict[str, Any]:
-        """Return what the creator is shown, which may be more than is shown ever after."""
+        """Return the JSON for the creator, with secrets that are shown once."""
         fresh = self.get_queryset().filter(pk=row.pk).first()
         if fresh is None:
             raise Gone("it was deleted as soon as it was made")
         return dict(self.show(fresh))
 
     def changed(self, row: Any) -> dict[str, Any]:
-        """Return what is shown to who changed the row, which may be more than is shown ever after."""
+        """Return the JSON for the response to a change."""
         return dict(self.show(row))
 
     def show(self, row: Any, *, many: bool = False) -> Any:
-        """Return the JSON of a row, or of many."""
         return self.output(row, many=many, context=self.get_serializer_context()).data
 
     @property
     def actor(self) -> str:
-        """The name of the caller, for ``created_by`` and the revision."""
+        """The caller's name, for ``created_by`` and the revision."""
         return str(self.request.user)
 
     @property
     def caller(self) -> Caller | None:
-        """From where the caller calls, for the services that must not shut them out."""
+        """The client, for the lock-out check."""
         return caller_of(self.request)
 
     @property
     def force(self) -> bool:
-        """The parameter ``force`` of a ``DELETE``, which has no body. Raises ValidationError."""
+        """The parameter ``force`` of a ``DELETE``. Raises ValidationError."""
         text = self.request.query_params.get("force", "false")
         if text not in {"true", "false"}:
             raise ValidationError({"force": ["true or false"]})
         return text == "true"
 
-    # Whoever holds the head of the policy sees what was committed and keeps others out until their own
-    # commit: of two writes with the same tag, the second finds the tag of the first.
+    # Under the policy lock: of two conditional writes with the same tag, the second sees the tag of the first.
     @revisions.one_at_a_time
     def _change_as_it_is(self, **values: Any) -> None:
         row = self.get_object()
@@ -175,7 +171,7 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
         return etags.tag_of({name: shown[name] for name in fields if name in shown}, self.volatile)
 
     def _with_pending(self, shown: dict[str, Any]) -> dict[str, Any]:
-        """Return the row, and what is to be known of the change: it is not in force yet, or is to be confirmed."""
+        """Add whether the change is not yet in force or must be confirmed."""
         pending = {"policy_pending": True} if revisions.publication_is_pending() else {}
         return {**shown, **_confirm_by(), **pending}
 
@@ -183,7 +179,7 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
         return f"{self.request.path}/{row.pk}"
 
     def _ordered(self, rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Order the rows as asked for, by id where they are equal; without a value comes last, and first in reverse."""
+        """Order rows by the request, then by id; nulls last ascending, first descending."""
         field = self.request.query_params.get("ordering")
         if field is None:
             return rows

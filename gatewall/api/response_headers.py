@@ -15,9 +15,9 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 
 
 class ResponseHeaders:
-    """Adds the request id, forbids caching and sniffing, and binds HTML to a strict CSP.
+    """Add request id, ``no-store``, ``nosniff`` and, for HTML, a strict CSP.
 
-    Django's own pages say 405 without a word; they say it as everything else does.
+    Replaces Django's empty 405 responses by problem details.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -37,9 +37,9 @@ class ResponseHeaders:
 
 
 def request_id(request: HttpRequest) -> str:
-    """Return the id that a trusted proxy has given to the request, or a new one.
+    """Return the request id set by a trusted proxy, or a new one.
 
-    Anybody else's is not taken over: it would stand in logs beside ours, and could be another's.
+    An id from another peer could duplicate one in our logs.
     """
     given = request.headers.get("X-Request-Id", "")
     peer = str(request.META.get("REMOTE_ADDR") or "")

@@ -1,8 +1,7 @@
 """Generate the OpenAPI document from the views. The only adapter of drf-spectacular.
 
 A ``Resource`` is described by its serializers, filters and orderings; every other method by its
-``gatewall.api.operations.Operation``. What all operations have in common is written down once, by
-``complete``.
+``gatewall.api.operations.Operation``. ``complete`` adds what all operations share.
 """
 
 import re
@@ -45,10 +44,10 @@ _ADMIN_SESSION: Schema = {"adminSession": []}
 
 
 class OperationSchema(AutoSchema):
-    """Describes one operation of the API."""
+    """Describe one operation of the API."""
 
     def is_excluded(self) -> bool:
-        """Leave out what says nothing of itself; a test finds it."""
+        """Exclude undeclared methods, for which a test fails."""
         return not isinstance(self.view, Resource) and self._operation is None
 
     def get_summary(self) -> str:
@@ -87,7 +86,7 @@ class OperationSchema(AutoSchema):
 
     @property
     def _resource(self) -> Resource | None:
-        """The view, if its method is described by the serializers and filters of the resource."""
+        """The view, if its serializers and filters describe the method."""
         return self.view if isinstance(self.view, Resource) and self._operation is None else None
 
     @property
@@ -112,7 +111,7 @@ class OperationSchema(AutoSchema):
 
     def _path_parameters(self) -> Iterator[Schema]:
         for name in re.findall(r"\{(\w+)\}", self.path):
-            # drf-spectacular writes {id} in the path where the route says pk.
+            # drf-spectacular writes {id} where the route has pk
             regex, spelt = self.path_regex, "pk" if name == "id" else name
             schema: Schema = {"type": "string"}
             if f"<uuid:{name}>" in regex or name == "jti":
@@ -252,8 +251,8 @@ def _list_parameters(resource: Resource) -> dict[str, Schema]:
 
 
 def complete(result: Schema, generator: Any, request: Any, public: bool) -> Schema:  # noqa: FBT001 - drf-spectacular's
-    """Add what all operations share: problems, headers, the ways to sign in."""
-    autodiscover_modules("hashers")  # Django imports them with the first password; their refusals belong here too
+    """Add what all operations share: problems, headers and security schemes."""
+    autodiscover_modules("hashers")  # Django imports them lazily; their refusals must be known
     components = result["components"]
     components["schemas"] |= problem_schemas()
     components["responses"] = problem_responses()

@@ -13,17 +13,17 @@ _HEADERS = {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"
 
 
 def problem_schemas() -> Schema:
-    """Return the schemas of problems by their name: ``Problem``, and ``Problem<status>`` for each status."""
+    """Return the schemas ``Problem`` and ``Problem<status>``."""
     return {"Problem": _any_problem(), **{f"Problem{status}": _problem_of(status) for status in CODES}}
 
 
 def problem_responses() -> Schema:
-    """Return the responses by their name, ``Problem<status>``."""
+    """Return the responses ``Problem<status>``."""
     return {f"Problem{status}": _problem(status) for status in sorted(CODES)}
 
 
 def headers(*names: str) -> Schema:
-    """Return references to the headers of these names."""
+    """Return references to these headers."""
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 

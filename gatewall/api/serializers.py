@@ -1,4 +1,4 @@
-"""Strict serializers: unknown fields and wrong types are refused, never coerced."""
+"""Strict serializers: unknown fields and wrong types are rejected, not coerced."""
 
 import re
 from collections.abc import Mapping
@@ -15,10 +15,9 @@ FIRST_YEAR = 1000  # strftime writes earlier years with fewer than four digits
 
 
 class StrictInput(serializers.Serializer[Any]):
-    """Refuses fields that it does not have.
+    """Reject unknown fields.
 
-    A field of the object as it was ``shown`` (in the context) may be sent back unchanged, and one that
-    changes by itself (``volatile``) with whatever value it had when it was read.
+    Fields ``shown`` in the context may be sent back unchanged, ``volatile`` ones with any value.
     """
 
     def to_internal_value(self, data: Any) -> Any:
@@ -41,19 +40,19 @@ class StrictInput(serializers.Serializer[Any]):
 
 
 class ShownOnce(serializers.Serializer[Any]):
-    """What only the creator of a credential sees, once."""
+    """Secret that is returned only to the creator."""
 
     token = serializers.CharField()
 
 
 class Warned(serializers.Serializer[Any]):
-    """What the creator should know, in words."""
+    """Warnings for the creator."""
 
     warnings = serializers.ListField(child=serializers.CharField(), required=False)
 
 
 class ShapedField(serializers.JSONField):
-    """JSON of this shape (a JSON schema), which somebody else checks."""
+    """JSON documented by a JSON schema; validated elsewhere."""
 
     def __init__(self, shape: Mapping[str, Any], **options: Any) -> None:
         super().__init__(**options)
@@ -61,18 +60,18 @@ class ShapedField(serializers.JSONField):
 
 
 class TextField(serializers.CharField):
-    """A JSON string; DRF's own field also takes numbers. Control characters are refused."""
+    """A JSON string without control characters; DRF's field also accepts numbers."""
 
     @property
     def openapi(self) -> dict[str, Any]:
-        """What the OpenAPI document says of it besides type and length."""
+        """The pattern and minimum length for the OpenAPI document."""
         if self.allow_blank:
             return {"pattern": f"^{_PRINTED}*$"}
         filled = rf"{_PRINTED}*\S{_PRINTED}*" if self.trim_whitespace else f"{_PRINTED}+"
         return {"minLength": 1, "pattern": f"^{filled}$"}
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
-        """Return the value. Raises ValidationError; before blanks are cut off, as some are control characters."""
+        """Validate before stripping, as some control characters are white space. Raises ValidationError."""
         if isinstance(data, str) and any(character < " " and character not in "\n\t" for character in data):
             self.fail("invalid")
         return super().run_validation(data)
@@ -85,7 +84,7 @@ class TextField(serializers.CharField):
 
 
 class FlagField(serializers.BooleanField):
-    """A JSON true or false; DRF's own field also takes "yes" and 1."""
+    """A JSON true or false; DRF's field also accepts "yes" and 1."""
 
     def to_internal_value(self, data: Any) -> bool:
         if not isinstance(data, bool):
@@ -94,7 +93,7 @@ class FlagField(serializers.BooleanField):
 
 
 class WholeNumberField(serializers.IntegerField):
-    """A JSON number without a fraction; DRF's own field also takes "5" and 5.0."""
+    """A JSON integer; DRF's field also accepts "5" and 5.0."""
 
     def to_internal_value(self, data: Any) -> int:
         if type(data) is not int:
@@ -104,7 +103,7 @@ class WholeNumberField(serializers.IntegerField):
 
 
 class MomentField(serializers.DateTimeField):
-    """A moment in RFC 3339 with its offset; without one nobody knows which moment is meant."""
+    """A date and time in RFC 3339 with offset."""
 
     default_error_messages = {
         "offset": _("write a moment with its offset, like 2026-01-31T12:00:00Z"),

@@ -1,7 +1,7 @@
 """Django admin pages that write through the services of an app.
 
-The forms check shape, the services check meaning. What a service refuses is said on the page, in the
-form as it was filled in, and nothing is changed.
+Forms validate types, services validate meaning. The form is shown again with the message of a refusal; nothing is
+changed.
 """
 
 from typing import Any
@@ -24,11 +24,11 @@ _NEVER_SHOWN = frozenset({"password", "digest"})
 _ASKED = ("current_password", "current_code")
 _LONGEST_CODE = 64
 MAX_CHOSEN = 500
-"""How many rows may be chosen at once: each is deleted by its service, in one transaction."""
+"""Maximum number of selected rows; a service deletes each, in one transaction."""
 
 
 class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
-    """A form that leaves uniqueness to the service, and says what the service refused."""
+    """Form that leaves uniqueness to the service and shows its refusal."""
 
     refusal: Refusal | ValidationError | None = None
 
@@ -42,15 +42,15 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         return cleaned
 
     def validate_unique(self) -> None:
-        """Ask nothing here: a service may replace an expired duplicate, and knows the others by its own code."""
+        """Skip the check: a service may replace an expired duplicate."""
 
     def _post_clean(self) -> None:
-        self.instance.validate_constraints = _nothing  # for the same reason; Django asks them for the form's fields
+        self.instance.validate_constraints = _nothing  # for the same reason
         super()._post_clean()  # type: ignore[misc]  # Django's own, which its stubs leave out
 
 
 class FreshForm(ServiceForm):
-    """A form that makes what outlives a session: whoever has not signed in lately is asked for password or code."""
+    """Form that creates a credential: asks for password or code unless the sign-in is fresh."""
 
     current_password = forms.CharField(
         required=False,
@@ -68,7 +68,7 @@ class FreshForm(ServiceForm):
 
 
 class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  # not generic at run time
-    """Rows by their ids; an id that no row can have is refused and not asked for."""
+    """Multiple choice of rows; rejects impossible ids without a query."""
 
     def clean(self, value: Any) -> Any:
         for text in map(str, value or ()):
@@ -78,7 +78,7 @@ class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  # no
 
 
 class MomentField(forms.SplitDateTimeField):
-    """A moment in the years that the API takes and shows."""
+    """A date and time in the years that the API accepts."""
 
     def compress(self, data_list: Any) -> Any:
         moment = super().compress(data_list)
@@ -90,7 +90,7 @@ class MomentField(forms.SplitDateTimeField):
 class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at run time
     """List, add, change and delete rows of one kind.
 
-    Subclasses write ``create_row``, ``change_row`` and ``delete_row``, each one call of a service.
+    Subclasses implement ``create_row``, ``change_row`` and ``delete_row``, each with one service call.
     """
 
     form = ServiceForm
@@ -100,7 +100,7 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
     }
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        """Refuse to filter by what is never shown: the answers would tell it, character by character."""
+        """Reject filters by secret columns, whose results would reveal them character by character."""
         return _NEVER_SHOWN.isdisjoint(lookup.split("__")) and super().lookup_allowed(lookup, value, request)
 
     def create_row(self, request: HttpRequest, **values: Any) -> models.Model:
@@ -108,15 +108,14 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
         raise NotImplementedError
 
     def change_row(self, request: HttpRequest, row: Any, **values: Any) -> object:
-        """Change the values that were edited."""
+        """Change the edited fields."""
         raise NotImplementedError
 
     def delete_row(self, request: HttpRequest, row: Any) -> None:
-        """Delete the row."""
         raise NotImplementedError
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
-        """Call the service. The form has altered its own instance already, so the row is fetched afresh."""
+        """Call the service with a freshly loaded row, because the form has modified its own instance."""
         if not change:
             asked = _ASKED if isinstance(form, FreshForm) else ()
             values = {name: value for name, value in form.cleaned_data.items() if name not in asked}
@@ -128,7 +127,7 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
             self.change_row(request, row, **{name: form.cleaned_data[name] for name in form.changed_data})
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001 - signature of Django
-        """Write nothing: the services set what is related, and inlines are for reading."""
+        """Do nothing: services save relations, and inlines are read-only."""
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:  # noqa: FBT001, FBT002 - signature of Django
         return super().construct_change_message(request, form, [], add)
@@ -143,7 +142,7 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
     def response_action(  # type: ignore[override]  # the stubs have a parameter of Django 6.1
         self, request: HttpRequest, queryset: models.QuerySet[Any]
     ) -> HttpResponse | None:
-        """Refuse ids that are none, and more rows than one transaction should delete."""
+        """Reject malformed ids and too many rows."""
         chosen = request.POST.getlist(helpers.ACTION_CHECKBOX_NAME)
         across = request.POST.get("select_across", "0") != "0"
         if not all(_is_id(text) for text in chosen):
@@ -172,8 +171,7 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
         except (Refusal, ValidationError, self.model.DoesNotExist) as error:
-            # The transaction is undone. Once more, and now the form says why; a row that is gone
-            # leads back to the list.
+            # The transaction is rolled back. Show the form again with the reason; if the row is gone, go to the list.
             if not isinstance(error, self.model.DoesNotExist):
                 REFUSAL.set(request, error)
             return super().changeform_view(request, object_id, form_url, extra_context)
@@ -188,7 +186,7 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
         if request.method != "POST":
             return super().changelist_view(request, extra_context)
         try:
-            with transaction.atomic():  # of the chosen rows, all are deleted or none
+            with transaction.atomic():  # all selected rows are deleted, or none
                 return super().changelist_view(request, extra_context)
         except (Refusal, ValidationError) as error:
             return self._refused(request, error, "changelist")
@@ -204,17 +202,17 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
 
 
 def actor(request: HttpRequest) -> str:
-    """Return the name of the caller, for ``created_by`` and the revision."""
+    """Return the caller's name, for ``created_by`` and the revision."""
     return str(request.user)
 
 
 def forced(request: HttpRequest) -> bool:
-    """True if the box ``force`` of a confirmation page was ticked."""
+    """Return whether ``force`` was ticked on a confirmation page."""
     return request.POST.get("force") == "on"
 
 
 def _ask_again(request: HttpRequest) -> None:
-    """Note a refusal for the form, before the transaction of the page, which would undo the count of a failure."""
+    """Re-authenticate before the page's transaction, whose rollback would undo the failure count."""
     password, code = (request.POST.get(name) or None for name in _ASKED)
     try:
         require_fresh_sign_in(request, password=password, code=code[:_LONGEST_CODE] if code else None)

@@ -1,4 +1,4 @@
-"""What services and pure modules refuse, in the reader's language. In a view of the API that is English."""
+"""Translate messages of services and pure modules. API views use English."""
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext, gettext_lazy, override
@@ -11,9 +11,9 @@ MAX_PARTS = 100
 
 
 def translated(message: str) -> str:
-    """Return a message in the active language: its template is translated, then its parameters are filled in.
+    """Return a message in the active language, with its parameters, which may be messages too.
 
-    A parameter may be a message itself. Any other text is looked up as it is.
+    Plain text is looked up as it is.
     """
     if not isinstance(message, Message):
         return gettext(message) if message else ""
@@ -46,5 +46,5 @@ def _untranslated(error: ValidationError) -> Message:
 
 
 def validation_error(error: Refused, *, code: str = "invalid") -> ValidationError:
-    """Return Django's error for a value that a pure module refuses."""
+    """Convert a refusal of a pure module to Django's ValidationError."""
     return ValidationError(gettext_lazy(error.message.template), code, dict(error.message.params) or None)

@@ -13,22 +13,20 @@ from gatewall.policy import revisions
 
 
 class ApiView(APIView):
-    """Refuses query strings of two meanings, and callers that call too often.
+    """Reject ambiguous query strings and callers over the rate limit.
 
-    Every view of the API is one of these. A method that is no part of a ``Resource`` says with
-    ``gatewall.api.operations.operation`` what it takes and answers.
+    A method outside of a ``Resource`` is declared by ``gatewall.api.operations.operation``.
     """
 
     is_rate_limited = True
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Raise what is wrong with the call before its method is looked at."""
         revisions.expect_confirmation(None)
         refuse_ambiguous_query(request)
         super().initial(request, *args, **kwargs)
 
     def perform_authentication(self, request: Request) -> None:
-        """Find out who calls, and count the call; a credential that opens nothing counts for the client's network."""
+        """Authenticate the caller and count the call; an invalid credential counts for the client's network."""
         try:
             user = request.user
         except (APIException, Refusal):

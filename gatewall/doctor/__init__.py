@@ -1,1 +1,1 @@
-"""The proxy doctor: probes a site through its proxy, and diagnoses what reached the gate."""
+"""Proxy doctor: send probes to a site through its proxy, and diagnose what reaches the gate."""

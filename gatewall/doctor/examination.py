@@ -1,4 +1,4 @@
-"""Run one examination: send the probes, read their access records, and collect the evidence."""
+"""Run an examination: send the probes, read their access records, and collect the evidence."""
 
 import os
 import secrets
@@ -30,7 +30,7 @@ from policies import policy_source
 AT_ONCE = 4
 TOTAL_SECONDS = 30.0
 RECORD_SECONDS = 6.0
-"""How long a record may take: within 1 s it is readable where all is well."""
+"""How long to wait for access records, which normally take up to 1 s."""
 _LOOK_AGAIN_SECONDS = 0.2
 _TIME_IS_OVER = Message(_("not sent: the examination took too long"))
 
@@ -39,7 +39,7 @@ Find = Callable[[Mapping[str, str]], Mapping[str, Arrival]]
 
 
 class ExaminationRunning(Conflict):
-    """Another examination is under way on this host."""
+    """Another examination is running on this host."""
 
     code = "doctor-busy"
 
@@ -67,7 +67,7 @@ def examine(text: str, *, kind: str | None = None, way: Way | None = None) -> Ev
 
 
 def _seen(target: Target, run: str, send: Send, find: Find) -> dict[str, Seen]:
-    """Send the first probe and, if the gate has seen it, the others; return what came of each."""
+    """Send the first probe and, if it reached the gate, the others; return the evidence of each."""
     numbers = (f"{run}{number:02d}" for number in count())
     ends = time.monotonic() + TOTAL_SECONDS
     plain = probes.first(target, next(numbers))
@@ -86,7 +86,7 @@ _LATE = Reply(failure=_TIME_IS_OVER)
 
 
 def _with_records(all_seen: list[Seen], find: Find) -> dict[str, Seen]:
-    """Return what was seen with the records that came in time, by the names of the probes."""
+    """Return the probes with the records that arrived in time, by probe name."""
     answered = {number: seen.probe.nonce for seen in all_seen if (number := seen.reply.decision_id)}
     ends = time.monotonic() + RECORD_SECONDS
     while True:
@@ -100,14 +100,14 @@ def _with_records(all_seen: list[Seen], find: Find) -> dict[str, Seen]:
 
 
 def _leaves_a_record(seen: Seen) -> bool:
-    """True if a record of this probe is worth waiting for; what is hidden and what a proxy did not read has none."""
+    """Return whether to wait for the record of this probe: not if it is hidden or unreadable to the proxy."""
     status = seen.reply.status
     return status is not None and status != 400 and not (seen.probe.name in probes.HIDDEN and status in {403, 404})
 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Hold the lock of this host: an examination takes a thread and a few connections. Raises ExaminationRunning."""
+    """Hold the examination lock of this host. Raises ExaminationRunning."""
     descriptor = try_lock_file(folder / "doctor.lock")
     if descriptor is None:
         raise ExaminationRunning(_("another examination is under way; try again in a minute"))

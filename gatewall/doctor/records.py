@@ -19,9 +19,9 @@ _MOST_PEERS = 20
 
 
 def arrivals(run: str, since: datetime, answered: Mapping[str, str]) -> dict[str, Arrival]:
-    """Return the records of the probes of a run that are in the log by now, by nonce.
+    """Return the records of a run that are in the log so far, by nonce.
 
-    ``answered``: the nonce by the decision id of an answer, for a gate that is shown neither path nor user agent.
+    ``answered`` maps decision ids of responses to nonces, for a gate that receives neither path nor user agent.
     """
     ids = {number: nonce for text, nonce in answered.items() if (number := _number(text)) is not None}
     ours = Q(user_agent__contains=run) | Q(path__contains=run) | Q(decision_id__in=list(ids))
@@ -35,14 +35,14 @@ def arrivals(run: str, since: datetime, answered: Mapping[str, str]) -> dict[str
 
 
 def untrusted_peers(now: datetime) -> tuple[str, ...]:
-    """Return the peers that lately sent forwarding headers and are no trusted proxies, the last ones first."""
+    """Return untrusted peers that recently sent forwarding headers, latest first."""
     events = SecurityEvent.objects.filter(kind=EventKind.PROXY_UNTRUSTED, at__gte=now - _LATELY)
     peers = events.order_by("-at", "-id").values_list("client_ip", flat=True)[:_MOST_ROWS]
     return tuple(dict.fromkeys(peer for peer in peers if peer))[:_MOST_PEERS]
 
 
 def _nonce(row: AccessLog, run: str) -> str | None:
-    """Return the nonce of a row: its user agent's, for two probes may have one path."""
+    """Return the nonce of a row, preferably of its user agent, as two probes may share a path."""
     for text in (row.user_agent, row.path):
         if match := re.search(run + _NUMBER, text):
             return match[0]

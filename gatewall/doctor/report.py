@@ -1,4 +1,4 @@
-"""Report of an examination, as the API, the command and the page show it."""
+"""JSON report of an examination, for the API, the command and the page."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ _MAX_SHOWN = 300
 
 
 def report(evidence: Evidence) -> dict[str, Any]:
-    """Return everything that an examination found; JSON."""
+    """Return the report of an examination."""
     results = judge(evidence)
     return {
         "url": str(evidence.target),
@@ -29,7 +29,7 @@ def report(evidence: Evidence) -> dict[str, Any]:
 
 
 def place_of(host: str) -> Place:
-    """Return what stands in the samples where this Gatewall is asked about this host."""
+    """Return the values to fill into sample configurations for this host."""
     bound = settings.GATEWALL_BIND
     here = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(bound, f"[{bound}]" if ":" in bound else bound)  # noqa: S104 - compared
     socket = settings.GATEWALL_AUTH_SOCKET
@@ -38,7 +38,7 @@ def place_of(host: str) -> Place:
 
 
 def own_host() -> str:
-    """Return the host of our own pages, or that of the samples."""
+    """Return the host of our own pages, or the samples' default."""
     return (urlsplit(settings.GATEWALL_PUBLIC_URL or "").hostname) or "app.example.com"
 
 
@@ -54,7 +54,7 @@ def _check(result: Result, evidence: Evidence) -> dict[str, Any]:
 
 
 def _is_to_be_fixed(result: Result, evidence: Evidence) -> bool:
-    """True where something is to be put right: not for what was not examined because nothing arrived."""
+    """Return whether the check needs a fix; False if nothing reached the gate."""
     examined = evidence.plain.arrival is not None or result.check == "asked"
     return examined and (result.verdict in _NEEDS_A_FIX or result.check == "identity")
 
@@ -81,7 +81,7 @@ def _finding(finding: Finding, evidence: Evidence) -> dict[str, Any]:
 
 
 def _line(seen: Seen) -> str:
-    """Return what was sent in one line: the request and what is odd about it."""
+    """Return a probe as one line: method, URI and added headers."""
     headers = "; ".join(f"{name}: {value}" for name, value in seen.probe.headers)
     return f"{seen.probe.method} {seen.probe.uri}" + (f" ({headers})" if headers else "")
 

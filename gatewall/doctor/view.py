@@ -17,7 +17,7 @@ from gatewall.doctor.report import report
 
 
 class DoctorInput(StrictInput):
-    """Which site to examine, and what stands before it."""
+    """Input of an examination: the site and its proxy."""
 
     url = TextField(max_length=2000)
     proxy = serializers.ChoiceField(choices=list(KINDS), required=False, allow_null=True)
@@ -55,7 +55,7 @@ _PROBES = _list_of(
 
 
 class DoctorOutput(serializers.Serializer[Any]):
-    """What the examination found."""
+    """Report of an examination."""
 
     url = serializers.CharField()
     proxy = serializers.CharField(allow_null=True)
@@ -66,11 +66,11 @@ class DoctorOutput(serializers.Serializer[Any]):
 
 
 class Doctor(ApiView):
-    """Send requests to a protected site through its proxy, and say what of them the gate was told."""
+    """Send requests to a protected site through its proxy, and report what reached the gate."""
 
     @operation(body=DoctorInput, answer=DoctorOutput, refuses={409})
     def post(self, request: Request) -> Response:
-        """Examine a site; the answer takes some seconds, at most 45."""
+        """Examine a site; takes a few seconds, at most 45."""
         form = DoctorInput(data=request.data)
         form.is_valid(raise_exception=True)
         values = form.validated_data

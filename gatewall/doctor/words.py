@@ -1,4 +1,4 @@
-"""Translated texts for the doctor's checks, findings and fixes."""
+"""Translated texts of the doctor's checks, findings and fixes."""
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -160,6 +160,6 @@ _MEANINGS: dict[str, Promise] = {
 
 
 def meaning(finding: Finding) -> str:
-    """Return what a finding means. What a stranger could have written stands in it as it is: escape it."""
+    """Return the text of a finding. It may contain untrusted text: escape it."""
     values = {name: translated(each) if isinstance(each, Message) else each for name, each in finding.values.items()}
     return str(_MEANINGS[finding.code]) % values

@@ -1,6 +1,6 @@
-"""Figures of the dashboard: of its page (``board``) and of the API (``figures``).
+"""Figures of the dashboard for its page (``board``) and the API (``figures``). Read-only.
 
-Reads only; of the access log, it reads the counts, never the rows.
+Of the access log they read only the roll-ups, never the rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ SPANS: Mapping[str, tuple[timedelta, timedelta]] = {
     "7d": (timedelta(days=7), timedelta(hours=3)),
     "30d": (timedelta(days=30), timedelta(hours=12)),
 }
-"""The windows by name: how long each is, and one bar of its chart."""
+"""Windows by name: length and width of a bar of the chart."""
 FAILED_SIGN_INS = (EventKind.LOGIN_FAILED, EventKind.LOGIN_LOCKED, EventKind.TWO_FACTOR_FAILED)
 _KINDS = ("outcome", "reason", "client", "denied-client", "host", "rule", "country", "latency")
 _API_WINDOW = timedelta(hours=24)
@@ -45,7 +45,7 @@ _RATE_OVER = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The totals of one window."""
+    """Totals of a window."""
 
     outcomes: Summary
     latency_us: Mapping[str, int | None]
@@ -53,13 +53,12 @@ class Totals:
 
     @property
     def block_rate(self) -> float:
-        """The share of the answers that refused, from 0 to 1."""
         return self.outcomes.counts["deny"] / self.outcomes.total if self.outcomes.total else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client, how many answers it got, and its country as the geo database in use has it."""
+    """A client, its number of requests, and its country by the current geo database."""
 
     address: str
     count: int
@@ -68,7 +67,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """All figures of a window. ``error``: how much the counts of clients and hosts may be too low, by kind."""
+    """All figures of a window. ``error``: maximum undercount of clients and hosts, by kind."""
 
     window: Window
     interval: timedelta
@@ -88,7 +87,7 @@ class Board:
 
 
 def board(at: datetime, name: str) -> Board:
-    """Return the figures of the window of this name that ends now. Raises KeyError for a name that is none."""
+    """Return the figures of the named window up to ``at``. Raises KeyError."""
     length, interval = SPANS[name]
     window = Window.until(at, length)
     earlier = Window(window.start - length, window.start)
@@ -116,7 +115,7 @@ def board(at: datetime, name: str) -> Board:
 
 
 def figures(at: datetime) -> dict[str, Any]:
-    """Return the figures of the last 24 hours as the API shows them."""
+    """Return the figures of the last 24 hours for the API."""
     window = Window.until(at, _API_WINDOW)
     found = statistics.summaries(window, ("outcome", "deny-reason", "denied-client", "latency"))
     totals = _totals(found, {})
@@ -151,7 +150,7 @@ def _clients(counted: Summary) -> list[Client]:
 
 
 def _counts(at: datetime) -> dict[str, int]:
-    """Return how many rows there are of each kind, expired and switched off ones included, and live sessions."""
+    """Return the number of rows per kind, including expired and disabled ones, and of live sessions."""
     return {
         **accounts.number_of_users(),
         "blacklist": policies.blocked_networks().count(),
@@ -164,7 +163,7 @@ def _counts(at: datetime) -> dict[str, int]:
 
 
 def _rate(at: datetime) -> float:
-    """Return the answers a second over the last whole minutes; the one that runs would make it too low."""
+    """Return requests per second over the last full minutes."""
     window = Window.until(at - timedelta(minutes=1), _RATE_OVER)
     return round(statistics.summaries(window, ["outcome"])["outcome"].total / _RATE_OVER.total_seconds(), 3)
 

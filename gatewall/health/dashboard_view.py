@@ -1,4 +1,4 @@
-"""The dashboard over HTTP."""
+"""API: the dashboard."""
 
 from typing import Any
 
@@ -54,7 +54,7 @@ class _Geo(serializers.Serializer[Any]):
 
 
 class DashboardOutput(serializers.Serializer[Any]):
-    """The control plane, the last 24 hours of answers, and the rows there are."""
+    """Figures of the dashboard: the control plane, the last 24 hours of requests, and the number of rows."""
 
     started_at = serializers.DateTimeField()
     uptime_seconds = serializers.IntegerField()
@@ -71,7 +71,7 @@ class DashboardOutput(serializers.Serializer[Any]):
 
 
 class DashboardStats(ApiView):
-    """How the installation is doing."""
+    """State of the installation."""
 
     @operation(answer=DashboardOutput)
     def get(self, request: Request) -> Response:

@@ -33,7 +33,7 @@ _NEEDED = ("database", "policy", "spool")
 
 
 def checks() -> dict[str, str]:
-    """Return each check with ``ok`` or what is wrong."""
+    """Return the result of each check: ``ok`` or the problem."""
     policies, _ = sources_of(settings.CONFIG)
     found = {"database": _database(), "policy": _policy(), "spool": _spool(), "geo": geo_state()}
     return found | {"hosts": _hosts()} | waf_checks(policies.current())
@@ -48,18 +48,18 @@ def _database() -> str:
 
 
 def _policy() -> str:
-    """A host that has published nothing yet is fine: this plane decides by the rows."""
+    """Check that the published policy is current; none is fine, as this plane reads the rows."""
     try:
         policy_files(settings.CONFIG).manifest()
     except ManifestRefused as error:
         return f"the published policy cannot be used: {error}"
-    except OSError as error:  # without its path, which is not for everybody
+    except OSError as error:  # without its path, which is not public
         return f"the published policy cannot be used: {error.strerror}"
     return "ok"
 
 
 def _hosts() -> str:
-    """How many decide by a policy that was not compared with the database for a while; ``/metrics`` says which."""
+    """Check that every host's policy was recently confirmed; ``/metrics`` names the hosts."""
     try:
         now = nodes.database_now()
         ages = [nodes.unconfirmed_seconds(node, now) for node in Node.objects.all()]
@@ -70,7 +70,7 @@ def _hosts() -> str:
 
 
 def _spool() -> str:
-    """Whether a page of a file can be written where records go: a disk may be full, or read-only."""
+    """Check that the spool's disk is writable and has room."""
     folder = settings.CONFIG.home / "spool"
     try:
         with tempfile.TemporaryFile(dir=folder if folder.exists() else settings.CONFIG.home, buffering=0) as probe:
@@ -81,7 +81,7 @@ def _spool() -> str:
 
 
 def geo_state() -> str:
-    """Return ``ok``, or why no country is known."""
+    """Return ``ok``, or why countries are unknown."""
     path = geo.in_use()
     if path is None:
         return "no geo database: no country is known"
@@ -89,7 +89,7 @@ def geo_state() -> str:
 
 
 class JsonToAll(DefaultContentNegotiation):
-    """A load balancer may ask for ``text/html``; it gets JSON and no 406."""
+    """Respond with JSON even if a load balancer asks for ``text/html``."""
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
@@ -110,14 +110,14 @@ _HEALTH = {
 
 
 def is_trusted(environ: Mapping[str, Any]) -> bool:
-    """Return True for a client of a trusted network, or one with the metrics token."""
+    """Return whether the client is in a trusted network or sends the metrics token."""
     callers = TrustedCallers(settings.GATEWALL_TRUSTED_PROXIES, settings.GATEWALL_METRICS_TOKEN)
     forwarded_for = environ.get("HTTP_X_FORWARDED_FOR")
     return callers.includes(environ.get("REMOTE_ADDR", ""), forwarded_for, environ.get("HTTP_AUTHORIZATION", ""))
 
 
 class _Open(ApiView):
-    """Anybody may ask for the status, without a limit; the checks are for trusted callers and admins."""
+    """Public status without a rate limit; details only for trusted callers and admins."""
 
     is_rate_limited = False
     permission_classes = [AllowAny]
@@ -125,7 +125,7 @@ class _Open(ApiView):
     content_negotiation_class = JsonToAll
 
     def perform_authentication(self, request: Request) -> None:
-        """Do nothing: a bad credential must not make a process ill, and the database may be away."""
+        """Do nothing: an invalid credential or an unavailable database must not change the status."""
 
     def _answer(self, request: Request, found: dict[str, str], *, ready: bool) -> Response:
         said: dict[str, Any] = {"status": "ok" if ready else "unavailable"}
@@ -142,7 +142,7 @@ def _is_admin(request: Request) -> bool:
 
 
 class Live(_Open):
-    """The process answers."""
+    """Liveness: the process responds."""
 
     @operation(answer=_HEALTH)
     def get(self, request: Request) -> Response:
@@ -150,7 +150,7 @@ class Live(_Open):
 
 
 class Ready(_Open):
-    """The process can serve: 503 when database, published policy or spool cannot be used."""
+    """Readiness: 503 when database, published policy or spool cannot be used."""
 
     @operation(answer=_HEALTH, also={503: _HEALTH})
     def get(self, request: Request) -> Response:

@@ -19,16 +19,16 @@ from policies.geo import GeoDatabase
 from webhooks import selectors as webhooks
 
 _LATE = 60.0
-"""Seconds that a log may lag before somebody should look."""
+"""Lag of the access log in seconds that needs attention."""
 _SILENT_AFTER = timedelta(seconds=60)
 _LAGS_AFTER = timedelta(seconds=10)
-"""An agent that was silent for longer has shipped nothing since."""
+"""Silence after which an agent counts as not shipping."""
 _OLD_DATABASE = timedelta(days=45)
-"""Those that are free of charge come out once a month."""
+"""Free geo databases are updated monthly."""
 
 
 class Level(StrEnum):
-    """How a sign is."""
+    """Severity of an indicator."""
 
     GOOD = "good"
     LOOK = "look"
@@ -37,7 +37,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WorkerSign:
-    """A worker of a host, and the revision that it decides with."""
+    """A worker of a host, and the revision of its policy."""
 
     pid: int
     revision: int
@@ -47,7 +47,7 @@ class WorkerSign:
 
 @dataclass(frozen=True, slots=True)
 class NodeSign:
-    """A host, and what its agent said last."""
+    """A host, and the last report of its agent."""
 
     node: Node
     is_silent: bool
@@ -57,7 +57,7 @@ class NodeSign:
 
     @property
     def level(self) -> Level:
-        """A host that has a problem or is cut off is bad; one that is behind may be in the middle of it."""
+        """Severity of the host: bad if it has a problem or is cut off, a warning while it lags behind."""
         if (
             self.node.problem
             or self.is_silent
@@ -71,7 +71,7 @@ class NodeSign:
 
 @dataclass(frozen=True, slots=True)
 class LogSign:
-    """How large the access log is, None while nobody measured it, and the rows that went for it, ever and when last."""
+    """Size of the access log (None until measured), rows removed to limit it, and the last time of that."""
 
     used_bytes: int | None
     max_bytes: int
@@ -82,7 +82,7 @@ class LogSign:
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """All signs; ``gaps`` by why records are missing, ``failed`` notices to webhooks, both of the window."""
+    """All indicators; ``gaps`` by reason and ``failed`` webhook deliveries are of the window."""
 
     revision: int
     nodes: Sequence[NodeSign]
@@ -98,7 +98,7 @@ class Signs:
 
     @property
     def policy_level(self) -> Level:
-        """The worst of the hosts; none is bad."""
+        """The worst level of the hosts; bad without hosts."""
         levels = {each.level for each in self.nodes}
         if not levels or Level.BAD in levels:
             return Level.BAD
@@ -106,34 +106,34 @@ class Signs:
 
     @property
     def lag_level(self) -> Level:
-        """Of the access log: how far behind it is."""
+        """Lag of the access log."""
         if self.lag_seconds is None:
             return Level.LOOK
         return Level.GOOD if self.lag_seconds < _LATE else Level.BAD
 
     @property
     def gap_level(self) -> Level:
-        """Of the access log: whether anything is missing in it."""
+        """Missing records in the access log."""
         return Level.BAD if any(self.gaps.values()) else Level.GOOD
 
     @property
     def size_level(self) -> Level:
-        """Of the access log: whether rows went in the window because it was too large."""
+        """Rows removed in the window because the access log was too large."""
         return Level.LOOK if self.log.last_at is not None and self.log.last_at >= self.since else Level.GOOD
 
     @property
     def geo_level(self) -> Level:
-        """Of the geo database: whether there is one, and a young one."""
+        """Presence and age of the geo database."""
         return Level.GOOD if self.geo and self.geo_days <= _OLD_DATABASE.days else Level.LOOK
 
     @property
     def webhook_level(self) -> Level:
-        """Of the webhooks: whether a notice was given up, or one cannot be reached now."""
+        """Failed webhook deliveries, and webhooks that currently fail."""
         return Level.BAD if self.failed else Level.LOOK if self.failing else Level.GOOD
 
 
 def signs(at: datetime, window: Window) -> Signs:
-    """Return the signs as of this moment; what is counted is counted over the window."""
+    """Return the indicators at ``at``; counts are over the window."""
     hosts, head = list(Node.objects.all()), revisions.head()
     now = nodes.database_now()
     backlog = log_backlog(hosts, now)
@@ -154,10 +154,9 @@ def signs(at: datetime, window: Window) -> Signs:
 
 
 def log_backlog(nodes: Sequence[Node], at: datetime) -> dict[str, float | None]:
-    """Return how old the oldest record is that is not in the database, and how many bytes wait on all hosts.
+    """Return the age in seconds of the oldest record not yet in the database, and the bytes waiting on all hosts.
 
-    A host whose agent is silent ships nothing: it lags for as long as that, besides what it said last. The
-    lag is None while a host has not said any.
+    A silent agent ships nothing, so its silence adds to the lag. The lag is None until every host has reported one.
     """
     lags = [(node.log_lag_seconds or 0.0) + _silence(node, at).total_seconds() for node in nodes]
     is_known = bool(nodes) and all(node.log_lag_seconds is not None for node in nodes)

@@ -1,6 +1,6 @@
-"""Prometheus metrics, read from existing counters and states.
+"""Prometheus metrics from existing counters and states.
 
-No label carries an address, a user or a path: the values of each are a closed list, or the hosts of this installation.
+No label contains an address, a user or a path: label values are closed lists or the hosts of this installation.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ from policies import geo
 from policies import selectors as policies
 
 BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-"""In seconds; each bound is a class of ``audit.counting.counts.latency_class``, so that the buckets are exact."""
+"""In seconds; each bound is one of ``audit.counting.counts.latency_class``, so that the buckets are exact."""
 LOGINS = {
     "succeeded": (EventKind.LOGIN_SUCCEEDED,),
     "failed": (EventKind.LOGIN_FAILED, EventKind.TWO_FACTOR_FAILED),
@@ -35,46 +35,44 @@ _MICRO = 1_000_000
 
 
 def exposition(at: datetime) -> bytes:
-    """Return all metrics as of this moment in Prometheus' text format. Raises django.db.Error."""
+    """Return all metrics in Prometheus' text format. Raises django.db.Error."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Gatewall(at))
     return generate_latest(registry)
 
 
 def without_database(node: str, seconds: float) -> bytes:
-    """Return what can be said while the database cannot be read: how old the policy of this host is."""
+    """Return the metrics that need no database: the age of this host's policy."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_CutOff(node, seconds))
     return generate_latest(registry)
 
 
 class _CutOff(Collector):
-    """One host, by what it knows itself."""
+    """Metrics of one host from its own files."""
 
     def __init__(self, node: str, seconds: float) -> None:
         self._node = node
         self._seconds = seconds
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the one metric."""
         unconfirmed = _unconfirmed()
-        # Rows have numbers for hosts that are called by their address; these cannot be read now.
+        # Hosts named by an address are numbered by their rows, which cannot be read now.
         unconfirmed.add_metric(["this" if parse_hop(self._node) else self._node], self._seconds)
         yield unconfirmed
 
 
 class _Gatewall(Collector):
-    """Reads everything when it is asked, with a number of queries that does not grow."""
+    """Collect all metrics with a constant number of queries."""
 
     def __init__(self, at: datetime) -> None:
         self._at = at
 
     def describe(self) -> Iterable[Metric]:
-        """Say nothing beforehand: a registry would collect everything once more to find the names."""
+        """Return nothing: a registry would collect all metrics once more to learn their names."""
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Yield each metric with all its values."""
         yield from _answers()
         yield from _happened()
         yield from _hosts(list(Node.objects.all()), nodes.database_now())
@@ -127,7 +125,7 @@ def _happened() -> Iterator[Metric]:
 
 
 def _latency(latency: Summary) -> Metric:
-    """Return the histogram; the sum is at most a tenth too large."""
+    """Return the latency histogram; its sum is at most 10 % too large."""
     classes = sorted((int(key), number) for key, number in latency.counts.items())
     bounds = [round(bound * _MICRO) for bound in BUCKETS]
     buckets = [
@@ -177,7 +175,7 @@ def _unconfirmed() -> GaugeMetricFamily:
 
 
 def _name_of(node: Node) -> str:
-    """Return what the host is called, unless that is an address."""
+    """Return the host's name, unless it is an address."""
     return f"node-{node.pk}" if parse_hop(node.name) else node.name
 
 

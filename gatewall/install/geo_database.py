@@ -1,4 +1,4 @@
-"""Puts a geo database where the gate looks for it."""
+"""Install a geo database for the gate."""
 
 import hashlib
 import hmac
@@ -29,18 +29,18 @@ _CLOCK_SKEW_SECONDS = 24 * 3600
 
 
 class GeoDatabaseRefused(Exception):
-    """The file is not a geo database that can be used; the one in use stays."""
+    """The file is not a usable geo database; the current one is unchanged."""
 
 
 class Readable(Protocol):
-    """What a database is read from."""
+    """A readable binary file."""
 
     def read(self, size: int, /) -> bytes: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """The database that was installed."""
+    """Type, build time, size and digest of the installed database."""
 
     kind: str
     built_at: datetime
@@ -51,9 +51,9 @@ class Installed:
 def install(
     source: Readable, target: Path, *, at: datetime, sha256: str | None = None, more: Sequence[Readable] = ()
 ) -> Installed:
-    """Replace the target by what the source holds, whole or not at all, on disk when this returns.
+    """Atomically replace the target by the source, synced to disk.
 
-    The source is an MMDB, or text ranges, of which there may be ``more``: Tor has IPv4 and IPv6 apart.
+    The source is an MMDB, or text ranges, optionally with ``more``, as Tor publishes IPv4 and IPv6 separately.
 
     Raises GeoDatabaseRefused, and OSError if it cannot be read or written.
     """
@@ -74,7 +74,7 @@ def install(
 
 @contextmanager
 def _temporary(target: Path) -> Iterator[Path]:
-    """Give an empty file beside the target, for its owner alone, that is gone in the end."""
+    """Create a temporary file beside the target, readable by its owner only; remove it at the end."""
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # mode 0600
     os.close(descriptor)
     try:
@@ -90,7 +90,7 @@ def _is_text(path: Path) -> bool:
 
 
 def _convert(text: Path, target: Path, more: Sequence[Readable], at: datetime) -> int:
-    """Replace text ranges by a database of these and of more; return its size. Raises GeoDatabaseRefused, OSError."""
+    """Convert text ranges to a database in place; return its size. Raises GeoDatabaseRefused, OSError."""
     ranges = CountryRanges()
     try:
         _add_ranges(ranges, text)
@@ -115,7 +115,7 @@ def _add_ranges(ranges: CountryRanges, path: Path) -> None:
 
 
 def _copy(source: Readable, path: Path) -> tuple[int, str]:
-    """Write all of the source to the file; return its size and SHA-256."""
+    """Copy the source to the file; return its size and SHA-256."""
     digest, size = hashlib.sha256(), 0
     with path.open("wb") as file:
         while piece := source.read(_PIECE):
@@ -132,7 +132,7 @@ def _copy(source: Readable, path: Path) -> tuple[int, str]:
 
 
 def _look_at(path: Path, at: datetime) -> tuple[str, datetime]:
-    """Return what the database says of itself, once countries were found in it as the gate finds them."""
+    """Return type and build time of a database after a test look-up."""
     try:
         with maxminddb.open_database(path) as reader:
             metadata = reader.metadata()

@@ -1,4 +1,4 @@
-"""Rotates the key rings that are in files, and re-seals what the data keys seal (ADR 0015)."""
+"""Rotate key rings in files, and re-seal secrets (ADR 0015)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ SESSIONS, DATA = "GATEWALL_JWT_KEYS", "GATEWALL_DATA_KEYS"
 
 
 class RotationRefused(Exception):
-    """Nothing was rotated, because it cannot be; the message is the one line to show."""
+    """Nothing was rotated; the message is one line for the operator."""
 
 
 class RotationTooEarly(RotationRefused):
-    """It could be, but running processes may not know the next keys yet."""
+    """Running processes may not know the next keys yet."""
 
 
 @dataclass(frozen=True)
 class SealedColumn:
-    """A column of sealed secrets, and how the context of a row is called."""
+    """A column of sealed secrets, and the context of its rows."""
 
     rows: Callable[[], QuerySet[Any]]
     field: str
@@ -50,13 +50,13 @@ SEALED_COLUMNS = {
         webhooks.webhooks, "sealed_previous", lambda webhook: webhooks.sealing_context(webhook.pk)
     ),
 }
-"""Everything that is under a data key. A column that is not in here loses its secrets when keys are dropped."""
+"""All columns sealed by data keys. A column missing here loses its secrets when keys are dropped."""
 
 
 def rotate(files: Mapping[str, Path | None], at: datetime, *, restarted: bool = False) -> list[str]:
-    """Put the next keys in use, re-seal, drop what is no longer needed; return what was done, in lines.
+    """Activate the next keys, re-seal, and drop old keys; return the steps as lines.
 
-    ``restarted`` says that all processes were restarted since the last rotation.
+    ``restarted``: all processes were restarted since the last rotation.
 
     Raises RotationTooEarly, RotationRefused.
     """
@@ -73,15 +73,15 @@ def rotate(files: Mapping[str, Path | None], at: datetime, *, restarted: bool = 
 
 
 def finish(files: Mapping[str, Path | None], at: datetime) -> list[str]:
-    """Re-seal what is left and drop what is no longer needed; return what was done. Raises RotationRefused."""
+    """Finish re-sealing and drop old keys; return the steps as lines. Raises RotationRefused."""
     with _Rings(files) as rings:
         return _finish(rings, at)
 
 
 def replace_compromised(files: Mapping[str, Path | None], at: datetime) -> list[str]:
-    """Replace all keys by new ones at once; return what was done. Raises RotationRefused.
+    """Replace all keys at once; return the steps as lines. Raises RotationRefused.
 
-    Data keys are dropped when no row needs them, which is at once unless rows change all the time.
+    Data keys are dropped once no row needs them, which is at once unless rows change all the time.
     """
     with _Rings(files) as rings:
         rings.replace(SESSIONS, new_ring(at))
@@ -128,7 +128,7 @@ def _names(ring: KeyRing) -> str:
 
 
 class _Rings:
-    """The rings of the files, which are locked meanwhile."""
+    """The key rings of the files, under lock."""
 
     def __init__(self, files: Mapping[str, Path | None]) -> None:
         self._files = {name: _file_of(name, path) for name, path in files.items()}

@@ -1,4 +1,4 @@
-"""Several processes in one terminal: `bin/up` starts them, waits until they answer, and stops them together."""
+"""Run several processes in one terminal: `bin/up` starts them, waits until they respond, and stops them together."""
 
 import errno
 import http.client
@@ -23,16 +23,16 @@ from honcho.process import Popen
 READY_SECONDS = 60.0
 _MOST_READ = 65536
 _CURES = {"policy": "`python manage.py publish_policy` publishes it, or says why it cannot be published"}
-"""By the name of a check: what to type when it fails."""
+"""Commands that fix a failed health check, by its name."""
 STOPPED_BY_SIGNAL = {128 + signal.SIGINT, 128 + signal.SIGTERM}
 
 
 class PortTakenError(Exception):
-    """A port that we need is not to be had; the text names the port and its variable."""
+    """A port is taken; the message names the port and its variable."""
 
 
 class Process(NamedTuple):
-    """One row of the process table."""
+    """A row of the process table."""
 
     name: str
     command: list[str]
@@ -40,7 +40,7 @@ class Process(NamedTuple):
 
 
 class Port(NamedTuple):
-    """A TCP port that somebody may have taken, and the variable that moves it."""
+    """A TCP port and the variable that changes it."""
 
     address: str
     number: int
@@ -48,10 +48,10 @@ class Port(NamedTuple):
 
 
 def require_free(port: Port) -> None:
-    """Raise PortTakenError unless we could listen there now.
+    """Raise PortTakenError unless the port is free.
 
-    Binds without SO_REUSEPORT, which would share a taken port in silence; with SO_REUSEADDR, so that
-    connections of the last run that are still closing do not count.
+    Binds without SO_REUSEPORT, which would silently share a taken port, and with SO_REUSEADDR, to ignore closing
+    connections of the last run.
     """
     family = socket.AF_INET6 if ":" in port.address else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
@@ -68,7 +68,7 @@ def require_free(port: Port) -> None:
 
 
 def require_free_socket(path: Path, variable: str) -> None:
-    """Raise PortTakenError unless we could listen on this unix socket; remove what a killed server left of one."""
+    """Raise PortTakenError unless the Unix socket is free; remove the stale socket of a killed server."""
     why = ""
     if not os.access(path.parent, os.W_OK | os.X_OK):
         why = f"{path.parent} is no folder that we may write to"
@@ -90,7 +90,7 @@ def require_free_socket(path: Path, variable: str) -> None:
 
 
 def _lowest_given_out() -> int:
-    """The lowest port that the kernel takes for outgoing connections."""
+    """Return the lowest ephemeral port of the kernel."""
     try:
         return int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     except (OSError, ValueError, IndexError):
@@ -98,21 +98,21 @@ def _lowest_given_out() -> int:
 
 
 def ports_not_given_out(lowest: int) -> range:
-    """Ports that no outgoing connection takes meanwhile, where those are given ports from `lowest` on.
+    """Return ports outside of the ephemeral range, which begins at `lowest`.
 
-    Where next to none are left below, ports of the other parity: Linux gives out those of the same one first.
+    If hardly any are below it, return those of the parity that Linux uses last.
     """
     return range(10_000, lowest) if lowest > 12_000 else range(10_001 - lowest % 2, 65_536, 2)
 
 
-# Whoever was told of a port may not listen on it yet.
+# Ports reserved by a caller that does not listen on them yet.
 _told: set[int] = set()
 
 
 def _is_ours(number: int) -> bool:
-    """True if no other process was told of this port; from now on none is, until this one ends.
+    """Reserve a port among all processes of this host until this process ends; return False if it is reserved.
 
-    The sign is a name in Linux's abstract namespace of sockets, which goes with its process and needs no file.
+    Uses a name in Linux's abstract socket namespace, which is released with its process and needs no file.
     """
     if sys.platform != "linux":
         return True
@@ -122,14 +122,14 @@ def _is_ours(number: int) -> bool:
     except OSError:
         sign.close()
         return False
-    sign.detach()  # open as long as the process
+    sign.detach()  # stays open as long as the process
     return True
 
 
 def free_port() -> int:
-    """A loopback port that is free at this moment, and that no outgoing connection takes by itself.
+    """Return a free loopback port outside of the ephemeral range.
 
-    No two calls return the same, in whichever processes, while those live. Raises PortTakenError when there is none.
+    No two calls return the same port while their processes run. Raises PortTakenError when there is none.
     """
     left = [number for number in ports_not_given_out(_lowest_given_out()) if number not in _told]
     for number in random.sample(left, min(len(left), 1_000)):
@@ -142,12 +142,12 @@ def free_port() -> int:
 
 
 def answers(url: str) -> bool:
-    """True if `url` answers like a service that works: with content, or with the gate's own verdict."""
+    """Return whether `url` responds with content or with the gate's own decision."""
     return _get(url)[0] in {200, 302, 401, 403}
 
 
 def complaint(url: str) -> str:
-    """What a health page says is wrong, and what helps; empty if it does not answer or says nothing."""
+    """Return the problem that a health page reports, with its fix; empty if it reports none or is unreachable."""
     with suppress(ValueError, KeyError, TypeError, AttributeError):
         failing = {name: said for name, said in json.loads(_get(url)[1])["checks"].items() if said != "ok"}
         cures = [_CURES[name] for name in failing if name in _CURES]
@@ -156,7 +156,7 @@ def complaint(url: str) -> str:
 
 
 def _get(url: str) -> tuple[int, bytes]:
-    """The status and body of a page; 0 and nothing if there is none."""
+    """Return status and body of a page; 0 and nothing on failure."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
     try:
@@ -170,21 +170,21 @@ def _get(url: str) -> tuple[int, bytes]:
 
 
 class Child(Popen):  # type: ignore[misc]  # honcho has no types
-    """A child whose session ends with it: workers of a killed master would keep ports and pipes open."""
+    """A child whose process group is killed with it, because orphaned workers would keep ports and pipes open."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         threading.Thread(target=self._sweep, daemon=True).start()
 
     def _sweep(self) -> None:
-        # WNOWAIT leaves the dead child in the table, so its group cannot be somebody else's by now.
+        # WNOWAIT keeps the dead child in the table, so that its group id cannot be reused.
         with suppress(ChildProcessError, ProcessLookupError):
             os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
             os.killpg(self.pid, signal.SIGKILL)
 
 
 class Supervisor(Manager):  # type: ignore[misc]  # honcho has no types
-    """honcho's manager that knows when everything is ready and which child broke it."""
+    """honcho's manager, extended by readiness and by which child failed."""
 
     def __init__(self, processes: Sequence[Process], urls: Sequence[str], announce: Callable[[], None]) -> None:
         super().__init__()
@@ -192,18 +192,18 @@ class Supervisor(Manager):  # type: ignore[misc]  # honcho has no types
         self.announce = announce
         self.trouble = ""
         for process in processes:
-            # exec: the shell that honcho starts becomes the process
+            # exec: replaces the shell that honcho starts
             command = f"exec {shlex.join(process.command)}"
             child = self.add_process(process.name, command, env={**os.environ, **process.env})
             child._child_ctor = Child  # noqa: SLF001 (honcho's own place for it)
 
     def _start(self) -> None:
         super()._start()
-        # after the forks: a fork copies no thread
+        # after the forks, which do not copy threads
         threading.Thread(target=self._watch, daemon=True).start()
 
     def _watch(self) -> None:
-        """Announce when every address answers, or stop everything when one stays silent."""
+        """Announce once every address responds; stop all processes if one does not."""
         deadline = time.monotonic() + READY_SECONDS
         for url in self.urls:
             while not answers(url):
@@ -219,9 +219,9 @@ class Supervisor(Manager):  # type: ignore[misc]  # honcho has no types
             self.announce()
 
     def terminate(self) -> None:
-        """Stop all children, and remember which one ended by itself."""
+        """Stop all children, and record which one ended by itself."""
         if not self._all_started():
-            # A signal in the first instant: not every child has told its process id. Ask again.
+            # Right after the start, a child may not have reported its process id. Retry.
             threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()
             return
         ended = [name for name, state in self._processes.items() if "returncode" in state]
@@ -231,9 +231,9 @@ class Supervisor(Manager):  # type: ignore[misc]  # honcho has no types
 
 
 def run(processes: Sequence[Process], urls: Sequence[str], announce: Callable[[], None]) -> int:
-    """Run the table in the foreground, call `announce` once every address in `urls` answers.
+    """Run the processes in the foreground; call `announce` once every address in `urls` responds.
 
-    Returns 0 when a signal ended it, 1 when a child did or an address never answered.
+    Return 0 after a signal, 1 if a child ended or an address never responded.
     """
     stop_when_terminal_closes()
     supervisor = Supervisor(processes, urls, announce)
@@ -246,7 +246,7 @@ def run(processes: Sequence[Process], urls: Sequence[str], announce: Callable[[]
 
 
 def stop_when_terminal_closes() -> None:
-    """Treat SIGHUP like SIGTERM (children have sessions of their own and would live on), nohup excepted."""
+    """Treat SIGHUP like SIGTERM, except under nohup: children have their own sessions and would keep running."""
 
     def stop(_number: int, _frame: Any) -> None:
         os.kill(os.getpid(), signal.SIGTERM)

@@ -11,7 +11,7 @@ from gatewall.kernel import env
 
 
 class Plane(NamedTuple):
-    """What gunicorn runs: a file in deploy/, an application, and variables for it that the operator may set."""
+    """Configuration of a plane for gunicorn: a file in deploy/, an application, and default environment variables."""
 
     configuration: str
     application: str
@@ -21,13 +21,13 @@ class Plane(NamedTuple):
 
 
 def require_free_port(config: env.Config) -> None:
-    """Raise PortTakenError unless the control plane can have its port: gunicorn would try for five seconds."""
+    """Raise PortTakenError unless the control plane can use its port: gunicorn would retry for five seconds."""
     launcher.require_free(launcher.Port(config.bind, config.port, "GATEWALL_PORT"))
 
 
 def require_free_auth_address(config: env.Config) -> None:
-    """Raise PortTakenError unless the data plane can have its port or socket."""
-    # gunicorn would take a socket in use from under whoever listens on it.
+    """Raise PortTakenError unless the data plane can use its port or socket."""
+    # gunicorn would remove a socket that another process is using.
     if config.auth_socket is not None:
         launcher.require_free_socket(config.auth_socket, "GATEWALL_AUTH_SOCKET")
     else:
@@ -40,21 +40,21 @@ PLANES = {
         "gatewall.wsgi:application",
         env.read_all_secrets,
         require_free_port,
-        # To check a password takes 19 MiB. glibc would raise its own bound after the first one and keep that much in
-        # the heap of each thread; above a fixed bound, memory goes back to the system when it is freed.
+        # Checking a password takes 19 MiB. glibc would then raise its mmap threshold and keep that much in the heap
+        # of each thread; a fixed threshold returns the memory to the system.
         {"MALLOC_MMAP_THRESHOLD_": str(1024 * 1024)},
     ),
     "data_plane": Plane(
         "data_plane.conf.py", "gatewall.data_plane:application()", env.read, require_free_auth_address, {}
     ),
 }
-"""By the name of the management command that starts it."""
+"""Planes by the name of their management command."""
 
 
 def become_plane(name: str, base: Path) -> NoReturn:
     """Replace this process by gunicorn with our master (``gatewall/server/master.py``) and a plane.
 
-    Exits with 2 and one line if its address is taken. Raises ConfigError for a bad environment.
+    Exit with 2 and one line if its address is taken. Raises ConfigError for an invalid environment.
     """
     plane = PLANES[name]
     config = plane.read(os.environ, base)

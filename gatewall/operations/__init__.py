@@ -1,1 +1,1 @@
-"""The API of system settings and policy revisions, and the URLs of everything that operators call."""
+"""API of system settings and policy revisions, and the URLs for operators."""

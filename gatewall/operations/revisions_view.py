@@ -1,4 +1,4 @@
-"""The history of the policy over HTTP: who changed what when, and the way back."""
+"""API: policy revisions, restore and confirmation."""
 
 from typing import Any
 
@@ -26,13 +26,13 @@ def _as_listed(value: str) -> str:
 
 
 class RestoreInput(StrictInput):
-    """What may be sent along with a restore."""
+    """Input of a restore."""
 
     force = FlagField(required=False)
 
 
 class RevisionOutput(serializers.ModelSerializer[PolicyRevision]):
-    """A revision in a list."""
+    """A policy revision."""
 
     class Meta:
         model = PolicyRevision
@@ -40,14 +40,14 @@ class RevisionOutput(serializers.ModelSerializer[PolicyRevision]):
 
 
 class RevisionWithChangesOutput(RevisionOutput):
-    """A revision with all that it changed; null if that was too much, or was not recorded."""
+    """A policy revision with its changes; null if they were too large or not recorded."""
 
     class Meta(RevisionOutput.Meta):
         fields = (*RevisionOutput.Meta.fields, "changes")
 
 
 class RevisionRestored(RevisionWithChangesOutput):
-    """The revision of a restore, and whether this host decides by it already."""
+    """The revision of a restore, and whether it is in force on this host."""
 
     policy_pending = serializers.BooleanField(required=False)
     confirm_by = serializers.DateTimeField(required=False)
@@ -57,11 +57,11 @@ class RevisionRestored(RevisionWithChangesOutput):
 
 
 class RevisionConfirmInput(StrictInput):
-    """Nothing: the path says which revision."""
+    """Empty input; the path identifies the revision."""
 
 
 class RevisionConfirmed(serializers.ModelSerializer[PendingConfirmation]):
-    """A forced change that stays."""
+    """A confirmed forced change."""
 
     number = serializers.IntegerField(source="revision")
     confirmed_at = serializers.DateTimeField(source="settled_at")
@@ -73,14 +73,14 @@ class RevisionConfirmed(serializers.ModelSerializer[PendingConfirmation]):
 
 
 class RevisionFilters(Filters):
-    """Filters of the revisions."""
+    """Filters of policy revisions."""
 
     actor = text("actor", max_length=64)
     resource = text("resources", max_length=32, lookup="contains", parse=_as_listed)
 
 
 class PolicyRevisions(Resource):
-    """The revisions of the policy, the newest first."""
+    """Policy revisions, newest first."""
 
     input, output = RestoreInput, RevisionOutput
     filterset_class = RevisionFilters
@@ -93,13 +93,13 @@ class PolicyRevisions(Resource):
 
     @operation(answer=RevisionWithChangesOutput, is_tagged=True)
     def retrieve(self, request: Request, **path: Any) -> Response:
-        """Show a revision and what it changed."""
+        """Show a revision with its changes."""
         shown = dict(RevisionWithChangesOutput(self.get_object()).data)
         return etags.shown_if_changed(request, shown, etags.tag_of(shown))
 
     @operation(body=RestoreInput, answer=RevisionRestored, refuses={404, 409})
     def restore(self, request: Request, **path: Any) -> Response:
-        """Bring the policy back to what it was right after a revision."""
+        """Restore the policy to its state right after a revision."""
         form = self.input(data=request.data)
         form.is_valid(raise_exception=True)
         row = restore(self.get_object().pk, actor=self.actor, caller=self.caller, **form.validated_data)
@@ -107,7 +107,7 @@ class PolicyRevisions(Resource):
 
     @operation(body=RevisionConfirmInput, answer=RevisionConfirmed, refuses={404, 409})
     def confirm(self, request: Request, **path: Any) -> Response:
-        """Let a forced change stay that refuses its own maker's address."""
+        """Confirm a forced change that locks out the address it was made from."""
         form = RevisionConfirmInput(data=request.data)
         form.is_valid(raise_exception=True)
         return Response(RevisionConfirmed(confirm(self.get_object().pk, actor=self.actor)).data)

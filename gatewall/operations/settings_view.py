@@ -1,4 +1,4 @@
-"""The system settings over HTTP."""
+"""API: system settings."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ class SettingsOutput(serializers.ModelSerializer[SystemSettings]):
 
 
 class SettingsChanged(SettingsOutput):
-    """All settings, and whether this host decides by them already."""
+    """All settings, and whether they are in force on this host."""
 
     policy_pending = serializers.BooleanField(required=False)
 
@@ -52,7 +52,7 @@ class SettingsChanged(SettingsOutput):
 
 
 class Settings(ApiView):
-    """What operators set while the system runs."""
+    """System settings."""
 
     @operation(answer=SettingsOutput, is_tagged=True)
     def get(self, request: Request) -> Response:
@@ -75,7 +75,7 @@ def _change(request: Request, values: dict[str, Any]) -> SystemSettings:
     return system_settings.change(actor=str(request.user), **values)
 
 
-@revisions.one_at_a_time  # from the look at the tag to the commit, nobody else changes them
+@revisions.one_at_a_time  # under the policy lock, from checking the tag to the commit
 def _change_as_they_are(request: Request, values: dict[str, Any]) -> SystemSettings:
     etags.refuse_stale(request, etags.tag_of(_shown(system_settings.current())))
     return _change(request, values)

@@ -1,4 +1,4 @@
-"""The paths of operation."""
+"""URLs of the API for operators."""
 
 from django.urls import path, re_path
 

@@ -1,1 +1,1 @@
-"""What a change of policy is: the revision it makes, and the system settings."""
+"""Policy changes: the revision of each, and the system settings."""

@@ -1,7 +1,7 @@
-"""The descriptor of a policy resource: what backtests, API views, admin and operator pages know of its rows.
+"""Descriptor of a policy resource, for backtests, API views, admin and operator pages.
 
-Each app registers its own in its ``resources.py``; ``gatewall.publication.resources`` has them all. What a revision
-records of a row and what a restore needs stands on the model (``recorded``, ``segments``).
+Each app registers its own in its ``resources.py``; ``gatewall.publication.resources`` collects them. What revisions
+record and what a restore needs is declared on the model (``recorded``, ``segments``).
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from gatewall.kernel.clientip import Caller
 
 
 class Write(StrEnum):
-    """A way to write a row."""
+    """An operation on a row."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -29,14 +29,14 @@ CREATE_OR_UPDATE = frozenset({Write.CREATE, Write.UPDATE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyResource:
-    """A resource: its rows, the services that write them, and what operators call a row (``title``).
+    """A resource: its rows, the services that write them, and its name for operators (``title``).
 
-    ``selector`` returns the rows with what is shown of them; without one, they are all rows of the model.
+    ``selector`` returns the rows with computed columns; by default all rows of the model.
 
-    ``create``, ``update`` and ``delete`` are services; None: there is no such way. ``guards`` has the ways that take
-    the caller and ``force``, because they may lock the caller out; ``forces`` those that take ``force`` alone.
-    ``draft`` is the serializer of a backtest's draft, without which there are no drafts; ``note`` the field that says
-    which backtest a saved row comes from. ``subject`` is what the access log calls such a row as a subject.
+    ``create``, ``update`` and ``delete`` are services, None if not supported. ``guards``: operations that take the
+    caller and ``force``, as they may lock the caller out; ``forces``: operations that only take ``force``. ``draft``:
+    serializer of a backtest's draft, if drafts are supported; ``note``: field that names a saved row's backtest;
+    ``subject``: the row's kind as a subject in the access log.
     """
 
     model: Any
@@ -53,28 +53,26 @@ class PolicyResource:
 
     @property
     def name(self) -> Resource:
-        """The path segment in the API, by which revisions record the rows."""
+        """The API path segment, which also identifies the resource in revisions."""
         name: Resource = self.model.recorded.resource
         return name
 
     @property
     def logged_as(self) -> str:
-        """What the access log calls a row, which decides or is the subject; empty if it never does."""
+        """The row's kind in the access log, as deciding row or subject; empty if it is never logged."""
         return self.subject or (self.name.value if self.name in DECIDING else "")
 
     @property
     def admin_page(self) -> str:
-        """The URL name of the admin page of a row."""
         options = self.model._meta  # noqa: SLF001 - Django's documented API
         return f"admin:{options.app_label}_{options.model_name}_change"
 
     def rows(self) -> QuerySet[Any]:
-        """Return the rows, by the selector if there is one."""
         rows: QuerySet[Any] = self.selector() if self.selector else self.model.objects.all()
         return rows
 
     def write(self, way: Write, *row: Any, actor: str, caller: Caller | None, force: bool, **values: Any) -> Any:
-        """Call the service; ``caller`` and ``force`` reach those that take them. Raises what the service raises."""
+        """Call the service, with ``caller`` and ``force`` if it takes them. Raises what the service raises."""
         if way in self.guards:
             values |= {"caller": caller, "force": force}
         elif way in self.forces:

@@ -1,8 +1,7 @@
-"""The number of the policy. Whoever changes policy advances it in the same transaction.
+"""Policy revisions: every change of policy advances the revision in the same transaction.
 
-Apps announce here which segments they changed and know nothing of snapshots. After the commit one
-hook is called, once, and says whether the change is in force on this host; before it, in the
-transaction of the change, one listener records the changes.
+Apps declare the changed segments here, independent of snapshots. A listener records the changes in the transaction;
+after the commit a hook publishes them and returns whether they are in force on this host.
 """
 
 import time
@@ -26,7 +25,7 @@ from gatewall.models import PolicyHead, PolicyRevision, PolicyRevocation, Policy
 
 _ONLY = 1
 _BEFORE_ANY_CHANGE = uuid.UUID(int=0)
-"""The epoch of an installation in which nothing was ever changed: reading makes no row."""
+"""Epoch of an installation without changes, so that reading creates no row."""
 Hook = Callable[[Version], bool]
 Listener = Callable[[PolicyRevision, Diff], None]
 _hook: list[Hook] = []
@@ -40,10 +39,9 @@ Row = TypeVar("Row", bound=models.Model)
 
 
 def one_at_a_time(service: Callable[P, R]) -> Callable[P, R]:
-    """Make a service one transaction that holds the head of the policy from its first statement on.
+    """Run a service in a transaction that locks the policy head first.
 
-    Every change ends at the head. One that took its rows first and the head last could wait for
-    another that waits for those rows, and the database would have to kill one of them.
+    Every change ends at the head. Taking row locks first could deadlock with another change.
     """
 
     @wraps(service)
@@ -56,9 +54,9 @@ def one_at_a_time(service: Callable[P, R]) -> Callable[P, R]:
 
 
 def as_it_is_now(row: Row) -> Row:
-    """Return the row as the database has it, for a service that holds the head: nobody changes it any more.
+    """Return the current row, for a service that holds the policy lock. Raises Gone.
 
-    Re-read under the lock; the caller's copy may be stale. Raises Gone if the row was deleted since.
+    Re-read under the lock; the caller's copy may be stale.
     """
     fresh: Row | None = type(row)._default_manager.filter(pk=row.pk).first()  # noqa: SLF001 - public by its documentation
     if fresh is None:
@@ -67,22 +65,21 @@ def as_it_is_now(row: Row) -> Row:
 
 
 def call_after_commit(hook: Hook) -> None:
-    """Have this called with the new version after each commit; it returns True once that is in force."""
+    """Register a hook to call with the new version after each commit; it returns whether that is in force."""
     _hook[:] = [hook]
 
 
 def call_in_transaction(listener: Listener) -> None:
-    """Have this called with each revision and its diff, in its transaction."""
+    """Register a listener to call with each revision and its changes, in its transaction."""
     _listeners[:] = [listener]
 
 
 def advance(*segments: str, actor: str, changes: Iterable[Change | None]) -> None:
-    """Move to the next policy revision, which changes these segments, and record who changed what.
+    """Advance the policy revision, which changes these segments, and record the changes.
 
-    ``actor`` is the name of a user, or of what acts by itself (``seed``). A None among the changes is
-    an object that turned out to be as it was.
+    ``actor`` is a user name or an automatic actor (``seed``). A None among the changes is an unchanged object.
 
-    Raises TransactionManagementError outside a transaction.
+    Raises TransactionManagementError outside of a transaction.
     """
     _move(revision=F("revision") + 1)
     diff = diff_of(changes)
@@ -99,7 +96,7 @@ def advance(*segments: str, actor: str, changes: Iterable[Change | None]) -> Non
 
 
 def advance_revocations() -> None:
-    """Announce a revoked session, which is no change of policy. Raises as ``advance()`` does."""
+    """Publish a revoked session, without a new revision. Raises as ``advance()`` does."""
     _move(revocations=F("revocations") + 1)
     PolicyRevocation.objects.create(number=_head().revocations)
     _mark([Segment.REVOCATIONS])
@@ -107,38 +104,38 @@ def advance_revocations() -> None:
 
 @transaction.atomic
 def demand_reload() -> None:
-    """Have every host compile all segments from the rows again, and every worker take what differs.
+    """Make every host recompile all segments, and every worker load the differences.
 
-    The number is the time in milliseconds, or one more than the last where a clock is behind: a database that was
-    restored and is reloaded twice must not give the same number to both.
+    The reload number is the time in milliseconds, or the last one plus one if the clock is behind, so that reloads
+    before and after a database restore differ.
     """
     _move(reloads=Greatest(F("reloads") + 1, Value(time.time_ns() // 1_000_000)))
 
 
 @transaction.atomic
 def begin_epoch(after: uuid.UUID) -> None:
-    """Let the numbers begin a new history that follows this epoch, whatever they are now."""
+    """Start a new history of revisions that follows this epoch."""
     _hold()
     PolicyHead.objects.filter(pk=_ONLY).update(epoch=uuid.uuid4(), parent_epoch=after)
 
 
 def current() -> Version:
-    """Return the version in force, as this transaction sees it."""
+    """Return the current version in this transaction."""
     return version_of(_head())
 
 
 def head() -> PolicyHead:
-    """Return the head row, an unsaved one if nothing was ever changed."""
+    """Return the head row, unsaved if there was no change yet."""
     return _head()
 
 
 def version_of(row: PolicyHead) -> Version:
-    """Return the version that a head row names."""
+    """Return the version of a head row."""
     return Version(row.revision, row.revocations, row.reloads, str(row.epoch))
 
 
 def lineage_of(version: Version) -> str:
-    """Return what tells this version from another of the same numbers; of numbers not reached yet, nothing is told."""
+    """Return the lineage, which distinguishes versions with equal numbers, e.g. after a database restore."""
     counted = (
         PolicyRevision.objects.filter(pk=version.revision),
         PolicyRevocation.objects.filter(pk=version.revocations),
@@ -147,17 +144,17 @@ def lineage_of(version: Version) -> str:
 
 
 def publication_is_pending() -> bool:
-    """True if the last change of this request was committed but is not in force on this host yet."""
+    """Return whether this request's last change was committed but is not in force on this host yet."""
     return _pending.get()
 
 
 def expect_confirmation(deadline: datetime | None) -> None:
-    """Note that the change of this request is taken back at this moment unless somebody confirms it; None: stays."""
+    """Set when the change of this request is reverted unless confirmed; None: never."""
     _confirm_by.set(deadline)
 
 
 def confirm_by() -> datetime | None:
-    """Return until when a change of this request is to be confirmed, None if it stays anyhow."""
+    """Return the confirmation deadline of this request's change, or None."""
     return _confirm_by.get()
 
 
@@ -187,9 +184,9 @@ def _mark(segments: Iterable[str]) -> None:
 
 def _announce() -> None:
     if not _unannounced.get():
-        return  # another part of the same change has done it: after a commit there is one version
+        return  # done by another part of the same change
     _unannounced.set(False)
-    _pending.set(True)  # unless the hook says otherwise: it may fail
+    _pending.set(True)  # until the hook succeeds
     _pending.set(not all(hook(current()) for hook in _hook))
 
 

@@ -1,4 +1,4 @@
-"""Reads and writes the one row of system settings."""
+"""Read and write the row of system settings."""
 
 from typing import Any
 
@@ -11,19 +11,19 @@ _ONLY = 1
 
 
 def current() -> SystemSettings:
-    """Return the settings in force, made of the defaults where nobody has set any."""
+    """Return the current settings, by default an unsaved row of defaults."""
     return SystemSettings.objects.filter(pk=_ONLY).first() or SystemSettings(pk=_ONLY)
 
 
 @revisions.one_at_a_time
 def change(*, actor: str, **values: Any) -> SystemSettings:
-    """Set these settings and leave the rest; effective from the next policy revision."""
+    """Change these settings, with a new policy revision."""
     revisions.advance(Segment.SETTINGS, actor=actor, changes=[write(values)])
     return current()
 
 
 def write(values: dict[str, Any]) -> Change | None:
-    """Set these settings for a service that holds the head and makes the revision; return what changed."""
+    """Write these settings in a service that holds the policy lock; return the change."""
     settings, _ = SystemSettings.objects.select_for_update().get_or_create(pk=_ONLY)
     before = describe(settings)
     for name, value in values.items():
@@ -38,6 +38,6 @@ def names() -> frozenset[str]:
 
 
 def load() -> PolicySettings:
-    """Return what the decision reads of the settings."""
+    """Return the settings for the decision engine."""
     row = current()
     return PolicySettings(**{name: kind(getattr(row, name)) for name, kind in PolicySettings.kinds().items()})

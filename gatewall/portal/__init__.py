@@ -1,1 +1,1 @@
-"""The pages that visitors see: guard page, account, first run."""
+"""Pages for visitors: guard page, own account, first administrator."""

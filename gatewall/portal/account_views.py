@@ -1,4 +1,4 @@
-"""The own account: password, second factor, sessions, git tokens."""
+"""Pages of the visitor's own account: password, second factor, sessions, git tokens."""
 
 import uuid
 from datetime import timedelta
@@ -18,7 +18,7 @@ from licensing import services as licensing
 
 _TOKEN_DAYS = (30, 90, 365)
 _NEVER = "never"
-_ROWS = 8  # on one page, so that it stays small
+_ROWS = 8  # per page
 _DONE = {
     "password": _("Your password is changed. Your other devices are signed out."),
     "second-factor-off": _("The second factor is off."),
@@ -28,7 +28,7 @@ _DONE = {
 
 
 class AccountForm(OwnForm):
-    """A form of the own account: what is refused is said on the page that has all of them."""
+    """Base of the account forms: shows refusals on the account page."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         return see_other(pages.account_url())
@@ -38,7 +38,7 @@ class AccountForm(OwnForm):
 
 
 class Account(AccountForm):
-    """Everything about oneself on one page."""
+    """Account page."""
 
     http_method_names = ["get", "head"]
 
@@ -50,7 +50,7 @@ class Account(AccountForm):
 
 
 class ChangePassword(AccountForm):
-    """Change the own password; every other session ends."""
+    """Change the visitor's password and end their other sessions."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
         user, visitor, at = self.caller.user, browser.visitor(request), pages.now()
@@ -65,7 +65,7 @@ class ChangePassword(AccountForm):
 
 
 class SwitchOff(AccountForm):
-    """Switch the second factor off, with the password or a code."""
+    """Disable the second factor, with the password or a code."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
         user = self.caller.user
@@ -76,7 +76,7 @@ class SwitchOff(AccountForm):
 
 
 class EndSession(AccountForm):
-    """End one of the own sessions, on whichever device it is."""
+    """End one of the visitor's sessions."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
         jti = _id(request.POST.get("jti", ""))
@@ -87,7 +87,7 @@ class EndSession(AccountForm):
 
 
 class EndAllSessions(AccountForm):
-    """Sign out on every device, this one included."""
+    """End all of the visitor's sessions, including this one."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
         services.end_all_sessions(self.caller.user, actor=self.caller.user.username)
@@ -97,7 +97,7 @@ class EndAllSessions(AccountForm):
 
 
 class IssueGitToken(AccountForm):
-    """Make a git token; its text is on the answer, this once."""
+    """Create a git token, and show it once."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
         name, days = request.POST.get("name", "").strip(), request.POST.get("days", "")
@@ -114,7 +114,7 @@ class IssueGitToken(AccountForm):
 
 
 class RevokeGitToken(AccountForm):
-    """Delete one of the own git tokens."""
+    """Delete one of the visitor's git tokens."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
         text = request.POST.get("id", "")
@@ -127,7 +127,7 @@ class RevokeGitToken(AccountForm):
 
 
 def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: object) -> HttpResponse:
-    """Return the page, with a word on what was just done or refused."""
+    """Return the account page, with a message on the last action."""
     user, at = caller.user, pages.now()
     sessions = selectors.live_sessions(user.pk, at).order_by("-issued_at", "jti")
     git_tokens = licensing_selectors.git_tokens_of(user.pk).order_by("-pk")

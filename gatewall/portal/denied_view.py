@@ -1,4 +1,4 @@
-"""The page that a proxy shows in place of a bare 403: what kind of refusal it was, and the number to quote."""
+"""Page that a proxy shows instead of a bare 403: the kind of refusal and the decision id to quote."""
 
 import re
 
@@ -17,9 +17,9 @@ _WORDS = {reason.value: reason.visitor_words for reason in Reason if reason.visi
 _OTHERWISE = gettext_noop("You may not enter this site.")
 
 
-@method_decorator(csrf_exempt, name="dispatch")  # a method that it does not have is 405
+@method_decorator(csrf_exempt, name="dispatch")  # unsupported methods get 405
 class Denied(View):
-    """Says the class of a refusal and never the rule. What it is told is believed from a trusted proxy alone."""
+    """Show the kind of a refusal, but never the rule. Uses headers only from a trusted proxy."""
 
     http_method_names = ["get", "head"]
 

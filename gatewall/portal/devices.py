@@ -1,4 +1,4 @@
-"""What a browser calls itself, short enough to tell one device from another in a list."""
+"""Short device names from user agents."""
 
 _BROWSERS = (
     ("Edg/", "Edge"),
@@ -22,7 +22,7 @@ _MAX = 60
 
 
 def name_of(user_agent: str) -> str:
-    """Return browser and system, or the first words of a program that is no browser. What it says is not believed."""
+    """Return browser and system, or the beginning of the unverified user agent."""
     browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
     if browser and system:

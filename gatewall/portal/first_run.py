@@ -1,7 +1,6 @@
-"""The first administrator of an installation that has none: made by whoever can read its log.
+"""Create the first administrator, through a one-time link printed to the log when the control plane starts.
 
-A one-time link is printed when the control plane starts. Without its secret the page does not exist,
-so the first visitor of a fresh installation becomes nobody.
+Without the link's secret the page returns 404, so a stranger cannot claim a fresh installation.
 """
 
 import logging
@@ -25,7 +24,7 @@ _LENGTH = 43  # of 32 random bytes in base64url
 
 
 def announce() -> None:
-    """Print the link if there is no administrator yet. A database that cannot be read prints nothing."""
+    """Log the link if there is no administrator yet. Does nothing if the database cannot be read."""
     try:
         if selectors.has_admin():
             return
@@ -37,7 +36,7 @@ def announce() -> None:
 
 
 class FirstAdmin(Form):
-    """Name the first administrator, once, with the secret of the log."""
+    """Create the first administrator, once, with the secret of the link."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         return _page(request, _believed(request.GET.get("token", "")))
@@ -73,7 +72,7 @@ def _file() -> Path:
 
 
 def _live_secret() -> str | None:
-    """Return the secret while the link is good. A file that is damaged is none: no empty text is a secret."""
+    """Return the secret while the link is valid; None for a damaged file, as an empty secret would match."""
     try:
         text, made_at = _file().read_text("ascii").strip(), _file().stat().st_mtime
     except (OSError, UnicodeDecodeError):
@@ -82,7 +81,7 @@ def _live_secret() -> str | None:
 
 
 def _secret_for_all_processes() -> str:
-    """Return the secret of this host; of several processes that start together, the first makes it."""
+    """Return the secret of this host, created by the first of several processes."""
     path = _file()
     with locked(path.with_suffix(".lock")):
         secret = _live_secret()

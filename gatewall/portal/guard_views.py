@@ -1,4 +1,4 @@
-"""The guard pages: sign in, give a code, leave. No JavaScript."""
+"""Guard pages: sign in, enter a code, sign out. No JavaScript."""
 
 import uuid
 
@@ -19,7 +19,7 @@ from gatewall.portal.refusal_texts import refusal_text
 
 
 class Guard(Form):
-    """Sign in with a name and a password; the session opens the gate and the own account, not the API."""
+    """Sign in with username and password, for the gate and the visitor's account, but not the API."""
 
     http_method_names = ["get", "head", "post"]
 
@@ -43,7 +43,7 @@ class Guard(Form):
 
 
 class SecondFactor(Form):
-    """Answer the challenge of a right password with a code."""
+    """Complete a sign-in with a second-factor code."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
         challenge, code = request.POST.get("challenge", ""), request.POST.get("code", "")
@@ -59,10 +59,10 @@ class SecondFactor(Form):
 
 
 class SignOut(Form):
-    """End every session that this browser has a cookie of."""
+    """End every session for which the browser sent a cookie."""
 
     http_method_names = ["post"]
-    from_protected_sites = True  # a site may have a button for it; its scripts gain nothing
+    from_protected_sites = True  # a site may have a sign-out button; its scripts gain nothing
 
     def send(self, request: HttpRequest) -> HttpResponse:
         for _user, token in holders(request):

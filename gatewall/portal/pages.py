@@ -1,4 +1,4 @@
-"""What all visitor pages share: a page, a form that only our own pages send, and who sends it."""
+"""Shared parts of visitor pages: rendering, forms, and the signed-in visitor."""
 
 import uuid
 from dataclasses import dataclass
@@ -39,24 +39,22 @@ _FORM = "application/x-www-form-urlencoded"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who is signed in, by the session cookie that counts."""
+    """The signed-in visitor and their session token."""
 
     user: User
     token: SessionToken
 
     @property
     def has_shown_second_factor(self) -> bool:
-        """True if the session was opened with a second factor."""
         return not SECOND_FACTORS.isdisjoint(self.token["amr"])
 
     @property
     def signed_in_at(self) -> datetime:
-        """When the session was opened."""
         return datetime.fromtimestamp(self.token["iat"], tz=UTC)
 
 
 def caller(request: HttpRequest) -> Caller | None:
-    """Return who is signed in, or None. Of several cookies, a session with a second factor comes first."""
+    """Return the signed-in visitor, or None. Prefers a session with a second factor."""
     found = [Caller(user, token) for user, token in holders(request)]
     return next((each for each in found if each.has_shown_second_factor), found[0] if found else None)
 
@@ -69,7 +67,7 @@ def page(
     return_url: str | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    """Return a page; its forms may lead to the way back as well as to us."""
+    """Render a page; its CSP allows forms to lead to the return URL."""
     shared = {
         "return_url": return_url,
         "site": urlsplit(return_url).netloc if return_url else "",
@@ -78,65 +76,65 @@ def page(
         "guard": guard_url(return_url),
     }
     response = render(request, f"portal/{template}.html", {**shared, **(context or {})}, status=status)
-    # Browsers hold a form's redirect against form-action as well, so the way back must be named.
+    # Browsers also apply form-action to redirects after a form.
     targets = [origin_of(return_url)] if return_url else []
     response["Content-Security-Policy"] = content_security_policy(form_targets=targets)
     return response
 
 
 def return_url_of(request: HttpRequest) -> str | None:
-    """Return the way back that the request names (``rd``), if it is safe to go there."""
+    """Return the return URL of the request (``rd``), or None if it is not safe."""
     return safe_return_url(request, (request.POST if request.method == "POST" else request.GET).get("rd", ""))
 
 
 def safe_return_url(request: HttpRequest, text: str) -> str | None:
-    """Return the URL if a visitor of ours may be led there, else None."""
+    """Return the URL if redirecting a visitor there is safe, else None."""
     own = urlsplit(settings.GATEWALL_PUBLIC_URL).netloc if settings.GATEWALL_PUBLIC_URL else request.get_host()
     return parse_return_url(text, own_authority=own, domains=DomainTable(policy_source.domains()))
 
 
 def guard_url(return_url: str | None = None) -> str:
-    """Return where visitors sign in, on the host that is ours, with the way back."""
+    """Return the URL of the guard page, with the return URL."""
     query = f"?{urlencode({'rd': return_url})}" if return_url else ""
     return f"{settings.GATEWALL_PUBLIC_URL or ''}{settings.ROOT_PATH}/{query}"
 
 
 def account_url(**query: str) -> str:
-    """Return where the own account is."""
+    """Return the URL of the account page."""
     return f"{settings.ROOT_PATH}/account{'?' if query else ''}{urlencode(query)}"
 
 
 def see_other(url: str) -> HttpResponseRedirect:
-    """Return a redirect that the browser follows with GET."""
+    """Return a redirect with status 303, which browsers follow with GET."""
     response = HttpResponseRedirect(url)
     response.status_code = 303
     return response
 
 
 def enter(request: HttpRequest, token: IssuedToken, return_url: str | None) -> HttpResponse:
-    """Give the browser its session and send it where it wanted to go."""
+    """Set the session cookie and redirect to the return URL."""
     response = see_other(return_url or f"{settings.ROOT_PATH}/")
     browser.set_session(response, request, token.text, expires_at=token.expires_at)
     return response
 
 
 def replace_session(request: HttpRequest, caller: Caller, *, amr: tuple[str, ...]) -> IssuedToken:
-    """Open a session of the same reach, begun now and with these methods, and end the caller's. Raises Gone."""
+    """Replace the caller's session by a new one with the same audiences and these methods. Raises Gone."""
     audiences, at = tuple(sorted(caller.token.audiences)), now()
     visitor, jti = browser.visitor(request), uuid.UUID(caller.token["jti"])
     return login.replace_session(caller.user, jti, audiences=audiences, amr=amr, visitor=visitor, at=at)
 
 
-@method_decorator(csrf_exempt, name="dispatch")  # refuse_cross_site() guards the forms, without a cookie of its own
+@method_decorator(csrf_exempt, name="dispatch")  # refuse_cross_site() protects the forms, without a cookie
 class Form(View):
-    """A form of a visitor page. What a service refuses is said on ``again()``, and nothing has changed."""
+    """Form of a visitor page; refusals are shown by ``again()``."""
 
     http_method_names = ["get", "head", "post"]
     from_protected_sites = False
     """Whether a protected site may have this form on its own pages."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Lead whoever reloads the answer to a form back to its beginning."""
+        """Redirect a reload of a form's response to the guard page."""
         return see_other(guard_url(return_url_of(request)))
 
     def post(self, request: HttpRequest) -> HttpResponse:
@@ -162,16 +160,16 @@ class Form(View):
             return response
 
     def send(self, request: HttpRequest) -> HttpResponse:
-        """Do what the form asks for. Raises Refusal, ValidationError."""
+        """Process the form. Raises Refusal, ValidationError."""
         raise NotImplementedError
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
-        """Return the page of the form once more, with the words of the refusal."""
+        """Show the form again with the message of a refusal."""
         return page(request, "message", {"title": _("Refused"), "error": error}, status=status)
 
 
 class OwnForm(Form):
-    """A form of whoever is signed in; everybody else is led to the guard page."""
+    """Form for signed-in visitors; redirects others to the guard page."""
 
     caller: Caller
 
@@ -184,10 +182,10 @@ class OwnForm(Form):
 
 
 def text_of(request: HttpRequest, name: str) -> str | None:
-    """Return what was typed into a field, or None for nothing."""
+    """Return the text of a form field, or None if it is empty."""
     return request.POST.get(name) or None
 
 
 def now() -> datetime:
-    """Return the present moment."""
+    """Return the current time."""
     return timezone.now()

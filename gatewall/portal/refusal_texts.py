@@ -1,4 +1,4 @@
-"""Texts of refusals for visitors, in their language: by code, for the services speak to the API."""
+"""Translated texts of refusals for visitors, by problem code."""
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
@@ -27,7 +27,7 @@ _KNOWN = {
 
 
 def refusal_text(error: Refusal | ValidationError) -> str:
-    """Return the text of a refusal for a visitor; a code that no visitor form can meet keeps its English message."""
+    """Return the text of a refusal for visitors, by default the message itself."""
     if isinstance(error, TooMany):
         return f"{_('Too many attempts.')} {_wait(error.retry_after_seconds)}"
     if isinstance(error, ValidationError):

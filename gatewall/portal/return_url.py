@@ -1,4 +1,4 @@
-"""The way back after signing in (``rd``): an absolute URL to a host that may be gone to, or nothing."""
+"""Validate the return URL after sign-in (``rd``), to prevent open redirects."""
 
 from gatewall.engine.hosts import Authority, DomainTable
 
@@ -7,10 +7,10 @@ _REFUSED = frozenset('\\"<>^`{|}')
 
 
 def parse_return_url(text: str, *, own_authority: str, domains: DomainTable) -> str | None:
-    """Return the URL with a canonical host if it is safe to go to, else None.
+    """Return the URL with a canonical host if it is safe to redirect to, else None.
 
-    It must be http or https, without user info, white space or control characters; its host must be
-    our own or belong to a registered domain. Readers of URLs disagree about everything else.
+    It must be http or https, without user info, white space or control characters, on our own host or a registered
+    domain. Parsers disagree about anything else.
     """
     if len(text) > _MAX_LENGTH or any(character <= " " or character == "\x7f" for character in text):
         return None
@@ -28,7 +28,7 @@ def parse_return_url(text: str, *, own_authority: str, domains: DomainTable) -> 
 
 
 def origin_of(url: str) -> str:
-    """Return scheme and authority of a URL that ``parse_return_url`` accepted."""
+    """Return the origin of a URL that ``parse_return_url`` accepted."""
     scheme, _, rest = url.partition("://")
     end = min((rest.index(mark) for mark in "/?#" if mark in rest), default=len(rest))
     return f"{scheme}://{rest[:end]}"

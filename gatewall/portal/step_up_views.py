@@ -1,4 +1,4 @@
-"""A second factor for a session that has none: give a code, or set an authenticator app up first."""
+"""Step-up authentication: enter a second-factor code, or set up an authenticator app first."""
 
 from contextlib import suppress
 
@@ -16,21 +16,21 @@ from policies import policy_source
 
 
 def is_wanted(return_url: str, caller: Caller) -> bool:
-    """True if the site that the visitor comes from asks for a second factor that the session has not shown."""
+    """Return whether the visitor's site requires a second factor that the session lacks."""
     authority = Authority.parse(origin_of(return_url).partition("://")[2])
     domain = DomainTable(policy_source.domains()).match(authority.host) if authority else None
     return domain is not None and domain.access is Access.TWO_FACTOR and not caller.has_shown_second_factor
 
 
 def first_page(request: HttpRequest, caller: Caller, return_url: str | None) -> HttpResponse:
-    """Return the page that asks for a code or, where there is no second factor yet, leads to one."""
+    """Return the code page or, without a second factor, the page to set one up."""
     if selectors.has_second_factor(caller.user):
         return _code_page(request, return_url)
     return _offer(request, caller, return_url)
 
 
 class StepUp(OwnForm):
-    """Give a code; the session is replaced by one with two factors."""
+    """Enter a code; replace the session by one with two factors."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
         code, visitor = request.POST.get("code", ""), browser.visitor(request)
@@ -45,7 +45,7 @@ class StepUp(OwnForm):
 
 
 class Enrol(OwnForm):
-    """Begin to set an authenticator app up: make a secret and show it."""
+    """Begin the set-up of an authenticator app: create a secret and show it."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
         user, at = self.caller.user, pages.now()
@@ -65,9 +65,9 @@ class Enrol(OwnForm):
 
 
 class ConfirmEnrolment(OwnForm):
-    """Confirm the app with its first code; the session has two factors from then on.
+    """Confirm the app with its first code; the session then has two factors.
 
-    The session must be fresh: a stolen one is not shown a secret that its owner has left unconfirmed.
+    Requires a fresh session, so that a stolen one does not reveal an unconfirmed secret.
     """
 
     def send(self, request: HttpRequest) -> HttpResponse:
@@ -79,7 +79,7 @@ class ConfirmEnrolment(OwnForm):
         words = {"codes": codes, "username": user.username}
         response = pages.page(request, "recovery_codes", words, return_url=pages.return_url_of(request))
         amr = (login.PASSWORD_METHOD, second_factor.TOTP_METHOD)
-        with suppress(Gone):  # a session that was ended in this moment: the codes are shown all the same
+        with suppress(Gone):  # if the session ended meanwhile, show the codes anyway
             token = pages.replace_session(request, self.caller, amr=amr)
             services.end_sessions_besides(user, token.jti, at=at)
             browser.set_session(response, request, token.text, expires_at=token.expires_at)

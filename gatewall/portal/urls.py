@@ -1,4 +1,4 @@
-"""The paths of the visitor pages."""
+"""URLs of the visitor pages."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""Probes of the proxy doctor, the checks of what reached the gate and the visitor, and their findings. No Django."""
+"""Proxy doctor without Django: probes, checks and findings."""

@@ -1,4 +1,4 @@
-"""Checks of the response: does the proxy ask the gate, and do its 401 and 403 reach the visitor unchanged? Pure."""
+"""Check the response: does the proxy ask the gate, and do its 401 and 403 reach the visitor unchanged? Pure."""
 
 from collections.abc import Iterator
 from urllib.parse import urlsplit
@@ -10,11 +10,11 @@ from gatewall.engine.model import Reason
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SENT_ON = "ingress-nginx"
-"""Sends programs to the guard page too, and answers 403 for what is hidden: it cannot do otherwise."""
+"""Also redirects programs to the guard page, and responds 403 for hidden paths; neither can be configured."""
 
 
 def asked(evidence: Evidence) -> Iterator[Finding]:
-    """Yield whether the gate was asked about the plain probe."""
+    """Check whether the plain probe reached the gate."""
     seen, reply = evidence.plain, evidence.plain.reply
     if seen.arrival is not None:
         yield ok("asked", probes.PLAIN, decision=seen.arrival.decision_id, reason=seen.arrival.reason)
@@ -31,7 +31,7 @@ def asked(evidence: Evidence) -> Iterator[Finding]:
 
 
 def trusted(evidence: Evidence) -> Iterator[Finding]:
-    """Yield whether the gate believes the peer that asks, and which other peers it did not believe lately."""
+    """Check whether the gate trusts the proxy, and report recent untrusted peers."""
     base = evidence.base
     if base.visible.isdisjoint({"for", "host", "proto", "method", "uri"}):
         yield wrong("peer-not-believed", probes.PLAIN, peer=base.client)
@@ -42,7 +42,7 @@ def trusted(evidence: Evidence) -> Iterator[Finding]:
 
 
 def sign_in(evidence: Evidence) -> Iterator[Finding]:
-    """Yield whether who is not signed in gets 401, or is led to the guard page."""
+    """Check that a visitor who is not signed in gets 401 or a redirect to the guard page."""
     for name, judge in ((probes.PLAIN, _program), (probes.PAGE, _page)):
         seen = evidence.seen[name]
         if seen.arrival is None:
@@ -80,7 +80,7 @@ def _leads_to_guard(evidence: Evidence, reply: Reply) -> bool:
 
 
 def refusal(evidence: Evidence) -> Iterator[Finding]:
-    """Yield whether a refused request comes out as 403, with the number to quote."""
+    """Check that a refusal reaches the visitor as 403, with its decision id."""
     for name in (probes.ATTACK, probes.ATTACK_PAGE):
         seen = evidence.seen[name]
         arrival = seen.arrival
@@ -104,7 +104,7 @@ def _numbered(name: str, reply: Reply, arrival: Arrival) -> Finding:
 
 
 def hidden(evidence: Evidence) -> Iterator[Finding]:
-    """Yield whether what is not for the public is not there."""
+    """Check that internal paths are hidden."""
     for name in probes.HIDDEN:
         yield _hidden(evidence, evidence.seen[name])
 
@@ -120,13 +120,13 @@ def _hidden(evidence: Evidence, seen: Seen) -> Finding:
     if seen.arrival is None:
         return wrong("not-hidden", seen.probe.name, **values)
     if seen.probe.name in {"hidden-auth", "hidden-forward"}:
-        # A question about this path and one that was asked at this path leave the same record.
+        # A subrequest for this path and a visitor's request of it have the same record.
         return unknown("perhaps-not-hidden", seen.probe.name, **values)
     return ok("path-of-the-site", seen.probe.name, **values)
 
 
 def identity(evidence: Evidence) -> Iterator[Finding]:
-    """Yield what can be said from outside of forged identity headers: whether the gate believed one."""
+    """Check whether the gate accepted a forged identity header, as far as visible from outside."""
     arrival = evidence.seen[probes.FORGED_IDENTITY].arrival
     if arrival is not None and arrival.subject_kind is not None:
         yield wrong("identity-believed", probes.FORGED_IDENTITY, subject=arrival.subject_kind)
@@ -135,7 +135,7 @@ def identity(evidence: Evidence) -> Iterator[Finding]:
 
 
 def every_time(evidence: Evidence) -> Iterator[Finding]:
-    """Yield whether the gate is asked about the same request again, and whether answers may be kept."""
+    """Check that the gate is asked for every request, and that refusals are not cached."""
     again = evidence.seen[probes.AGAIN]
     if again.arrival is not None:
         yield ok("asked-again", probes.AGAIN)
@@ -152,7 +152,7 @@ def every_time(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _may_be_kept(reply: Reply) -> bool:
-    """True if a cache on the way may keep the refusal: something says so, and nothing forbids it."""
+    """Return whether a cache may store the refusal."""
     told = {part.strip().partition("=")[0].lower() for part in reply.header("cache-control").split(",")}
     return bool(told & {"public", "max-age", "s-maxage"}) and not told & {"no-store", "private", "no-cache"}
 

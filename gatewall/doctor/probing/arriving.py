@@ -1,4 +1,4 @@
-"""Checks of the subrequest: did the true client, host, method and URI reach the gate, not forged ones? Pure."""
+"""Check the subrequest: did the true client, host, method and URI reach the gate, not forged ones? Pure."""
 
 from collections.abc import Callable, Iterator
 
@@ -10,15 +10,15 @@ from gatewall.engine.addresses import parse_address
 from gatewall.engine.model import Reason
 
 _NOT_READ = frozenset({400, 414, 421, 431, 501})
-"""What a server answers to a request that it cannot or will not read (RFC 9110 section 15.5, RFC 6585)."""
+"""Statuses of requests that a server cannot or will not read (RFC 9110 section 15.5, RFC 6585)."""
 _MASK = "***"
 _TIDIES_FOR_BOTH = "traefik"
-"""Resolves ``//`` and dot segments before it asks and before it passes on: gate and site get the same path."""
+"""Normalizes ``//`` and dot segments for gate and site alike."""
 _ForgedBy = Callable[[Evidence, Arrival], Iterator[Finding]]
 
 
 def client_address(evidence: Evidence) -> Iterator[Finding]:
-    """Yield whether the client's address arrives, and whether a visitor can choose one."""
+    """Check that the client's address arrives, and that a visitor cannot forge it."""
     base, here = evidence.base, evidence.plain.reply.from_address
     if "for" not in base.visible:
         yield wrong("client-not-told", probes.PLAIN, client=base.client)
@@ -31,7 +31,7 @@ def client_address(evidence: Evidence) -> Iterator[Finding]:
 
 
 def host(evidence: Evidence) -> Iterator[Finding]:
-    """Yield whether host and scheme arrive, and whether a visitor can name others."""
+    """Check that host and scheme arrive, and that a visitor cannot forge them."""
     base = evidence.base
     if "host" not in base.visible:
         yield wrong("host-not-told", probes.PLAIN, host=base.host or "")
@@ -45,7 +45,7 @@ def host(evidence: Evidence) -> Iterator[Finding]:
 
 
 def method(evidence: Evidence) -> Iterator[Finding]:
-    """Yield whether the method arrives, and whether a visitor can name another."""
+    """Check that the method arrives, and that a visitor cannot forge it."""
     if "method" not in evidence.base.visible:
         yield wrong("method-not-told", probes.PLAIN)
     else:
@@ -64,7 +64,7 @@ def _of_method(seen: Seen | None, name: str, sent: str) -> Finding:
 
 
 def uri(evidence: Evidence) -> Iterator[Finding]:
-    """Yield whether path and query arrive as they were sent, and whether a visitor can name others."""
+    """Check that path and query arrive unchanged, and that a visitor cannot forge them."""
     if "uri" not in evidence.base.visible:
         yield wrong("uri-not-told", probes.PLAIN)
     else:
@@ -93,7 +93,7 @@ def _spelled(seen: Seen, arrival: Arrival, kind: str | None) -> Finding:
 
 
 def _unforged(evidence: Evidence, name: str, what: str, forged_by: _ForgedBy) -> Iterator[Finding]:
-    """Yield what the forged headers of a probe did; ``forged_by`` says it of a record."""
+    """Yield the effect of a probe's forged headers, as found by ``forged_by``."""
     seen = evidence.seen[name]
     if seen.arrival is None:
         yield _unseen(seen)
@@ -144,7 +144,7 @@ def _forged_uri(_evidence: Evidence, arrival: Arrival) -> Iterator[Finding]:
 
 
 def _unseen(seen: Seen) -> Finding:
-    """Return what it means that the gate has no record of a probe, where it has one of the plain probe."""
+    """Return the finding for a probe without a record, although the plain probe has one."""
     name, status = seen.probe.name, seen.reply.status
     if status is None:
         return unknown("no-record", name, answer=seen.reply.failure)

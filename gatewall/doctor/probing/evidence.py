@@ -18,13 +18,13 @@ SHOWN_HEADERS = (
     "server",
     "via",
 )
-"""What is kept of the headers of an answer, in small letters. Of its body nothing is."""
+"""Response headers to keep, in lower case. Bodies are not kept."""
 _VERSION = 7  # RFC 9562
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer to a probe, or why there is none. ``from_address``: where the doctor's connection came from."""
+    """The response to a probe, or why there is none. ``from_address``: the doctor's local address."""
 
     status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Reply:
 
     @property
     def decision_id(self) -> str:
-        """Return the number of the decision, empty where there is none. What a site makes up does not look like one."""
+        """The decision id, or "" if it is missing or not a UUID of version 7."""
         text = self.header("x-gatewall-decision-id")
         try:
             return text if uuid.UUID(text).version == _VERSION else ""
@@ -46,7 +46,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What the gate recorded of a probe."""
+    """The gate's access record of a probe."""
 
     decision_id: str
     client: str
@@ -63,7 +63,7 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A probe, its answer, and its record if there is one."""
+    """A probe, its response, and its record if there is one."""
 
     probe: Probe
     reply: Reply
@@ -72,7 +72,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """All that is known after an examination. ``untrusted``: peers that forward and are not trusted, seen lately."""
+    """Evidence of an examination. ``untrusted``: recent peers that forward but are not trusted."""
 
     target: Target
     seen: Mapping[str, Seen]
@@ -87,7 +87,7 @@ class Evidence:
 
     @property
     def base(self) -> Arrival:
-        """The record of the plain probe. Raises LookupError if there is none."""
+        """The record of the plain probe. Raises LookupError."""
         if self.plain.arrival is None:
             raise LookupError("the gate has not seen the plain probe")
         return self.plain.arrival

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """How a check came out, the worst first."""
+    """Result of a check, worst first."""
 
     WRONG = "wrong"
     UNKNOWN = "unknown"
@@ -19,7 +19,7 @@ _WORST_FIRST = list(Verdict)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was found, by its code, with what it was found in. ``probe``: in which one."""
+    """A finding: its code, verdict and values, and the probe it is from."""
 
     code: str
     verdict: Verdict
@@ -29,7 +29,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How one check came out, and why; there is at least one finding."""
+    """A check with its findings, of which there is at least one."""
 
     check: str
     findings: tuple[Finding, ...]
@@ -40,25 +40,25 @@ class Result:
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the worst of them."""
+    """Return the worst verdict."""
     return min(verdicts, key=_WORST_FIRST.index, default=Verdict.NOT_APPLICABLE)
 
 
 def ok(code: str, probe: str = "", **values: str) -> Finding:
-    """Return a finding of what is as it should be."""
+    """Return a finding that something is correct."""
     return Finding(code, Verdict.OK, probe, values)
 
 
 def wrong(code: str, probe: str = "", **values: str) -> Finding:
-    """Return a finding of what is not as it should be."""
+    """Return a finding that something is wrong."""
     return Finding(code, Verdict.WRONG, probe, values)
 
 
 def unknown(code: str, probe: str = "", **values: str) -> Finding:
-    """Return a finding of what cannot be said for sure."""
+    """Return a finding that something cannot be determined."""
     return Finding(code, Verdict.UNKNOWN, probe, values)
 
 
 def not_applicable(code: str, probe: str = "", **values: str) -> Finding:
-    """Return a finding of what cannot be examined here, or not by the doctor."""
+    """Return a finding that a check does not apply, or not to the doctor."""
     return Finding(code, Verdict.NOT_APPLICABLE, probe, values)

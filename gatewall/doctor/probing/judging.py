@@ -23,7 +23,7 @@ CHECKS: dict[str, Callable[[Evidence], Iterator[Finding]]] = {
 
 
 def judge(evidence: Evidence) -> list[Result]:
-    """Return how every check came out; where the gate was not seen to be asked, only the first says something."""
+    """Return the result of every check; if nothing reached the gate, only the first one is meaningful."""
     if evidence.plain.arrival is None:
         first = Result(ASKED, tuple(answering.asked(evidence)))
         return [first, *(Result(name, (unknown("nothing-arrived"),)) for name in CHECKS if name != ASKED)]

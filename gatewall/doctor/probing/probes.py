@@ -1,7 +1,7 @@
 """Probe requests: the same request with one header or path forged or malformed at a time. Pure.
 
-A probe opens nothing and skips nothing: to the gate it is a request like any other. It is found again in the
-access log by its nonce, which nobody can guess and which stands in the user agent and mostly in the path.
+A probe has no privileges. It is identified in the access log by its unguessable nonce in the user agent and usually the
+path.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ FORGED_CLIENTS = {
     "X-Client-IP": "203.0.113.15",
     "CF-Connecting-IP": "203.0.113.16",
 }
-"""An address of its own for each header (RFC 5737), so that the record says which of them was believed."""
+"""A distinct address per header (RFC 5737), so that the record shows which one the gate used."""
 FORGED_HOSTS = {"X-Forwarded-Host": "forged.gatewall-doctor.invalid", "X-Host": "other.gatewall-doctor.invalid"}
 FORGED_METHODS = {"X-Forwarded-Method": "PUT", "X-Original-Method": "PATCH", "X-HTTP-Method-Override": "DELETE"}
 FORGED_URIS = {
@@ -35,7 +35,7 @@ FORGED_URIS = {
     "X-Original-URI": "/original-uri",
     "X-Rewrite-URL": "/rewrite-url",
 }
-"""What stands at the end of the path that each header forges."""
+"""Suffix of the path that each header forges."""
 IDENTITY = ("Remote-User", "Remote-Email", "Remote-Groups", "X-Gatewall-Subject-Kind")
 METHODS = {"head": "HEAD", "post": "POST", "delete": "DELETE"}
 SPELLINGS = {
@@ -55,12 +55,12 @@ HIDDEN = {
     "hidden-recovery": "/admin-recover-2fa",
 }
 _ATTACK = "/refuse?doctor=union%20select%201"
-"""Matches one built-in rule, and that one suffices; with those of ``DOTS`` fewer than are held to be an attack."""
+"""Matches one built-in rule; together with ``DOTS`` this is below the threshold of attack detection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One request. ``uri`` and values are characters that are bytes, as they go over the wire."""
+    """A request. ``uri`` and header values are Latin-1, as sent on the wire."""
 
     name: str
     nonce: str
@@ -74,7 +74,7 @@ class Probe:
 
 
 def first(target: Target, nonce: str) -> Probe:
-    """Return the probe that is sent alone: only where the gate has seen it, the others follow."""
+    """Return the first probe; the others follow only if it reached the gate."""
     return Probe(PLAIN, nonce, _folder(target, nonce))
 
 
@@ -83,7 +83,7 @@ def others(
 ) -> Iterator[Probe]:
     """Yield the other probes.
 
-    A site that lets the doctor in gets nothing but GET and HEAD: who knows what it makes of a DELETE.
+    A site that lets the doctor in only gets GET and HEAD, which have no side effects.
     """
     yield Probe(AGAIN, new_nonce(), plain.uri)
     yield _probe(target, PAGE, new_nonce(), headers=(BROWSER,))
@@ -93,8 +93,8 @@ def others(
             yield _probe(target, name, new_nonce(), method=method)
     for name, rest in SPELLINGS.items():
         yield _probe(target, name, new_nonce(), rest)
-    # The firewall may refuse these, and the detectors count the different paths of refused requests: so that no
-    # number of examinations leads to a ban, the paths are the same every time.
+    # The paths are constant, because the detectors count distinct paths of refused requests: examinations must not lead
+    # to a ban.
     yield Probe(DOTS, new_nonce(), f"{target.path}{FOLDER}{DOTS_URI}")
     yield Probe(ATTACK, new_nonce(), f"{target.path}{FOLDER}{_ATTACK}")
     yield Probe(ATTACK_PAGE, new_nonce(), f"{target.path}{FOLDER}{_ATTACK}", headers=(BROWSER,))

@@ -1,6 +1,6 @@
-"""Send one probe and return its status and a few headers, never a body. Pure but for the network.
+"""Send a probe and return its status and some headers, never a body. Pure but for the network.
 
-Written by hand and not by ``http.client``, which sends no byte that is not ASCII; read by it.
+The request is written without ``http.client``, which cannot send non-ASCII bytes.
 """
 
 import http.client
@@ -26,9 +26,7 @@ _LAST_ASCII = "\x7f"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How the site is reached: at which address and port (where it is asked for by name, at those of its name),
-    and whether a certificate that nobody vouches for will do.
-    """
+    """How to reach the site: address and port, by default those of its name, and whether to accept any certificate."""
 
     address: str | None = None
     port: int | None = None
@@ -36,7 +34,7 @@ class Way:
 
 
 def send(target: Target, probe: Probe, way: Way, seconds: float = SECONDS) -> Reply:
-    """Send the probe and return the answer; never raises for what the other side does."""
+    """Send a probe and return the response; network errors are returned, not raised."""
     deadline = Deadline(seconds)
     try:
         return _sent(target, probe, way, deadline)
@@ -60,7 +58,7 @@ def _sent(target: Target, probe: Probe, way: Way, deadline: Deadline) -> Reply:
         try:
             response.begin()
             if deadline.left <= 0:
-                raise TimeoutError  # headers that were cut off look like headers that have ended
+                raise TimeoutError  # truncated headers look complete
             shown = {name: _shown(response.headers[name]) for name in SHOWN_HEADERS if name in response.headers}
             return Reply(response.status, shown, here)
         finally:
@@ -83,7 +81,7 @@ def _bytes_of(target: Target, probe: Probe) -> bytes:
 
 
 def _connected(target: Target, way: Way, deadline: Deadline) -> socket.socket:
-    """Return a connection to one of the addresses of the site. Raises DownloadRefused, OSError."""
+    """Connect to one of the site's addresses. Raises DownloadRefused, OSError."""
     failure: OSError = TimeoutError()
     port = way.port or target.port
     for address in addresses_of(way.address or target.host.name.strip("[]"), port, private=True):
@@ -101,7 +99,7 @@ def _connected(target: Target, way: Way, deadline: Deadline) -> socket.socket:
 
 
 def _require_a_host(text: str) -> None:
-    """Raise DownloadRefused for an address of no ordinary host: where clouds keep their secrets, for one."""
+    """Raise DownloadRefused for addresses that are not ordinary hosts, such as cloud metadata."""
     address = parse_address(text.partition("%")[0])
     if isinstance(address, IPv6Address):
         address = address.ipv4_mapped or inside_of(address) or address
@@ -113,14 +111,14 @@ def _require_a_host(text: str) -> None:
 
 def _context(way: Way) -> ssl.SSLContext:
     context = ssl.create_default_context()
-    if way.self_signed:  # the operator said so, of their own site; nothing secret is sent
+    if way.self_signed:  # chosen by the operator for their own site; nothing secret is sent
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
 
 
 def _shown(value: str | None) -> str:
-    """Return the value of a header as one line of ASCII."""
+    """Return a header value as one line of ASCII."""
     cut = (value or "")[:_MAX_SHOWN]
     return "".join(char if " " <= char < _LAST_ASCII else "?" for char in cut)
 

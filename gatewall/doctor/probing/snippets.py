@@ -1,4 +1,4 @@
-"""The part of a proxy's sample configuration that fixes a failed check, with our addresses filled in."""
+"""Excerpts of a proxy's sample configuration that fix a failed check, with our addresses filled in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ KINDS = {
     "envoy": "Envoy",
     "ingress-nginx": "ingress-nginx",
 }
-"""The folders below ``deploy/`` and ``docs/proxies/``, and how the proxies are called."""
+"""Folders below ``deploy/`` and ``docs/proxies/``, and the names of the proxies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Lines of a file: from the first that has this text to the next that has that one; empty: to the file's end."""
+    """Lines of a file, from the first containing ``first`` to the next containing ``last`` (empty: to the end)."""
 
     file: str
     first: str
@@ -30,7 +30,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Text to put into the file of this name. Without ``text`` the file is not on this machine."""
+    """Text of a file. Empty ``text``: the file is not on this machine."""
 
     file: str
     text: str
@@ -38,7 +38,7 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What stands in the samples for what differs: whom the proxy asks, who serves our pages, where, for which site."""
+    """Values to fill in: addresses of the gate and of the control plane, mount point, and host of the site."""
 
     auth: str
     control: str
@@ -133,21 +133,21 @@ _PARTS: Mapping[str, Mapping[str, tuple[Part, ...]]] = {
         **{"asked-every-time": _INGRESS},
     ),
 }
-"""What puts a check right, by kind of proxy. For a peer that is not trusted it is no line of the proxy's."""
+"""Parts that fix a check, by kind of proxy. For an untrusted peer the proxy's configuration has no fix."""
 
 
 def parts_of(kind: str, check: str) -> tuple[Part, ...]:
-    """Return the parts of the samples of this proxy that the check is about."""
+    """Return the parts of a proxy's samples that concern a check."""
     return _PARTS[kind].get(check, ())
 
 
 def snippets(kind: str, check: str, place: Place) -> list[Snippet]:
-    """Return what puts the check right with this proxy."""
+    """Return the excerpts that fix a check with this proxy."""
     return [_snippet(kind, part, place) for part in parts_of(kind, check)]
 
 
 def samples(kind: str, place: Place) -> list[Snippet]:
-    """Return the whole files of this proxy's sample, with our addresses in them."""
+    """Return all sample files of this proxy, filled in."""
     folder = DEPLOY / kind
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in _SUFFIXES)
     return [
@@ -166,7 +166,7 @@ def _snippet(kind: str, part: Part, place: Place) -> Snippet:
 
 
 def excerpt(lines: list[str], part: Part) -> list[str]:
-    """Return the lines of a part. Raises ValueError if the file has not got it."""
+    """Return the lines of a part. Raises ValueError if the file does not contain it."""
     begins = next((number for number, line in enumerate(lines) if part.first in line), None)
     if begins is None:
         raise ValueError(f"{part.first!r} is not in {part.file}")
@@ -179,7 +179,7 @@ def excerpt(lines: list[str], part: Part) -> list[str]:
 
 
 def filled(text: str, place: Place) -> str:
-    """Return a sample with our addresses, mount point and host in the places of its own."""
+    """Fill our addresses, mount point and host into a sample."""
     auth_port, control_port = (where.rpartition(":")[2] for where in (place.auth, place.control))
     changes = {
         "127.0.0.1:9998": place.auth,

@@ -11,7 +11,7 @@ _SLASHES = re.compile(r"/{2,}")
 
 
 class Spelling(StrEnum):
-    """As it was sent; the same by RFC 3986 section 6.2.2; the same once tidied up; another path."""
+    """Unchanged; equal by RFC 3986 section 6.2.2; equal after path normalization; different."""
 
     RAW = "raw"
     SAME = "same"
@@ -20,7 +20,7 @@ class Spelling(StrEnum):
 
 
 def compare(sent: str, arrived: str) -> Spelling:
-    """Return how far the path that arrived is the one that was sent."""
+    """Compare the path that arrived with the path that was sent."""
     if sent == arrived:
         return Spelling.RAW
     if _normal(sent) == _normal(arrived):
@@ -29,7 +29,7 @@ def compare(sent: str, arrived: str) -> Spelling:
 
 
 def _normal(path: str) -> str:
-    """Return the path in one spelling: what need not be encoded is not, everything else is, in capital letters."""
+    """Return the path with canonical percent-encoding."""
     plain = _ENCODED.sub(_decoded_if_unreserved, path)
     return "".join(char if char in _AS_IT_IS else f"%{ord(char):02X}" for char in plain)
 
@@ -40,5 +40,5 @@ def _decoded_if_unreserved(match: re.Match[str]) -> str:
 
 
 def _resolved(path: str) -> str:
-    """Return the path without ``//`` and dot segments, which some proxies resolve for gate and site alike."""
+    """Return the path without ``//`` and dot segments."""
     return posixpath.normpath(_SLASHES.sub("/", _normal(path)))

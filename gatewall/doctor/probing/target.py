@@ -13,7 +13,7 @@ _NOT_IN_A_PATH = frozenset(' \\"<>^`{|}#?')
 
 
 class TargetRefused(Invalid):
-    """Nothing is sent there; the message says why."""
+    """The doctor does not examine this target."""
 
     code = "target-refused"
     field = "url"
@@ -21,7 +21,7 @@ class TargetRefused(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A protected site: where it is, and below which path. ``path`` has no slash at its end."""
+    """A protected site and the path below which it is examined. ``path`` has no trailing slash."""
 
     scheme: str
     host: Host
@@ -30,7 +30,7 @@ class Target:
 
     @classmethod
     def parse(cls, text: str) -> "Target":
-        """Return the site of a URL: http or https, host, port, path, and nothing else. Raises TargetRefused."""
+        """Parse a URL of scheme, host, port and path only. Raises TargetRefused."""
         if len(text) > _MAX_URL or not (text.isascii() and text.isprintable()):
             raise TargetRefused(_("that is no URL of ASCII characters"))
         try:
@@ -51,12 +51,10 @@ class Target:
 
     @property
     def authority(self) -> str:
-        """Return what stands in ``Host``."""
         return self.host.name if self.port == _PORTS[self.scheme] else f"{self.host.name}:{self.port}"
 
     @property
     def origin(self) -> str:
-        """Return scheme and authority."""
         return f"{self.scheme}://{self.authority}"
 
     def __str__(self) -> str:
@@ -64,9 +62,9 @@ class Target:
 
 
 def require_ours(target: Target, domains: DomainTable, public_url: str | None) -> None:
-    """Raise TargetRefused unless the host is registered, or the one that our own pages are under.
+    """Raise TargetRefused unless the host is registered or that of our own pages.
 
-    In the mode ``any`` too: the gate then judges every host, but the doctor goes to none that nobody named.
+    This holds in the mode ``any``, too, as the doctor must not visit arbitrary hosts.
     """
     own = Authority.parse(urlsplit(public_url).netloc) if public_url else None
     if domains.match(target.host) is None and (own is None or own.host != target.host):

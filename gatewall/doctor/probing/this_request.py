@@ -10,7 +10,7 @@ _MAX_SHOWN = 300
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """An address that the request came by. ``is_read``: it was looked at; ``is_client``: it is the visitor."""
+    """An address in the forwarding chain. ``is_read``: it was evaluated; ``is_client``: it is the visitor."""
 
     address: str
     is_trusted: bool
@@ -20,9 +20,9 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class ThisRequest:
-    """Peer, hops (the nearest first), client and host of a request, and whether the peer's word counts.
+    """Peer, hops (nearest first), client and host of a request, and whether the peer is trusted.
 
-    ``malformed`` says what is wrong with the chain; then the peer is the client.
+    ``malformed`` describes an invalid chain, for which the peer is the client.
     """
 
     peer: str
@@ -35,24 +35,24 @@ class ThisRequest:
 
     @property
     def forwards(self) -> bool:
-        """True if somebody in between, or the visitor, sent forwarding headers."""
+        """Whether a forwarding header was sent."""
         return bool(self.hops) or self.forwarded_host is not None
 
     @property
     def is_all_trusted(self) -> bool:
-        """True if no hop is anything but a trusted proxy: then the left-most is the client."""
+        """Whether all hops are trusted proxies: then the left-most is the client."""
         return all(hop.is_trusted for hop in self.hops)
 
     @property
     def is_ignored(self) -> bool:
-        """True for the red line: there are forwarding headers, from a peer that nobody has named as a proxy."""
+        """Whether an untrusted peer sent forwarding headers."""
         return self.forwards and not self.is_peer_trusted
 
 
 def this_request(
     peer: str, forwarded_for: str | None, host: str, forwarded_host: str | None, trusted: TrustedProxies
 ) -> ThisRequest:
-    """Return who sent a request with these headers from this peer ("" for a unix socket)."""
+    """Return the origin of a request with these headers from this peer ("" for a Unix socket)."""
     malformed = ""
     try:
         client = str(client_address(peer, forwarded_for, trusted))

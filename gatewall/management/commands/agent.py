@@ -1,4 +1,4 @@
-"""Runs the agent of this host in the foreground."""
+"""Run the agent of this host in the foreground."""
 
 import signal
 from contextlib import suppress
@@ -29,5 +29,5 @@ class Command(BaseCommand):
         agent = Agent(policy_files(settings.CONFIG), run_folder(home), node_name(), LogShipper(home / "spool"))
         agent.lead(stop.is_set)
         if options["forget_host"]:
-            with suppress(Error):  # then it is forgotten after a week of silence
+            with suppress(Error):  # otherwise it is removed after a week of silence
                 forget(node_name())

@@ -1,4 +1,4 @@
-"""Runs a backtest that was asked for."""
+"""Run a requested backtest."""
 
 import os
 import resource
@@ -40,9 +40,9 @@ class Command(BaseCommand):
 
 
 def _limit() -> None:
-    """Come behind those that answer, and end rather than take all of the machine."""
+    """Lower the priority of this process and limit its memory."""
     os.nice(_NICENESS)
     for kind, most in ((resource.RLIMIT_CPU, _CPU_SECONDS), (resource.RLIMIT_AS, _MEMORY_BYTES)):
         hard = resource.getrlimit(kind)[1]
-        limit = most if hard == resource.RLIM_INFINITY else min(most, hard)  # what is set can only be lowered
+        limit = most if hard == resource.RLIM_INFINITY else min(most, hard)  # a hard limit can only be lowered
         resource.setrlimit(kind, (limit, limit))

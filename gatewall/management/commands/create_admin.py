@@ -1,4 +1,4 @@
-"""Makes an admin."""
+"""Create an admin."""
 
 import os
 import secrets
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         try:
             _write_private(path, password)
         except OSError as error:
-            self.stdout.write(made)  # there is an admin now, and nobody else knows the password
+            self.stdout.write(made)  # after the commit; the password is stored nowhere else
             raise CommandError(f"{path} cannot be written: {error.strerror}", returncode=2) from None
         self.stdout.write(f"{made} (also in {path})")
 

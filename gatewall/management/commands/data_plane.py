@@ -1,4 +1,4 @@
-"""Becomes the data plane: gunicorn with deploy/data_plane.conf.py. ``manage.py`` starts it without Django."""
+"""Start the data plane: gunicorn with deploy/data_plane.conf.py. ``manage.py`` starts it without Django."""
 
 from typing import Any
 

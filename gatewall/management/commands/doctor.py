@@ -1,4 +1,4 @@
-"""Examines the proxy in front of a site: what of a visitor's request the gate is told, and what they can forge."""
+"""Examine the proxy in front of a site: what reaches the gate, and what visitors can forge."""
 
 import json
 from argparse import ArgumentTypeError
@@ -65,5 +65,5 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _printable(text: str) -> str:
-    """Return a text that a stranger may have written in part, for a terminal."""
+    """Escape untrusted text for a terminal."""
     return "".join(character if character.isprintable() else "?" for character in text)

@@ -1,4 +1,4 @@
-"""Says what the gate would answer to a made-up request, and why."""
+"""Explain the gate's decision on a hypothetical request."""
 
 import json
 import sys
@@ -68,7 +68,7 @@ def _credential(options: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _token(name: str) -> str:
-    """Return the token in the file. Raises CommandError, which never shows it."""
+    """Return the token in the file. Raises CommandError without its content."""
     try:
         if name == "-":
             return sys.stdin.read(_MAX_TOKEN).strip()
@@ -79,7 +79,7 @@ def _token(name: str) -> str:
 
 
 def _words(errors: Any, field: str = "") -> Iterator[str]:
-    """Yield the words of each error with its field; what was sent is not among them."""
+    """Yield the message of each error with its field, without the input."""
     if isinstance(errors, Mapping):
         for name, inner in errors.items():
             yield from _words(inner, "" if name == "non_field_errors" else str(name))

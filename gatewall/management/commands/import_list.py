@@ -1,4 +1,4 @@
-"""Imports a block list."""
+"""Import a block list."""
 
 import sys
 from collections.abc import Iterator
@@ -89,7 +89,7 @@ class Command(BaseCommand):
 
 @contextmanager
 def _opened(name: str) -> Iterator[BinaryIO]:
-    """Give the file, or what is at the URL, once all of it is here.
+    """Open a file or a completely downloaded URL.
 
     Raises CommandError if it cannot be read, DownloadRefused, DownloadFailed.
     """

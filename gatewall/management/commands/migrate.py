@@ -1,4 +1,4 @@
-"""Django's migrate, which on PostgreSQL waits for no table for long: who waits for one keeps all others waiting."""
+"""Django's migrate with a short lock timeout on PostgreSQL: a waiting DDL statement blocks all later queries."""
 
 import time
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ class Command(migrate.Command):
 
 @contextmanager
 def _impatient(alias: str) -> Iterator[None]:
-    """Fail statements that wait longer for a lock, on this connection, until the end of the block."""
+    """Limit the lock wait of statements on this connection within the block."""
     connection = connections[alias]
     if connection.vendor != "postgresql":
         yield

@@ -1,4 +1,4 @@
-"""Deletes what is older than it is to be kept."""
+"""Delete log entries beyond their retention."""
 
 from argparse import ArgumentParser
 from typing import Any

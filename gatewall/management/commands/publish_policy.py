@@ -1,4 +1,4 @@
-"""Publishes the committed policy on this host."""
+"""Publish the committed policy on this host."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Takes the second factor from a user who has lost it."""
+"""Remove the lost second factor of a user."""
 
 from argparse import ArgumentParser
 from typing import Any

@@ -1,4 +1,4 @@
-"""Has every worker of every host read everything again."""
+"""Make every worker of every host reload the policy."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Rotates the keys of sessions and of sealed secrets."""
+"""Rotate session keys and data keys."""
 
 import os
 from typing import Any

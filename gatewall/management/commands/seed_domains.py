@@ -1,4 +1,4 @@
-"""Registers the names of this machine, so that the guard page can lead back to the demo."""
+"""Register the names of this machine, so that the guard page can redirect to the demo."""
 
 from typing import Any
 
@@ -15,6 +15,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if selectors.authorized_domains().exists():
-            return  # whoever removed one of them meant it
+            return  # do not restore domains that were removed
         for name in _LOOPBACK_NAMES:
             services.register_domain(actor="seed", name=name, access=Access.AUTHENTICATED.value, seed=True)

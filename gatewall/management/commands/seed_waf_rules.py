@@ -1,4 +1,4 @@
-"""Brings the built-in WAF rules to this version."""
+"""Update the built-in WAF rules to this version."""
 
 from typing import Any
 

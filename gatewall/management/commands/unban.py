@@ -1,4 +1,4 @@
-"""Lifts automatic bans."""
+"""Lift automatic bans."""
 
 from typing import Any
 

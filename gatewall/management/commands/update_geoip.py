@@ -1,4 +1,4 @@
-"""Installs a geo database."""
+"""Install a geo database."""
 
 import re
 import time
@@ -54,7 +54,7 @@ class Command(BaseCommand):
             raise CommandError(str(failed), returncode=2) from None
         except OSError as error:
             raise CommandError(f"the file cannot be read or written: {error.strerror or error}", returncode=2) from None
-        time.sleep(countries.LOOK_SECONDS)  # then every process of this host uses it
+        time.sleep(countries.LOOK_SECONDS)  # until every process of this host uses it
         built = f"{installed.built_at:%Y-%m-%d}"
         self.stdout.write(f"{installed.kind} of {built} is in {target}, {installed.size:,} bytes")
         self.stdout.write(f"sha256 {installed.sha256}; every process of this host uses it")
@@ -62,7 +62,7 @@ class Command(BaseCommand):
 
 @contextmanager
 def _opened(source: str) -> Iterator[Readable]:
-    """Give the file or what is at the URL. Raises OSError, DownloadRefused, DownloadFailed."""
+    """Open a file or URL. Raises OSError, DownloadRefused, DownloadFailed."""
     if is_url(source):
         with download(source) as downloaded:
             yield downloaded
