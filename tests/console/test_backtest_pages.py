@@ -1,5 +1,6 @@
 """The pages of backtests and of the blast radius, as an admin sees them."""
 
+import html
 from datetime import timedelta
 
 import pytest
@@ -167,6 +168,14 @@ def test_a_draft_is_refused_in_the_words_of_its_resource(pages, kind, values, st
     assert refused.status_code == status
     assert words in refused.content.decode()
     assert not Backtest.objects.exists()
+
+
+def test_each_wrong_domain_of_a_scope_is_named(pages, office):
+    names = "no.example, office.example, gone.example"
+    page = html.unescape(ask(pages, "users", change="update", id="1", authorized_domains=names).content.decode())
+
+    assert "<li>no.example is not a registered domain</li><li>gone.example is not a registered domain</li>" in page
+    assert "ErrorDetail" not in page
 
 
 def test_what_a_stranger_wrote_is_escaped(pages, record):

@@ -1,6 +1,6 @@
 """Forms of a backtest, one per kind of draft; the API's serializer validates them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -95,14 +95,25 @@ class DraftForm(forms.Form):
         found = {**{name: each for name, each in errors.items() if name != "values"}, **_by_field(inner)}
         for name, words in found.items():
             place = name if name in self.fields else None
-            for each in words if isinstance(words, list | tuple) else [words]:
-                self.add_error(place, str(each) if place or not name else f"{name}: {each}")
+            for each in _texts(words):
+                self.add_error(place, each if place or not name else f"{name}: {each}")
 
 
 def _by_field(inner: Any) -> dict[str, Any]:
     if not inner:
         return {}
     return dict(inner) if isinstance(inner, Mapping) else {"values": inner}
+
+
+def _texts(errors: Any) -> Iterator[str]:
+    """Yield the text of every error; those of a list are nested, by the index of the wrong item."""
+    if isinstance(errors, Mapping):
+        errors = list(errors.values())
+    if not isinstance(errors, list | tuple):
+        yield str(errors)
+        return
+    for each in errors:
+        yield from _texts(each)
 
 
 class WafRuleDraft(DraftForm):
