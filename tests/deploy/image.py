@@ -85,7 +85,8 @@ class Image:
 @contextmanager
 def image(memory: str = "-") -> Iterator[Image]:
     """An image that nobody has used; NOT RUN, or a failure on a build server, where the kernel lets nobody mount."""
-    root = Path(tempfile.mkdtemp(prefix="gatewall-image-"))
+    # With its own tmpfs, what is below /dev/shm on the machine cannot be seen inside.
+    root = Path(tempfile.mkdtemp(prefix="gatewall-image-", dir=None if memory == "-" else "/var/tmp"))  # noqa: S108 - mkdtemp makes it private
     root.chmod(0o755)
     try:
         made = Image(root, memory)
