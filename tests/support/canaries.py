@@ -1,4 +1,4 @@
-"""Secrets that are planted and looked for: in clear, percent-encoded, in hex and base64."""
+"""Planted secrets, and searches for them: in clear, percent-encoded, in hex and base64."""
 
 import re
 from base64 import b32encode, b64encode
@@ -10,7 +10,7 @@ from django.db import connection
 
 
 def spellings_of(secret: str | bytes) -> set[str]:
-    """How a secret may be written; base64 as it is from each of the three places that it may stand at."""
+    """Return the encodings of a secret; base64 at each of the three possible offsets."""
     raw = secret if isinstance(secret, bytes) else secret.encode()
     found = {raw.hex(), b32encode(raw).decode().rstrip("=")}
     for before in range(3):
@@ -24,7 +24,7 @@ def spellings_of(secret: str | bytes) -> set[str]:
 
 
 def found_in(text: str, secrets: dict[str, str | bytes], codes: Iterable[str] = ()) -> set[str]:
-    """The names of the secrets that the text has in any spelling, and short codes that stand alone in it."""
+    """Return the names of the secrets the text contains in any encoding, and of short codes that are whole words."""
     lower = text.lower()
     there = {name for name, secret in secrets.items() if any(each in text for each in spellings_of(secret))}
     there |= {name for name, secret in secrets.items() if isinstance(secret, str) and secret.lower() in lower}
@@ -32,7 +32,7 @@ def found_in(text: str, secrets: dict[str, str | bytes], codes: Iterable[str] = 
 
 
 def whole_database() -> str:
-    """Every column of every row of every table."""
+    """Return every column of every row of every table as text."""
     found = []
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
@@ -42,6 +42,6 @@ def whole_database() -> str:
 
 
 def whole_folder(folder: Path) -> str:
-    """Every byte of every file, and their names."""
+    """Return every file name and every byte of a folder as text."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return "\n".join(f"{path.name} {path.read_bytes().decode('latin-1')}" for path in files)

@@ -1,7 +1,7 @@
-"""The cast of the tests and the builders of what they meet.
+"""The users, keys and builders of the tests.
 
-Alice is an admin. Bob may enter every domain. Charlie may enter ``office.example`` alone. Builders
-show what matters to a test and hide the rest. Values only: nothing here needs Django or a database.
+Alice is an admin, Bob may enter every domain, Charlie only ``office.example``. Builders take what matters to a test
+and default the rest. Values only: nothing here needs Django or a database.
 """
 
 from base64 import urlsafe_b64encode
@@ -50,9 +50,9 @@ from gatewall.snapshot import codec
 from gatewall.snapshot.assembly import Assembly, SegmentData
 
 NOW = 1_773_480_413.0
-"""2026-03-14 09:26:53 UTC: the moment at which every test takes place."""
+"""2026-03-14 09:26:53 UTC: the time of every test."""
 MOMENT = datetime.fromtimestamp(NOW, UTC)
-"""The same, as rows have it."""
+"""The same as an aware datetime."""
 HOUR = 3600
 DAY = 24 * HOUR
 CLIENT = "198.51.100.7"
@@ -105,7 +105,7 @@ SECRETS = {
     "git": GIT_SUBJECT,
     "license": LICENSE_SUBJECT,
 }
-"""What the fake credential check of ``a_ports`` knows: secret to subject."""
+"""The subjects that the fake credential check of ``a_ports`` knows, by secret."""
 
 
 def an_address(text: str) -> IPAddress:
@@ -121,7 +121,7 @@ def a_credential(secret: str = "bob", kind: CredentialKind = CredentialKind.SESS
 def a_request(
     *, client: str = CLIENT, host: str | None = OFFICE, credentials: Iterable[Credential | str] = (), **parts: Any
 ) -> AccessRequest:
-    """An access request; a credential may be given by its secret alone."""
+    """Return an access request; a credential may be given by its secret only."""
     return AccessRequest(
         at=parts.pop("at", NOW),
         client=an_address(client),
@@ -155,7 +155,7 @@ def a_source(
     revoked: Iterable[str] = (),
     **parts: Any,
 ) -> dict[str, list[Any]]:
-    """The rows of a policy by segment; networks by their text, domains as name and access, settings by their names."""
+    """Return the rows of a policy by segment; networks as text, domains as name: access, settings as keywords."""
     rows: dict[str, list[Any]] = {kind: list(parts.pop(name, standard)) for kind, (name, standard) in _TABLES.items()}
     return {
         **in_shards(rows),
@@ -183,7 +183,7 @@ _TABLES = {
 
 
 def in_shards(rows: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-    """Rows by kind as rows by shard."""
+    """Return rows by kind as rows by shard."""
     found: dict[str, list[Any]] = {}
     for kind, each in ((kind, each) for kind, of_kind in rows.items() for each in of_kind):
         found.setdefault(SHARD_OF[kind](each.id if kind == Segment.USERS else each.digest), []).append(each)
@@ -191,20 +191,20 @@ def in_shards(rows: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
 
 
 def a_policy(*, version: int | Version = 1, **parts: Any) -> PolicySnapshot:
-    """The policy of ``a_source``, by way of the bytes that are published."""
+    """Return the policy of ``a_source``, encoded and decoded like a published one."""
     segments = {name: SegmentData(name, partial(codec.encode, name, rows)) for name, rows in a_source(**parts).items()}
     return Assembly().build(version if isinstance(version, Version) else Version(version), segments)
 
 
 def some_settings(**values: Any) -> PolicySettings:
-    """The settings, with these values as an operator would write them."""
+    """Return the settings with these values, in an operator's notation."""
     kinds: dict[str, Any] = {each.name: each.type for each in fields(PolicySettings)}
     return PolicySettings(**{name: kinds[name](value) for name, value in values.items()})
 
 
 @dataclass
 class Countries:
-    """A country look-up that knows one answer for everybody."""
+    """A country lookup with one answer for all addresses."""
 
     code: str | None = None
 
@@ -214,7 +214,7 @@ class Countries:
 
 @dataclass
 class Subjects:
-    """A credential check that knows secrets by heart, and remembers what it was asked."""
+    """A credential check that knows secrets by a dict, and records its calls."""
 
     known: Mapping[str, Subject] = field(default_factory=lambda: SECRETS)
     asked: list[str] = field(default_factory=list)
@@ -226,7 +226,7 @@ class Subjects:
 
 @dataclass
 class Rates:
-    """A request rate that is over by a fixed number of seconds, and counts how often it was asked."""
+    """A request rate that is exceeded by a fixed number of seconds, and counts its calls."""
 
     over: int = 0
     asked: int = 0
@@ -238,7 +238,7 @@ class Rates:
 
 @dataclass
 class Broken:
-    """Every port at once, and each of them fails."""
+    """All ports in one object, each of which raises."""
 
     error: BaseException = field(default_factory=lambda: RuntimeError("broken port"))
 
@@ -249,7 +249,7 @@ class Broken:
 
 
 def a_ports(*, country: str | None = None, over_seconds: int = 0, **parts: Any) -> Ports:
-    """Plain fakes for every port; ``credentials``, ``countries`` and ``rates`` replace one."""
+    """Return fakes for every port; ``credentials``, ``countries`` and ``rates`` replace one."""
     return Ports(
         countries=parts.pop("countries", None) or Countries(country),
         credentials=parts.pop("credentials", None) or Subjects(),
@@ -258,7 +258,7 @@ def a_ports(*, country: str | None = None, over_seconds: int = 0, **parts: Any) 
 
 
 def a_credential_check(keys: KeyRing = KEYS) -> PolicyCredentials:
-    """The real credential check over the keys of the cast."""
+    """Return the real credential check over the test keys."""
     return PolicyCredentials(VerifiedTokens(SessionVerifier(keys, issuer=ISSUER, audience=AUDIENCE)))
 
 
@@ -268,7 +268,7 @@ def a_decision(reason: Reason = Reason.SESSION_VALID, *, effect: Effect = Effect
 
 
 def some_claims(user: UserState = BOB, **claims: object) -> dict[str, object]:
-    """The claims of a session of this user that began an hour ago; None leaves a claim out."""
+    """Return the claims of this user's session that began an hour ago; None omits a claim."""
     usual: dict[str, object] = {
         "iss": ISSUER,
         "aud": AUDIENCE,
@@ -287,7 +287,7 @@ def some_claims(user: UserState = BOB, **claims: object) -> dict[str, object]:
 def a_session_token(
     user: UserState = BOB, *, key: SigningKey = KEYS.signing, headers: Mapping[str, Any] | None = None, **claims: object
 ) -> str:
-    """A session token of this user, signed with a key of the cast."""
+    """Return a session token of this user, signed with a test key."""
     return jwt.encode(some_claims(user, **claims), key.secret, "HS256", headers={"kid": key.kid, **(headers or {})})
 
 
@@ -296,5 +296,5 @@ def base64url(content: bytes) -> str:
 
 
 def a_subrequest(*, peer: str = PROXY, scheme: str = "http", **headers: str) -> Subrequest:
-    """A subrequest of a trusted proxy; keywords are header names, ``_`` written for ``-``."""
+    """Return a subrequest of a trusted proxy; keywords are header names, ``_`` for ``-``."""
     return Subrequest(peer, scheme, {name.replace("_", "-"): value for name, value in headers.items()})

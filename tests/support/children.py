@@ -1,4 +1,4 @@
-"""The processes that another one has started."""
+"""Child processes of a process."""
 
 from contextlib import suppress
 from subprocess import Popen
@@ -7,7 +7,7 @@ import psutil
 
 
 def workers(master: Popen[bytes]) -> set[int]:
-    """The ids of a master's living children; none if it is gone."""
+    """Return the ids of a master's running children; none if it has ended."""
     with suppress(psutil.NoSuchProcess):
         children = psutil.Process(master.pid).children()
         return {child.pid for child in children if child.status() != psutil.STATUS_ZOMBIE}

@@ -1,4 +1,4 @@
-"""Many callers at once, in several processes with several threads each, against one database."""
+"""Many concurrent callers, in several processes and threads, against one database."""
 
 import json
 import os
@@ -13,15 +13,15 @@ PROCESSES, THREADS = 4, 5
 
 
 def at_once(work: Callable[[int], Any], times: int) -> list[Any]:
-    """Call ``work`` with each number below ``times`` and return what it returned, as JSON gives it back.
+    """Call ``work`` with each number below ``times``, all at once; return the results after a JSON round trip.
 
-    The processes are copies of this one. All threads begin together.
+    The processes are forks of this one.
     """
     connections.close_all()  # a connection does not survive a fork
     start, go = os.pipe()
     reports = [_a_process(work, range(number, times, PROCESSES), start, go) for number in range(PROCESSES)]
     os.close(start)
-    os.close(go)  # which is what they wait for
+    os.close(go)  # releases all workers
     results = []
     for pid, report in reports:
         with os.fdopen(report) as lines:
@@ -34,7 +34,7 @@ def at_once(work: Callable[[int], Any], times: int) -> list[Any]:
 def _a_process(work: Callable[[int], Any], numbers: range, start: int, go: int) -> tuple[int, int]:
     report, end = os.pipe()
     with warnings.catch_warnings():
-        # Newer Pythons warn of a fork among threads, as a process of xdist has one: the copy uses nothing of that one.
+        # Newer Pythons warn of a fork in a multi-threaded process (xdist); the child uses none of its threads.
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid:
@@ -47,7 +47,7 @@ def _a_process(work: Callable[[int], Any], numbers: range, start: int, go: int) 
         with os.fdopen(end, "w") as lines:
             json.dump(results, lines)
     finally:
-        os._exit(0)  # no fixture of the copied process is torn down
+        os._exit(0)  # skip the teardown of the parent's fixtures
 
 
 def _in_threads(work: Callable[[int], Any], numbers: list[int]) -> list[Any]:
@@ -70,5 +70,5 @@ def _in_threads(work: Callable[[int], Any], numbers: list[int]) -> list[Any]:
 def _outcome(work: Callable[[int], Any], number: int) -> Any:
     try:
         return work(number)
-    except Exception as error:  # noqa: BLE001 - what went wrong is told to the test
+    except Exception as error:  # noqa: BLE001 - returned to the test
         return f"{type(error).__name__}: {error}"

@@ -1,7 +1,7 @@
-"""Both planes in this process, asked in every dialect with the very bytes of a request.
+"""Both planes in this process, with requests of every proxy dialect as raw bytes.
 
-Both are behind the reader of their server: the control plane is the WSGI shim, the data plane is the
-application over the files that the publisher writes.
+Both are behind their server's parser: the control plane is the WSGI shim, the data plane is the application over
+published files.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,7 +29,7 @@ _IDS = ("x-gatewall-decision-id", "x-request-id")
 
 @dataclass(frozen=True)
 class Question:
-    """A request of a proxy, as it is on the wire; text stands for bytes (latin-1)."""
+    """A proxy's request as on the wire; text is latin-1."""
 
     target: str
     lines: tuple[Line, ...]
@@ -38,25 +38,25 @@ class Question:
     body: bytes = b""
 
     def plus(self, *lines: Line) -> "Question":
-        """The same with more header lines."""
+        """Return the request with additional header lines."""
         return replace(self, lines=(*self.lines, *lines))
 
     def showing(self, body: bytes, *lines: Line) -> "Question":
-        """The same with a body that the proxy passes on, and with more header lines."""
+        """Return the request with a body that the proxy forwards, and additional header lines."""
         return replace(self, body=body).plus(("Content-Length", str(len(body))), *lines)
 
     def without(self, *names: str) -> "Question":
-        """The same with no line of these names."""
+        """Return the request without the headers of these names."""
         return replace(self, lines=tuple(line for line in self.lines if line[0].lower() not in names))
 
     def header(self, name: str, value: str) -> "Question":
-        """The same with this one line of the name."""
+        """Return the request with only this line of the header."""
         return self.without(name.lower()).plus((name, value))
 
 
 @dataclass(frozen=True)
 class Given:
-    """An answer: its status, headers by lower-case name without the ids, and body without the id."""
+    """A response: status, headers by lower-case name and body, without request ids."""
 
     status: int
     headers: dict[str, str]
@@ -85,7 +85,7 @@ def _bytes(question: Question) -> bytes:
 
 
 class ControlPlane:
-    """The shim, behind what its server makes of the bytes."""
+    """The WSGI shim behind its server's parser."""
 
     def __init__(self) -> None:
         self._endpoint = AuthEndpoint()
@@ -106,7 +106,7 @@ class ControlPlane:
 
 
 class DataPlane:
-    """The application, behind what its server makes of the bytes, after the agent has published what was committed."""
+    """The data plane's application behind its server's parser; publishes committed changes first."""
 
     def __init__(self) -> None:
         config = settings.CONFIG
@@ -122,7 +122,7 @@ class DataPlane:
         return self.ask(question)
 
     def ask(self, question: Question) -> Given:
-        """Ask without publishing first."""
+        """Send a request without publishing first."""
         reader = RequestReader(bodies.bounds)
         reader.feed(_bytes(question))
         request = reader.next()

@@ -1,7 +1,7 @@
-"""Runs the examples of a Markdown file: each ``$`` line in order, its answer held against the one that is shown.
+"""Run the examples of a Markdown file: each ``$`` line in order, compared with the output shown.
 
-In an answer ``…`` stands for anything, ``<NAME>`` for a value that later lines use as ``$NAME``. Headers and fields
-that are not shown do not matter; those shown must be there. A list is shown whole, or its head and ``…``.
+In output ``…`` matches anything, ``<NAME>`` captures a value for later use as ``$NAME``. Headers and fields that are
+not shown are ignored. A list is shown completely, or its head and ``…``.
 """
 
 import json
@@ -18,12 +18,12 @@ _NAME = re.compile(r"<([A-Z_]+)>")
 
 
 class ExampleError(AssertionError):
-    """The file and the truth differ, or an example cannot be run."""
+    """The output differs from the file, or an example cannot be run."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """One command and the answer that the file shows."""
+    """A command and the output shown in the file."""
 
     line: int
     command: str
@@ -31,7 +31,7 @@ class Example:
 
 
 def examples(text: str) -> Iterator[Example]:
-    """Yield the commands of all fenced blocks in order; a block that cannot be run is an ``ExampleError``."""
+    """Yield the commands of all fenced blocks in order. Raises ExampleError for a block that cannot be run."""
     blocks = list(_FENCE.finditer(text))
     if len(re.findall(r"```|~~~", text)) != 2 * len(blocks):
         raise ExampleError("a fence that is not at the beginning of a line, or without its end")
@@ -47,14 +47,14 @@ def examples(text: str) -> Iterator[Example]:
 
 
 class Shell:
-    """Runs examples one after the other; ``known`` are its variables, ``before`` may change them each time."""
+    """Run examples in order; ``known`` are variables, ``before`` may change them before each example."""
 
     def __init__(self, known: dict[str, str], before: Callable[[str, dict[str, str]], None]) -> None:
         self.known = known
         self._before = before
 
     def run(self, example: Example) -> None:
-        """Run one example; an answer that is not the one shown is an ``ExampleError``."""
+        """Run one example. Raises ExampleError if the output differs."""
         try:
             self._run(example)
         except ExampleError as error:
@@ -125,7 +125,7 @@ class Shell:
             _expect(found == shown and type(found) is type(shown), f"{where} is {found!r}, not {shown!r}")
 
     def _is(self, found: str, shown: str) -> bool:
-        """Hold a text against one with ``…`` in it; keep it where a name is shown."""
+        """Return whether a text matches one with ``…``; captures named values."""
         if name := _NAME.fullmatch(shown):
             self.known[name[1]] = found
             return bool(found)

@@ -1,4 +1,4 @@
-"""Random changes of policy, and the rows that they leave: what a restore is held against."""
+"""Random policy changes, and snapshots of the rows to compare a restore with."""
 
 import random
 from contextlib import suppress
@@ -22,7 +22,7 @@ _FIXED = ("pattern", "operator")
 
 
 def the_rows() -> dict[str, Any]:
-    """Every restorable row as it is, column by column; of built-in rules what may be edited."""
+    """Return every restorable row by column; of built-in rules only the editable fields."""
     rows: dict[str, Any] = {}
     for model in MODELS:
         rows[model.__name__] = {row["id"]: dict(row) for row in model._default_manager.values()}
@@ -36,21 +36,21 @@ def the_rows() -> dict[str, Any]:
 
 
 def scopes() -> dict[int, set[str]]:
-    """The domains that each license may enter, by name."""
+    """Return the names of the domains in the scope of each license."""
     return {row.pk: {domain.name for domain in row.authorized_domains.all()} for row in License.objects.all()}
 
 
 def some(model: Any, chance: random.Random) -> Any:
-    """Any row of the model, or None."""
+    """Return a random row of the model, or None."""
     rows = list(model.objects.order_by("pk"))
     return chance.choice(rows) if rows else None
 
 
 class Step:
-    """One random change by its service; one that is refused changes nothing."""
+    """A random change through its service; refused changes are ignored."""
 
     def __init__(self, seed: int) -> None:
-        self.chance = random.Random(seed)  # noqa: S311 - a test that can be repeated
+        self.chance = random.Random(seed)  # noqa: S311 - a repeatable test
 
     def __call__(self) -> None:
         acts = [name for name in dir(self) if name.startswith("do_")]
@@ -123,5 +123,5 @@ class Step:
 
 
 def now() -> int:
-    """The number of the revision in force."""
+    """Return the current revision."""
     return revisions.current().revision

@@ -1,4 +1,4 @@
-"""An installation of key files alone, with a clock that is moved by hand."""
+"""An installation of key files only, with a clock set by the test."""
 
 import pkgutil
 from datetime import UTC, datetime, timedelta
@@ -21,7 +21,7 @@ NAMES = {"GATEWALL_JWT_KEYS": "jwt-keys", "GATEWALL_DATA_KEYS": "data-keys"}
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """Simulates the end of the process."""
 
 
 class Installation:
@@ -56,7 +56,7 @@ def accepted(token: str, ring: KeyRing) -> bool:
 
 
 def kill_at_call(monkeypatch: pytest.MonkeyPatch, target: str, at: int) -> None:
-    """End the process at the n-th call of a function or method."""
+    """Raise Killed at the n-th call of a function or method."""
     original = pkgutil.resolve_name(target)
     calls: list[str] = []
 

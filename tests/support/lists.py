@@ -1,4 +1,4 @@
-"""What an import of a block list left behind, and how it was refused."""
+"""Results and errors of a block list import."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Who holds the lock of an agent, for tests that wait for one."""
+"""Owner of an agent's lock, for tests that wait for one."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from gatewall.snapshot.places import run_folder
 
 
 def leads(home: Path, process: int) -> bool:
-    """True if this process is the agent that leads on a host; others hold the lock for moments (``/proc/locks``)."""
+    """Return whether this process is the host's leading agent; others hold the lock only briefly (``/proc/locks``)."""
     try:
         inode = (run_folder(home) / "agent.lock").stat().st_ino
     except FileNotFoundError:

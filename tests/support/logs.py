@@ -1,4 +1,4 @@
-"""Reads the access log through the API."""
+"""Read the access log through the API."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,7 @@
-"""What is wrong with a migration that is applied while the release before it runs: docs/adr/0045.
+"""Check that a migration can be applied while the previous release runs: docs/adr/0045.
 
-A migration whose operations cannot be judged says why it is safe, by code: ``accepted = {"code": "three rows"}``.
-Locks that stand for a scan, and what breaks the release before for sure, cannot be accepted.
+A migration whose operations cannot be judged explains its safety by code: ``accepted = {"code": "three rows"}``.
+Locks during a scan, and what certainly breaks the previous release, cannot be accepted.
 """
 
 import re
@@ -37,7 +37,7 @@ FEW_ROWS = {
     "console.savedview": "typed by hand",
     "backtest.backtest": "asked for by hand",
 }
-"""Tables that are scanned in a moment, and why. Any other may have millions of rows."""
+"""Small tables, and why they are small. Any other table may have millions of rows."""
 ACCEPTABLE = {"code", "sql", "unknown", "narrower", "nullable", "conflict-target", "half-done"}
 _DROP = re.compile(r'ALTER TABLE "?(\w+)"? DROP COLUMN "?(\w+)"?|DROP TABLE "?(\w+)"?', re.IGNORECASE)
 _HARMLESS = (ops.AlterModelOptions, ops.AlterModelManagers, ops.AlterModelTableComment, ops.RemoveIndex, AddIndexOnline)
@@ -46,31 +46,31 @@ Finding = tuple[str, str]
 
 @dataclass(slots=True)
 class History:
-    """What the newest release knows: its models and fields, and what it still has but does not use."""
+    """Models and fields of the newest release, and columns it no longer uses."""
 
     models: set[str] = field(default_factory=set)
     fields: set[tuple[str, str]] = field(default_factory=set)
     unused: set[tuple[str, str]] = field(default_factory=set)
 
     def few(self, model: str) -> bool:
-        """True for a table that has few rows, or that the newest release does not know."""
+        """Return whether a table has few rows, or is unknown to the newest release."""
         return model in FEW_ROWS or model not in self.models
 
 
 def releases() -> dict[str, dict[str, str]]:
-    """The last migration of each app, by release."""
+    """Return the last migration of each app, by release."""
     return tomllib.loads(RELEASED.read_text())
 
 
 def judged(loader: MigrationLoader, released: Mapping[str, str]) -> dict[str, list[Finding]]:
-    """The findings of every migration of ours that is not in this release, by ``app.name``."""
+    """Return the findings of all migrations after this release, by ``app.name``."""
     state, history = at_release(loader, released)
     plan = [each for each in _plan(loader) if each.app_label in APPS and not _is_in(each, released)]
     return {f"{each.app_label}.{each.name}": findings(each, state, history) for each in plan}
 
 
 def at_release(loader: MigrationLoader, released: Mapping[str, str]) -> tuple[ProjectState, History]:
-    """The models of a release, and what it knows."""
+    """Return the models of a release, and its history."""
     history, state = History(), ProjectState()
     for migration in [each for each in _plan(loader) if each.app_label not in APPS or _is_in(each, released)]:
         for operation in migration.operations:
@@ -83,7 +83,7 @@ def at_release(loader: MigrationLoader, released: Mapping[str, str]) -> tuple[Pr
 
 
 def findings(migration: Migration, state: ProjectState, history: History) -> list[Finding]:
-    """What is wrong with one migration, which is applied to the state."""
+    """Return the findings of one migration, and apply it to the state."""
     found: list[Finding] = []
     app, accepted = migration.app_label, getattr(migration, "accepted", {})
     for operation in migration.operations:
@@ -238,7 +238,7 @@ _JUDGES: dict[type, Judge] = {
 
 
 def _may_be_left_out(each: "Field[Any, Any]") -> bool:
-    """True if a row can be inserted by somebody who does not know the column."""
+    """Return whether an INSERT may omit the column."""
     return isinstance(each, ManyToManyField) or each.null or each.db_default is not NOT_PROVIDED
 
 
@@ -247,13 +247,13 @@ def _has_index(each: "Field[Any, Any]") -> bool:
 
 
 def _as_stored(each: "Field[Any, Any]") -> tuple[Any, ...]:
-    """What of a field the database has: without validators, choices, labels."""
+    """Return the parts of a field that are in the database: no validators, choices or labels."""
     _, path, arguments, options = each.deconstruct()
     return path, arguments, {name: value for name, value in options.items() if name not in each.non_db_attrs}
 
 
 def _same_type(old: "Field[Any, Any]", new: "Field[Any, Any]") -> bool:
-    """True if no row has to be written anew: the same, or a text that may be longer."""
+    """Return whether no row must be rewritten: an equal type, or a longer text."""
     if isinstance(old, CharField) and isinstance(new, CharField):
         return _longer(old, new)
     return type(old) is type(new) and _shape(old) == _shape(new)
@@ -277,7 +277,7 @@ def _leaves(condition: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _remember_unused(history: History, operation: Any, app: str, state: ProjectState) -> None:
-    """Note what a released migration took out of the state and left in the database."""
+    """Record what a released migration removed from the state but not from the database."""
     for each in operation.state_operations if isinstance(operation, SeparateDatabaseAndState) else ():
         if isinstance(each, ops.RemoveField):
             model = state.apps.get_model(app, each.model_name)
@@ -287,7 +287,7 @@ def _remember_unused(history: History, operation: Any, app: str, state: ProjectS
 
 
 def _plan(loader: MigrationLoader) -> list[Migration]:
-    """All migrations in an order in which they can be applied."""
+    """Return all migrations in an order of application."""
     keys: dict[tuple[str, str], None] = {}
     for leaf in sorted(loader.graph.leaf_nodes()):
         keys |= dict.fromkeys(loader.graph.forwards_plan(leaf))
@@ -295,5 +295,5 @@ def _plan(loader: MigrationLoader) -> list[Migration]:
 
 
 def _is_in(migration: Migration, released: Mapping[str, str]) -> bool:
-    """True if the release has it: the number of a migration's name counts up."""
+    """Return whether the release includes the migration, by its number."""
     return migration.name[:4] <= released.get(migration.app_label, "")[:4]

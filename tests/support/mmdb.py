@@ -1,8 +1,6 @@
-"""Writes small MaxMind DB files (format 2.0, 24-bit records) for the tests: networks to records.
+"""Write small MaxMind DB files (format 2.0, 24-bit records) for tests.
 
-    write_mmdb(path, {"203.0.113.0/24": {"country": {"iso_code": "NZ"}}})
-
-A package would do too; the one on PyPI brings an address library of its own for these eighty lines.
+``write_mmdb(path, {"203.0.113.0/24": {"country": {"iso_code": "NZ"}}})``
 """
 
 import time
@@ -20,7 +18,7 @@ def write_mmdb(path: Path, networks: Mapping[str, Any], *, kind: str = "Test-Cou
     """Write the database and return its path."""
     data = bytearray()
     tree: list[list[int | None]] = [[None, None]]
-    offsets: dict[int, int] = {}  # the tree names a record by minus its number, until its size is known
+    offsets: dict[int, int] = {}  # records are negative numbers until the size of the tree is known
     for number, (text, record) in enumerate(networks.items(), 1):
         offsets[number] = len(data)
         data += _encode(record)
@@ -42,7 +40,7 @@ def write_mmdb(path: Path, networks: Mapping[str, Any], *, kind: str = "Test-Cou
 
 def _bits(text: str) -> str:
     network = ip_network(text)
-    if isinstance(network, IPv4Network):  # ::/96 holds the IPv4 addresses
+    if isinstance(network, IPv4Network):  # IPv4 addresses are below ::/96
         network = IPv6Network((int(network.network_address), network.prefixlen + 96))
     return f"{int(network.network_address):0128b}"[: network.prefixlen]
 
@@ -78,7 +76,7 @@ def _encode(value: Any) -> bytes:
         case str():
             raw = value.encode()
             return _control(_STRING, len(raw)) + raw
-        case (int(kind), int(number)):  # readers insist on the width of each number
+        case (int(kind), int(number)):  # readers require the width of each number
             raw = number.to_bytes(8, "big").lstrip(b"\0")
             return _control(kind, len(raw)) + raw
         case list():

@@ -1,4 +1,4 @@
-"""A cache server that answers as it likes, for what a real one cannot be made to do."""
+"""A cache server with scripted answers, for behavior that a real server cannot show."""
 
 import socket
 import time
@@ -8,14 +8,14 @@ from socket import SocketIO
 from threading import Thread
 
 PART = 1 << 30
-"""What it reads at a time; after each full part it rests for a moment."""
+"""Size of a read; after each full one the server pauses briefly."""
 GREETING = b"%1\r\n$5\r\nproto\r\n:3\r\n"
 Answer = Callable[[socket.socket, list[bytes]], None]
 
 
 @contextmanager
 def answering(answer: Answer, greeting: bytes = GREETING) -> Iterator[int]:
-    """Call this with each command and where it came from, but for the greeting and what follows it; yield the port."""
+    """Start a server that answers by this function, called with each command and its client; yield the port."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         Thread(target=_accept, args=(listening, answer, greeting), daemon=True).start()
         yield listening.getsockname()[1]

@@ -16,7 +16,7 @@ _compile = pattern_cache._compiled
 
 
 def put_compiled(config: Config) -> None:
-    """Write the compiled built-in patterns below the home of an installation, so that its first worker has them."""
+    """Write the compiled built-in patterns into the home of an installation, for its first worker."""
     if AVAILABLE:
         name = name_of(PATTERNS)
         installed = policy_files(config).patterns
@@ -25,7 +25,7 @@ def put_compiled(config: Config) -> None:
 
 
 def compile_here(patterns: tuple[bytes, ...]) -> bytes:
-    """Return a database of patterns without a child process: of the built-in ones, the shared one."""
+    """Return a compiled pattern database without a child process; that of the built-in ones is shared."""
     return _builtin() if patterns == PATTERNS else VectorScanner.compiled(patterns).dumped()
 
 

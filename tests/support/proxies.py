@@ -1,4 +1,4 @@
-"""Drives Gatewall in this process: ``/auth`` through the real WSGI shim, the API through Django's client."""
+"""Run Gatewall in this process: ``/auth`` through the WSGI shim, the API through Django's test client."""
 
 import copy
 import dataclasses
@@ -30,7 +30,7 @@ _ALWAYS_EMPTY_OF = ("Traceback", "SELECT ", "psycopg", "sqlite3")
 
 
 def a_user(username: str, **values: Any) -> User:
-    """Create a user with the password of the cast."""
+    """Create a user with the test password."""
     return services.create_user(
         actor="cast", username=username, password=PASSWORD, email=f"{username.lower()}@office.example", **values
     )
@@ -39,14 +39,14 @@ def a_user(username: str, **values: Any) -> User:
 def a_token(
     user: User, *, audiences: Iterable[str] = (GATE, API), amr: tuple[str, ...] = ("pwd",), at: Any = None
 ) -> str:
-    """Open a session for the user and return its token."""
+    """Create a session of the user; return its token."""
     visitor = login.Visitor(client_ip=CLIENT, user_agent="tests")
     token = login.start_session(user, audiences=tuple(audiences), amr=amr, visitor=visitor, at=at or timezone.now())
     return token.text
 
 
 def enter_admin_site(client: Client, user: User, *, amr: tuple[str, ...] = ("pwd",), at: Any = None) -> None:
-    """Sign the user in at the Django admin, as its form does once it knows who they are."""
+    """Sign the user in to the Django admin, like its form after the checks."""
     client.force_login(user)
     store, visitor = client.session, login.Visitor(client_ip=CLIENT, user_agent="tests")
     admin_session.begin(store, user, amr=amr, visitor=visitor, at=at or timezone.now())
@@ -54,19 +54,19 @@ def enter_admin_site(client: Client, user: User, *, amr: tuple[str, ...] = ("pwd
 
 
 def a_git_token(user: User, name: str = "laptop", **values: Any) -> str:
-    """Issue a git token of the user and return its text."""
+    """Create a git token of the user; return its text."""
     values = {"expires_at": None, **values}
     return licensing.issue_git_token(actor="cast", user_id=user.pk, name=name, **values)[1].text
 
 
 def a_license(name: str = "build farm", **values: Any) -> str:
-    """Issue a license and return its token."""
+    """Create a license; return its token."""
     return licensing.issue_license(actor="cast", name=name, **values)[1].text
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the gate said."""
+    """A response of the gate."""
 
     status: int
     headers: dict[str, str]
@@ -82,10 +82,10 @@ class Answer:
 
 
 class AuthEndpoint:
-    """``/auth`` of one process, asked by a trusted proxy about a visitor of office.example."""
+    """``/auth`` in this process, called by a trusted proxy for a visitor of office.example."""
 
     def __init__(self) -> None:
-        from gatewall import wsgi  # noqa: PLC0415 - after the fixtures have set what it reads
+        from gatewall import wsgi  # noqa: PLC0415 - after the fixtures have set its settings
 
         self.shim = copy.copy(wsgi.application)
         config = dataclasses.replace(
@@ -97,11 +97,11 @@ class AuthEndpoint:
             jwt_keys=settings.GATEWALL_JWT_KEYS,
         )
         self.gate = self.shim._gate = wsgi.build_control_plane_gate(config)
-        # Django's own test client does the same: the transaction of a test must not lose its connection.
+        # Like Django's test client: the transaction of a test must keep its connection.
         self.shim._before_decision = lambda: None if connection.in_atomic_block else close_old_connections()
 
     def __call__(self, *, peer: str = "127.0.0.1", verb: str = "GET", **headers: str | None) -> Answer:
-        """Ask with the forwarding headers of nginx; None leaves one out."""
+        """Send the forwarding headers of nginx; None omits one."""
         usual = {
             "x_forwarded_for": CLIENT,
             "x_forwarded_host": OFFICE,
@@ -112,7 +112,7 @@ class AuthEndpoint:
         return self.plain(peer=peer, verb=verb, **(usual | headers))
 
     def plain(self, *, peer: str = "127.0.0.1", verb: str = "GET", **headers: str | None) -> Answer:
-        """Ask with these headers and ``Host`` alone."""
+        """Send only these headers and ``Host``."""
         sent = {f"HTTP_{name.upper()}": value for name, value in headers.items() if value is not None}
         environ = {
             "REQUEST_METHOD": verb,
@@ -133,7 +133,7 @@ class AuthEndpoint:
 
 
 class Api:
-    """A client of the API. Every answer is held against what holds for all of them."""
+    """A client of the API that checks every response for well-formedness."""
 
     def __init__(self, token: str | None = None, *, cookie: str | None = None, **headers: str) -> None:
         self._client = APIClient(headers={**({"Service-Authorization": token} if token else {}), **headers})
@@ -155,8 +155,8 @@ class Api:
     def send(
         self, verb: str, path: str, raw: bytes = b"", media_type: str = "application/json", **extra: Any
     ) -> "ApiResponse":
-        """Send the very bytes."""
-        sent: Any = raw  # the stubs know texts alone
+        """Send these bytes."""
+        sent: Any = raw  # the stubs only accept str
         return self._checked(self._client.generic(verb, ROOT + path, sent, content_type=media_type, **extra))
 
     @staticmethod
@@ -169,7 +169,7 @@ class Api:
 
 
 def assert_well_formed(response: "ApiResponse") -> None:
-    """Every answer has the headers that docs/api.md names; every error is a documented problem."""
+    """Assert the headers of docs/api.md, and that errors are documented problems."""
     assert response.headers["X-Request-Id"]
     assert response.headers["X-Content-Type-Options"] == "nosniff"
     assert response.headers["Cache-Control"] == "no-store"
@@ -189,5 +189,5 @@ def assert_well_formed(response: "ApiResponse") -> None:
 
 
 def code_of(response: "ApiResponse") -> tuple[int, str | None]:
-    """Return the status and, of a problem, its code."""
+    """Return the status and the code of a problem."""
     return response.status_code, response.json().get("code")

@@ -1,4 +1,4 @@
-"""A server on loopback that publishes lists and databases, well or badly."""
+"""A loopback HTTP server that publishes lists and databases, or fails as scripted."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +10,7 @@ Answers = Mapping[str, tuple[int, Mapping[str, str], bytes] | Callable[[Any, thr
 
 
 class Publisher:
-    """Answers by path: (status, headers, body), or a function that is handed the request; ``asked`` are its headers."""
+    """Responds by path: (status, headers, body), or a function of the request; ``asked`` has the headers received."""
 
     def __init__(self, answers: Answers) -> None:
         self.answers = answers
@@ -43,7 +43,7 @@ class Publisher:
 
 @contextmanager
 def publishing(answers: Answers) -> Iterator[Publisher]:
-    """Give a publisher for as long as the block."""
+    """Run a publisher for the duration of the block."""
     publisher = Publisher(answers)
     threading.Thread(target=publisher.server.serve_forever, args=[0.01], daemon=True).start()
     try:

@@ -1,4 +1,4 @@
-"""A receiver of webhooks on loopback, good or bad, and what sends to it."""
+"""A loopback webhook receiver, and a sender of due deliveries."""
 
 import base64
 import hmac
@@ -16,7 +16,7 @@ from webhooks.models import Delivery, Webhook
 
 
 class Receiver:
-    """Answers with ``status``, or as ``answer`` (a function that is handed the request) does; keeps what it got."""
+    """Responds with ``status``, or by ``answer`` (a function of the request); records the requests."""
 
     def __init__(
         self,
@@ -50,13 +50,13 @@ class Receiver:
 
     @property
     def types(self) -> list[str]:
-        """The types of what it got."""
+        """Return the event types received."""
         return [json.loads(body)["type"] for _, _, body in self.got]
 
 
 @contextmanager
 def receiving(**how: Any) -> Iterator[Receiver]:
-    """Give a receiver for as long as the block."""
+    """Run a receiver for the duration of the block."""
     receiver = Receiver(**how)
     threading.Thread(target=receiver.server.serve_forever, args=[0.01], daemon=True).start()
     try:
@@ -68,13 +68,13 @@ def receiving(**how: Any) -> Iterator[Receiver]:
 
 
 def a_webhook(url: str = "https://receiver.example/hook", **values: Any) -> Webhook:
-    """Create a webhook; its row. One at a receiver of ours needs ``allow_private``."""
+    """Create a webhook and return its row. A loopback receiver needs ``allow_private``."""
     values = {"name": "pager", "allow_private": url.startswith("http:"), **values}
     return services.create_webhook(actor="alice", url=url, **values)[0]
 
 
 def is_signed(secret: str, headers: Mapping[str, str], body: bytes) -> bool:
-    """True if one of the signatures is that of the secret, as the specification says."""
+    """Return whether one of the signatures is valid for the secret, as specified."""
     key = base64.b64decode(secret.removeprefix("whsec_"))
     signed = b".".join([headers["webhook-id"].encode(), headers["webhook-timestamp"].encode(), body])
     wanted = "v1," + base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
@@ -82,7 +82,7 @@ def is_signed(secret: str, headers: Mapping[str, str], body: bytes) -> bool:
 
 
 def send_due(notifier: WebhookSender | None = None, *, seconds: float = 5.0) -> None:
-    """Have an agent send what is due, until nothing is under way or due any more."""
+    """Send all due deliveries, until nothing is in progress or due."""
     notifier = notifier or WebhookSender()
     until = time.monotonic() + seconds
     notifier.turn()
@@ -92,6 +92,6 @@ def send_due(notifier: WebhookSender | None = None, *, seconds: float = 5.0) -> 
 
 
 def outcomes() -> list[tuple[str, str, int, int | None]]:
-    """What became of each delivery, in the order in which they were made: type, status, attempts, answer."""
+    """Return type, status, attempts and response of each delivery, in order of creation."""
     rows = Delivery.objects.select_related("notice").order_by("id")
     return [(row.notice.type, row.status, row.attempts, row.response_status) for row in rows]

@@ -1,4 +1,4 @@
-"""Records of the access log, and a place to keep them."""
+"""Access log records, and an in-memory recorder."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.support.cast import CLIENT, NOW, OFFICE
 
 
 def a_record(number: int = 1, **parts: Any) -> AccessRecord:
-    """A record of the access log; the number tells it from others."""
+    """Return an access log record; the number makes it unique."""
     usual: dict[str, Any] = {
         "decision_id": f"019cebab-8748-7000-8000-{number:012d}",
         "at": NOW,
@@ -38,14 +38,14 @@ def a_record(number: int = 1, **parts: Any) -> AccessRecord:
 
 
 def read_records(path: Path) -> Iterator[AccessRecord]:
-    """The intact records of a segment."""
+    """Yield the intact records of a segment."""
     segment = segment_of(path)
     data = path.read_bytes()[segment.first :] if segment else b""
     return (AccessRecord.from_bytes(frame.record) for frame in frames(data, 0) if frame.record is not None)
 
 
 class Records:
-    """Keeps the records of the gate in memory."""
+    """Recorder that keeps records in memory."""
 
     def __init__(self) -> None:
         self.written: list[AccessRecord] = []

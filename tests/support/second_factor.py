@@ -1,4 +1,4 @@
-"""Second factors for tests: an authenticator app that was written from RFC 6238 and not from our code."""
+"""Second factors for tests: an authenticator app written from RFC 6238, independent of the product."""
 
 import hashlib
 import hmac
@@ -13,7 +13,7 @@ STEP = 30
 
 
 def code_of_step(secret: bytes, step: int) -> str:
-    """HOTP (RFC 4226 section 5.3), 6 digits."""
+    """Return the HOTP code (RFC 4226 section 5.3), 6 digits."""
     digest = hmac.new(secret, step.to_bytes(8, "big"), hashlib.sha1).digest()
     start = digest[-1] & 0xF
     return f"{(int.from_bytes(digest[start : start + 4], 'big') & 0x7FFF_FFFF) % 1_000_000:06d}"
@@ -21,17 +21,17 @@ def code_of_step(secret: bytes, step: int) -> str:
 
 @dataclass
 class App:
-    """The authenticator app of a user, and the recovery codes that they have written down."""
+    """A user's authenticator app and recovery codes."""
 
     secret: bytes
     recovery_codes: list[str] = field(default_factory=list)
 
     def code(self, *, steps: int = 0, at: float | None = None) -> str:
-        """What the app shows now, or some steps of 30 seconds later."""
+        """Return the current code, or the one of a later step of 30 seconds."""
         return code_of_step(self.secret, int((time.time() if at is None else at) // STEP) + steps)
 
     def wrong_codes(self, count: int) -> list[str]:
-        """Codes that the app shows at no moment of this hour."""
+        """Return codes that are not valid at any time of this hour."""
         shown = {self.code(steps=steps) for steps in range(-60, 120)}
         return [code for number in range(count * 2 + 400) if (code := f"{number:06d}") not in shown][:count]
 
@@ -41,7 +41,7 @@ class App:
 
 
 def an_app(user: Any) -> App:
-    """Switch the second factor of a user on, long enough ago that the code of this minute was not used."""
+    """Enable a user's second factor, some time ago, so that the current code is unused."""
     second_factor, timezone = import_module("accounts.second_factor"), import_module("django.utils.timezone")
     at: datetime = timezone.now() - timedelta(minutes=5)
     app = App(secret_of(second_factor.begin_setup(user, at=at).secret))
@@ -50,5 +50,5 @@ def an_app(user: Any) -> App:
 
 
 def secret_of(base32: str) -> bytes:
-    """What an app makes of the secret that is shown."""
+    """Return the secret that an app decodes from the base32 text."""
     return b32decode(base32 + "=" * (-len(base32) % 8))

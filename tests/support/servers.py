@@ -1,4 +1,4 @@
-"""Drives a running Gatewall from outside: its API as an admin, `/auth` as a proxy asks it, and load."""
+"""Drive a running Gatewall from outside: its API as an admin, `/auth` as a proxy, and load."""
 
 import http.client
 import json
@@ -20,12 +20,12 @@ CLIENT = "198.51.100.7"
 BLOCKED = "203.0.113.66"
 ATTACK = "/?id=1%27%20UNION%20SELECT%20password%20FROM%20users--"
 PAUSE = 0.002
-"""Seconds between two questions of a connection: without, what starts again has no processor left."""
+"""Pause between two requests of a connection, to leave CPU to restarting processes."""
 SESSION_VALID = (200, "session-valid")
 
 
 class Verdict(NamedTuple):
-    """What the gate said."""
+    """The gate's answer."""
 
     status: int
     reason: str
@@ -36,7 +36,7 @@ RightAnswers = Sequence[tuple[Headers, Verdict]]
 
 
 def about(*, client: str = CLIENT, host: str = OFFICE, uri: str = "/", **credentials: str) -> Headers:
-    """The headers of a proxy's question; `_` in the names of credentials is written for `-`."""
+    """Return the headers of a proxy's request; `_` for `-` in the names of credentials."""
     return {
         "X-Forwarded-For": client,
         "X-Forwarded-Host": host,
@@ -48,13 +48,13 @@ def about(*, client: str = CLIENT, host: str = OFFICE, uri: str = "/", **credent
 
 
 def ask(port: int, question: Headers) -> Verdict:
-    """Ask `/auth` on a connection of its own."""
+    """Send a request to `/auth` on a new connection."""
     answer = request(port, "/wall/auth", question)
     return Verdict(answer.status, answer.header("X-Gatewall-Reason"))
 
 
 class Admin:
-    """Somebody who is signed in to the API of a control plane; the first admin unless told otherwise."""
+    """A user signed in to the API of a control plane; by default the first admin."""
 
     def __init__(self, port: int, username: str = "admin", password: str = PASSWORD) -> None:
         self._port = port
@@ -74,7 +74,7 @@ class Admin:
         return self._call("DELETE", path, None)
 
     def _call(self, method: str, path: str, fields: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The object in the answer, which must be a 2xx."""
+        """Return the object of a 2xx response."""
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)
         headers = {"Content-Type": "application/json", "Service-Authorization": self.token}
         try:
@@ -89,7 +89,7 @@ class Admin:
 
 
 def furnish(port: int) -> str:
-    """Give an installation what `right_answers()` asks about; the token of a session that is valid."""
+    """Create what `right_answers()` needs; return the token of a valid session."""
     admin = Admin(port)
     admin.post("/authorized-domains", name=OFFICE)
     admin.post("/ip-black-list", ip=BLOCKED)
@@ -97,7 +97,7 @@ def furnish(port: int) -> str:
 
 
 def right_answers(token: str) -> RightAnswers:
-    """Questions about a furnished installation, each with the one right answer."""
+    """Return requests to a furnished installation, each with its right answer."""
     valid = {"Service_Authorization": token}
     return [
         (about(**valid), Verdict(*SESSION_VALID)),
@@ -110,15 +110,15 @@ def right_answers(token: str) -> RightAnswers:
 
 
 def wrong_answers(port: int, token: str, rounds: int = 4) -> list[tuple[Verdict, Verdict]]:
-    """Ask everything several times, so that every worker is asked; what came and what was right, where they differ."""
+    """Send all requests several times, to reach every worker; return wrong and right answer where they differ."""
     both = [(ask(port, question), right) for _ in range(rounds) for question, right in right_answers(token)]
     return [(given, right) for given, right in both if given != right]
 
 
 class Load:
-    """Asks without a break over keep-alive connections and holds every answer against the right one.
+    """Send requests continuously over keep-alive connections and check every answer.
 
-    A connection that breaks gave no answer, and no answer is not a wrong one: a proxy refuses then.
+    A broken connection counts as no answer, not as a wrong one: a proxy refuses then.
     """
 
     def __init__(self, port: int, right: RightAnswers, connections: int = 4) -> None:
@@ -142,7 +142,7 @@ class Load:
             thread.join()
 
     def wait_for_more(self, answers: int = 200, seconds: float = PATIENCE) -> None:
-        """Return after so many answers more; fail when they do not come."""
+        """Return after this many more answers; fail on a timeout."""
         goal, deadline = len(self.decisions) + answers, time.monotonic() + seconds
         while len(self.decisions) < goal:
             assert time.monotonic() < deadline, f"{goal - len(self.decisions)} of {answers} answers did not come"
@@ -173,7 +173,7 @@ class Load:
 
 
 def tell(config: Any, figure: str) -> None:
-    """Print a measured figure among the results of the tests; not where several processes share them."""
+    """Print a measured figure in the test report, unless several processes run tests."""
     terminal = config.pluginmanager.getplugin("terminalreporter")
     if terminal is None:
         return
@@ -183,10 +183,10 @@ def tell(config: Any, figure: str) -> None:
 
 
 def recorded_decisions(home: Path) -> set[str]:
-    """The ids of all decisions that are in the spool or, of an installation with SQLite, in its access log."""
+    """Return the ids of all decisions in the spool and, with SQLite, in the access log."""
     found: set[str] = set()
     for path in segment_files(home / "spool"):
-        with suppress(FileNotFoundError):  # shipped in this moment: then it is in the database, which is read next
+        with suppress(FileNotFoundError):  # shipped meanwhile: it is in the database, which is read next
             found.update(record.decision_id for record in read_records(path))
     with closing(sqlite3.connect(f"file:{home / 'gatewall.sqlite3'}?mode=ro", uri=True)) as database:
         found.update(str(uuid.UUID(id_)) for (id_,) in database.execute("SELECT decision_id FROM audit_accesslog"))

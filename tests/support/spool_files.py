@@ -1,4 +1,4 @@
-"""Spools with something in them, and processes that write to them."""
+"""Spools with records, and processes that write to them."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ def read(spool: Path) -> list[AccessRecord]:
 
 
 def losing(writer: SpoolWriter, count: int, at: float = NOW) -> None:
-    """Have a writer lose so many records, as on a full disk."""
+    """Make a writer lose this many records, as on a full disk."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writer, "_append", lambda _frame: (_ for _ in ()).throw(OSError("disk full")))
         for number in range(count):
@@ -33,7 +33,7 @@ def losing(writer: SpoolWriter, count: int, at: float = NOW) -> None:
 
 
 def in_a_process(code: str, *arguments: str) -> subprocess.Popen[bytes]:
-    """A process that runs these lines with a writer of its own."""
+    """Start a process that runs this code with its own writer."""
     begin = (
         "import os, sys, itertools\nfrom pathlib import Path\nfrom audit.spool.writer import *\n"
         "from audit.spool.segments import *\n"

@@ -1,4 +1,4 @@
-"""Puts records into a spool and counts what was counted of them in the database."""
+"""Write records to a spool, ship them, and count them in the database."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +12,7 @@ from audit.storage.ingest import ship
 
 
 def spooled(folder: Path, records: list[AccessRecord], *, close: bool = True, **options: Any) -> SpoolWriter:
-    """A writer that has written these records, and has let go of its file unless it is to be kept open."""
+    """Return a writer that has written these records and, unless told otherwise, closed its file."""
     writer = SpoolWriter(folder, "node-1", **options)
     for record in records:
         writer.write(record)
@@ -22,12 +22,12 @@ def spooled(folder: Path, records: list[AccessRecord], *, close: bool = True, **
 
 
 def shipped(folder: Path, records: Iterable[AccessRecord]) -> None:
-    """Have these records in the database, by way of a spool."""
+    """Ship these records to the database through a spool."""
     spooled(folder, list(records))
     ship(folder)
 
 
 def answers_counted() -> int:
-    """How many answers the counts per minute know."""
+    """Return the number of answers in the counts per minute."""
     minutes = SpanCount.objects.filter(kind="outcome", width=60)
     return sum(Summary.from_text(row.counts, 0).total for row in minutes)

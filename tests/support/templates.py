@@ -1,4 +1,4 @@
-"""Folders that are made once for all processes and runs of the tests, keyed by the code that they are made of."""
+"""Folders that are built once for all test processes and runs, keyed by a digest of the code."""
 
 import fcntl
 import hashlib
@@ -19,13 +19,13 @@ _KINDS = {".py", ".mo"}
 
 
 def folder_of(name: str, make: Callable[[Path], None]) -> Path:
-    """Return the folder that ``make`` fills: it is called by one process, and again when the code has changed."""
+    """Return the folder filled by ``make``, which runs in one process, and again after code changes."""
     CACHE.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (CACHE / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         made, unfinished = CACHE / f"{name}-{code_key()}", CACHE / f"unfinished-{name}"
         if not made.exists():
-            # A run beside this one may still copy the last ones.
+            # A concurrent run may still copy the newest ones.
             for old in sorted(CACHE.glob(f"{name}-*"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
                 shutil.rmtree(old)
             shutil.rmtree(unfinished, ignore_errors=True)

@@ -1,6 +1,6 @@
-"""The JWT attack list, by id: tokens that must open nothing, and attacks that need a stage of their own.
+"""JWT attacks by id: tokens that must be rejected, and attacks that need a test of their own.
 
-``tests/unit/forgeries.py`` has more spellings of the same attacks.
+More variants are in ``tests/unit/forgeries.py``.
 """
 
 import json
@@ -36,7 +36,7 @@ COUNTS = {
     "J-10": 10, "J-11": 9, "J-12": 6, "J-13": 8, "J-14": 4, "J-15": 9, "J-16": 8, "J-17": 5, "J-18": 4,
     "J-19": 4, "J-20": 3, "J-21": 2, "J-23": 4, "J-24": 3,
 }  # fmt: skip
-"""How many cases each row of the list has: 158 in all. J-22 stands for vectors of Wycheproof, beside these."""
+"""Number of cases of each row of the list: 158 in total. J-22 stands for Wycheproof vectors, besides these."""
 
 
 _NONE = ("none", "None", "NONE", "nOnE", "none ")
@@ -178,7 +178,7 @@ TOKENS: dict[str, Attack] = {
     "J-22 RSA of 1,024 bits": with_rsa("RSA of 1,024 bits"),
     "J-22 RSA under a ROCA key": with_rsa("RSA under a ROCA key"),
 }
-"""Each opens nothing: at the verifier, at ``/auth``, at the API."""
+"""Each must be rejected by the verifier, by ``/auth`` and by the API."""
 
 STAGED = (
     "J-15 challenge token as session",
@@ -208,9 +208,9 @@ STAGED = (
     "J-24 key of one letter",
     "J-24 key that everybody knows",
 )
-"""Attacks that are more than a token; each is the id of one test."""
+"""Attacks that need more than a token; each is the id of a test."""
 
 
 def staged(row: str) -> list[str]:
-    """Return the attacks of a row that are more than a token."""
+    """Return the attacks of a row that need more than a token."""
     return [name for name in STAGED if name.startswith(row)]

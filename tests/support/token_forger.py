@@ -1,6 +1,6 @@
-"""What a forger of session tokens can do who knows a live session, and mostly even our key.
+"""Forge session tokens with knowledge of a live session, and mostly even of the signing key.
 
-A token that our key signed is refused for its one fault alone.
+A token signed with the real key is rejected only because of its one fault.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 @dataclass(frozen=True)
 class Forger:
-    """A live session, whatever is known about it, and others it could be passed off as."""
+    """A live session with its key, and other sessions to impersonate."""
 
     key: SigningKey
     claims: Mapping[str, object]
@@ -28,10 +28,10 @@ class Forger:
     admin: Mapping[str, object]
     deleted: Mapping[str, object]
     disabled: Mapping[str, object]
-    """The claims of a session of each, as far as they differ."""
+    """The claims in which the sessions differ."""
 
     def header(self, **fields: object) -> dict[str, object]:
-        """Return our header with these fields; None leaves one out."""
+        """Return the real header with these fields; None omits one."""
         usual = {"alg": "HS256", "kid": self.key.kid, "typ": "JWT"}
         return {name: value for name, value in (usual | fields).items() if value is not None}
 
@@ -39,7 +39,7 @@ class Forger:
         return self.sign()
 
     def sign(self, header: object = None, payload: object = None, *, secret: bytes | None = None) -> str:
-        """Return a token over these values or bytes, with the signature of our key or another secret."""
+        """Return a token with these values or bytes, signed with the real key or another secret."""
         return self.seal(
             segment_of(self.header() if header is None else header),
             segment_of(dict(self.claims) if payload is None else payload),
@@ -47,24 +47,24 @@ class Forger:
         )
 
     def seal(self, head: str, body: str, *, secret: bytes | None = None, algorithm: str = "sha256") -> str:
-        """Return a token over these very segments."""
+        """Return a token with exactly these segments."""
         text = f"{head}.{body}"
         return (
             f"{text}.{base64url(hmac.digest(self.key.secret if secret is None else secret, text.encode(), algorithm))}"
         )
 
     def claiming(self, **claims: object) -> str:
-        """Return a token with these claims; None leaves one out."""
+        """Return a token with these claims; None omits one."""
         changed = {**self.claims, **claims}
         return self.sign(payload={name: value for name, value in changed.items() if value is not None})
 
     def writing(self, name: str, text: str) -> str:
-        """Return a token in which one claim is written by hand."""
+        """Return a token with one claim as raw text."""
         rest = json.dumps({key: value for key, value in self.claims.items() if key != name})
         return self.sign(payload=f'{rest[:-1]}, "{name}": {text}}}'.encode())
 
     def splicing(self, **claims: object) -> str:
-        """Return a token whose claims were changed behind its signature."""
+        """Return a token whose claims were changed after signing."""
         head, _, signature = self.good().split(".")
         return f"{head}.{segment_of({**self.claims, **claims})}.{signature}"
 
@@ -92,13 +92,13 @@ def bytes_of(signature: str, change: Callable[[bytes], bytes]) -> str:
 
 
 def claims_of(token: str) -> dict[str, object]:
-    """Return what a token says, to whoever reads it."""
+    """Return the claims of a token, unverified."""
     claims: dict[str, object] = json.loads(urlsafe_b64decode(token.split(".")[1] + "=="))
     return claims
 
 
 def loosened(segment: str) -> str:
-    """Spell the same bytes in another way: the unused last bits of base64url are not zero."""
+    """Return another encoding of the same bytes: the unused last bits of base64url are set."""
     return segment[:-1] + ALPHABET[ALPHABET.index(segment[-1]) + 1]
 
 
@@ -108,7 +108,7 @@ def with_loose_payload(forger: Forger) -> str:
 
 
 def with_letter(letter: str, instead: str) -> Attack:
-    """Make a token whose signature has this letter, and write another one for it."""
+    """Return an attack that replaces this letter in a signature that contains it."""
 
     def forged(forger: Forger) -> str:
         tokens = (forger.claiming(x=number) for number in count())
@@ -119,7 +119,7 @@ def with_letter(letter: str, instead: str) -> Attack:
 
 
 def twice(**values: tuple[object, object]) -> Callable[[dict[str, object]], bytes]:
-    """Write a JSON object with one name twice; the second value is the one that most parsers take."""
+    """Return JSON with a duplicate name; most parsers use the second value."""
 
     def text(fields: dict[str, object]) -> bytes:
         ((name, pair),) = values.items()
@@ -154,7 +154,7 @@ _PRIMES = {
 
 
 def with_rsa(name: str) -> Attack:
-    """Sign with RS256 (RFC 8017 section 8.2) under a weak key."""
+    """Return an attack that signs with RS256 (RFC 8017 section 8.2) and a weak key."""
     first, second = _PRIMES[name]
 
     def forged(forger: Forger) -> str:

@@ -1,4 +1,4 @@
-"""A site to protect, in this process: it keeps what reaches it."""
+"""A protected site in this process that records the requests it receives."""
 
 import base64
 import hashlib
@@ -10,11 +10,11 @@ from email.message import Message
 from typing import Any, Self
 
 WEBSOCKET_KEY = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-"""What RFC 6455 section 1.3 adds to the key of a visitor."""
+"""The GUID of the WebSocket handshake (RFC 6455 section 1.3)."""
 
 
 def read_body(headers: Message, stream: io.BufferedIOBase) -> tuple[bytes, http.client.HTTPMessage]:
-    """Read the body that these headers announce, and its trailers."""
+    """Return the body announced by the headers, and its trailers."""
     if headers.get("Transfer-Encoding", "").lower() != "chunked":
         return stream.read(int(headers.get("Content-Length", 0))), http.client.HTTPMessage()
     body = b""
@@ -25,9 +25,9 @@ def read_body(headers: Message, stream: io.BufferedIOBase) -> tuple[bytes, http.
 
 
 class Upstream:
-    """The protected site: answers 200 to everything and keeps the headers, bodies and newest trailers it got.
+    """The protected site: answers 200 to everything and records headers, bodies and the newest trailers.
 
-    `status`, `headers` and `silent` (no answer until it is set) change its answers; a WebSocket is taken and echoed.
+    `status`, `headers` and `silent` (an event; no answer until set) change the answers; WebSockets echo.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Upstream:
             do_DELETE = do_OPTIONS = do_PATCH = answer  # noqa: N815 (names of http.server)
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (name of http.server)
-                """Say nothing: the test asks for what it wants to know."""
+                """Log nothing."""
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.port = self.server.server_port
@@ -92,5 +92,5 @@ class Upstream:
 
     @property
     def last(self) -> Message:
-        """The headers of the newest request."""
+        """Return the headers of the newest request."""
         return self.requests[-1][1]

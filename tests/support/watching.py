@@ -1,4 +1,4 @@
-"""An agent's watch in this process: what the gate answered is shipped, and whom the detectors find is banned."""
+"""An agent's detection in this process: ship the gate's records and ban detected clients."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -31,32 +31,32 @@ TOLD = ("client.banned", "client.suspected", "attack.detected")
 
 
 class Watched:
-    """Drives one agent's watch over the spool of a folder."""
+    """Runs one agent's detection over the spool of a folder."""
 
     def __init__(self, spool: Path) -> None:
         self.spool = spool
         self.watch = Watch(TRUSTED)
 
     def look(self) -> None:
-        """Ship what is there, and take a turn."""
+        """Ship all records, and run the detectors once."""
         ingest.ship(self.spool, saw=self.watch.saw)
         self.watch.turn(timezone.now())
 
 
 def bans() -> list[str]:
-    """The networks that are banned."""
+    """Return the banned networks."""
     return sorted(BlocklistEntry.objects.filter(source="auto-ban").values_list("network", flat=True))
 
 
 def events(*kinds: str) -> list[tuple[str, str | None, int]]:
-    """The events of these kinds, or of all but what making the cast left, as kind and how often."""
+    """Return kind and count of the events of these kinds, by default all but those of the fixtures."""
     rows = SecurityEvent.objects.order_by("id")
     rows = rows.filter(kind__in=kinds) if kinds else rows
     return [(row.kind, row.client_ip, row.count) for row in rows]
 
 
 def noticed() -> list[tuple[str, Any, Any]]:
-    """The notices so far, of what has begun and what has ended: type, client, and of how many events."""
+    """Return the incidents so far: type, client, and number of events."""
     incidents.close_ended(timezone.now())
     rows = Notice.objects.order_by("created_at", "type")
     said = [(row.type, notices.data_of(row.body)) for row in rows]
@@ -64,19 +64,19 @@ def noticed() -> list[tuple[str, Any, Any]]:
 
 
 def sign_in(client: str, username: str, password: str = "wrong") -> int:
-    """Try to sign in from an address, through the proxy; the status."""
+    """Sign in from an address, through the proxy; return the status."""
     body = {"username": username, "password": password}
     return Api().post("/login", body, REMOTE_ADDR=PROXY, HTTP_X_FORWARDED_FOR=client).status_code
 
 
 def scan(auth: AuthEndpoint, client: str, times: int = 4, **headers: str) -> list[int]:
-    """Look for what is not to be found; the statuses."""
+    """Request missing pages; return the statuses."""
     paths = [path if not number else f"/{number}{path}" for number in range(times) for path in SCAN]
     return [auth(x_forwarded_for=client, x_forwarded_uri=path, **headers).status for path in paths]
 
 
 def failed_at_once(attempts: Iterable[tuple[str, str]]) -> None:
-    """What ``sign_in_events.failed()`` leaves of failed sign-ins, address and name, in a fraction of the statements."""
+    """Record failed sign-ins of (address, name) like ``sign_in_events.failed()``, with fewer statements."""
     tallies: list[Tally] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(

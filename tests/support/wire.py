@@ -1,4 +1,4 @@
-"""Bytes to a server and bytes back, over a plain socket: what a client library would not let a test send."""
+"""Raw bytes to a server and back over a socket: requests that a client library would not send."""
 
 import re
 import socket
@@ -11,7 +11,7 @@ from tests.support.processes import PATIENCE
 
 
 class Given(NamedTuple):
-    """An answer: status, headers by lower-case name, body."""
+    """A response: status, headers by lower-case name, body."""
 
     status: int
     headers: dict[str, str]
@@ -19,13 +19,13 @@ class Given(NamedTuple):
 
 
 def a_request(*lines: str, method: str = "GET", target: str = "/wall/auth", body: bytes = b"") -> bytes:
-    """The bytes of a request; text stands for bytes (latin-1)."""
+    """Return the bytes of a request; text is latin-1."""
     head = "".join(f"{line}\r\n" for line in (f"{method} {target} HTTP/1.1", "Host: gatewall", *lines))
     return f"{head}\r\n".encode("latin-1") + body
 
 
 def answers_in(data: bytes, *, to_head: bool = False) -> list[Given]:
-    """The answers that stand in these bytes, one behind the other; anything else fails."""
+    """Return the pipelined responses in these bytes; fail on anything else."""
     found = []
     while data:
         head, end, data = data.partition(b"\r\n\r\n")
@@ -42,7 +42,7 @@ def answers_in(data: bytes, *, to_head: bool = False) -> list[Given]:
 
 
 class Wire:
-    """A connection to a port of this host."""
+    """A connection to a loopback port."""
 
     def __init__(self, port: int, *, patience: float = PATIENCE, receive_buffer: int | None = None) -> None:
         self.socket = socket.socket()
@@ -67,12 +67,12 @@ class Wire:
             self.socket.sendall(piece)
 
     def ask(self, *pieces: bytes) -> Given:
-        """Send, and return the one answer."""
+        """Send, and return the only response."""
         self.send(*pieces)
         return self.answer()
 
     def answer(self) -> Given:
-        """The next answer; what stands behind it is kept."""
+        """Return the next response; further bytes are kept."""
         while b"\r\n\r\n" not in self._there:
             self._more()
         head, _, rest = self._there.partition(b"\r\n\r\n")
@@ -85,14 +85,14 @@ class Wire:
         return given
 
     def rest(self) -> list[Given]:
-        """All answers until the other end closes."""
+        """Return all responses until the server closes."""
         data = self._there
         while piece := self.socket.recv(65_536):
             data += piece
         return answers_in(data)
 
     def is_closed(self) -> bool:
-        """True once the other end has closed, with nothing more said."""
+        """Return whether the server has closed without further bytes."""
         with suppress(ConnectionResetError):
             return not self._there and self.socket.recv(1) == b""
         return True
@@ -104,6 +104,6 @@ class Wire:
 
 
 def split(data: bytes, places: Iterable[int]) -> list[bytes]:
-    """The data cut at these places."""
+    """Return the data split at these offsets."""
     cuts = [0, *sorted(set(places)), len(data)]
     return [data[start:end] for start, end in pairwise(cuts) if start < end]
