@@ -14,17 +14,17 @@ except env.ConfigError as error:
 
 address = f"[{environment.bind}]" if ":" in environment.bind else environment.bind
 bind = f"unix:{environment.auth_socket}" if environment.auth_socket else f"{address}:{environment.auth_port}"
-umask = 0o117  # of the unix socket alone: the proxy's group may connect. Workers set their own
+umask = 0o117  # of the unix socket only: the proxy's group may connect. Workers set their own
 workers = environment.workers
-# The workers share one listening socket. With one for each, connections that wait for a worker which ends are lost.
+# One shared listening socket: with one per worker, connections that wait for an ending worker are lost.
 reuse_port = False
 backlog = 2048
 worker_class = "gatewall.gate.worker.AuthWorker"
-graceful_timeout = 30  # also how long old workers wait at a reload when not all of their successors answer
-# A worker that hangs keeps its connections silent for so long. Its loop takes no turn longer than one decision, and the
-# thread that reads a policy lets it run meanwhile. To start, a worker has six times as long.
+graceful_timeout = 30  # also the wait of old workers at a reload if some new ones do not become ready
+# A hung worker blocks its connections for this long. The event loop is never blocked longer than one decision:
+# policies are loaded in a thread. A worker's start may take six times as long.
 timeout = 10
-# gunicorn's heartbeat file: in memory, or in TMPDIR where that may not be written to
+# gunicorn's heartbeat file: in memory, or in TMPDIR if that is not writable
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None  # noqa: S108
 control_socket_disable = True
 loglevel = "debug" if environment.log_level == "DEBUG" else "warning"

@@ -17,18 +17,18 @@ bind = (
     f"[{environment.bind}]:{environment.port}" if ":" in environment.bind else f"{environment.bind}:{environment.port}"
 )
 workers = environment.workers
-# Threads, because a control-plane request waits for the database; the gate's memory is shared by them. What they
-# answer was read whole before, within the bounds in gatewall/server/threaded.py and http1.py.
+# Threads, because a request waits for the database; they share the gate's memory. Requests are read completely
+# before, within the limits of gatewall/server/threaded.py and http1.py.
 worker_class = "gatewall.server.threads.ThreadsWorker"
 threads = 8
-graceful_timeout = 10  # also how long old workers wait at a reload when not all of their successors answer
+graceful_timeout = 10  # also the wait of old workers at a reload if some new ones do not become ready
 timeout = 60
-# gunicorn's heartbeat file: in memory, or in TMPDIR where that may not be written to
+# gunicorn's heartbeat file: in memory, or in TMPDIR if that is not writable
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None  # noqa: S108
 control_socket_disable = True
 loglevel = environment.log_level.lower()
 
 
 def on_starting(server: object) -> None:
-    """Tell the workers since when the control plane runs (``gatewall/health/uptime.py``)."""
+    """Pass the start time of the control plane to the workers (``gatewall/health/uptime.py``)."""
     os.environ["CONTROL_PLANE_STARTED_AT"] = str(time.time())

@@ -1,4 +1,4 @@
-"""The site behind the gate: one page that shows who you are and what arrived with your request."""
+"""Demo site behind the gate: one page with the user and the headers of the request."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -77,7 +77,7 @@ def application(environ: Environ, start_response: StartResponse) -> Iterable[byt
 
 
 def page(environ: Environ) -> bytes:
-    """The page for one request, everything from outside escaped."""
+    """Return the page for a request; all input is escaped."""
     identity = "".join(f"<dt>{label}</dt><dd>{text(environ.get(key) or '-')}</dd>" for label, key in IDENTITY)
     headers = "".join(
         f'<tr><th scope="row">{text(header_name(key))}</th><td>{text(value)}</td></tr>'
@@ -89,10 +89,10 @@ def page(environ: Environ) -> bytes:
 
 
 def header_name(key: str) -> str:
-    """`HTTP_REMOTE_USER` as `Remote-User`."""
+    """Return `HTTP_REMOTE_USER` as `Remote-User`."""
     return key.removeprefix("HTTP_").replace("_", "-").title()
 
 
 def text(value: object) -> str:
-    """A header value as HTML: WSGI hands bytes over as Latin-1, most of them are UTF-8."""
+    """Return a header value as HTML: WSGI passes bytes as Latin-1, most of them are UTF-8."""
     return escape(str(value).encode("latin-1", "replace").decode("utf-8", "replace"), quote=True)

@@ -1,4 +1,4 @@
-"""Says by its exit code whether a role of the image does its work: ``health.py ROLE``, `all` unless it is named."""
+"""Health check of a container: ``health.py ROLE``, by default `all`; exits with 0 if the role works."""
 
 import http.client
 import os
@@ -14,7 +14,7 @@ from gatewall.snapshot.notification import AgentLock  # noqa: E402 - found by th
 from gatewall.snapshot.places import run_folder  # noqa: E402 - found by the path above
 
 _SECONDS = 4.0
-_ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - where one listens is not whom one asks
+_ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - a server's wildcard address is not a destination
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -41,18 +41,18 @@ def _is_ready(connection: http.client.HTTPConnection, root_path: str) -> bool:
 
 
 def control_plane(config: env.Config) -> bool:
-    """True if the control plane is ready."""
+    """Return whether the control plane is ready."""
     return _is_ready(_over_tcp(config, config.port), config.root_path)
 
 
 def data_plane(config: env.Config) -> bool:
-    """True if the data plane is ready."""
+    """Return whether the data plane is ready."""
     connection = _UnixConnection(config.auth_socket) if config.auth_socket else _over_tcp(config, config.auth_port)
     return _is_ready(connection, config.root_path)
 
 
 def agent(config: env.Config) -> bool:
-    """True if an agent leads this host, and does not stand still."""
+    """Return whether an agent leads this host and makes progress."""
     return AgentLock(run_folder(config.home)).is_led()
 
 
@@ -64,7 +64,7 @@ ROLES = {"control-plane": control_plane, "data-plane": data_plane, "agent": agen
 
 
 def main(arguments: list[str]) -> int:
-    """Return 0 if all that is asked for works, 1 if not, 2 if there is no such role or the environment is bad."""
+    """Return 0 if the role works, 1 if not, 2 for an unknown role or an invalid environment."""
     role = arguments[0] if arguments else "all"
     if len(arguments) > 1 or role not in {"all", *ROLES}:
         print(f"health.py: no such role; there are all, {', '.join(ROLES)}", file=sys.stderr)  # noqa: T201 - a command

@@ -1,4 +1,4 @@
-"""Ends with code 2 and one line unless DATABASE_URL names a database that several hosts can share."""
+"""Check that several hosts can share the database of DATABASE_URL; exit with 2 and a message if not."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from gatewall.kernel import env  # noqa: E402 - found by the path above
 
 
 def main() -> int:
-    """Return 0 if hosts can share the database, 2 if each would have one of its own, or the environment is bad."""
+    """Return 0 if hosts can share the database, 2 if not or if the environment is invalid."""
     try:
         config = env.read(os.environ, BASE)
     except env.ConfigError as error:

@@ -29,7 +29,7 @@ SHORT = (
 
 def result_of(scene, config, *some, seconds=40):
     """Do these faults while the policy changes and visitors ask; what the checker says of every answer."""
-    with scene.visitors, Editor(scene.town, rate=4) as editor:
+    with scene.visitors, Editor(scene.workload, rate=4) as editor:
         events = run.at_random(scene, editor, seconds=seconds, say=lambda _words: None, faults=some)
     assert editor.failure is None
     assert editor.changes

@@ -1,7 +1,7 @@
-"""The long form of the fault tests of the access log: ``python -m tests.kill_test --minutes 30 --kills 1000 --seed 1``.
+"""Long run of the access log's fault tests: ``python -m tests.kill_test --minutes 30 --kills 1000 --seed 1``.
 
-Prints what it does, and at the end the report for docs/reliability.md. Ends with 1 if anything is lost without
-a word, doubled, wrong or counted wrong.
+Prints its progress and a report for docs/reliability.md. Exits with 1 if a record is lost without a gap, duplicated,
+wrong, or counted wrong.
 """
 
 import argparse
@@ -26,7 +26,7 @@ DISK = "32m"
 
 
 def main() -> int:
-    """Run until the kills or the minutes are done; 1 if something is wrong with the log."""
+    """Run until the kills are done or the time is over; return 1 if the log is wrong."""
     parser = argparse.ArgumentParser(prog="python -m tests.kill_test", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--kills", type=int, default=1000)
@@ -93,7 +93,7 @@ def _report(
             report.table(events, account, ledger, scene.trail),
             (
                 f"Ended by themselves and started again, as a service manager does: {len(scene.stage.ended)}. "
-                f"Workers that outlived their killed master for long and were ended: {scene.stage.stubborn}."
+                f"Workers that outlived their killed master for long and were ended: {scene.stage.slow_exits}."
             ),
             *scene.stage.ended,
             *(f"FAILED: {words}" for words in wrong),

@@ -1,4 +1,4 @@
-"""Holds what visitors were answered against what the database says: each answer has exactly one row."""
+"""Compare the visitors' answers with the database: each answer must have exactly one row."""
 
 import sqlite3
 import time
@@ -21,7 +21,7 @@ from tests.support.processes import PATIENCE, wait_until
 
 
 class Trail:
-    """The access log of an installation, read from outside; ``spool`` as it is seen from here."""
+    """The access log of an installation, read from outside."""
 
     def __init__(self, home: Path, spool: Path, url: str = "") -> None:
         self._database = home / "gatewall.sqlite3"
@@ -29,53 +29,53 @@ class Trail:
         self._url = url
 
     def ask(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """The rows of a statement; ``?`` is written for a value."""
+        """Return the rows of a statement with ``?`` placeholders."""
         if self._url:
             with psycopg.connect(self._url, connect_timeout=5) as connection:
                 return connection.execute(statement.replace("?", "%s"), values).fetchall()
-        # Not mode=ro: who only reads a database in WAL mode must be able to write its index.
+        # Not mode=ro: readers of a WAL database must be able to write its index.
         with closing(sqlite3.connect(self._database, timeout=30)) as connection:
             return connection.execute(statement, values).fetchall()
 
     def has(self, decision: UUID) -> bool:
-        """True if the answer is in the access log."""
+        """Return whether the answer is in the access log."""
         return bool(self.ask("SELECT 1 FROM audit_accesslog WHERE decision_id = ?", self.key(decision)))
 
     def key(self, id_: UUID) -> UUID | str:
-        """An id as the database has it."""
+        """Return an id as the database stores it."""
         return id_ if self._url else id_.hex
 
     def rows(self) -> list[tuple[UUID, int]]:
-        """Decision and status of every row."""
+        """Return decision id and status of every row."""
         found = self.ask("SELECT decision_id, status FROM audit_accesslog")
         return [(id_ if isinstance(id_, UUID) else UUID(id_), status) for id_, status in found]
 
     def gaps(self) -> list[tuple[str, int, float]]:
-        """Kind, count and moment of everything that is told to be missing."""
+        """Return kind, count and time of every recorded gap."""
         return [(kind, count, _seconds(at)) for kind, count, at in self.ask("SELECT kind, count, at FROM audit_loggap")]
 
     def statuses(self) -> Counter[int]:
-        """How many answers had a status, by the counts per minute."""
+        """Return the number of answers by status, from the counts per minute."""
         found: Counter[str] = Counter()
         for (text,) in self.ask("SELECT counts FROM audit_spancount WHERE kind = 'status' AND width = 60"):
             found.update(Summary.from_text(text, 0).counts)
         return Counter({int(status): count for status, count in found.items()})
 
     def catch_up(self, ledger: Ledger, seconds: float = PATIENCE) -> float:
-        """Return, once the newest answer is in the access log, how long that took."""
+        """Wait until the newest answer is in the access log; return how long that took."""
         newest, began = ledger.newest, time.monotonic()
         wait_until(lambda: self.has(newest), seconds, "the newest answer to be in the access log")
         return time.monotonic() - began
 
     def settle(self, seconds: float = PATIENCE) -> None:
-        """Return once everything that is in the spool is in the database, and every loss is told."""
+        """Wait until the whole spool is in the database, and every loss is recorded."""
         wait_until(self._is_settled, seconds, "the spool to be in the database")
 
     def _is_settled(self) -> bool:
         try:
             ends = {segment_of(path): path.stat().st_size for path in segment_files(self.spool)}
             losses = [losses_of(path) for path in loss_files(self.spool)]
-        except FileNotFoundError:  # shipped in this moment
+        except FileNotFoundError:  # shipped meanwhile
             return False
         if None in ends or None in losses:
             return False
@@ -86,31 +86,31 @@ class Trail:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What became of a number of answers."""
+    """The comparison of a number of answers with the log."""
 
     answers: int
     rows: int
     missing: frozenset[UUID]
     """Answers without a row."""
     unanswered: int
-    """Rows of which nobody got the answer: in flight when somebody was killed."""
+    """Rows whose answer was not received: in flight during a kill."""
     different: int
-    """Rows that say another status than the visitor saw."""
+    """Rows with a status other than the visitor's."""
     doubled: int
-    """Rows that are there twice, and decisions that two visitors were given."""
+    """Duplicate rows, and decision ids given to two visitors."""
     miscounted: int
-    """By how much the counts per minute differ from the rows."""
+    """Difference between the counts per minute and the rows."""
     told: Counter[str]
-    """What the log says is missing, by kind."""
+    """Recorded gaps by kind."""
 
     @property
     def lost(self) -> int:
-        """Answers of which there is neither a row nor a word."""
+        """Return the number of answers without a row or a recorded gap."""
         return max(0, len(self.missing) - self.told["dropped"] - self.told["damaged"] - self.told["torn"])
 
 
 def account_of(ledger: Ledger, trail: Trail) -> Account:
-    """Hold a ledger against the access log, which must have settled."""
+    """Compare a ledger with the access log, which must be settled."""
     rows = trail.rows()
     status_of = dict(rows)
     told: Counter[str] = Counter()
@@ -130,12 +130,12 @@ def account_of(ledger: Ledger, trail: Trail) -> Account:
 
 
 def decided_at(decision: UUID) -> float:
-    """When a decision was taken, in seconds since the epoch: it is in its id (RFC 9562, version 7)."""
+    """Return the time of a decision in seconds since the epoch, from its UUIDv7 (RFC 9562)."""
     return (decision.int >> 80) / 1000
 
 
 def within(decisions: Iterable[UUID], since: float, until: float) -> int:
-    """How many decisions were taken between two moments."""
+    """Return the number of decisions between two times."""
     return sum(since <= decided_at(decision) < until for decision in decisions)
 
 

@@ -1,4 +1,4 @@
-"""A small disk that can be full or read-only: a tmpfs that only the processes started inside it see."""
+"""A small disk that can be full or read-only: a tmpfs in a mount namespace of the processes under test."""
 
 import errno
 import os
@@ -12,22 +12,22 @@ _BLOCK = 4096
 
 
 class NoMount(Exception):
-    """This machine lets us mount nothing, not even for ourselves."""
+    """This user cannot create mount namespaces on this machine."""
 
 
 class SmallDisk:
-    """A folder that is a file system of its own for all commands that ``inside`` stands before."""
+    """A tmpfs that commands prefixed with ``inside`` see."""
 
     def __init__(self, holder: int, folder: Path) -> None:
         self._holder = holder
         self._folder = folder
         self.seen = Path(f"/proc/{holder}/root{folder}")
-        """The folder, as it is seen from here."""
+        """Return the folder as seen from this process."""
         enter = ["nsenter", "--target", str(holder), "--mount", *_as_root("--user", "--preserve-credentials")]
         self.inside = [*enter, "sh", "-c", 'cd "$0" && exec "$@"', str(Path.cwd())]
 
     def fill(self) -> None:
-        """Leave no block free."""
+        """Fill the disk completely."""
         descriptor = os.open(self.seen / "ballast", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             while True:
@@ -39,11 +39,11 @@ class SmallDisk:
             os.close(descriptor)
 
     def free(self) -> None:
-        """Give back what ``fill`` took."""
+        """Delete what ``fill`` has written."""
         (self.seen / "ballast").unlink(missing_ok=True)
 
     def remount(self, mode: str) -> None:
-        """Make it read-only (``ro``), which needs that nobody has a file open for writing, or writable (``rw``)."""
+        """Remount read-only (``ro``; no file may be open for writing) or writable (``rw``)."""
         subprocess.run([*self.inside, "mount", "-o", f"remount,{mode}", str(self._folder)], check=True)
 
 
@@ -61,9 +61,9 @@ def small_disk(folder: Path, size: str) -> Iterator[SmallDisk]:
                 raise NoMount(holder.stderr.read().decode(errors="replace").strip())
             yield SmallDisk(holder.pid, folder)
         finally:
-            holder.stdin.close()  # it ends with us, however we end
+            holder.stdin.close()  # ends even if this process is killed
 
 
 def _as_root(*options: str) -> tuple[str, ...]:
-    """What only somebody who is not root needs."""
+    """Return additional options for users other than root."""
     return options if os.geteuid() != 0 else ()

@@ -1,4 +1,4 @@
-"""What may go wrong on a host while it answers: each fault is done, undone, and waited for."""
+"""Faults of a host under load: each is injected, reverted, and waited for."""
 
 import itertools
 import random
@@ -21,7 +21,7 @@ from tests.support.processes import wait_until
 
 @dataclass(frozen=True)
 class Scene:
-    """A host with everything that can be taken away from it. Without a server, its database is SQLite."""
+    """A host and its components that can fail. Without a server, its database is SQLite."""
 
     stage: Stage
     trail: Trail
@@ -33,7 +33,7 @@ class Scene:
 
     @property
     def disk(self) -> SmallDisk:
-        """The disk of the spool, where it is one of its own."""
+        """Return the disk of the spool, if it has its own."""
         assert self.small_disk is not None
         return self.small_disk
 
@@ -104,13 +104,13 @@ def everything(scene: Scene) -> None:
 
 
 def database_gone(scene: Scene) -> None:
-    """Locked by somebody for as long (SQLite), or its server stopped at once (PostgreSQL)."""
+    """Lock the database (SQLite), or stop its server immediately (PostgreSQL)."""
     with _without_database(scene):
         _visit_for(scene, scene.choice.uniform(2, scene.longest_outage))
 
 
 def database_hangs(scene: Scene) -> None:
-    """Every process of the server stands still; with SQLite, what writes hangs as long as it is locked."""
+    """Suspend all processes of the server; with SQLite, writers wait for the lock."""
     with scene.server.hanging() if scene.server else _without_database(scene):
         _visit_for(scene, scene.choice.uniform(2, scene.longest_outage))
 
@@ -152,7 +152,7 @@ def disk_full_and_everything_killed(scene: Scene) -> None:
 
 
 def disk_read_only(scene: Scene) -> None:
-    """A file system turns read-only when nobody writes, so the planes begin on one."""
+    """Make the disk read-only: only possible without writers, so the planes start on a read-only disk."""
     scene.stage.stop("auth", "control")
     scene.disk.remount("ro")
     scene.stage.start("auth", "control")
@@ -190,11 +190,11 @@ OTHERS: dict[Callable[[Scene], None], int] = {
     disk_read_only: 1,
     bits_flipped: 1,
 }
-"""Faults, and how often one is chosen beside the others."""
+"""Faults and their weights."""
 
 
 def _visit_for(scene: Scene, seconds: float) -> None:
-    """Let visitors come for so long; they must be answered."""
+    """Send requests for this time; they must be answered."""
     began = time.monotonic()
     scene.visitors.wait_for_more(20)
     time.sleep(max(0.0, began + seconds - time.monotonic()))
@@ -225,7 +225,7 @@ def _agent_dies(scene: Scene, step: str, prepare: Callable[[Scene], None] = lamb
 
 
 def _finish_a_segment(scene: Scene) -> None:
-    """Kill until there is a file that nobody writes any more; no agent looks."""
+    """Kill workers until a segment is complete; no agent runs."""
     _visit_for(scene, 0.5)
     for plane in ("control", "control", "auth", "auth"):
         scene.stage.kill_worker(plane, scene.choice)
@@ -236,7 +236,7 @@ def _finish_a_segment(scene: Scene) -> None:
 
 
 def _damage(scene: Scene, number: int) -> None:
-    """Damage so many records of each file that no agent has shipped, no two of them neighbours; leave no agent."""
+    """Damage this many records in each unshipped file, no two adjacent; leaves no agent running."""
     scene.stage.kill("agent")
     _visit_for(scene, 1)
     scene.stage.kill("auth")
@@ -253,7 +253,7 @@ def _flip(scene: Scene, path: Path, number: int) -> int:
     start = told[0][0] if told else segment.first
     data = bytearray(path.read_bytes())
     ends = [start, *(start + frame.end for frame in frames(bytes(data[start:]), 0))]
-    whole = list(itertools.pairwise(ends))[:-1:2]  # not the last one, whose length nothing behind it corrects
+    whole = list(itertools.pairwise(ends))[:-1:2]  # the last one's length has no next record to check it
     for begin, end in scene.choice.sample(whole, min(number, len(whole))):
         data[scene.choice.randrange(begin, end)] ^= 1 << scene.choice.randrange(8)
     _write_over(path, bytes(data))
@@ -261,6 +261,6 @@ def _flip(scene: Scene, path: Path, number: int) -> int:
 
 
 def _write_over(path: Path, data: bytes) -> None:
-    """Change the bytes of a file that may be open elsewhere, and leave its length alone."""
+    """Overwrite bytes of a file that may be open elsewhere, keeping its length."""
     with path.open("r+b") as file:
         file.write(data)

@@ -1,4 +1,4 @@
-"""Does faults at random, one after the other, under load, and keeps the times of each."""
+"""Inject random faults one after the other, under load, and record the times of each."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Fault = Callable[[Scene], None]
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A fault that was done and undone. ``since`` and ``until`` are in seconds since the epoch."""
+    """A fault and its times in seconds since the epoch."""
 
     fault: str
     since: float
@@ -23,7 +23,7 @@ class Event:
 
 
 def run(scene: Scene, *, seconds: float, kills: int, say: Callable[[str], None]) -> list[Event]:
-    """Do faults until so many processes were killed or the time is over; the first round does each of them once."""
+    """Inject faults until this many kills or the end of the time; the first round has each fault once."""
     deadline, events = time.monotonic() + seconds, []
     every = [*KILLS, *OTHERS]
     first_round = scene.choice.sample(every, len(every))
@@ -37,7 +37,7 @@ def run(scene: Scene, *, seconds: float, kills: int, say: Callable[[str], None])
 
 
 def do(scene: Scene, fault: Fault) -> Event:
-    """Do one fault; return when visitors are answered again and the access log has caught up."""
+    """Inject one fault; return when visitors are answered again and the access log has caught up."""
     ledger, stage = scene.visitors.ledger, scene.stage
     since, began, kills, broken = time.time(), time.monotonic(), stage.kills, ledger.broken
     fault(scene)

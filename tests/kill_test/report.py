@@ -1,4 +1,4 @@
-"""The report of a run: a line of figures for each kind of fault, and the whole."""
+"""Report of a run: figures by kind of fault, and in total."""
 
 import platform
 from bisect import bisect_right
@@ -19,7 +19,7 @@ _HEAD = (
 
 
 def failures(account: Account, ledger: Ledger) -> list[str]:
-    """What must not be, in words; nothing if all is well."""
+    """Return messages about lost, duplicate or wrong records; none if all is well."""
     told = account.told
     surplus = told["dropped"] + told["damaged"] - len(account.missing)
     wrong = {
@@ -36,7 +36,7 @@ def failures(account: Account, ledger: Ledger) -> list[str]:
 
 
 def table(events: Sequence[Event], account: Account, ledger: Ledger, trail: Trail) -> str:
-    """The faults as a table of Markdown: what was answered from the beginning of each until the next one."""
+    """Return the faults as a Markdown table: answers from each fault's start to the next one's."""
     starts = [event.since for event in events]
     answers = _by_fault(events, starts, (decided_at(decision) for decision in ledger.answers))
     rows = _by_fault(events, starts, (decided_at(decision) for decision, _status in trail.rows()))
@@ -63,7 +63,7 @@ def table(events: Sequence[Event], account: Account, ledger: Ledger, trail: Trai
 
 
 def summary(account: Account, ledger: Ledger, kills: int) -> str:
-    """The whole run in a few lines."""
+    """Return a summary of the run in a few lines."""
     told = ", ".join(f"{account.told[kind]} {kind}" for kind in ("dropped", "damaged", "torn"))
     lines = (
         f"{account.answers} answers, {account.rows} rows, {kills} kills, {ledger.broken} questions cut off.",
@@ -78,7 +78,7 @@ def summary(account: Account, ledger: Ledger, kills: int) -> str:
 
 
 def machine() -> str:
-    """What it ran on."""
+    """Return a description of the machine."""
     cores, load = psutil.cpu_count(), psutil.getloadavg()[1]
     memory = psutil.virtual_memory().total / 2**30
     return (
@@ -88,7 +88,7 @@ def machine() -> str:
 
 
 def _by_fault(events: Sequence[Event], starts: Sequence[float], moments: Iterable[float]) -> Counter[str]:
-    """How many of these moments lie between the beginning of a fault and that of the next one."""
+    """Return how many of these times are between a fault's start and the next one's."""
     found: Counter[str] = Counter()
     for moment in moments:
         if (number := bisect_right(starts, moment)) > 0:

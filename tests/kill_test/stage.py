@@ -1,4 +1,4 @@
-"""Both planes and the agent on one state folder, each to be killed and started again."""
+"""Both planes and the agent on one state folder; each can be killed and restarted."""
 
 import os
 import random
@@ -27,7 +27,7 @@ from tests.support.processes import (
 WORKERS = 2
 _ORPHANS_SECONDS = 15
 _COMMANDS = {"control": "control_plane", "auth": "data_plane"}
-# The steps between which an agent dies, by what it calls: nothing in the product knows of this.
+# The points where an agent dies, patched by name: the product has no hooks for this.
 _DYING_AGENT = """
 import os, signal, sys, threading
 from pathlib import Path
@@ -67,16 +67,16 @@ AGENT_STEPS = ("before-commit", "after-commit", "before-unlink", "after-unlink",
 
 
 class Stage:
-    """The processes of one host. ``inside`` stands before each command, as ``nsenter`` does."""
+    """The processes of one host. ``inside`` prefixes each command, e.g. with ``nsenter``."""
 
     def __init__(self, home: Path, *, inside: Sequence[str] = (), address: str = "127.0.0.1", **changes: str) -> None:
         self.home = home
         self.address = address
         self.auth, self.control = free_port(), free_port()
         self.kills = 0
-        self.stubborn = 0
+        self.slow_exits = 0
         self.ended: list[str] = []
-        """Those that ended though nobody killed them, and were started again."""
+        """Processes that ended by themselves and were restarted."""
         self._inside = list(inside)
         where = {"GATEWALL_BIND": address, "GATEWALL_AUTH_PORT": str(self.auth), "GATEWALL_PORT": str(self.control)}
         self._environment = environment(home, **{"GATEWALL_WORKERS": str(WORKERS), **where, **changes})
@@ -90,7 +90,7 @@ class Stage:
         self._ends.close()
 
     def start(self, *names: str) -> None:
-        """Start the planes ``auth`` and ``control`` and the ``agent``, those that do not run; return when they work."""
+        """Start those of ``auth``, ``control`` and ``agent`` that do not run; return when they are ready."""
         missing = [name for name in names if name not in self._processes]
         for name in missing:
             self._start(name, manager(_COMMANDS.get(name, name)))
@@ -98,7 +98,7 @@ class Stage:
             self._wait_for(name)
 
     def kill(self, name: str) -> None:
-        """Kill -9 a master or the agent; return when its workers are gone, too."""
+        """Send SIGKILL to a master or the agent; return when its workers have ended, too."""
         process = self._processes.pop(name)
         family = self._family(process)
         process.kill()
@@ -106,27 +106,27 @@ class Stage:
         self.kills += 1
         end = time.monotonic() + _ORPHANS_SECONDS
         while any(_is_alive(child) for child in family):
-            if time.monotonic() > end:  # a control plane's worker that waits for the database looks at its parent later
-                self.stubborn += 1
+            if time.monotonic() > end:  # a worker of the control plane that waits for the database notices later
+                self.slow_exits += 1
                 for child in family:
                     self.kill_process(child.pid)
             time.sleep(0.05)
 
     def kill_worker(self, name: str, choice: random.Random) -> bool:
-        """Kill -9 one worker of a plane; False if there is none."""
+        """Send SIGKILL to one worker of a plane; return False if there is none."""
         if not (workers := self.workers(name)):
             return False
         self.kill_process(choice.choice(workers))
         return True
 
     def kill_process(self, process: int) -> None:
-        """Kill -9 a process, unless it is gone already."""
+        """Send SIGKILL to a process if it is running."""
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
             self.kills += 1
 
     def wait_for_workers(self, name: str) -> None:
-        """Return when a plane has all its workers; start it again if it has ended, as a service manager does."""
+        """Wait until a plane has all its workers; restart it if it has ended, like a service manager."""
         process = self._processes[name]
         try:
             wait_until(lambda: process.poll() is not None or len(self.workers(name)) >= WORKERS)
@@ -138,7 +138,7 @@ class Stage:
             self.start(name)
 
     def restart_workers(self, name: str) -> None:
-        """SIGHUP to a master; return when all of its workers are new ones."""
+        """Send SIGHUP to a master; return when all its workers are new."""
         process, before = self._processes[name], set(self.workers(name))
         process.send_signal(signal.SIGHUP)
         wait_until(
@@ -147,14 +147,14 @@ class Stage:
         )
 
     def stop(self, *names: str) -> None:
-        """Ask processes to end, and wait for it."""
+        """Terminate processes and wait for their end."""
         for name in names:
             self._processes[name].send_signal(signal.SIGTERM)
         for name in names:
             self._processes.pop(name).wait(30)
 
     def agent_dies(self, step: str, seconds: float = 90) -> None:
-        """Run an agent that dies at one step of its shipping; return when it has."""
+        """Run an agent that dies at this step of shipping; return when it has ended."""
         self._start("dying agent", [sys.executable, "-c", _DYING_AGENT, step, "agent"])
         process = self._processes.pop("dying agent")
         with suppress(subprocess.TimeoutExpired):
@@ -163,15 +163,15 @@ class Stage:
         self.kills += 1
 
     def workers(self, name: str) -> list[int]:
-        """The ids of a master's living workers."""
+        """Return the ids of a master's running workers."""
         return sorted(child.pid for child in self._family(self._processes[name]) if _is_alive(child))
 
     def process(self, name: str) -> int:
-        """The id of a master or the agent."""
+        """Return the id of the master or the agent."""
         return self._processes[name].pid
 
     def log(self, name: str) -> str:
-        """The end of what a process wrote."""
+        """Return the end of the log of a process."""
         return (self.home / f"{name}.log").read_text(errors="replace")[-4000:]
 
     def _start(self, name: str, command: Sequence[str]) -> None:
@@ -203,5 +203,5 @@ def _is_alive(process: psutil.Process) -> bool:
 
 
 def nobody_listens(port: int) -> bool:
-    """True if the port is free."""
+    """Return whether nothing listens on the port."""
     return not is_listening(port)

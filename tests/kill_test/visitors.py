@@ -1,4 +1,4 @@
-"""Visitors who ask at a fixed rate, whatever happens, and the ledger of every answer that they were given."""
+"""Visitors that send requests at a fixed rate, and a ledger of all their answers."""
 
 import itertools
 import re
@@ -23,11 +23,11 @@ _PATIENCE_SECONDS = 10
 
 
 class NoAnswer(OSError):
-    """The connection ended before the answer did."""
+    """The connection closed before the response was complete."""
 
 
 class Ledger:
-    """What was answered: the status by decision, and when. Shared by all visitors."""
+    """The answers: status by decision id, and times. Shared by all visitors."""
 
     def __init__(self) -> None:
         self.answers: dict[UUID, int] = {}
@@ -40,7 +40,7 @@ class Ledger:
         self._lock = threading.Lock()
 
     def add(self, port: int, decision: UUID, status: int, right: int, due: float) -> None:
-        """Write down an answer that was due to be asked for at a moment (monotonic)."""
+        """Record an answer whose request was due at this time (monotonic)."""
         now = time.monotonic()
         with self._lock:
             self.repeated += decision in self.answers
@@ -51,37 +51,36 @@ class Ledger:
                 self.wrong[status, right] += 1
 
     def lose(self, *, asked: bool) -> None:
-        """Write down a connection that broke, with a question under way or before there was one."""
+        """Record a broken connection, during a request or while idle."""
         with self._lock:
             self.broken += asked
             self.refused += not asked
 
     @property
     def newest(self) -> UUID:
-        """The last decision that was answered."""
+        """Return the newest decision id."""
         with self._lock:
             return next(reversed(self.answers))
 
     def errors(self) -> int:
-        """How many answers were a 5xx."""
+        """Return the number of 5xx responses."""
         return sum(number for (status, _), number in self.wrong.items() if status >= 500)
 
     def silence(self, since: float, until: float) -> float:
-        """The longest time that one port gave no answer between two moments (monotonic)."""
+        """Return the longest time without an answer from one port between two times (monotonic)."""
         return max(longest_pause(moments, since, until) for moments in list(self.times.values()))
 
 
 def longest_pause(moments: "array[float]", since: float, until: float) -> float:
-    """The longest time without one of these moments, in order, between two others."""
+    """Return the longest time without one of these moments, which are in order."""
     inside = [since, *moments[bisect_left(moments, since) : bisect_right(moments, until)], until]
     return max(after - before for before, after in itertools.pairwise(inside))
 
 
 class Visitors:
-    """Ask each of the ports over keep-alive connections, so many questions a second together.
+    """Visitors at each port over keep-alive connections, with a total rate (open loop).
 
-    A connection that is behind asks without a pause until it has caught up: what a fault holds back is asked
-    for afterwards, and the time is measured from when the question was due.
+    A delayed connection sends without pauses until it has caught up; latencies count from when a request was due.
     """
 
     def __init__(self, ledger: Ledger, ports: Sequence[int], right: RightAnswers, *, rate: float) -> None:
@@ -111,7 +110,7 @@ class Visitors:
             thread.join()
 
     def wait_for_more(self, answers: int = 100, seconds: float = 120) -> None:
-        """Return after so many answers more; fail when they do not come."""
+        """Return after this many more answers; fail on a timeout."""
         goal, deadline = len(self.ledger.answers) + answers, time.monotonic() + seconds
         while len(self.ledger.answers) < goal:
             assert time.monotonic() < deadline, f"{goal - len(self.ledger.answers)} of {answers} answers did not come"
@@ -141,20 +140,20 @@ class Visitors:
 
 
 def decision_of(head: bytes) -> tuple[UUID, int]:
-    """The decision that an answer names, and its status. Raises NoAnswer."""
+    """Return decision id and status of a response. Raises NoAnswer."""
     if (found := _HEAD.match(head)) is None:
         raise NoAnswer("no decision in the answer")
     return UUID(found["decision"].decode()), int(found["status"])
 
 
 def wire(headers: dict[str, str]) -> bytes:
-    """A question as it goes over the connection."""
+    """Return a request as bytes."""
     lines = ["GET /wall/auth HTTP/1.1", "Host: gate", *(f"{name}: {value}" for name, value in headers.items())]
     return "\r\n".join([*lines, "", ""]).encode()
 
 
 def read_answer(connection: socket.socket) -> bytes:
-    """Read one answer to its end; return its head."""
+    """Read one complete response; return its head."""
     data = b""
     while b"\r\n\r\n" not in data:
         data += _receive(connection)

@@ -1,7 +1,7 @@
-"""The long form of the fault tests of the policy: ``python -m tests.nemesis --minutes 30 --seed 1``.
+"""Long run of the policy's fault tests: ``python -m tests.nemesis --minutes 30 --seed 1``.
 
-Prints what it does, and at the end the report for docs/reliability.md. Ends with 1 if anybody was let in whom every
-policy in force denied, or refused whom they allowed.
+Prints its progress and a report for docs/reliability.md. Exits with 1 if a visitor was let in or refused against every
+policy that may have been in force.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from tests.nemesis.visitors import Editor
 
 
 def main() -> int:
-    """Run until the time is over; 1 if an answer was wrong."""
+    """Run until the time is over; return 1 if an answer was wrong."""
     parser = argparse.ArgumentParser(prog="python -m tests.nemesis", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))  # noqa: S311 - it is printed
@@ -37,7 +37,7 @@ def main() -> int:
     parser.add_argument("--report", type=Path, help="where to write the report, too")
     parser.add_argument("--ledger", type=Path, help="where to keep what was asked and answered")
     wanted = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that nothing is left running
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # stop all child processes
     with tempfile.TemporaryDirectory(prefix="gatewall-nemesis-") as folder:
         home = wanted.ledger or Path(folder)
         home.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def _run(wanted: argparse.Namespace, home: Path) -> tuple[str, list[str]]:
     began, obstacle = time.monotonic(), network.why_not() if wanted.postgresql else "one host"
     means = Means(wanted.hosts if wanted.postgresql else 0, cached=True, apart=not obstacle)
     with play(home, seed=wanted.seed, rate=wanted.rate, means=means) as scene:
-        with scene.visitors, Editor(scene.town, rate=wanted.edits) as editor:
+        with scene.visitors, Editor(scene.workload, rate=wanted.edits) as editor:
             events = run.at_random(
                 scene,
                 editor,
@@ -69,7 +69,7 @@ def _run(wanted: argparse.Namespace, home: Path) -> tuple[str, list[str]]:
 
 
 def _named(scene: Play, names: list[str]) -> list[faults.Fault]:
-    """These faults again and again; none: all."""
+    """Return an endless cycle of these faults; by default of all."""
     known = [*faults.possible(scene), *faults.BY_NAME_ALONE]
     return [fault for fault in known if fault.__name__.replace("_", " ") in names] * 1000
 

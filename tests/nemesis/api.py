@@ -1,4 +1,4 @@
-"""The API of several control planes, asked until one of them has answered: a fault is no answer."""
+"""Client of several control planes that retries until one responds."""
 
 import http.client
 import json
@@ -11,11 +11,11 @@ from tests.support.processes import PASSWORD
 
 _PATIENCE_SECONDS = 20
 _ATTEMPTS_SECONDS = 900
-"""Longer than any fault, ten minutes without stores among them."""
+"""Timeout in seconds, longer than any fault, including ten minutes without stores."""
 
 
-class Told(NamedTuple):
-    """What a control plane answered, and on which host."""
+class Response(NamedTuple):
+    """A response of a control plane, and its host."""
 
     host: str
     status: int
@@ -23,7 +23,7 @@ class Told(NamedTuple):
 
 
 class Api:
-    """The first admin, at each control plane in turn."""
+    """The first admin at each control plane in turn."""
 
     def __init__(self, planes: dict[str, tuple[str, int]]) -> None:
         """``planes`` has the address of each host's control plane."""
@@ -31,7 +31,7 @@ class Api:
         self._turn = 0
         self.stop = threading.Event()
         self.failed = 0
-        """Attempts that got no answer or a 5xx."""
+        """Attempts without a response or with a 5xx."""
         self._token = ""
         self._token = self.until_answered("POST", "/login", {"username": "admin", "password": PASSWORD}).body["token"]
 
@@ -43,8 +43,8 @@ class Api:
         *,
         token: str = "",
         done: tuple[int, ...] = (),
-    ) -> Told:
-        """Ask until the answer is a 2xx or, from the second attempt on, a status that says it was done before."""
+    ) -> Response:
+        """Retry until a 2xx or, after an interrupted attempt that may have taken effect, a status in ``done``."""
         cut_off = False
         end = time.monotonic() + _ATTEMPTS_SECONDS
         while time.monotonic() < end:
@@ -58,8 +58,8 @@ class Api:
             time.sleep(0.2)
         raise AssertionError(f"{method} {path} was not answered for {_ATTEMPTS_SECONDS} s")
 
-    def until_answered(self, method: str, path: str, fields: dict[str, Any] | None = None) -> Told:
-        """Ask until there is an answer that is no 5xx."""
+    def until_answered(self, method: str, path: str, fields: dict[str, Any] | None = None) -> Response:
+        """Retry until there is a response other than 5xx."""
         end = time.monotonic() + _ATTEMPTS_SECONDS
         while time.monotonic() < end:
             answer = self._ask(method, path, fields, "")
@@ -69,15 +69,15 @@ class Api:
         raise AssertionError(f"{method} {path} was not answered for {_ATTEMPTS_SECONDS} s")
 
     def find(self, path: str, fields: dict[str, Any]) -> int:
-        """The id of what was made of these fields."""
+        """Return the id of the object created with these fields."""
         names = [name for name in ("ip", "name", "username", "country_code", "domain") if name in fields]
         rows = self.until_answered("GET", f"{path}?all=true").body["results"]
         (found,) = [row["id"] for row in rows if all(row[name] == fields[name] for name in names)]
         return int(found)
 
-    def at_once(self, number: int, method: str, path: str) -> list[Told | None]:
-        """Ask the same so many times at the same moment; what came, None for no answer."""
-        found: list[Told | None] = []
+    def at_once(self, number: int, method: str, path: str) -> list[Response | None]:
+        """Send concurrent equal requests; return the responses, None for no response."""
+        found: list[Response | None] = []
         threads = [
             threading.Thread(target=lambda: found.append(self._ask(method, path, {}, "")), daemon=True)
             for _ in range(number)
@@ -88,8 +88,8 @@ class Api:
             thread.join()
         return found
 
-    def _ask(self, method: str, path: str, fields: dict[str, Any] | None, token: str) -> Told | None:
-        """One attempt at the next control plane; None if there was no answer."""
+    def _ask(self, method: str, path: str, fields: dict[str, Any] | None, token: str) -> Response | None:
+        """Send a request to the next control plane; return None without a response."""
         self._turn += 1
         host, (address, port) = list(self._planes.items())[self._turn % len(self._planes)]
         connection = http.client.HTTPConnection(address, port, timeout=_PATIENCE_SECONDS)
@@ -105,4 +105,4 @@ class Api:
         finally:
             connection.close()
         self.failed += response.status >= 500
-        return Told(host, response.status, json.loads(text) if text else {})
+        return Response(host, response.status, json.loads(text) if text else {})

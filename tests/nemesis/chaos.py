@@ -1,6 +1,6 @@
-"""A proxy for TCP that fails on demand: it stands before a store, and is the network between host and store.
+"""TCP proxy that fails on demand, between a host and a store.
 
-It is a process of its own: a network does not get slower because visitors ask a lot.
+A process of its own, so that the load of the visitors does not slow it down.
 """
 
 import asyncio
@@ -20,20 +20,20 @@ _PIECE = 65536
 
 
 class Mode(StrEnum):
-    """What the proxy does with bytes and with connections."""
+    """What the proxy does with bytes and connections."""
 
     PASS = "pass"
     DELAY = "delay"
     HANG = "hang"
-    """Connections are accepted and nothing passes; what was sent arrives later, as after a lost link."""
+    """Connections are accepted, bytes are held back and delivered later, as after a link failure."""
     ONE_WAY = "one-way"
-    """Questions arrive and answers do not: what is committed meanwhile, nobody is told."""
+    """Requests are delivered, responses are not: commits succeed without confirmation."""
     RESET = "reset"
-    """Every connection is reset, and each new one."""
+    """Every connection is reset, also new ones."""
 
 
 class ChaosProxy:
-    """Listens on a port of its own. Starts by passing everything on."""
+    """A proxy on a port of its own; forwards everything at first."""
 
     def __init__(self, target: int, *, address: str = "127.0.0.1", delay_seconds: float = 0.2) -> None:
         self._command = [sys.executable, "-m", "tests.nemesis.chaos", str(target), address, str(delay_seconds)]
@@ -42,7 +42,7 @@ class ChaosProxy:
         self.port = 0
 
     def __enter__(self) -> Self:
-        # A session of its own: where the kernel groups processes by session, it has the share of one that has no work.
+        # A session of its own: with autogrouping by session, its CPU share is that of an idle group.
         self._process = subprocess.Popen(
             self._command, cwd=BASE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
         )
@@ -55,7 +55,7 @@ class ChaosProxy:
 
     @contextmanager
     def failing(self, mode: Mode) -> Iterator[None]:
-        """Fail in this way until the end of the block. Who was told nothing is cut off then."""
+        """Fail in this mode during the block; clients without a response are then disconnected."""
         self._set(mode)
         try:
             yield
@@ -77,7 +77,7 @@ class ChaosProxy:
 
 
 class _Proxy:
-    """The proxy itself."""
+    """The proxy's event loop."""
 
     def __init__(self, target: int, delay: float) -> None:
         self._target = target
@@ -87,7 +87,7 @@ class _Proxy:
         self._moves = asyncio.Event()
 
     async def run(self, address: str) -> None:
-        """Say the port, then do what each line says until there is none any more."""
+        """Print the port, then set the mode of each input line until the end of input."""
         server = await asyncio.start_server(self._meet, address, 0)
         _say(str(server.sockets[0].getsockname()[1]))
         lines = asyncio.StreamReader()
@@ -103,7 +103,7 @@ class _Proxy:
         if cut or mode is Mode.RESET:
             for writer in list(self._writers):
                 _reset(writer)
-        self._moves.set()  # whoever waits looks again
+        self._moves.set()  # wake all waiting tasks
         self._moves = asyncio.Event()
 
     async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -112,7 +112,7 @@ class _Proxy:
             return
         try:
             far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
-        except OSError:  # the store is away: so are we
+        except OSError:  # the store is not reachable
             _reset(writer)
             return
         both = {writer, far_writer}
@@ -136,7 +136,7 @@ class _Proxy:
                 await self._moves.wait()
             writer.write(data)
             await writer.drain()
-        raise EOFError  # one end is gone: the other one goes, too
+        raise EOFError  # close both directions
 
 
 def _say(words: str) -> None:
@@ -145,7 +145,7 @@ def _say(words: str) -> None:
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
-    """Close with a RST, as a firewall or a host that was switched off and on does."""
+    """Close with a RST, like a firewall or a restarted host."""
     with suppress(OSError):
         linger = (1).to_bytes(4, "little") + (0).to_bytes(4, "little")
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)

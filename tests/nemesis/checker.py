@@ -1,4 +1,4 @@
-"""Holds every answer against the policies that may have been in force when it was given."""
+"""Check every answer against the policies that may have been in force at its time."""
 
 import math
 from bisect import bisect_right
@@ -13,7 +13,7 @@ from tests.nemesis.oracle import Question, Verdict, decide
 
 
 class Wrong(StrEnum):
-    """How an answer can be wrong."""
+    """The kinds of wrong answers."""
 
     LET_IN = "let in"
     REFUSED = "refused"
@@ -23,7 +23,7 @@ class Wrong(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Within which time of its 2xx an edit is in force, in seconds."""
+    """Bounds in seconds from an edit's 2xx until it must be in force."""
 
     same_host: float = 1.0
     other_host: float = 2.0
@@ -31,22 +31,22 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the checker says of one answer."""
+    """The result of checking one answer."""
 
     answer: Answered
     wrong: Wrong | None
     delay: float
-    """For how long after its 2xx the newest edit was not in force that this answer does not know; 0 if none."""
+    """Delay of the newest edit that the answer ignored, since its 2xx; 0 if none."""
     excused: bool
-    """The delay is that of an edit which the host could not hear of, so it counts from there on."""
+    """The host was cut off from that edit, so the delay counts from the end of the fault."""
     here: bool
-    """That edit was made on the host of the answer."""
+    """That edit was made on the answer's host."""
     right: tuple[Verdict, ...] = ()
 
 
 @dataclass
 class Checker:
-    """Knows the history of a run, which must be over."""
+    """Checks answers against the complete history of a run."""
 
     history: History
     bounds: Bounds = field(default_factory=Bounds)
@@ -60,7 +60,7 @@ class Checker:
         self._deadlines: dict[tuple[int, str], float] = {}
 
     def check(self, answers: Iterable[Answered]) -> "Iterable[Finding]":
-        """What is to be said of each answer, in their order."""
+        """Yield the finding of each answer, in order."""
         return map(self._check, answers)
 
     def _check(self, answer: Answered) -> Finding:
@@ -77,22 +77,22 @@ class Checker:
         if any(verdict.status == given.status for verdict in right):
             return Finding(answer, Wrong.REASON, 0.0, excused=False, here=False, right=tuple(right))
         wrong = Wrong.LET_IN if answer.status == 200 else Wrong.REFUSED
-        for number in range(oldest - 1, max(-1, oldest - 200), -1):  # how late it is, if it is that
+        for number in range(oldest - 1, max(-1, oldest - 200), -1):  # find the delay, if it is only late
             if self._verdict(answer.question, number) == given:
                 found = self._stale(answer, number, wrong)
                 return Finding(answer, wrong, found.delay, excused=False, here=found.here, right=tuple(right))
         return Finding(answer, wrong, math.inf, excused=False, here=False, right=tuple(right))
 
     def _oldest(self, answer: Answered, newest: int) -> int:
-        """The number of the oldest world that may be in force still: of all that must be, the last."""
-        # All that was done long ago is in force, whatever bound it had, unless the host is excused.
+        """Return the number of the oldest world that may still be in force."""
+        # Old edits are in force, whatever their bound, unless the host is excused.
         for number in range(newest, 0, -1):
             if self._deadline(number, answer.host) < answer.sent:
                 return number
         return 0
 
     def _deadline(self, number: int, host: str) -> float:
-        """When the edit that made this world must be in force on a host."""
+        """Return when the edit that created this world must be in force on a host."""
         key = (number, host)
         if key not in self._deadlines:
             self._deadlines[key] = self._deadline_of(self.history.edits[number - 1], host)
@@ -121,7 +121,7 @@ class Checker:
         return self._verdicts[key]
 
     def _stale(self, answer: Answered, number: int, wrong: Wrong | None) -> Finding:
-        """An answer by this world: how late it was."""
+        """Return the finding of an answer by this world, with its delay."""
         if number >= len(self._done) or (delay := answer.sent - self._done[number]) <= 0:
             return Finding(answer, wrong, 0.0, excused=False, here=False)
         edit = self.history.edits[number]
@@ -132,7 +132,7 @@ class Checker:
 
 @dataclass
 class Tally:
-    """The findings of a run, or of one kind of fault, added up."""
+    """The sum of the findings of a run, or of one kind of fault."""
 
     answers: int = 0
     wrong: Counter[Wrong] = field(default_factory=Counter)
@@ -148,7 +148,7 @@ class Tally:
             self.wrong[finding.wrong] += 1
             if len(self.examples) < 20:
                 self.examples.append(finding)
-        # What was let in too long is what counts: only that is a revocation.
+        # Only answers that let somebody in too long count: they are late revocations.
         if finding.answer.status == 200 and not finding.excused:
             if finding.here:
                 self.worst_here = max(self.worst_here, finding.delay)

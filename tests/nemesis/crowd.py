@@ -1,8 +1,7 @@
-"""The visitors, in a process of their own: ``python -m tests.nemesis.crowd``, told what to do on standard input.
+"""Visitors in a process of their own: ``python -m tests.nemesis.crowd``, controlled by lines on standard input.
 
-The first line says whom to ask and how often, each other one which credentials there are; its end is the end. Every
-connection asks one question at a time, and writes down the answer with the moments (monotonic) before the first byte
-of the question and after the last of the answer.
+The first line has the targets and rates, each further line the current credentials; end of input ends it. Each
+connection has one request in flight, and records the answer with monotonic times of its first and last byte.
 """
 
 import heapq
@@ -27,7 +26,7 @@ from tests.support.servers import about
 
 PATIENCE_SECONDS = 10.0
 _BEHIND_SECONDS = 1.0
-"""What a fault holds back is not asked for afterwards, but for so much of it."""
+"""Maximum backlog in seconds: requests held back longer by a fault are dropped."""
 _FLUSH_SECONDS = 0.1
 _AGAIN_SECONDS = 0.02
 _KINDS = ("session", "session", "session", "git", "license", "")
@@ -43,24 +42,24 @@ closed while it waited: nginx asks again then, and so do we (RFC 9112, section 9
 
 
 class Writer:
-    """Writes down what came, in batches: the ledger, the moments of each door, and the counts."""
+    """Writes answers in batches: the ledger, the times of each endpoint, and the counts."""
 
-    def __init__(self, folder: Path, doors: int) -> None:
+    def __init__(self, folder: Path, endpoints: int) -> None:
         self._ledger = (folder / "ledger.tsv").open("a", encoding="ascii")
-        self._moments = [(folder / f"moments-{door}").open("ab") for door in range(doors)]
+        self._moments = [(folder / f"moments-{endpoint}").open("ab") for endpoint in range(endpoints)]
         self._counts = os.open(folder / "counts", os.O_WRONLY | os.O_CREAT, 0o600)
         self._lines: list[str] = []
-        self._new = [array("d") for _ in range(doors)]
+        self._new = [array("d") for _ in range(endpoints)]
         self.answers = self.errors = self.broken = self.refused = self.again = 0
 
-    def add(self, door: int, line: str, status: bytes, received: float) -> None:
+    def add(self, endpoint: int, line: str, status: bytes, received: float) -> None:
         self._lines.append(line)
-        self._new[door].append(received)
+        self._new[endpoint].append(received)
         self.answers += 1
         self.errors += status >= b"500"
 
     def flush(self) -> None:
-        """The counts last: who reads them finds the rest."""
+        """Write the counts last: their readers find everything else."""
         self._ledger.write("".join(self._lines))
         self._ledger.flush()
         self._lines.clear()
@@ -72,16 +71,16 @@ class Writer:
 
 
 class Connection:
-    """One keep-alive connection to a door, or the attempt at one."""
+    """A keep-alive connection to a endpoint, or an attempt at one."""
 
-    __slots__ = ("address", "asked", "connected", "data", "door", "due", "sent", "socket", "until", "used")
+    __slots__ = ("address", "asked", "connected", "data", "due", "endpoint", "sent", "socket", "until", "used")
 
-    def __init__(self, door: int, address: tuple[str, int], due: float) -> None:
-        self.door, self.address, self.due = door, address, due
+    def __init__(self, endpoint: int, address: tuple[str, int], due: float) -> None:
+        self.endpoint, self.address, self.due = endpoint, address, due
         self.socket: socket.socket | None = None
         self.connected = False
         self.asked = ""
-        """The question that is under way, as the ledger writes it."""
+        """The request in flight, as a line of the ledger."""
         self.sent = self.until = 0.0
         self.data = b""
         self.used = False
@@ -92,9 +91,9 @@ class Crowd:
 
     def __init__(self, orders: dict[str, Any]) -> None:
         self._choice = random.Random(orders["seed"])  # noqa: S311 - a seed
-        doors = orders["doors"]
-        self._between = [door["connections"] / door["rate"] for door in doors]
-        self._writer = Writer(Path(orders["folder"]), len(doors))
+        endpoints = orders["endpoints"]
+        self._between = [endpoint["connections"] / endpoint["rate"] for endpoint in endpoints]
+        self._writer = Writer(Path(orders["folder"]), len(endpoints))
         self._selector = selectors.DefaultSelector()
         self._known: dict[str, list[tuple[str, bytes]]] = {"": [("", b"")]}
         self._texts: dict[tuple[str, str, str], bytes] = {}
@@ -103,10 +102,12 @@ class Crowd:
         self._waiting: list[Any] = []
         self._all = [
             Connection(
-                number, (door["address"], door["port"]), began + index * self._between[number] / door["connections"]
+                number,
+                (endpoint["address"], endpoint["port"]),
+                began + index * self._between[number] / endpoint["connections"],
             )
-            for number, door in enumerate(doors)
-            for index in range(door["connections"])
+            for number, endpoint in enumerate(endpoints)
+            for index in range(endpoint["connections"])
         ]
         for connection in self._all:
             self._wait(connection)
@@ -118,7 +119,7 @@ class Crowd:
         while True:
             now = time.monotonic()
             while self._waiting and self._waiting[0][0] <= now:
-                self._go_on(heapq.heappop(self._waiting)[2])
+                self._continue(heapq.heappop(self._waiting)[2])
             if now >= flush_at:
                 self._writer.flush()
                 flush_at = now + _FLUSH_SECONDS
@@ -128,25 +129,25 @@ class Crowd:
             next_at = min(self._waiting[0][0] if self._waiting else flush_at, flush_at)
             for key, _ in self._selector.select(max(0.0, next_at - time.monotonic())):
                 if key.data is not None:
-                    self._hear(key.data)
+                    self._receive(key.data)
                     continue
                 if not (new := os.read(0, 1 << 20)):
                     self._writer.flush()
                     return
                 *lines, orders = (orders + new).split(b"\n")
                 for line in lines:
-                    self.know(json.loads(line))
+                    self.use_credentials(json.loads(line))
 
-    def know(self, credentials: dict[str, list[tuple[str, str]]]) -> None:
-        """Ask with these from now on."""
+    def use_credentials(self, credentials: dict[str, list[tuple[str, str]]]) -> None:
+        """Use these credentials from now on."""
         for kind, known in credentials.items():
             self._known[kind] = [(key, f"{_HEADER[kind]}: {token}\r\n".encode()) for key, token in known]
 
     def _wait(self, connection: Connection) -> None:
         heapq.heappush(self._waiting, (connection.due, next(self._count), connection))
 
-    def _go_on(self, connection: Connection) -> None:
-        """Connect, or ask."""
+    def _continue(self, connection: Connection) -> None:
+        """Connect, or send the next request."""
         if connection.socket is None:
             self._connect(connection)
         elif connection.connected:
@@ -171,7 +172,7 @@ class Crowd:
         except OSError:
             self._lose(connection, closed=True)
         else:
-            if sent < len(text):  # some KiB always fit into an empty socket
+            if sent < len(text):  # a few KiB always fit into an empty socket
                 self._lose(connection)
 
     def _question(self) -> tuple[str, bytes]:
@@ -180,7 +181,7 @@ class Crowd:
         known = self._known.get(kind)
         if not known:
             kind, known = "", self._known[""]
-        key, credential = known[int(max(random_(), random_()) * len(known))]  # the latest most often
+        key, credential = known[int(max(random_(), random_()) * len(known))]  # the newest most often
         client = CLIENTS[int(random_() * len(CLIENTS))]
         host, uri = HOSTS[int(random_() * len(HOSTS))], URIS[int(random_() * len(URIS))]
         text = self._texts.get((client, host, uri))
@@ -189,7 +190,7 @@ class Crowd:
             self._texts[client, host, uri] = text
         return f"{client}\t{host}\t{uri}\t{kind}\t{key}", text + credential + b"\r\n"
 
-    def _hear(self, connection: Connection) -> None:
+    def _receive(self, connection: Connection) -> None:
         assert connection.socket is not None
         if not connection.connected:
             if connection.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
@@ -222,18 +223,18 @@ class Crowd:
             return
         line = (
             f"{decision[1].decode()}\t{connection.asked}\t{connection.sent:.6f}\t{received:.6f}\t"
-            f"{status[1].decode()}\t{reason[1].decode()}\t{connection.door}\n"
+            f"{status[1].decode()}\t{reason[1].decode()}\t{connection.endpoint}\n"
         )
-        self._writer.add(connection.door, line, status[1], received)
+        self._writer.add(connection.endpoint, line, status[1], received)
         connection.asked, connection.used = "", True
-        connection.due = max(connection.due + self._between[connection.door], received - _BEHIND_SECONDS)
+        connection.due = max(connection.due + self._between[connection.endpoint], received - _BEHIND_SECONDS)
         self._wait(connection)
         if b"\nconnection: close" in head.lower():
             self._drop(connection)
 
     def _lose(self, connection: Connection, *, closed: bool = False) -> None:
-        """Write down that there was no answer, and try again a little later."""
-        waited = connection.connected and not connection.asked  # it waits for its turn, and is in the queue
+        """Record a request without an answer, and retry a little later."""
+        waited = connection.connected and not connection.asked  # idle and in the queue already
         if closed and connection.asked and connection.used and not connection.data:
             self._writer.again += 1
             self._drop(connection)
@@ -243,7 +244,7 @@ class Crowd:
         self._writer.refused += not connection.connected
         self._drop(connection)
         if not waited:
-            connection.due = max(connection.due + self._between[connection.door], time.monotonic() + _AGAIN_SECONDS)
+            connection.due = max(connection.due + self._between[connection.endpoint], time.monotonic() + _AGAIN_SECONDS)
             self._wait(connection)
 
     def _drop(self, connection: Connection) -> None:

@@ -1,4 +1,4 @@
-"""What goes wrong while the policy changes: what tests.kill_test does to hosts, and what only policies suffer."""
+"""Faults during policy changes: those of tests.kill_test, and those that only affect policies."""
 
 import http.client
 import json
@@ -17,12 +17,12 @@ Fault = Callable[[Play], None]
 
 
 def nothing(play: Play) -> None:
-    """No fault: what is worst without one."""
+    """Do nothing: the baseline."""
     time.sleep(play.choice.uniform(2, 5))
 
 
 def on_a_host(fault: Callable[[Scene], None], *, deaf: bool = False) -> Fault:
-    """A fault of tests.kill_test on one of the hosts. A deaf host hears nothing from elsewhere until it is over."""
+    """Return a fault of tests.kill_test on one of the hosts. A deaf host is cut off from the others meanwhile."""
 
     def do(play: Play) -> None:
         host = play.a_host()
@@ -35,7 +35,7 @@ def on_a_host(fault: Callable[[Scene], None], *, deaf: bool = False) -> Fault:
 
 
 def of_the_store(fault: Callable[[Scene], None]) -> Fault:
-    """A fault of the database: no host hears from another one until it is over."""
+    """Return a fault of the database: all hosts are cut off from each other meanwhile."""
 
     def do(play: Play) -> None:
         with play.history.excused(*play.names):
@@ -46,12 +46,12 @@ def of_the_store(fault: Callable[[Scene], None]) -> Fault:
 
 
 def twenty_reloads(play: Play) -> None:
-    """At the same moment, at all control planes."""
+    """Reload at all control planes at the same time."""
     play.api.at_once(20, "POST", "/system/reload")
 
 
 def policy_file_damaged(play: Play) -> None:
-    """Put something else in the place of the published manifest, several times: no worker takes it."""
+    """Replace the published manifest by garbage several times: no worker loads it."""
     current = play.a_host().stage.home / "policy" / "current"
     good = current.read_bytes()
     for _ in range(5):
@@ -67,7 +67,7 @@ def policy_file_gone(play: Play) -> None:
 
 
 def policy_file_of_before(play: Play) -> None:
-    """Play back a manifest that was in force once and is signed: no worker goes back to it."""
+    """Restore an old, signed manifest: no worker goes back to it."""
     current = play.a_host().stage.home / "policy" / "current"
     old = current.read_bytes()
     time.sleep(play.choice.uniform(2, 4))
@@ -76,7 +76,7 @@ def policy_file_of_before(play: Play) -> None:
 
 
 def segments_damaged(play: Play) -> None:
-    """Flip a bit in each published segment; reload, as the operator is told to."""
+    """Flip a bit in each published segment, and reload as documented."""
     host = play.a_host()
     for path in (host.stage.home / "policy" / "segments").iterdir():
         data = bytearray(path.read_bytes())
@@ -99,7 +99,7 @@ def _through(mode: Mode, shortest: float, longest: float) -> Fault:
 
 
 def host_cut_off(play: Play) -> None:
-    """Cut both ways: it decides by the last policy, and is fresh after two seconds. Whether it says so is noted."""
+    """Cut a host off in both directions: it uses its last policy, and is up to date two seconds after."""
     host = play.a_host()
     assert host.proxy is not None
     until = time.monotonic() + play.choice.uniform(8, 20)
@@ -111,7 +111,7 @@ def host_cut_off(play: Play) -> None:
 
 
 HEALTH: list[tuple[str, str, float]] = []
-"""What the planes of a host that is cut off say of it, and after how many seconds."""
+"""Health of the planes of a host that is cut off, and after how many seconds."""
 
 
 def _health(address: str, port: int) -> str:
@@ -127,7 +127,7 @@ def _health(address: str, port: int) -> str:
 
 
 def link_cut(play: Play) -> None:
-    """Take the link between a host and its stores down: no packet arrives, and nobody is told."""
+    """Take the link between a host and its stores down: packets are lost silently."""
     host = play.a_host()
     assert host.network is not None
     with play.history.excused(host.name), host.network.cut():
@@ -135,7 +135,7 @@ def link_cut(play: Play) -> None:
 
 
 def cache_gone(play: Play) -> None:
-    """Killed, and started again empty. Who revokes does not wait for it."""
+    """Kill the cache, and restart it empty. Revocations do not wait for it."""
     assert play.cache is not None
     play.cache.kill()
     time.sleep(play.choice.uniform(2, 6))
@@ -149,7 +149,7 @@ def cache_hangs(play: Play) -> None:
 
 
 def cache_emptied(play: Play) -> None:
-    """Ten times a second."""
+    """Flush the cache ten times a second."""
     assert play.cache is not None
     play.cache.flushed_for(play.choice.uniform(2, 6))
 
@@ -167,7 +167,7 @@ def _cache_through(mode: Mode) -> Fault:
 
 
 def _clock(words: str, ahead: float, *processes: str) -> Fault:
-    """Step the wall clock of some processes of a host, and back: no answer depends on it."""
+    """Step the wall clock of some processes of a host, and back: no answer may depend on it."""
 
     def do(play: Play) -> None:
         host = play.a_host()
@@ -181,7 +181,7 @@ def _clock(words: str, ahead: float, *processes: str) -> Fault:
 
 
 def stores_gone_for_ten_minutes(play: Play) -> None:
-    """Neither database nor cache, for longer than anything waits for them. When each data plane says so is noted."""
+    """Take database and cache away for ten minutes, and record when each data plane reports it."""
     assert play.server is not None
     assert play.cache is not None
     with play.history.excused(*play.names):
@@ -201,11 +201,11 @@ def stores_gone_for_ten_minutes(play: Play) -> None:
 
 TEN_MINUTES = 600.0
 ALARMS: list[float] = []
-"""After how many seconds without stores the data plane of a host said so."""
+"""Seconds without stores after which a host's data plane reported it."""
 
 
 def rolling_restart(play: Play) -> None:
-    """SIGHUP to the masters of both planes: each worker is replaced by another one."""
+    """Send SIGHUP to the masters of both planes: all workers are replaced."""
     host = play.a_host()
     for plane in ("control", "auth"):
         host.stage.restart_workers(plane)
@@ -228,14 +228,14 @@ EVERYWHERE: dict[Fault, int] = {
     policy_file_of_before: 3,
     segments_damaged: 2,
     rolling_restart: 3,
-    # A session is good from a minute before it began (the leeway of nbf), so everything may go wrong by less.
+    # Sessions are valid from a minute before their start (the leeway of nbf), so clocks may differ by less.
     _clock("of_a_host_45_s_ahead", 45, "auth", "control", "agent"): 2,
     _clock("of_a_host_45_s_behind", -45, "auth", "control", "agent"): 2,
     _clock("of_data_plane_and_agent_an_hour_ahead", 3600, "auth", "agent"): 2,
     _clock("of_the_agent_25_hours_ahead", 25 * 3600, "agent"): 2,
     _clock("of_the_agent_an_hour_behind", -3600, "agent"): 2,
 }
-"""Faults, and how often one is chosen beside the others."""
+"""Faults and their weights."""
 BETWEEN_HOSTS: dict[Fault, int] = {
     _through(Mode.DELAY, 3, 8): 4,
     _through(Mode.HANG, 2, 6): 4,
@@ -243,7 +243,7 @@ BETWEEN_HOSTS: dict[Fault, int] = {
     _through(Mode.RESET, 2, 6): 4,
     host_cut_off: 3,
 }
-"""Those of the network between a host and the store."""
+"""Faults of the network between a host and the store, with weights."""
 OF_THE_CACHE: dict[Fault, int] = {
     cache_gone: 4,
     cache_hangs: 4,
@@ -252,15 +252,15 @@ OF_THE_CACHE: dict[Fault, int] = {
     _cache_through(Mode.RESET): 2,
 }
 APART: dict[Fault, int] = {link_cut: 4}
-"""Those of network namespaces."""
+"""Faults of network namespaces, with weights."""
 
 
 BY_NAME_ALONE: tuple[Fault, ...] = (stores_gone_for_ten_minutes,)
-"""Faults that no run does by chance."""
+"""Faults that are never chosen at random."""
 
 
 def possible(play: Play) -> dict[Fault, int]:
-    """The faults of what there is, and how often one is chosen beside the others."""
+    """Return the faults that this setup supports, with weights."""
     between = BETWEEN_HOSTS if len(play.hosts) > 1 else {}
     apart = APART if play.hosts[0].network else {}
     return EVERYWHERE | between | (OF_THE_CACHE if play.cache else {}) | apart

@@ -1,4 +1,4 @@
-"""What the policy was and may have been, when: the edits that were asked of the API, and what excuses a host."""
+"""History of a run: the edits made over the API, and the times in which a host is excused."""
 
 import math
 import threading
@@ -15,9 +15,9 @@ Changes = Mapping[Key, Mapping[str, Any] | None]
 
 @dataclass(slots=True)
 class Edit:
-    """A change of the policy: in force at the earliest when it was sent, to be so a bound after its 2xx.
+    """A change of the policy: in force at the earliest when sent, at the latest a bound after its 2xx.
 
-    All moments are of the monotonic clock. An edit that is not done has no end.
+    All times are monotonic. An unfinished edit has no end.
     """
 
     changes: Changes
@@ -25,12 +25,12 @@ class Edit:
     done: float = math.inf
     host: str = ""
     pending: bool = False
-    """The answer said that this host was not told in time."""
+    """The response said that this host could not be notified in time."""
 
 
 @dataclass(slots=True)
 class Excuse:
-    """A time in which a host cannot hear of what was changed elsewhere."""
+    """A time in which a host cannot receive changes from others."""
 
     host: str
     since: float
@@ -39,7 +39,7 @@ class Excuse:
 
 @dataclass
 class History:
-    """The edits of one editor, one after the other, and the excuses of the hosts."""
+    """The edits of one editor in order, and the excuses of the hosts."""
 
     edits: list[Edit] = field(default_factory=list)
     excuses: list[Excuse] = field(default_factory=list)
@@ -47,7 +47,7 @@ class History:
 
     @contextmanager
     def edit(self, changes: Changes) -> Iterator[Edit]:
-        """Write an edit down before it is sent; the block sets ``host`` and ``pending`` and ends with its 2xx."""
+        """Record an edit before it is sent; the block sets ``host`` and ``pending`` and ends with its 2xx."""
         edit = Edit(changes, time.monotonic())
         with self._lock:
             self.edits.append(edit)
@@ -56,7 +56,7 @@ class History:
 
     @contextmanager
     def excused(self, *hosts: str) -> Iterator[None]:
-        """These hosts cannot be reached by what is changed elsewhere until the end of the block."""
+        """Excuse these hosts from changes on others during the block."""
         excuses = [Excuse(host, time.monotonic()) for host in hosts]
         with self._lock:
             self.excuses += excuses
@@ -68,7 +68,7 @@ class History:
 
 
 def worlds(edits: list[Edit]) -> list[World]:
-    """The world after no edit, the first, the second and so on."""
+    """Return the worlds after no edit, the first, the second and so on."""
     found: list[World] = [{}]
     for edit in edits:
         world = dict(found[-1])

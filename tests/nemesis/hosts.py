@@ -1,4 +1,4 @@
-"""One host or several, each with its own state, planes and agent; several share a PostgreSQL, behind a proxy each."""
+"""One or several hosts, each with its own state, planes and agent; several share a PostgreSQL, behind a proxy each."""
 
 import random
 import shutil
@@ -17,8 +17,8 @@ from tests.nemesis.history import History
 from tests.nemesis.ledger import Ledger, clean
 from tests.nemesis.network import Namespace
 from tests.nemesis.oracle import COUNTRIES
-from tests.nemesis.visitors import Door, TownVisitors
-from tests.nemesis.workload import Town
+from tests.nemesis.visitors import Endpoint, WorkloadVisitors
+from tests.nemesis.workload import Workload
 from tests.postgres import KEEPS_COMMITS, Server, server
 from tests.support.mmdb import write_mmdb
 from tests.support.patterns import put_compiled
@@ -26,24 +26,24 @@ from tests.support.processes import configuration, set_up
 from tests.support.valkey import Valkey, valkey
 
 CLOCK = str(Path(__file__).with_name("clock"))
-"""On the path of the processes, so that their wall clocks can be set."""
+"""Folder for PYTHONPATH, to set the processes' wall clocks."""
 
 
 @dataclass(frozen=True)
 class Means:
-    """What hosts stand on: several with a PostgreSQL or one with SQLite, with a Valkey, in networks of their own."""
+    """The setup: number of hosts, stores, network namespaces."""
 
     hosts: int = 0
-    """Above 0, those share a PostgreSQL."""
+    """Above 0, the hosts share a PostgreSQL."""
     cached: bool = False
     apart: bool = False
-    """In network namespaces, where ``network.why_not()`` has no objection."""
+    """In network namespaces, if ``network.why_not()`` is empty."""
     prepared: bool = False
 
 
 @dataclass(frozen=True)
 class Host:
-    """A host, what is done to it, and the networks before its stores."""
+    """A host, its faults, and the networks to its stores."""
 
     name: str
     scene: Scene
@@ -56,21 +56,21 @@ class Host:
         return self.scene.stage
 
     def set_clock(self, ahead: float, *processes: str) -> None:
-        """Have these see another wall clock from a tenth of a second on."""
+        """Shift the wall clock of these processes within a tenth of a second."""
         for name in processes:
             (self.stage.home / f"clock-{name}").write_text(str(ahead))
 
 
 @dataclass(frozen=True)
 class Play:
-    """Hosts with a town, its visitors, and the history of both."""
+    """Hosts with a workload, its visitors, and the history of both."""
 
     hosts: Sequence[Host]
     history: History
     ledger: Ledger
     api: Api
-    town: Town
-    visitors: TownVisitors
+    workload: Workload
+    visitors: WorkloadVisitors
     choice: random.Random
     server: Server | None = None
     cache: Valkey | None = None
@@ -80,13 +80,13 @@ class Play:
         return tuple(host.name for host in self.hosts)
 
     def a_host(self) -> Host:
-        """One of them."""
+        """Return a random host."""
         return self.choice.choice(self.hosts)
 
 
 @dataclass(frozen=True)
 class _Place:
-    """The processes of a host, and the networks before its stores."""
+    """The processes of a host, and the networks to its stores."""
 
     name: str
     stage: Stage
@@ -98,14 +98,14 @@ class _Place:
 
 @contextmanager
 def play(home: Path, *, seed: int, rate: float, means: Means) -> Iterator[Play]:
-    """A furnished town that nobody visits yet."""
+    """Yield a furnished workload without visitors yet."""
     with ExitStack() as ends:
         database = ends.enter_context(server(KEEPS_COMMITS)) if means.hosts else None
         cache = ends.enter_context(valkey()) if means.cached else None
         places = [_place(home, f"host-{number}", ends, means, database, cache) for number in range(means.hosts or 1)]
         for place in places:
             place.stage.start("auth", "control", "agent")
-        yield _set_the_scene(home, places, database, cache, seed, rate)
+        yield _start(home, places, database, cache, seed, rate)
 
 
 def _place(
@@ -127,23 +127,25 @@ def _place(
         changes["CACHE_URL"] = f"valkey://{stores}:{cache_proxy.port}/0"
     if not means.prepared:
         _make(folder, None if folder == first else first, {"DATABASE_URL": database.url} if database else {})
-    geo = write_mmdb(folder / "town.mmdb", {net: {"country": {"iso_code": code}} for net, code in COUNTRIES.items()})
+    geo = write_mmdb(
+        folder / "workload.mmdb", {net: {"country": {"iso_code": code}} for net, code in COUNTRIES.items()}
+    )
     stage = ends.enter_context(Stage(folder, inside=inside, address=address, GEOIP_DATABASE=str(geo), **changes))
     trail = Trail(folder, folder / "spool", database.url if database else "")
     return _Place(name, stage, trail, proxy, cache_proxy, network)
 
 
-def _set_the_scene(
+def _start(
     home: Path, places: Sequence[_Place], database: Server | None, cache: Valkey | None, seed: int, rate: float
 ) -> Play:
     api = Api({place.name: (place.stage.address, place.stage.control) for place in places})
     history = History()
-    town = Town(api, history, random.Random(seed))  # noqa: S311 - a seed
-    doors = [door for place in places for door in _doors(place, rate / len(places))]
+    workload = Workload(api, history, random.Random(seed))  # noqa: S311 - a seed
+    endpoints = [endpoint for place in places for endpoint in _endpoints(place, rate / len(places))]
     clean(home)
-    ledger = Ledger(home, [(door.host, door.plane) for door in doors])
-    town.furnish()
-    visitors = TownVisitors(home, ledger, doors, town, seed=seed)
+    ledger = Ledger(home, [(endpoint.host, endpoint.plane) for endpoint in endpoints])
+    workload.furnish()
+    visitors = WorkloadVisitors(home, ledger, endpoints, workload, seed=seed)
     choice = random.Random(seed + 1)  # noqa: S311 - a seed; the editor has its own
     hosts = [
         Host(
@@ -155,20 +157,20 @@ def _set_the_scene(
         )
         for place in places
     ]
-    return Play(hosts, history, ledger, api, town, visitors, choice, database, cache)
+    return Play(hosts, history, ledger, api, workload, visitors, choice, database, cache)
 
 
-def _doors(place: _Place, rate: float) -> list[Door]:
-    """Those of one host. Most ask the data plane, as proxies do; the control plane's answers cost many times more."""
+def _endpoints(place: _Place, rate: float) -> list[Endpoint]:
+    """Return the endpoints of a host. Most are of the data plane; answers of the control plane cost many times more."""
     control, stage = min(rate / 3, 25), place.stage
     return [
-        Door(stage.address, stage.auth, place.name, "data", 8, rate - control),
-        Door(stage.address, stage.control, place.name, "control", 2, control),
+        Endpoint(stage.address, stage.auth, place.name, "data", 8, rate - control),
+        Endpoint(stage.address, stage.control, place.name, "control", 2, control),
     ]
 
 
 def _make(folder: Path, like: Path | None, changes: dict[str, str]) -> None:
-    """Make an installation, or one more host of it, with the same keys."""
+    """Create an installation, or another host of it with the same keys."""
     folder.mkdir(mode=0o700)
     if like is None:
         set_up(folder, **changes)

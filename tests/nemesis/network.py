@@ -1,4 +1,4 @@
-"""A network namespace for a host: one link to its visitors, and one to its stores, which can be cut. Needs root."""
+"""A network namespace for a host: a link to its visitors, and a link to its stores that can be cut. Needs root."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ _IP = shutil.which("ip")
 
 
 def why_not() -> str:
-    """Why there can be no namespaces here; nothing if there can."""
+    """Return why namespaces cannot be created here; empty if they can."""
     if os.geteuid() != 0:
         return "not root"
     if _IP is None:
@@ -24,10 +24,10 @@ def why_not() -> str:
 
 
 class Namespace:
-    """One that is there until the end of the block. The addresses are of 198.18.0.0/15, which is for benchmarks."""
+    """A namespace for the duration of the block, with addresses of 198.18.0.0/15 (benchmarks)."""
 
     def __init__(self, number: int) -> None:
-        # Two runs at a time on one machine have names and addresses of their own.
+        # Concurrent runs on one machine have different names and addresses.
         mark = os.getpid() % 250
         self._name = f"gatewall-{mark}-{number}"
         self._links = {"front": f"gwf{mark}-{number}", "store": f"gws{mark}-{number}"}
@@ -36,17 +36,17 @@ class Namespace:
 
     @property
     def address(self) -> str:
-        """Where visitors ask."""
+        """Return the host's address."""
         return self._at("front", 2)
 
     @property
     def visitors(self) -> str:
-        """Where they come from."""
+        """Return the visitors' address."""
         return self._at("front", 1)
 
     @property
     def stores(self) -> str:
-        """Where the host finds its stores."""
+        """Return the stores' address as seen from the host."""
         return self._at("store", 1)
 
     def __enter__(self) -> Self:
@@ -65,12 +65,12 @@ class Namespace:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with suppress(subprocess.CalledProcessError):  # its links go with it
+        with suppress(subprocess.CalledProcessError):  # also deletes its links
             _ip("netns", "del", self._name)
 
     @contextmanager
     def cut(self) -> Iterator[None]:
-        """Take the link to the stores down until the end of the block: what is sent is lost, and nobody is told."""
+        """Take the link to the stores down during the block: packets are lost silently."""
         _ip("link", "set", self._links["store"], "down")
         try:
             yield

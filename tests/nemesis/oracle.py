@@ -1,7 +1,7 @@
-"""The decision table of docs/decisions.md once more, slow and without the product: what answers are held against.
+"""Oracle: the decision table of docs/decisions.md, reimplemented slowly and without the product.
 
-A world is a dict of what is in force: a key that begins with the kind, and the values that count. It knows what the
-town asks about and no more: questions are well-formed, list entries are made by hand, sessions have no second factor.
+A world is a dict of what is in force: keys begin with the kind. It covers only what the workload asks: well-formed
+requests, manual list entries, sessions without second factor.
 """
 
 import ipaddress
@@ -15,14 +15,14 @@ Key = tuple[str | None, ...]
 World = Mapping[Key, Mapping[str, Any]]
 SETTINGS: Key = ("settings",)
 COUNTRIES = {"203.0.113.128/26": "NZ", "203.0.113.192/26": "IS"}
-"""The countries that the geo database of the town knows."""
+"""The countries in the workload's geo database."""
 _address, _network = cache(ipaddress.ip_address), cache(ipaddress.ip_network)
 _BUILT_IN_ATTACK = re.compile(r"union\s+select", re.IGNORECASE)
 _THRESHOLD = 5
 
 
 class Question(NamedTuple):
-    """What a proxy asks about. A credential is a kind and the key of what it stands for."""
+    """The facts of a request; a credential is its kind and the key of its owner."""
 
     client: str
     host: str
@@ -32,14 +32,14 @@ class Question(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The status and the reason of an answer."""
+    """Status and reason of an answer."""
 
     status: int
     reason: str
 
 
 def decide(world: World, question: Question) -> Verdict:
-    """The one right answer in this world."""
+    """Return the right answer in this world."""
     blocked, allowed = _lists(world, question)
     if blocked:
         return Verdict(403, "client-blocked")
@@ -61,7 +61,7 @@ def decide(world: World, question: Question) -> Verdict:
 
 
 def _lists(world: World, question: Question) -> tuple[bool, Mapping[str, Any] | None]:
-    """Whether the most specific entry blocks the client, and the entry that allows it."""
+    """Return whether the most specific entry blocks the client, and the entry that allows it."""
     client, best, blocked, allowed = _address(question.client), -1, False, None
     for key, values in world.items():
         if key[0] not in ("block", "allow"):
@@ -80,7 +80,7 @@ def _lists(world: World, question: Question) -> tuple[bool, Mapping[str, Any] | 
 
 
 def _domain(world: World, host: str) -> str | None:
-    """The registered name that stands for a host: itself, else the longest wildcard."""
+    """Return the registered name that matches a host: itself, else the longest wildcard."""
     if ("domain", host) in world:
         return host
     labels = host.split(".")

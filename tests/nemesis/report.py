@@ -1,4 +1,4 @@
-"""The report of a run: the answers that were held against the policy, by the fault in which they were asked for."""
+"""Report of a run: checked answers by fault."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -16,27 +16,27 @@ _HEAD = (
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A fault that was done and undone; monotonic."""
+    """A fault and its monotonic times."""
 
     fault: str
     since: float
     until: float
     silent: Mapping[str, float]
-    """The longest silence of one plane of each kind."""
+    """The longest silence of a plane of each kind."""
     broken: int = 0
-    """Questions that got no answer."""
+    """Requests without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a run: the whole, and by fault."""
+    """Results of a run, in total and by fault."""
 
     whole: Tally
     by_fault: dict[str, Tally]
 
 
 def result_of(play: Play, events: Sequence[Event], bounds: Bounds) -> Result:
-    """Check every answer of a run that is over."""
+    """Check every answer of a finished run."""
     starts, whole, by_fault = [event.since for event in events], Tally(), {event.fault: Tally() for event in events}
     for finding in Checker(play.history, bounds).check(play.ledger.read()):
         whole.add(finding)
@@ -47,17 +47,17 @@ def result_of(play: Play, events: Sequence[Event], bounds: Bounds) -> Result:
 
 
 _HARMLESS = ("nothing", "twenty reloads", "rolling restart")
-"""Nobody is to go without an answer for these."""
+"""Faults during which every request must be answered."""
 
 
 def unanswered(events: Sequence[Event]) -> list[str]:
-    """Where questions got no answer and must have got one, in words."""
+    """Return messages about missing answers that must not be missing."""
     broken = Counter({fault: sum(event.broken for event in events if event.fault == fault) for fault in _HARMLESS})
     return [f"{number} questions without an answer: {fault}" for fault, number in broken.items() if number]
 
 
 def failures(tally: Tally) -> list[str]:
-    """What must not be, in words."""
+    """Return messages about wrong or late answers."""
     kinds = (Wrong.LET_IN, Wrong.REFUSED, Wrong.REASON)
     return [f"{tally.wrong[kind]} answers: {kind}" for kind in kinds if tally.wrong[kind]] + [
         f"{finding.wrong}: {finding.answer}, right were {set(finding.right)}, {finding.delay:.2f} s late"
@@ -67,7 +67,7 @@ def failures(tally: Tally) -> list[str]:
 
 
 def summary(play: Play, result: Result, changes: int) -> str:
-    """The whole run in a few lines."""
+    """Return a summary of the run in a few lines."""
     whole, kills = result.whole, sum(host.stage.kills for host in play.hosts)
     checked, counts = whole.answers - whole.wrong[Wrong.NO_DECISION], play.ledger.counts
     lines = (
@@ -91,7 +91,7 @@ def summary(play: Play, result: Result, changes: int) -> str:
 
 
 def table(events: Sequence[Event], result: Result) -> str:
-    """The faults as a table of Markdown."""
+    """Return the faults as a Markdown table."""
     lines = [f"| {_HEAD} |", "|---|" + "---:|" * (_HEAD.count("|"))]
     for fault, tally in sorted(result.by_fault.items()):
         own = [event for event in events if event.fault == fault]

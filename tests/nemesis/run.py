@@ -1,4 +1,4 @@
-"""Does faults one after the other while an editor changes the policy and visitors ask."""
+"""Inject faults one after the other while an editor changes the policy and visitors send requests."""
 
 import math
 import time
@@ -21,9 +21,9 @@ def at_random(
     faults: Sequence[Fault] = (),
     answers: float = math.inf,
 ) -> list[Event]:
-    """Do each fault once in a random order, then by weight, or these alone, once.
+    """Inject each fault once in a random order, then by weight, or only these, once; return the events.
 
-    Until the time is over, or so many answers came.
+    Ends when the time is over, or after this many answers.
     """
     known = possible(play)
     todo = list(faults) or play.choice.sample(list(known), len(known))
@@ -39,7 +39,7 @@ def at_random(
 
 
 def do(play: Play, editor: Editor, fault: Fault) -> Event:
-    """Do one fault; return when visitors are answered again and the policy has been changed some times since."""
+    """Inject one fault; return when visitors are answered again and the policy has changed several times."""
     since, before = time.monotonic(), play.ledger.counts
     fault(play)
     for host in play.hosts:

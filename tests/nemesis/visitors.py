@@ -1,4 +1,4 @@
-"""Visitors who ask about a town whose policy changes, and the editor who changes it."""
+"""Visitors of a workload whose policy changes, and the editor that changes it."""
 
 import json
 import subprocess
@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from tests.nemesis.ledger import Ledger
-from tests.nemesis.workload import Town
+from tests.nemesis.workload import Workload
 from tests.support.processes import BASE
 
 
-class Door(NamedTuple):
-    """A port that visitors ask: which plane of which host it is, over how many connections, how often a second."""
+class Endpoint(NamedTuple):
+    """A port with its plane and host, and the visitors' connections and rate."""
 
     address: str
     port: int
@@ -25,14 +25,20 @@ class Door(NamedTuple):
     rate: float
 
 
-class TownVisitors:
-    """Ask at each door over keep-alive connections, from a process of their own (``tests/nemesis/crowd.py``)."""
+class WorkloadVisitors:
+    """Visitors over keep-alive connections, in a process of their own (``tests/nemesis/crowd.py``)."""
 
-    def __init__(self, folder: Path, ledger: Ledger, doors: Sequence[Door], town: Town, *, seed: int) -> None:
+    def __init__(
+        self, folder: Path, ledger: Ledger, endpoints: Sequence[Endpoint], workload: Workload, *, seed: int
+    ) -> None:
         self._folder = folder
         self._ledger = ledger
-        self._town = town
-        self._orders = {"folder": str(folder), "seed": seed, "doors": [door._asdict() for door in doors]}
+        self._workload = workload
+        self._orders = {
+            "folder": str(folder),
+            "seed": seed,
+            "endpoints": [endpoint._asdict() for endpoint in endpoints],
+        }
         self._process: subprocess.Popen[bytes] | None = None
         self._writing = threading.Lock()
 
@@ -41,26 +47,26 @@ class TownVisitors:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.nemesis.crowd"], cwd=BASE, stdin=subprocess.PIPE, stderr=log
             )
-        self._tell(self._orders)
-        self._town.tell_credentials(self._tell)
+        self._send(self._orders)
+        self._workload.call_with_credentials(self._send)
         self.wait_for_more(1)
         return self
 
     def __exit__(self, *_: object) -> None:
         assert self._process is not None
         assert self._process.stdin is not None
-        self._town.tell_credentials(lambda _credentials: None)
+        self._workload.call_with_credentials(lambda _credentials: None)
         self._process.stdin.close()
         assert self._process.wait(30) == 0, (self._folder / "crowd.log").read_text()[-4000:]
 
     def wait_for_more(self, answers: int = 100, seconds: float = 120) -> None:
-        """Return after so many answers more; fail when they do not come."""
+        """Return after this many more answers; fail on a timeout."""
         goal, deadline = self._ledger.counts.answers + answers, time.monotonic() + seconds
         while (there := self._ledger.counts.answers) < goal:
             assert time.monotonic() < deadline, f"{goal - there} of {answers} answers did not come"
             time.sleep(0.02)
 
-    def _tell(self, words: dict[str, object]) -> None:
+    def _send(self, words: dict[str, object]) -> None:
         assert self._process is not None
         assert self._process.stdin is not None
         with self._writing:
@@ -69,10 +75,10 @@ class TownVisitors:
 
 
 class Editor:
-    """Changes the town without an end, so many times a second at most, from a thread of its own."""
+    """Changes the workload continuously at a limited rate, in a thread."""
 
-    def __init__(self, town: Town, *, rate: float) -> None:
-        self._town = town
+    def __init__(self, workload: Workload, *, rate: float) -> None:
+        self._workload = workload
         self._between = 1 / rate
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -90,7 +96,7 @@ class Editor:
     def _run(self) -> None:
         try:
             while not self._stop.wait(self._between):
-                self._town.change()
+                self._workload.change()
                 self.changes += 1
-        except BaseException as failure:  # noqa: BLE001 - whoever waits for the run is told
+        except BaseException as failure:  # noqa: BLE001 - raised again in the waiting thread
             self.failure = failure

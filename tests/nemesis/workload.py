@@ -1,4 +1,4 @@
-"""What the town is made of: the people, hosts and clients that are asked about, and who changes what may be."""
+"""The workload: users, hosts and clients of the requests, and the random changes of their policy."""
 
 import random
 from collections.abc import Callable
@@ -41,8 +41,8 @@ _USER = {"is_active": True, "is_admin": False, "all_domains": True, "authorized_
 _LICENSE = {"is_active": True, "all_domains": True, "authorized_domains": ()}
 
 
-class Town:
-    """Furnished over the API; then ``change`` makes one change at random."""
+class Workload:
+    """Users and policy, created over the API; then ``change`` makes one random change."""
 
     def __init__(self, api: Api, history: History, choice: random.Random) -> None:
         self._api = api
@@ -52,13 +52,13 @@ class Town:
         self._world: dict[Key, dict[str, Any]] = {}
         self._number = 0
         self.tokens: dict[tuple[str, str], str] = {("session", "forged"): "e30.e30.x"}
-        """The text of each credential that somebody may ask with, also of those that count no more."""
+        """The text of each credential in use, including those that are no longer valid."""
         self._recent: dict[str, list[str]] = {"session": ["forged"], "git": [], "license": []}
-        self._tell_credentials: Callable[[dict[str, Any]], None] = lambda _credentials: None
+        self._credential_listener: Callable[[dict[str, Any]], None] = lambda _credentials: None
 
     def furnish(self) -> None:
-        """Make everything that there always is."""
-        # Nobody is banned: whoever asks before it is known that they were let in looks like one who probes.
+        """Create everything that is always present."""
+        # Without bans: a client that asks before its session is published looks like a scanner.
         self._settings(waf_mode="block", geo_mode="block", auto_ban_mode="off")
         for name, access in DOMAINS.items():
             self._create(("domain", name), "/authorized-domains", {"name": name, "access": access})
@@ -71,17 +71,17 @@ class Town:
         for number in range(2):
             self._new_license(f"farm {number}")
 
-    def tell_credentials(self, tell: Callable[[dict[str, Any]], None]) -> None:
-        """Have this called with the latest credentials of each kind, now and whenever there is another one."""
-        self._tell_credentials = tell
-        tell({kind: self._latest(kind) for kind in self._recent})
+    def call_with_credentials(self, listener: Callable[[dict[str, Any]], None]) -> None:
+        """Call this with the newest credentials of each kind, now and after each change."""
+        self._credential_listener = listener
+        listener({kind: self._latest(kind) for kind in self._recent})
 
     def _latest(self, kind: str) -> list[tuple[str, str]]:
-        """The key and the text of each, also of those that count no more."""
+        """Return key and text of the newest credentials, including those no longer valid."""
         return [(key, self.tokens[kind, key]) for key in self._recent[kind]]
 
     def change(self) -> None:
-        """Change one thing; return when it is known to be done."""
+        """Make one change; return when it is confirmed."""
         moves: dict[Callable[[], None], int] = {
             self._turn_block: 12,
             self._turn_allow: 4,
@@ -131,7 +131,7 @@ class Town:
         )
 
     def _turn_user(self) -> None:
-        """Disable a user, which ends their sessions, or enable them; they sign in again."""
+        """Disable a user, which ends their sessions, or enable them and sign in again."""
         name = self._choice.choice(USERS)
         if self._world["user", name]["is_active"]:
             self._put(("user", name), "/users", {"is_active": False}, also=self._sessions_of(name))
@@ -153,7 +153,7 @@ class Town:
         self._put(self._choice.choice(keys), path, {"all_domains": everywhere, "authorized_domains": names})
 
     def _sign_out(self) -> None:
-        """End the session of somebody by its token, and sign in again."""
+        """End a user's session by its token, and sign in again."""
         name = self._choice.choice(USERS)
         sessions = self._owned("session", name)
         if not sessions or not self._world["user", name]["is_active"]:
@@ -181,11 +181,11 @@ class Town:
             self._put(key, "/licenses", {"is_active": not self._world[key]["is_active"]})
 
     def _push_a_bad_rule(self) -> None:
-        """A pattern that does not compile is refused, and nothing changes."""
+        """Push a pattern that does not compile: it is refused, and nothing changes."""
         status = self._api.until_answered("POST", "/waf-rules", {"name": "bad", "pattern": "(("}).status
         assert status == 400, status
 
-    # What the moves are made of.
+    # Building blocks of the changes.
 
     def _turn(self, key: Key, path: str, fields: dict[str, Any]) -> None:
         if key in self._world:
@@ -196,7 +196,7 @@ class Town:
     def _create(self, key: Key, path: str, fields: dict[str, Any], values: dict[str, Any] | None = None) -> None:
         known = {name: value for name, value in fields.items() if name not in ("ip", "name", "country_code", "domain")}
         answer = self._edit({key: known if values is None else values}, "POST", path, fields, done=(409,))
-        # A first attempt was cut off and has been done all the same.
+        # An interrupted first attempt took effect.
         self._ids[key] = answer["id"] if "id" in answer else self._api.find(path, fields)
 
     def _put(self, key: Key, path: str, fields: dict[str, Any], also: Changes | None = None) -> None:
@@ -222,17 +222,17 @@ class Town:
         self._issue(("license", name), "/licenses", dict(_LICENSE), {})
 
     def _issue(self, key: Key, path: str, values: dict[str, Any], fields: dict[str, Any]) -> None:
-        """Have a token issued; what a cut-off attempt issued nobody knows and nobody asks with."""
+        """Issue a token; one issued by an interrupted attempt is never used."""
         kind, name = key[0], str(key[1])
         with self._history.edit({key: values}) as edit:
             named = (lambda: fields) if fields else lambda: {"name": self._fresh(name), "password": PASSWORD}
-            answer = self._tell(edit, "POST", path, named)
+            answer = self._send(edit, "POST", path, named)
         self._world[key] = values
         self._ids[key] = answer.get("id", 0)
-        # A git client says whose token it is.
+        # git clients send the user name, too.
         self.tokens[str(kind), name] = f"{values['user']}:{answer['token']}" if kind == "git" else answer["token"]
         self._recent[str(kind)] = [*self._recent[str(kind)][-5:], name]
-        self._tell_credentials({str(kind): self._latest(str(kind))})
+        self._credential_listener({str(kind): self._latest(str(kind))})
 
     def _edit(
         self,
@@ -245,7 +245,7 @@ class Town:
         done: tuple[int, ...] = (),
     ) -> dict[str, Any]:
         with self._history.edit(changes) as edit:
-            answer = self._tell(edit, method, path, lambda: fields, token=token, done=done)
+            answer = self._send(edit, method, path, lambda: fields, token=token, done=done)
         for key, values in changes.items():
             if values is None:
                 self._world.pop(key, None)
@@ -253,7 +253,7 @@ class Town:
                 self._world[key] = dict(values)
         return answer
 
-    def _tell(
+    def _send(
         self,
         edit: Edit,
         method: str,

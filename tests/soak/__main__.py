@@ -1,8 +1,7 @@
-"""A soak: ``python -m tests.soak --minutes 20 [--answers 150] [--edits 1] [--sign-ins 0.5] [--postgresql]``.
+"""Soak test: ``python -m tests.soak --minutes 20 [--answers 150] [--edits 1] [--sign-ins 0.5] [--postgresql]``.
 
-Starts both planes and the agent as they are shipped, applies a load that never changes, samples what they take up and
-prints a report. Ends with 1 on any 5xx, ``policy_pending`` or late row, and on memory or files that grow
-(``judgment.py`` says how much is tolerated).
+Starts both planes and the agent as shipped, applies a constant load, samples their resources and prints a report. Exits
+with 1 on any 5xx, ``policy_pending`` or late row, and on growing memory or files (tolerances: ``judgment.py``).
 """
 
 import argparse
@@ -18,7 +17,7 @@ from tests.soak.run import Load, installed, soak
 
 
 def main() -> int:
-    """Run until the time is over; 1 if something is wrong."""
+    """Run until the time is over; return 1 if something is wrong."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     usual = Load()
     parser.add_argument("--minutes", type=float, default=usual.minutes)
@@ -30,7 +29,7 @@ def main() -> int:
     parser.add_argument("--report", type=Path, help="where to write the report, too")
     parser.add_argument("--samples", type=Path, help="where to write every sample, as JSON")
     wanted = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that nothing is left running
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # stop all child processes
     load = Load(wanted.minutes, wanted.answers, wanted.edits, wanted.sign_ins)
     began = time.monotonic()
 

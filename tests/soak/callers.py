@@ -1,4 +1,4 @@
-"""Callers at a fixed rate: edits of the policy, sign-ins, and rows of the access log that are waited for."""
+"""Load at a fixed rate: policy edits, sign-ins, and requests whose access log row is awaited."""
 
 import http.client
 import itertools
@@ -17,19 +17,19 @@ from tests.support.servers import Verdict, about
 
 _PATIENCE_SECONDS = 30
 _FIRST_LOOK_SECONDS, _LOOK_SECONDS = 0.2, 0.1
-"""The agent ships four times a second. No more looks than the API allows one caller a minute."""
+"""The agent ships four times a second. Stays within the API's rate limit of one caller."""
 _NO_ANSWER = 0
 
 
 class Reply(NamedTuple):
-    """What the API answered; status 0: nothing."""
+    """A response of the API; status 0: none."""
 
     status: int
     body: dict[str, Any]
 
 
 def call(port: int, token: str, method: str, path: str, body: dict[str, Any] | None = None) -> Reply:
-    """Call the management API once, on a connection of its own."""
+    """Call the management API on a new connection."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_SECONDS)
     headers = {"Content-Type": "application/json", "Service-Authorization": token}
     try:
@@ -46,14 +46,14 @@ def call(port: int, token: str, method: str, path: str, body: dict[str, Any] | N
 
 @dataclass
 class Outcome:
-    """What became of the calls of one kind: how long each took, in seconds, and how each ended."""
+    """Durations in seconds and results of the calls of one kind."""
 
     seconds: list[float] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
     pending: int = 0
 
     def add(self, reply: Reply, seconds: float) -> Reply:
-        """Count a call."""
+        """Record a call."""
         self.seconds.append(seconds)
         self.statuses[reply.status] += 1
         self.pending += bool(reply.body.get("policy_pending"))
@@ -61,17 +61,17 @@ class Outcome:
 
     @property
     def errors(self) -> int:
-        """How many calls got a 5xx or no answer."""
+        """Return the number of calls with a 5xx or without a response."""
         return sum(number for status, number in self.statuses.items() if status >= 500 or status == _NO_ANSWER)
 
     @property
     def refused(self) -> int:
-        """How many calls got a 4xx: a mistake of the test, or a limit."""
+        """Return the number of calls with a 4xx: an error of the test, or a limit."""
         return sum(number for status, number in self.statuses.items() if 400 <= status < 500)
 
 
 class Paced:
-    """Take a turn so many times a second from a thread; who is late takes the next turn at once."""
+    """Call ``turn`` at a fixed rate from a thread; late calls follow immediately."""
 
     def __init__(self, turn: Callable[[], None], rate: float) -> None:
         self._turn = turn
@@ -103,7 +103,7 @@ class Paced:
 
 
 class Editor:
-    """Changes the policy over the API, one resource after the other, back and forth: it stays as large as it is."""
+    """Changes the policy over the API, one resource after the other, back and forth, so its size stays constant."""
 
     def __init__(self, port: int, token: str) -> None:
         self.outcome = Outcome()
@@ -123,14 +123,14 @@ class Editor:
             *(("/ip-black-list", {"ip": f"192.0.2.{number}"}) for number in range(8)),
             *(("/ip-white-list", {"ip": f"233.252.0.{number}"}) for number in range(3)),
             ("/geo-block-rules", {"country_code": "NZ"}),
-            ("/licenses", {"name": "made and deleted", "password": PASSWORD}),  # asked when the session is older
+            ("/licenses", {"name": "made and deleted", "password": PASSWORD}),  # needs a recent sign-in
         ]
         rounds = [self._back_and_forth(*toggle) for toggle in toggles]
         rounds += [self._made_and_deleted(path, fields) for path, fields in made]
         self._turns = itertools.cycle(rounds)
 
     def change(self) -> None:
-        """Change one thing."""
+        """Make the next change."""
         next(next(self._turns))
 
     def _made(self, path: str, **fields: Any) -> int:
@@ -158,7 +158,7 @@ class Editor:
 
 
 class SignIns:
-    """Users who sign in, one after the other."""
+    """Users that sign in, one after the other."""
 
     def __init__(self, port: int, token: str, users: int = 5) -> None:
         self.outcome = Outcome()
@@ -169,25 +169,25 @@ class SignIns:
         self._names = itertools.cycle(names)
 
     def sign_in(self) -> None:
-        """Have the next user sign in."""
+        """Sign in the next user."""
         began = time.monotonic()
         reply = call(self._port, "", "POST", "/login", {"username": next(self._names), "password": PASSWORD})
         self.outcome.add(reply, time.monotonic() - began)
 
 
 class Rows:
-    """Asks the data plane, and looks over the API until the answer's row is there."""
+    """Sends requests to the data plane and polls the API for their rows."""
 
     def __init__(self, ledger: Ledger, auth: int, control: int, token: str) -> None:
         self.outcome = Outcome()
-        """Of the looks."""
+        """Results of the polls."""
         self.readable_after: list[float] = []
         """Seconds from an answer until its row was read."""
         self._ledger, self._auth, self._control, self._token = ledger, auth, control, token
         self._question, self._right = wire(about(client="198.51.100.99")), Verdict(401, "credential-missing")
 
     def follow_one(self) -> None:
-        """Ask one question and wait for its row; fail if it does not come."""
+        """Send a request and wait for its row; fail on a timeout."""
         due = time.monotonic()
         try:
             with socket.create_connection(("127.0.0.1", self._auth), _PATIENCE_SECONDS) as connection:

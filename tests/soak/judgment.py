@@ -1,4 +1,4 @@
-"""Whether what was sampled grows: the median of the last quarter against that of the second one. Pure."""
+"""Detect growth in samples: compare the medians of the second and the last quarter. Pure."""
 
 from collections.abc import Mapping, Sequence
 from statistics import median
@@ -12,15 +12,15 @@ TOLERANCES: Mapping[str, float] = {
     "spool, MiB": 16.0,
     "WAL, MiB": 16.0,
 }
-"""How much more there may be, by what the name begins with; the longest counts. What is not here may grow.
+"""Tolerated growth by prefix of the name; the longest prefix applies. Other figures may grow without bound.
 
-The database may: it has a row for each answer until they are pruned. The first quarter is left out, in which caches
-fill and modules are imported. Files of the spool go when they are full, at 8 MiB each, hence their tolerance.
+The database grows by a row per answer until pruning. The first quarter is ignored: caches fill and modules are
+imported. Spool files are deleted when full, at 8 MiB each, hence their tolerance.
 """
 
 
 class Course(NamedTuple):
-    """How a figure went: its first value, the medians of the second and the last quarter, the highest value."""
+    """Course of a figure: first value, medians of the second and the last quarter, maximum."""
 
     first: float
     second: float
@@ -29,19 +29,19 @@ class Course(NamedTuple):
 
     @property
     def growth(self) -> float:
-        """What was added between the second and the last quarter."""
+        """Return the increase from the second to the last quarter."""
         return self.last - self.second
 
 
 def course_of(values: Sequence[float]) -> Course:
-    """Return the course of a series; of fewer than four values, the quarters are all of them."""
+    """Return the course of a series; with fewer than four values, each quarter has all of them."""
     quarter = len(values) // 4
     second, last = (values[quarter : 2 * quarter], values[-quarter:]) if quarter else (values, values)
     return Course(values[0], median(second), median(last), max(values))
 
 
 def courses_of(samples: Sequence[Mapping[str, float]]) -> dict[str, Course]:
-    """Return the course of each figure that every sample has."""
+    """Return the course of each figure that all samples have."""
     names = [name for name in samples[0] if all(name in sample for sample in samples)]
     return {name: course_of([sample[name] for sample in samples]) for name in names}
 
@@ -53,7 +53,7 @@ def tolerance_of(name: str) -> float | None:
 
 
 def growing(courses: Mapping[str, Course]) -> list[str]:
-    """Say what grows more than it may; nothing if all is well."""
+    """Return messages about figures that grow more than tolerated."""
     return [
         f"{name} grew by {course.growth:.1f} from {course.second:.1f}, at most {tolerance:g} is tolerated"
         for name, course in courses.items()
@@ -62,6 +62,6 @@ def growing(courses: Mapping[str, Course]) -> list[str]:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Return the smallest value that so large a share of the values does not exceed; 0 of none."""
+    """Return the smallest value that this share of the values does not exceed; 0 without values."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0

@@ -1,4 +1,4 @@
-"""The report of a soak, and what must not be."""
+"""Report of a soak test, and its failures."""
 
 from collections.abc import Sequence
 
@@ -8,11 +8,11 @@ from tests.soak.judgment import Course, courses_of, growing, quantile, tolerance
 from tests.soak.run import Load, Soaked
 
 _APPLIED = 0.95
-"""Which share of the load must have been applied for the soak to say anything."""
+"""The share of the load that must be applied for a valid result."""
 
 
 def failures(soaked: Soaked, load: Load, *, row_seconds: float) -> list[str]:
-    """What must not be, in words; nothing if all is well."""
+    """Return messages about failures; none if all is well."""
     kinds = {"edits": soaked.edits, "sign-ins": soaked.sign_ins, "looks at rows": soaked.rows.outcome}
     wrong = kill_report.failures(soaked.account, soaked.ledger)
     for words, outcome in kinds.items():
@@ -44,7 +44,7 @@ def _not_applied(soaked: Soaked, load: Load) -> list[str]:
 
 
 def text_of(soaked: Soaked, load: Load, kind: str, wrong: Sequence[str]) -> str:
-    """Return the report, in Markdown."""
+    """Return the report in Markdown."""
     rows = soaked.rows.readable_after
     complaints = ", ".join(f"{number} x {words}" for words, number in sorted(soaked.complaints.items())) or "none"
     return "\n\n".join(

@@ -1,4 +1,4 @@
-"""A soak: everything as shipped, under a load that never changes, until the time is over."""
+"""Soak test: the shipped processes under a constant load."""
 
 import time
 from collections import Counter
@@ -19,24 +19,24 @@ from tests.support.servers import OFFICE, SESSION_VALID, RightAnswers, Verdict, 
 _CLIENTS = 500
 _SAMPLES = 240
 _DATA_PLANE, _CONTROL_PLANE = 8, 2
-"""Connections: proxies ask the data plane; the control plane answers as well."""
+"""Connections: proxies use the data plane; the control plane answers, too."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """How much is done a second, and for how long."""
+    """Rates per second, and the duration."""
 
     minutes: float = 20
     answers: float = 150
     edits: float = 1
     sign_ins: float = 0.5
     rows: float = 1
-    """Answers whose row is looked for over the API."""
+    """Answers whose row is awaited over the API."""
 
 
 @dataclass(frozen=True)
 class Soaked:
-    """What came of a soak."""
+    """Results of a soak test."""
 
     seconds: float
     ledger: Ledger
@@ -52,7 +52,7 @@ class Soaked:
 
 @contextmanager
 def installed(home: Path, *, postgresql: bool) -> Iterator[tuple[Stage, Trail]]:
-    """Both planes and the agent of a new installation, as they are shipped."""
+    """Create an installation and run both planes and the agent as shipped."""
     with ExitStack() as ends:
         changes = {"DATABASE_URL": ends.enter_context(server()).url} if postgresql else {}
         if postgresql:
@@ -65,7 +65,7 @@ def installed(home: Path, *, postgresql: bool) -> Iterator[tuple[Stage, Trail]]:
 
 
 def soak(stage: Stage, trail: Trail, load: Load, say: Callable[[str], None]) -> Soaked:
-    """Apply the load for as long as it says; return what came of it, once the spool is in the database."""
+    """Apply the load for its duration; return the results once the spool is in the database."""
     token = furnish(stage.control)
     ledger = Ledger()
     editor, sign_ins = Editor(stage.control, token), SignIns(stage.control, token)
@@ -87,14 +87,14 @@ def soak(stage: Stage, trail: Trail, load: Load, say: Callable[[str], None]) -> 
             say(f"{len(ledger.answers)} answers, {len(editor.outcome.seconds)} edits, {errors} errors")
     seconds = time.monotonic() - began
     trail.settle(300)
-    complaints = Counter(_complaints(stage.home))
+    complaints = Counter(_log_lines(stage.home))
     account = account_of(ledger, trail)
     outcomes = editor.outcome, sign_ins.outcome, rows
     return Soaked(seconds, ledger, account, *outcomes, sampler.samples, frozenset(sampler.replaced), complaints)
 
 
 def _questions(token: str) -> RightAnswers:
-    """What proxies ask: most are about somebody who is signed in, from many addresses; some are refused."""
+    """Return the requests of proxies: most with a valid session, from many addresses; some are refused."""
     visits = [
         (
             about(
@@ -112,7 +112,7 @@ def _questions(token: str) -> RightAnswers:
     return [question for number, visit in enumerate(visits) for question in (visit, refused[number % len(refused)])]
 
 
-def _complaints(home: Path) -> Iterator[str]:
+def _log_lines(home: Path) -> Iterator[str]:
     for path in sorted(home.glob("*.log")):
         for line in path.read_text(errors="replace").splitlines():
             for level in ("WARNING", "ERROR", "CRITICAL", "Traceback"):

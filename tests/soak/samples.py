@@ -1,4 +1,4 @@
-"""What an installation takes up while it runs, sampled from outside."""
+"""Sample the resources of a running installation from outside."""
 
 import os
 import threading
@@ -17,7 +17,7 @@ Sample = Mapping[str, float]
 
 
 class Sampler:
-    """Takes a sample every so many seconds from a thread, beginning at once."""
+    """Takes samples at this interval from a thread, the first immediately."""
 
     def __init__(self, stage: Stage, every: float) -> None:
         self._stage = stage
@@ -27,7 +27,7 @@ class Sampler:
         self._processes = _processes_of(stage)
         self.samples: list[Sample] = []
         self.replaced: set[str] = set()
-        """Processes that are not those of the beginning any more."""
+        """Processes that have been replaced since the start."""
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -66,7 +66,7 @@ def _processes_of(stage: Stage) -> dict[str, psutil.Process]:
 
 
 def files_of(home: Path) -> Sample:
-    """Count the files of a state folder and their bytes, those of the database by name."""
+    """Return number and size of the files of a state folder; the database's by name."""
     sizes = dict(_sizes(home))
     segments = [size for path, size in sizes.items() if path.startswith("policy/segments/")]
     database = {name: sizes.get(f"gatewall.sqlite3{name}", 0) / MEBIBYTE for name in ("", "-wal")}
@@ -85,6 +85,6 @@ def _sizes(home: Path) -> list[tuple[str, int]]:
     for folder, _folders, names in os.walk(home):
         for name in names:
             path = Path(folder, name)
-            with suppress(FileNotFoundError):  # gone in this moment
+            with suppress(FileNotFoundError):  # deleted meanwhile
                 found.append((str(path.relative_to(home)), path.stat().st_size))
     return found

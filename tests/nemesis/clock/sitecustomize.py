@@ -1,7 +1,7 @@
-"""Loaded by every Python whose PYTHONPATH has this folder: sets its wall clock as a file says, and no other clock.
+"""Shift the wall clock of Python processes by the seconds in a file; on PYTHONPATH, loaded by each of them.
 
-``GATEWALL_HOME/clock-NAME`` holds the seconds by which the clock of the process NAME (``TESTS_PROCESS``) is ahead, of
-it and of its workers. What is not Python, as the database, the disk and the kernel, keeps the true time.
+``GATEWALL_HOME/clock-NAME`` holds the offset of the process NAME (``TESTS_PROCESS``) and its workers. Other clocks,
+the database, the file system and the kernel keep the true time.
 """
 
 import os
@@ -36,8 +36,8 @@ def _start() -> None:
 
 
 if "TESTS_PROCESS" in os.environ:
-    # Before there is a thread: a process that is forked while one imports waits for its import for ever.
+    # Before any thread starts: a process forked during an import would wait for its lock forever.
     import time_machine
 
     _start()
-    os.register_at_fork(after_in_child=_start)  # a fork copies no thread
+    os.register_at_fork(after_in_child=_start)  # threads do not survive a fork
