@@ -1,1 +1,1 @@
-"""Measurements that anybody can repeat. Every figure is a ratio to a limit taken in the same rounds."""
+"""Benchmarks. Every figure is a ratio to a baseline measured in the same rounds."""

@@ -1,10 +1,9 @@
-"""Fills the lists of an SQLite and answers what pages of them cost: a child of bench.lists.
+"""Fill the lists of an SQLite installation and time pages of them: a child of bench.lists.
 
-    python -m bench.ask_lists --rows 1000000 --people 100000
+   python -m bench.ask_lists --rows 1000000 --people 100000
 
-Then a question a line on standard input, its number and so many pages, answered with CPU milliseconds a page, the
-statements of most pages, and the rows. SQLite works within the process: its time is in them. Calls go through
-Django's test client with an admin's token: all of Django, and no server or network.
+Reads a question's number and a number of pages per line, and prints CPU milliseconds per page (SQLite's included), the
+maximum of statements per page, and the rows. Uses Django's test client with an admin's token: no server or network.
 """
 
 import argparse
@@ -71,7 +70,7 @@ INSERT INTO audit_accesslog (decision_id, at, node, client_ip, client_key, count
 
 
 def main() -> None:
-    """Fill, and answer until the input ends."""
+    """Fill the lists, then answer questions until the end of input."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, required=True)
     parser.add_argument("--people", type=int, required=True)
@@ -83,7 +82,7 @@ def main() -> None:
     print("ready", flush=True)  # noqa: T201 - a command
     for line in sys.stdin:
         number, pages = map(int, line.split())
-        print(json.dumps(_asked(client, number, pages)), flush=True)  # noqa: T201 - the same
+        print(json.dumps(_timed_pages(client, number, pages)), flush=True)  # noqa: T201 - the same
 
 
 def _client() -> Client:
@@ -102,8 +101,8 @@ def _fill(rows: int, people: int) -> None:
         cursor.execute(_LICENSES, [])
 
 
-def _asked(client: Client, number: int, pages: int) -> dict[str, Any]:
-    """Ask for the pages one after another, as their ``next`` says, from the first again after the last."""
+def _timed_pages(client: Client, number: int, pages: int) -> dict[str, Any]:
+    """Time consecutive pages by their ``next``, restarting after the last page."""
     path, parameters = QUESTIONS[number].path, {**QUESTIONS[number].parameters, "page_size": 10}
     first = f"{settings.ROOT_PATH}{path}?" + "&".join(f"{name}={value}" for name, value in parameters.items())
     target, statements, rows, used = first, [], 0, 0.0

@@ -1,8 +1,8 @@
-"""Asks the API about the access log of DATABASE_URL and times it: a child of bench.log_pages.
+"""Time API requests about the access log of DATABASE_URL: a child of bench.log_pages.
 
-    python -m bench.ask_log --calls 30
+   python -m bench.ask_log --calls 30
 
-Calls go through Django's test client: all of Django, with an admin's token, and no server or network.
+Uses Django's test client with an admin's token: no server or network.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from gatewall.policy import system_settings  # noqa: E402 - needs Django
 _FIGURES_MS, _PAGE_MS = 50, 100
 _BEHIND = timedelta(days=15)
 _CALLS_A_MINUTE = 1_000_000
-# What bench.fill_log makes: 1 is the favourite, 999 and these others have a few rows in all.
+# As filled by bench.fill_log: 1 is the most frequent value, 999 and these others have a few rows in total.
 _FILTERS = {
     "no filter": {},
     "client, frequent": {"client_ip": "11.0.0.1"},
@@ -61,7 +61,7 @@ _WILDCARDS = {
 
 
 def main() -> None:
-    """Ask everything, and print the times."""
+    """Time all requests, and print the times."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=30)
     options = parser.parse_args()
@@ -87,7 +87,7 @@ class _Asker:
         self._end = datetime.now(UTC)
 
     def answers(self) -> Iterable[dict[str, Any]]:
-        """Yield the times of every question."""
+        """Yield the times of every request."""
         yield self._figures("dashboard", "/dashboard/stats")
         yield self._figures("statistics, the usual 24 hours", "/access-logs/stats")
         for words, days in (("24 hours from any second", 1), ("7 days", 7), ("30 days", 30)):
@@ -103,7 +103,7 @@ class _Asker:
             yield self._page(f"page: {name}", parameters, None)
 
     def decision(self) -> float:
-        """Return the time of one decision by its id."""
+        """Return the time of a lookup by decision id."""
         deep = {"cursor": str(Cursor(self._end - _BEHIND, uuid.UUID(int=0)))}
         some = self._get("/access-logs", deep)["results"] or self._get("/access-logs", {})["results"]
         times, _ = self._timed(f"/access-logs/{some[0]['decision_id']}", {})
@@ -119,7 +119,7 @@ class _Asker:
         return _row(name, times, len(answer["results"]), bound)
 
     def _timed(self, path: str, parameters: Mapping[str, str]) -> tuple[list[float], Any]:
-        """Return the milliseconds of the calls after the first, and what was answered."""
+        """Return the milliseconds of all calls but the first, and the response."""
         times, answer = [], self._get(path, parameters)
         for _ in range(self._calls):
             began = time.perf_counter()
@@ -147,7 +147,7 @@ def _row(name: str, times: list[float], found: int, bound: int | None) -> dict[s
 
 
 def _forget_statistics() -> None:
-    """Have the planner know nothing, as before the first ANALYZE."""
+    """Delete the planner's statistics, as before the first ANALYZE."""
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM pg_statistic WHERE starelid::regclass::text LIKE 'audit\\_%%'", [])
         cursor.execute(
@@ -158,7 +158,7 @@ def _forget_statistics() -> None:
 
 
 def _retention() -> dict[str, float]:
-    """Drop what is older than 28 days, and return how long that took and what it was."""
+    """Delete rows older than 28 days; return the time and what was deleted."""
     began = time.perf_counter()
     pruned = retention.prune(timezone.now(), days=28)
     return {

@@ -1,8 +1,7 @@
-"""What an answer of ``/auth`` costs: ``python -m bench.auth [--rounds N] [--requests N] [--write]``.
+"""CPU cost of an answer of ``/auth``: ``python -m bench.auth [--rounds N] [--requests N] [--write]``.
 
-Server CPU microseconds per request (user and system time of the server's processes over requests), in
-interleaved rounds: every round measures every server once, so that a slow phase of the machine hits
-all of them. The figures to quote are the ratios to nginx ``return 200``, not the microseconds.
+Server CPU microseconds per request (user and system), in interleaved rounds of all servers, so that noise affects all.
+Quote the ratios to nginx ``return 200``, not the microseconds.
 """
 
 import argparse
@@ -25,9 +24,9 @@ _SIZE = ("--networks", "100000", "--users", "1000")
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Something to measure: where it listens, the processes whose time counts, and its limit.
+    """A server to measure: port, processes, and baseline.
 
-    ``others`` are requests of which each is sent once, in place of the one.
+    ``others`` are requests to send once each instead of the same one.
     """
 
     name: str
@@ -38,7 +37,7 @@ class Server:
     others: Iterator[bytes] | None = None
 
     def ask(self, requests: int) -> Sent:
-        """Send so many requests."""
+        """Send this many requests."""
         if self.others is None:
             return send(self.port, self.request, requests=requests)
         return send_each(self.port, list(islice(self.others, requests)))
@@ -89,7 +88,7 @@ def _start(folder: Path, stack: ExitStack, requests: int) -> list[Server]:
         Server("data plane", gate_port, (gate,), site.subrequest, "nginx return 200"),
         Server("data plane, WAF off", off_port, (off,), without_waf.subrequest, "nginx return 200"),
         Server("data plane, all first seen", gate_port, (gate,), b"", "data plane", _first_seen(tokens)),
-        # The site behind is nginx too; its share is in both of these.
+        # The protected site is nginx, too; its cost is part of both.
         Server("nginx asks nginx", proxied_limit[0], (proxied_limit[1], limit), site.request, ""),
         Server(
             "nginx asks data plane", proxied_gate[0], (proxied_gate[1], gate, limit), site.request, "nginx asks nginx"
@@ -101,12 +100,12 @@ def _start(folder: Path, stack: ExitStack, requests: int) -> list[Server]:
 
 
 def _filled(site: Site, *options: str) -> list[str]:
-    """Add networks and users to an installation, and return the sessions that were asked for."""
+    """Add networks and users to an installation; return the requested sessions."""
     return run_child(site.environment, "-m", "bench.filled", *_SIZE, *options).split()
 
 
 def _first_seen(tokens: list[str]) -> Iterator[bytes]:
-    """Yield requests of which each has an address and a session that no other has."""
+    """Yield requests, each with an unused address and session."""
     for number, token in enumerate(tokens):
         yield auth_request(browser_headers(token), client=f"100.{number >> 16 & 63}.{number >> 8 & 255}.{number & 255}")
 

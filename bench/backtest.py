@@ -1,7 +1,6 @@
-"""How fast a backtest goes over a large access log: ``python -m bench.backtest [--rows N] [--write]``.
+"""Speed of backtests over a large access log: ``python -m bench.backtest [--rows N] [--write]``.
 
-Fills the SQLite of an installation of its own, and holds drafts of each kind against all of its rows: in the same run,
-the same rows are read and nothing is done with them.
+Fills the SQLite of a new installation and replays all rows under drafts of each kind; the baseline only reads the rows.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The least that an application can do: the ceiling of the data plane under the same server."""
+"""The minimal application: the upper bound of the data plane under the same server."""
 
 from typing import Any
 
@@ -8,16 +8,16 @@ _OK = Answer(200, ())
 
 
 class BareApplication:
-    """Answers 200 to everything, and keeps no record."""
+    """Answers 200 to everything, without records."""
 
     def __call__(self, *request: Any) -> Answer:
         """Return the answer."""
         return _OK
 
     def close(self) -> None:
-        """Do nothing: there is nothing to bring to disk."""
+        """Do nothing: there is nothing to flush."""
 
 
 def application() -> BareApplication:
-    """Return it, as the worker calls it."""
+    """Return the application, for the worker."""
     return BareApplication()

@@ -1,4 +1,4 @@
-"""CPU time, waiting for a CPU and memory of a process and everything below it, from /proc (Linux)."""
+"""CPU time, run-queue wait and memory of a process tree, from /proc (Linux)."""
 
 import os
 from pathlib import Path
@@ -7,12 +7,12 @@ _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds(root: int) -> float:
-    """Return the user and system seconds that a process and its living descendants have used."""
+    """Return the user and system seconds of a process and its living descendants."""
     return sum(_ticks(pid) for pid in _tree(root)) / _TICKS_PER_SECOND
 
 
 def scheduled(root: int) -> tuple[float, float]:
-    """Return the seconds that a process and its living descendants ran, and that they were ready and had no CPU."""
+    """Return the seconds a process tree ran, and the seconds it was runnable without a CPU."""
     ran = waited = 0
     for pid in _tree(root):
         for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
@@ -22,12 +22,12 @@ def scheduled(root: int) -> tuple[float, float]:
 
 
 def private_mebibytes(root: int) -> float:
-    """Return what the largest process has for itself: memory that is no file's, and that nobody shares."""
+    """Return the private memory of the largest process: anonymous, unshared pages."""
     return max(_anonymous(pid) for pid in _tree(root)) / 1024
 
 
 def _anonymous(pid: int) -> int:
-    """Return the KiB of anonymous pages: mapped files, which all workers share, are none."""
+    """Return the KiB of anonymous pages; mapped files are shared by all workers and not counted."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("Anonymous:"))
 

@@ -1,8 +1,7 @@
-"""Changes a policy when told to: ``python -m bench.edits``, one order a line on standard input.
+"""Change a policy on command: ``python -m bench.edits``, one order per line on standard input.
 
-``ban ADDRESS``, ``disable USERNAME``, ``revoke USERNAME`` (their git token of the name ``bench``) or ``replace NUMBER``
-(so many entries of the long list by others). Answers each with the moment at which it began and the one at which the
-service returned, in seconds since the epoch.
+``ban ADDRESS``, ``disable USERNAME``, ``revoke USERNAME`` (their git token ``bench``) or ``replace NUMBER`` (of entries
+of the long list). Prints the times before and after the service call, in seconds since the epoch.
 """
 
 import sys
@@ -29,23 +28,23 @@ _OTHER_HALF = 0x80000000
 
 
 def ban(address: str) -> None:
-    """Block an address by hand."""
+    """Block an address."""
     policies.block_network(actor="bench", network=address)
 
 
 def disable(username: str) -> None:
-    """Switch a user off."""
+    """Disable a user."""
     accounts.change_user(User.objects.get(username=username), actor="bench", is_active=False)
 
 
 def revoke(username: str) -> None:
-    """Take a user's git token away."""
+    """Revoke a user's git token."""
     licensing.revoke_git_token(GitToken.objects.get(user__username=username, name="bench"), actor="bench")
 
 
 @transaction.atomic
 def replace(number: str) -> None:
-    """Put other addresses in the place of so many of the long list."""
+    """Replace this many addresses of the long list."""
     rows = list(BlocklistEntry.objects.filter(source=_LIST)[: int(number)])
     for each in rows:
         each.network = str(IPv4Address(int(IPv4Address(each.network)) ^ _OTHER_HALF))
@@ -57,7 +56,7 @@ _ORDERS = {"ban": ban, "disable": disable, "revoke": revoke, "replace": replace}
 
 
 def main() -> None:
-    """Do what comes until the input ends."""
+    """Execute orders until the end of input."""
     print("ready", flush=True)  # noqa: T201 - a command
     for line in sys.stdin:
         order, value = line.split()

@@ -1,7 +1,7 @@
-"""Runs the benches in turn and prints one table: ``bench/all [NAME...] [--long]``, or ``python -m bench.everything``.
+"""Run all benchmarks and print one table: ``bench/all [NAME...] [--long]``, or ``python -m bench.everything``.
 
-Says first what this machine lacks; what needs it is left out, and the table says so. A bench that fails is a row too,
-and the others go on. Ends with 1 if anything was left out or failed; what was not reached is in the table alone.
+Benchmarks that this machine cannot run are reported and skipped; a failing one is a row, and the others go on. Exits
+with 1 if any was skipped or failed; missed targets are only in the table.
 """
 
 import argparse
@@ -29,7 +29,7 @@ _LEAST_ROUNDS = 8
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A bench: about how long it takes on two idle cores, what it needs, and how it is asked for more or less."""
+    """A benchmark: minutes on two idle cores, requirements, and options for short and long runs."""
 
     name: str
     minutes: int
@@ -64,7 +64,7 @@ _IS_THERE: dict[str, tuple[Callable[[], bool], str]] = {
 
 
 def main() -> None:
-    """Run what is asked for, and print the table."""
+    """Run the selected benchmarks, and print the table."""
     options = _options()
     names = options.names or [each.name for each in BENCHES.values() if options.long or not each.is_long]
     chosen = [BENCHES[name] for name in names]
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def stored(base: Path) -> str:
-    """Return the table of what lies in bench/results."""
+    """Return the table of the results in bench/results."""
     found: list[Row] = []
     for bench in BENCHES.values():
         path = base / "bench" / "results" / f"{bench.name}.json"
@@ -99,7 +99,7 @@ def stored(base: Path) -> str:
 
 
 def write(base: Path) -> None:
-    """Write the table of what lies in bench/results into docs/performance.md."""
+    """Write the table of the results in bench/results to docs/performance.md."""
     page = base / "docs" / "performance.md"
     start, end = _MARKS
     page.write_text(
@@ -126,7 +126,7 @@ def _options() -> argparse.Namespace:
 
 
 def _lacking(bench: Bench) -> list[str]:
-    """Return what this machine lacks for a bench, each with how to get it."""
+    """Return what this machine lacks for a benchmark, each with how to get it."""
     words = [f"{need} ({_IS_THERE[need][1]})" for need in bench.needs if not _IS_THERE[need][0]()]
     free = shutil.disk_usage(tempfile.gettempdir()).free / 2**30
     if free < bench.gibibytes:

@@ -1,10 +1,9 @@
-"""Fills the access log of DATABASE_URL (PostgreSQL) with made-up days up to now: a child of bench.log_pages.
+"""Fill the access log of DATABASE_URL (PostgreSQL) with generated days up to now: a child of bench.log_pages.
 
-    python -m bench.fill_log --rows 10000000 --days 30
+   python -m bench.fill_log --rows 10000000 --days 30
 
-Rows are made by the database, day by day into the product's own partitions and with their indexes in place,
-as shipping leaves them; the counts are made from the rows. Clients, hosts, paths, subjects and rules have
-favourites (Zipf); a few values are rare on purpose. One of twenty rows names a rule.
+The database generates the rows, day by day, into the product's partitions and indexes; the counts are computed from the
+rows. Clients, hosts, paths, subjects and rules are Zipf-distributed; some values are rare. One row in 20 has a rule.
 """
 
 import argparse
@@ -82,7 +81,7 @@ FROM audit_accesslog CROSS JOIN LATERAL (VALUES
 WHERE at >= %(day)s AND at < %(day)s::timestamptz + interval '1 day' AND key IS NOT NULL
 GROUP BY 1, 2, 3
 """
-# What ``Summary.cut`` does: the first count that has no room is taken off the others.
+# Like ``Summary.cut``: the first count beyond the limit is subtracted from the others.
 _SPANS = """
 INSERT INTO audit_spancount (kind, width, start, error, counts)
 SELECT kind, %(width)s, start, off,
@@ -104,7 +103,7 @@ GROUP BY kind, start, off
 
 
 def main() -> None:
-    """Fill, and print how long it took."""
+    """Fill the log, and print the time it took."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--days", type=int, default=30)
@@ -112,7 +111,7 @@ def main() -> None:
     began, now = time.monotonic(), datetime.now(UTC)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     days = [today - timedelta(days=number) for number in range(options.days, -1, -1)]
-    for day in days:  # ahead, as the agent does: making one waits for whoever writes
+    for day in days:  # in advance, like the agent: creating one waits for all writers
         partitions.prepare([day.date()], day.date())
     a_day = options.rows // options.days
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -121,7 +120,7 @@ def main() -> None:
 
 
 def _fill(day: datetime, a_day: int, length: timedelta) -> None:
-    """Fill a day, or its beginning, in a transaction of its own."""
+    """Fill a day, or its beginning, in one transaction."""
     rows = int(a_day * (length / timedelta(days=1)))
     values: dict[str, Any] = {"day": day, "rows": rows, "a_day": a_day, "minute": MINUTE, "exact": list(EXACT)}
     try:

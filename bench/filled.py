@@ -1,8 +1,7 @@
-"""Fills an installation with as many networks, rules, users and tokens as asked for: ``python -m bench.filled ...``.
+"""Fill an installation with networks, rules, users and tokens: ``python -m bench.filled ...``.
 
-Rows are written in bulk, past the services, which would take hours for a million; then everything is published
-anew. Prints a session and a git token a line, ``--known`` of them, or with ``--sessions`` so many sessions alone: each
-session another, of users by turns who are chosen from all shards, each of whom has one git token.
+Rows are inserted in bulk, without the services, and the whole policy is published again. Prints ``--known`` lines with
+a session and a git token, or ``--sessions`` lines with a session; the sessions' users are spread over all shards.
 """
 
 import argparse
@@ -30,7 +29,7 @@ _BATCH = 5000
 
 
 def main() -> None:
-    """Fill the installation that the environment names."""
+    """Fill the installation of this environment."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--waf", default="block", help="its mode")
     for name in ("networks", "rules", "users", "sessions", "known"):
@@ -71,7 +70,7 @@ def _fill_rules(number: int) -> None:
 
 
 def _fill_users(number: int) -> list[tuple[User, str]]:
-    """Make so many more users, and give every one a git token; return who has which, as it is sent."""
+    """Create this many users with a git token each; return users and token texts."""
     User.objects.bulk_create(
         [User(username=f"many{each}", email=f"many{each}@example.com", password="!") for each in range(number)],
         batch_size=_BATCH,
@@ -83,7 +82,7 @@ def _fill_users(number: int) -> list[tuple[User, str]]:
 
 
 def _publish() -> None:
-    revisions.demand_reload()  # rows that no service wrote have changed no segment; no agent runs, so this publishes
+    revisions.demand_reload()  # bulk inserts changed no segment; without an agent, this publishes
     if revisions.publication_is_pending():
         raise SystemExit("the policy was not published")
 

@@ -1,6 +1,6 @@
-"""How many hosts and stores a load needs: ``python -m bench.fleet [--write]``, from bench/results/units.json.
+"""Hosts and stores that a load needs: ``python -m bench.fleet [--write]``, from bench/results/units.json.
 
-Queues with a seed (bench.queues) over what was measured on one machine. Prices are assumptions, and options.
+Seeded queue simulations (bench.queues) over measurements of one machine. Prices are assumptions, and options.
 """
 
 import argparse
@@ -18,7 +18,7 @@ _RESULTS = _BASE / "bench" / "results"
 _DAY = 86_400
 _LOADS = {"10,000 requests a second": 1e4, "1,000,000,000 rows a day": 1e9 / _DAY, "1,000,000 requests a second": 1e6}
 _AWAY = (120.0, 720.0)
-"""The store is away for ten minutes, after two."""
+"""The store is away for ten minutes, from minute two."""
 _FRAMES = 1024 * 1024
 _SPOOL = 1024 * _FRAMES
 _NETWORKS, _USERS = 1_000_000, 100_000
@@ -26,7 +26,7 @@ Units = dict[str, Any]
 
 
 def main(options: argparse.Namespace) -> dict[str, Any]:
-    """Return what the simulations say."""
+    """Return the results of the simulations."""
     units: Units = json.loads((_RESULTS / "units.json").read_text())
     auth = json.loads((_RESULTS / "auth.json").read_text())
     cpu = {row["name"]: row["cpu_us"]["median"] for row in auth["servers"]}
@@ -64,15 +64,15 @@ def shipping_costs(units: Units) -> Shipping:
 
 
 def _batch(shipped: dict[str, float]) -> tuple[float, float]:
-    """Return the rows of a batch and the seconds of CPU that it took."""
+    """Return the rows and CPU seconds of a batch."""
     rows = shipped["rows"] / shipped["batches"]
     return rows, rows * (shipped["agent_us_a_row"] + shipped["store_us_a_row"]) / 1e6
 
 
 def check(units: Units, seed: int) -> dict[str, Any]:
-    """Return what the model says of the open-loop measurement, and how far off it is.
+    """Compare the model with the open-loop measurement.
 
-    A request keeps the worker for as long as its capacity says; the rest of what it took alone is outside the worker.
+    A request occupies the worker according to its capacity; the rest of its latency is outside the worker.
     """
     worker, there = units["worker"], units["worker"]["open"]
     alone = [each / 1e6 for each in worker["service_us"]]
@@ -93,7 +93,7 @@ _SHARES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
 
 
 def _busy(units: Units, share: float, workers: int, seed: int) -> dict[str, float]:
-    """Return how long answers take on a host whose workers are busy for this share of the time."""
+    """Return latencies on a host whose workers are busy for this share of the time."""
     worker = units["worker"]
     mean = sum(worker["service_us"]) / len(worker["service_us"])
     keeps = [each / mean / worker["capacity"] for each in worker["service_us"]]
@@ -106,7 +106,7 @@ def _busy(units: Units, share: float, workers: int, seed: int) -> dict[str, floa
 
 
 def _told(hosts: int, units: Units, seed: int) -> dict[str, float]:
-    """Return how soon a change is in force everywhere, and what polling costs a store of four cores."""
+    """Return the delay until a change is in force everywhere, and the load of polling on a store of four cores."""
     idle, publication = units["store"], units["rows"]["publish"]
     poll = idle["idle_store_ms"] / 1e3 * 0.5
     costs = Polling(0.5, poll, publication["store_ms"] / 1e3, publication["agent_ms"] / 1e3, 4)
@@ -121,7 +121,7 @@ def _told(hosts: int, units: Units, seed: int) -> dict[str, float]:
 
 
 def _away(part: float, hosts: int, costs: Shipping, units: Units, seed: int) -> dict[str, Any]:
-    """Return what a store that is away for ten minutes does, at this part of the rows that it can take."""
+    """Return the effects of a store outage of ten minutes, at this share of the store's capacity."""
     rate = part * costs.most
     found = shipping(hosts, rate, costs, away=_AWAY, seconds=4 * 3600, seed=seed)
     return {
@@ -135,9 +135,9 @@ def _away(part: float, hosts: int, costs: Shipping, units: Units, seed: int) -> 
 
 
 def _load(name: str, rate: float, request_us: float, rows: Shipping, units: Units, options: Any) -> dict[str, Any]:
-    """Return what this load needs."""
+    """Return the hosts, stores and costs that this load needs."""
     used = rate * request_us / 1e6
-    hosts = math.ceil(used / options.share / options.cores) + 1  # one may be lost
+    hosts = math.ceil(used / options.share / options.cores) + 1  # one spare
     stores = math.ceil(rate / options.share / rows.most)
     store_cores = rate * units["rows"]["full"]["store_us_a_row"] / 1e6 / options.share
     taken = units["rows"]["postgresql_bytes"]

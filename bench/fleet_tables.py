@@ -1,4 +1,4 @@
-"""The tables of docs/scaling.md, from what bench.fleet found. Pure."""
+"""Tables of docs/scaling.md from the found of bench.fleet. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from bench import report
 
 
 def as_text(found: dict[str, Any]) -> dict[str, str]:
-    """Return the tables as Markdown, by the mark that each has in the document."""
+    """Return the tables as Markdown, by their marks in the document."""
     return {
         "units": _units(found),
         "check": _check(found),

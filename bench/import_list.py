@@ -1,8 +1,7 @@
-"""What a list of a million entries costs: ``python -m bench.import_list [--entries N] [--write]``.
+"""Cost of importing a list of a million entries: ``python -m bench.import_list [--entries N] [--write]``.
 
-On SQLite and on PostgreSQL, a list is imported, then one in which one entry in a hundred is another, then the same
-again. Measured are seconds and peak memory of the command, which also publishes the policy as no agent runs, how long
-after its end a worker of the data plane refuses a client of the new list, and that worker's memory.
+On SQLite and PostgreSQL, imports a list, then the list with 1 % changed entries, then the same again. Measures seconds
+and peak memory of the command (publication included), the delay until a worker enforces the list, and its memory.
 """
 
 import argparse
@@ -33,21 +32,21 @@ _CHANGED_IN = 100
 _REFUSED_WITHIN = 300.0
 _MIB = 1024 * 1024
 _FIRST, _LAST = int(IPv4Address("11.0.0.0")), int(IPv4Address("99.255.255.255"))  # public all over
-_OURS = {"first": "203.0.113.7", "one in 100 changed": "203.0.113.8"}  # one client each that nothing else refuses
+_OURS = {"first": "203.0.113.7", "one in 100 changed": "203.0.113.8"}  # blocked only by the list
 
 
 def addresses(entries: int, *, seed: int) -> list[int]:
-    """Return so many different addresses, in no order."""
+    """Return this many different addresses in random order."""
     return random.Random(seed).sample(range(_FIRST, _LAST), entries)  # noqa: S311 - no secrets
 
 
 def write_list(path: Path, numbers: list[int], mark: str) -> None:
-    """Write a list of these addresses and of one that tells it from the others."""
+    """Write a list of these addresses and a marker."""
     path.write_text("".join(f"{IPv4Address(number)}\n" for number in numbers) + f"{mark}\n")
 
 
 def main(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what was measured."""
+    """Return the measurements."""
     rows = []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -63,7 +62,7 @@ def main(arguments: argparse.Namespace) -> dict[str, Any]:
 def _measured(folder: Path, url: str, entries: int) -> Iterator[dict[str, Any]]:
     folder.mkdir()
     site = prepared_site(folder / "home", DATABASE_URL=url)
-    numbers = addresses(entries - 1, seed=1)  # and the mark
+    numbers = addresses(entries - 1, seed=1)  # plus the marker
     path = folder / "list"
     with _worker(site.environment) as ask:
         for what, mark in _OURS.items():
@@ -91,7 +90,7 @@ def _import(environment: dict[str, str], path: Path) -> dict[str, Any]:
 
 @contextmanager
 def _worker(environment: dict[str, str]) -> Iterator[Any]:
-    """Run a worker of the data plane; give what waits until it refuses a client and says how long that took."""
+    """Run a data plane worker; yield a function that waits until it blocks a client and returns the delay."""
     with data_plane(DATA_PLANE, environment) as (port, pid):
 
         def ask(client: str) -> dict[str, Any]:

@@ -1,10 +1,8 @@
-"""How long a visitor waits behind nginx: ``python -m bench.latency [--rounds N] [--seconds N] [--write]``.
+"""Latency added behind nginx: ``python -m bench.latency [--rounds N] [--seconds N] [--write]``.
 
-Nginx with the shipped snippets asks the data plane with every feature on, or an nginx that always says 200. Each round
-first takes what the former can answer in a closed loop, then sends 60 % of that to both, at fixed moments, each
-request counted from the moment it was due. The data plane has as many workers as it is shipped with. The figures to
-quote are the ratios within a round. How many cores were busy meanwhile, and how much of the time what was ready to
-run had none, is measured with them.
+Compares nginx with the shipped snippets and the data plane with all features to an nginx that always answers 200. Each
+round measures the former's capacity (closed loop), then sends 60 % of it to both in an open loop; latencies count from
+when a request was due. Quote the ratios within a round. Busy cores and run-queue waits are measured, too.
 """
 
 import argparse
@@ -43,14 +41,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         ports, requests, gate = _start(Path(folder), stack, options.workers)
         for port in ports.values():
-            send_each(port, requests)  # for the memos
+            send_each(port, requests)  # fill the caches
         rounds = [_round(ports, requests, gate, options, number) for number in range(options.rounds)]
     result = summary(rounds, options.seconds, options.workers)
     report.deliver("latency", result, as_text(result), options)
 
 
 def _start(folder: Path, stack: ExitStack, workers: int) -> tuple[dict[str, int], list[bytes], int]:
-    """Start everything; return the ports of the two proxies, a request of each of 1,000 users, and the data plane."""
+    """Start everything; return the proxies' ports, a request of each of 1,000 users, and the data plane."""
     site = prepared_site(folder / "home", GEOIP_DATABASE=str(traffic.geo_database(folder / "country.mmdb")))
     lines = run_child(site.environment, "-m", "bench.filled", *_SIZE).splitlines()
     limit, _ = stack.enter_context(plain_nginx(folder / "limit"))
@@ -82,7 +80,7 @@ def _round(
 
 
 class _CoresUsed:
-    """How many cores processes and what they have started keep busy, and how many more they were ready for."""
+    """Cores that process trees keep busy, and cores they were waiting for."""
 
     def __init__(self, roots: dict[str, int]) -> None:
         self._roots = roots
@@ -90,7 +88,7 @@ class _CoresUsed:
         self._before = {name: scheduled(root) for name, root in roots.items()}
 
     def since(self) -> dict[str, float]:
-        """Return both for each, on average from the beginning to now."""
+        """Return both for each, on average since the start."""
         seconds = time.perf_counter() - self._began
         found = {}
         for name, root in self._roots.items():
@@ -105,7 +103,7 @@ def _after(seconds: float) -> Callable[[], bool]:
 
 
 def summary(rounds: list[dict[str, Any]], seconds: float, workers: int) -> dict[str, Any]:
-    """Return the rate, and medians and spreads of the milliseconds and of their ratios within each round."""
+    """Return the rate, and medians and spreads of milliseconds and of ratios within each round."""
     rows = []
     for words in _SHARES:
         row: dict[str, Any] = {"name": words}

@@ -1,8 +1,8 @@
-"""What pages of long lists cost: ``python -m bench.lists [--rounds N] [--pages N] [--rows N] [--write]``.
+"""Cost of pages of long lists: ``python -m bench.lists [--rounds N] [--pages N] [--rows N] [--write]``.
 
-An installation on SQLite with a million networks and access-log rows and 100,000 users, git tokens and licenses, and
-one with 1,000 of each, are asked the same in interleaved rounds: the first 100 pages of ten rows, which 1,000 rows have
-too. CPU milliseconds a page, SQLite's included, as a ratio to the little one in the same round, and the statements.
+Compares an SQLite installation with a million networks and log rows and 100,000 users, tokens and licenses to one with
+1,000 of each, in interleaved rounds over the first 100 pages: CPU milliseconds per page (SQLite's included) as a ratio
+within the round, and statements.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from bench.site import installation_environment, run_child
 _BASE = Path(__file__).resolve().parent.parent
 _LITTLE = 1000
 _PEOPLE_IN = 10
-"""One user for so many rows, where there are more than in the little one."""
+"""Rows per user, above the size of the small installation."""
 
 
 def main() -> None:
@@ -43,7 +43,7 @@ def main() -> None:
 
 @contextmanager
 def _asker(home: Path, rows: int) -> Iterator["subprocess.Popen[str]"]:
-    """Fill an installation in this folder, and yield what answers questions about it."""
+    """Fill an installation in this folder, and yield a process that answers questions about it."""
     environment = installation_environment(home)
     run_child(environment, "-m", "gatewall.credentials.keyfiles")
     run_child(environment, "manage.py", "migrate", "--verbosity=0")
@@ -67,7 +67,7 @@ def _said(asker: "subprocess.Popen[str]") -> str:
 
 
 def _round(asked: dict[str, "subprocess.Popen[str]"], pages: int) -> list[dict[str, Any]]:
-    """Return for each question what each installation answered."""
+    """Return each installation's answer to each question."""
     found = []
     for number in range(len(QUESTIONS)):
         answers = {}
@@ -81,7 +81,7 @@ def _round(asked: dict[str, "subprocess.Popen[str]"], pages: int) -> list[dict[s
 
 
 def summary(rounds: list[list[dict[str, Any]]], rows: int, pages: int) -> dict[str, Any]:
-    """Return for each question the milliseconds, their ratio within each round, and the statements of a page."""
+    """Return milliseconds, ratios within each round, and statements per page, for each question."""
     found = []
     for number, question in enumerate(QUESTIONS):
         each = [answers[number] for answers in rounds]

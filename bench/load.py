@@ -1,4 +1,4 @@
-"""A closed-loop HTTP/1.1 client: so many keep-alive connections, one request after another on each."""
+"""Closed-loop HTTP/1.1 client: keep-alive connections, one request at a time on each."""
 
 import asyncio
 import itertools
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """How many requests were answered, and with which statuses."""
+    """Number of answers by status."""
 
     requests: int
     statuses: dict[int, int]
 
 
 def send(port: int, request: bytes, *, requests: int, connections: int = 8) -> Sent:
-    """Send the request that often to a loopback port and return what came back.
+    """Send the request this often to a loopback port; return the answers.
 
     Raises OSError if the server closes a connection in between.
     """
@@ -24,12 +24,12 @@ def send(port: int, request: bytes, *, requests: int, connections: int = 8) -> S
 
 
 def send_each(port: int, requests: Sequence[bytes], *, connections: int = 8) -> Sent:
-    """Send each of these requests once, and return what came back. Raises OSError, as ``send`` does."""
+    """Send each of these requests once; return the answers. Raises OSError like ``send``."""
     return asyncio.run(_send(port, [requests[number::connections] for number in range(connections)]))
 
 
 def status(port: int, request: bytes) -> int:
-    """Return the status of one answer, on a connection of its own. Raises OSError if none came."""
+    """Return the status of a response on a new connection. Raises OSError without a response."""
     (found,) = send(port, request, requests=1, connections=1).statuses
     return found
 
@@ -62,6 +62,6 @@ async def _one_connection(port: int, requests: Iterable[bytes]) -> dict[int, int
 
 
 def content_length(head: bytes) -> int:
-    """Return the length of the body that these lines announce."""
+    """Return the body length announced by the head."""
     _, found, rest = head.lower().partition(b"\r\ncontent-length:")
     return int(rest.partition(b"\r\n")[0]) if found else 0

@@ -1,7 +1,6 @@
-"""How long the figures and pages of a large access log take: ``python -m bench.log_pages [--rows N] [--write]``.
+"""Time statistics and pages of a large access log: ``python -m bench.log_pages [--rows N] [--write]``.
 
-Fills a PostgreSQL of its own with so many rows over 30 days, and asks the API about them. Ten million
-rows take about 15 minutes and 15 GB of disk.
+Fills a temporary PostgreSQL with rows over 30 days and queries the API. Ten million rows take 15 minutes and 15 GB.
 """
 
 import argparse
@@ -31,14 +30,14 @@ def main() -> None:
 
 
 def measured(url: str, home: Path, *, rows: int, days: int, calls: int) -> dict[str, Any]:
-    """Fill this empty database, ask, and return the figures."""
+    """Fill this empty database, query it, and return the figures."""
     environment = installation_environment(home) | {"DATABASE_URL": url}
     run_child(environment, "-m", "gatewall.credentials.keyfiles")
     run_child(environment, "manage.py", "migrate", "--verbosity=0")
     run_child(environment, "-m", "bench.fill_log", "--rows", str(rows), "--days", str(days))
     taken = sizes.of_postgres(url)
     answers = json.loads(run_child(environment, "-m", "bench.ask_log", "--calls", str(calls)))
-    number = rows + rows // days / 2  # today is under way
+    number = rows + rows // days / 2  # the current day is incomplete
     each = {part: round(size / number) for part, size in taken.items()}
     return {**report.circumstances(), "log_rows": rows, "days": days, "bytes": each, **answers}
 

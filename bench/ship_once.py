@@ -18,7 +18,7 @@ from audit.storage import ingest  # noqa: E402 - needs Django
 
 
 def main(folder: Path) -> None:
-    """Ship what is in the folder; print records, seconds and CPU seconds as JSON."""
+    """Ship the folder; print records, seconds and CPU seconds as JSON."""
     connection.ensure_connection()
     began, cpu = time.perf_counter(), time.process_time()
     shipped = ingest.ship(folder)

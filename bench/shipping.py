@@ -1,8 +1,7 @@
-"""Does shipping keep up with answering: ``python -m bench.shipping [--rounds N] [--requests N] [--write]``.
+"""Speed of shipping relative to answering: ``python -m bench.shipping [--rounds N] [--requests N] [--write]``.
 
-Every round first has one worker of the data plane answer behind nginx, with every feature on, and then
-ships what those answers left in the spool to SQLite and to PostgreSQL. The figure to quote is the ratio of
-the rates within a round.
+Each round has a data plane worker with all features answer behind nginx, then ships its spool to SQLite and PostgreSQL.
+Quote the ratio of the rates within a round.
 """
 
 import argparse
@@ -31,7 +30,7 @@ _ANSWERING = "answering"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where is shipped to: a database, by the environment of the process that ships."""
+    """A target of shipping: a database, by the environment of the shipping process."""
 
     name: str
     url: str
@@ -40,7 +39,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Rate and CPU microseconds of answering, and of shipping to each database; the spool's bytes a record."""
+    """Rate and CPU microseconds of answering and of shipping to each database; bytes per record in the spool."""
 
     rates: dict[str, float]
     cpu_us: dict[str, float]
@@ -48,7 +47,7 @@ class Round:
 
 
 class Bench:
-    """An installation, one worker behind nginx, and the databases that are shipped to."""
+    """An installation, one worker behind nginx, and the target databases."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self._folder = folder
@@ -62,7 +61,7 @@ class Bench:
         )
         self.places = [
             _place("SQLite", f"sqlite:///{folder / 'log.sqlite3'}", self._site),
-            # As it comes: what a commit says is on disk.
+            # With durable commits.
             _place("PostgreSQL", stack.enter_context(postgres(options=[])), self._site),
         ]
         self._answer(_WARM_UP, seed=0)
@@ -71,7 +70,7 @@ class Bench:
         self._forget_shipped()
 
     def round(self, requests: int, *, seed: int) -> Round:
-        """Answer so many requests and ship their records everywhere."""
+        """Answer this many requests and ship their records to all targets."""
         rates, cpu_us = {}, {}
         before = self._spool_bytes()
         rates[_ANSWERING], cpu_us[_ANSWERING] = self._answer(requests, seed=seed)
@@ -86,7 +85,7 @@ class Bench:
         return Round(rates, cpu_us, written / requests)
 
     def _answer(self, number: int, *, seed: int) -> tuple[float, float]:
-        """Return requests a second, and CPU microseconds of the worker for each."""
+        """Return requests per second, and the worker's CPU microseconds per request."""
         asked = traffic.requests(self._site.tokens, number, seed=seed)
         began, cpu = time.perf_counter(), cpu_seconds(self._worker)
         sent = send_each(self._port, asked)
@@ -96,7 +95,7 @@ class Bench:
         return number / seconds, used / number * 1_000_000
 
     def _ship(self, place: Place) -> Any:
-        """Ship a copy of the spool, so that the next database gets the same."""
+        """Ship a copy of the spool, so that the next target gets the same records."""
         copy = self._folder / f"spool-{place.name}"
         copy.mkdir(exist_ok=True)
         for path in segments.segment_files(self._spool):
@@ -131,7 +130,7 @@ def main() -> None:
 
 
 def summary(rounds: list[Round], requests: int, taken: dict[str, sizes.Sizes]) -> dict[str, Any]:
-    """Return rates, CPU and ratios of these rounds, and bytes a record."""
+    """Return rates, CPU and ratios of these rounds, and bytes per record."""
     records = len(rounds) * requests + _WARM_UP
     places = []
     for name in rounds[0].rates:

@@ -1,4 +1,4 @@
-"""An installation to measure, with every feature on, and the request of a browser to it."""
+"""An installation to measure, with all features on, and a browser's request to it."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ _COUNTRIES = (
     "AF AL AM AO AZ BA BD BF BI BJ BO BW BY BZ CD CF CG CI CM CU DJ DZ EC EG ER ET GA GE GH GM "
     "GN GQ GW GY HN HT IR JO KE KG KH KM KP LA LB LK LR LS LY MG ML MM MN MR MW MZ NE NG SD SY"
 )
-"""Sixty that are blocked."""
+"""Sixty blocked countries."""
 _HOST = "app7.example.com"
 _TARGET = "/projects/42/board?tab=open&sort=-updated&q=weekly+report"
 _SETTINGS = ("GATEWALL_", "DATABASE_", "CACHE_", "GEOIP_", "ROOT_PATH", "DJANGO_")
@@ -42,9 +42,9 @@ for person in people:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The environment of the installation, the proxy's question to it, and the visitor's own request.
+    """The installation's environment, a proxy's request about a visitor, and the visitor's own request.
 
-    ``tokens`` are the sessions of its users, the admin first.
+    ``tokens`` are the sessions of its users, the admin's first.
     """
 
     environment: dict[str, str]
@@ -54,13 +54,13 @@ class Site:
 
 
 def installation_environment(home: Path) -> dict[str, str]:
-    """Return the environment of an installation in this folder, with what is usual for all the rest."""
+    """Return the environment of an installation in this folder, with defaults for all other settings."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(_SETTINGS)}
     return ours | {"GATEWALL_HOME": str(home), "DJANGO_SETTINGS_MODULE": "gatewall.settings"}
 
 
 def prepared_site(home: Path, *, people: int = 1, **environ: str) -> Site:
-    """Make an installation below this folder with so many users and return it."""
+    """Create an installation with this many users below the folder."""
     environment = installation_environment(home) | environ
     run_child(environment, "-m", "gatewall.credentials.keyfiles")
     run_child(environment, "manage.py", "migrate", "--verbosity=0")
@@ -70,12 +70,12 @@ def prepared_site(home: Path, *, people: int = 1, **environ: str) -> Site:
 
 
 def visitor_request(token: str) -> bytes:
-    """Return a page load by a browser with this session, as a proxy in front of the site gets it."""
+    """Return a browser's page load with this session, as received by a proxy."""
     return http(_TARGET, _HOST, browser_headers(token))
 
 
 def auth_request(browser: list[str], *, client: str = "192.0.2.7") -> bytes:
-    """Return what a proxy asks about a browser's request with these headers."""
+    """Return a proxy's auth request about a browser's request with these headers."""
     forwarded = [
         f"X-Forwarded-For: {client}",
         f"X-Forwarded-Host: {_HOST}",
@@ -87,7 +87,7 @@ def auth_request(browser: list[str], *, client: str = "192.0.2.7") -> bytes:
 
 
 def browser_headers(token: str) -> list[str]:
-    """Return the headers of a page load in a current browser: with Host, 16."""
+    """Return the headers of a page load in a current browser: 16 with Host."""
     return [
         "Connection: keep-alive",
         'sec-ch-ua: "Chromium";v="142", "Not_A Brand";v="99"',
@@ -108,12 +108,12 @@ def browser_headers(token: str) -> list[str]:
 
 
 def http(target: str, host: str, headers: list[str]) -> bytes:
-    """Return a GET request as it is sent."""
+    """Return a GET request as bytes."""
     return "\r\n".join([f"GET {target} HTTP/1.1", f"Host: {host}", *headers, "", ""]).encode()
 
 
 def run_child(environment: dict[str, str], *arguments: str) -> str:
-    """Run Python with these arguments and return what it printed; where it fails, the command ends."""
+    """Run Python with these arguments and return its output; exit if it fails."""
     done = subprocess.run(  # noqa: S603 - our own commands
         [sys.executable, *arguments], cwd=_BASE, env=environment, capture_output=True, text=True, check=False
     )

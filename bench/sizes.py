@@ -1,4 +1,4 @@
-"""What the access log takes on disk, in bytes, by what it is for."""
+"""Disk usage of the access log in bytes, by purpose."""
 
 import sqlite3
 from pathlib import Path

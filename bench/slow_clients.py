@@ -1,9 +1,8 @@
-"""How long signing in takes beside slow clients: ``python -m bench.slow_clients [--rounds N] [--seconds N] [--write]``.
+"""Sign-in latency beside slow clients: ``python -m bench.slow_clients [--rounds N] [--seconds N] [--write]``.
 
-The control plane as it is shipped. Each round signs in at fixed moments (an open loop), once alone and once beside slow
-clients: a third begins a form and sends a byte of its body every three seconds, a third does so with its head, a third
-asks for a large file and reads 1 KiB of it every three seconds. Where the server closes one, another comes. The figures
-to quote are the ratios within a round.
+Each round signs in on the control plane as shipped in an open loop, once alone and once beside slow clients: a third
+sends a form's body by a byte every three seconds, a third a request head, a third reads a large file by 1 KiB every
+three seconds. Closed connections are replaced. Quote the ratios within a round.
 """
 
 import argparse
@@ -51,7 +50,7 @@ def main() -> None:
         site = prepared_site(Path(folder) / "home")
         run_child(site.environment, "-c", _SETTINGS)
         with control_plane(site.environment) as port:
-            _signed_in(port, options.rate, 3.0)  # every worker has imported what it needs
+            _signed_in(port, options.rate, 3.0)  # every worker has finished its imports
             rounds = [_round(port, options, number) for number in range(options.rounds)]
     result = summary(rounds, options)
     report.deliver("slow_clients", result, as_text(result), options)
@@ -77,7 +76,7 @@ def _signed_in(port: int, rate: float, seconds: float) -> list[float]:
 
 @contextmanager
 def slow_clients(port: int, number: int) -> Iterator[None]:
-    """So many slow clients, for as long as this lasts."""
+    """Run this many slow clients during the block."""
     ends = threading.Event()
     crowd = threading.Thread(target=_dawdle, args=(port, number, ends))
     crowd.start()
@@ -109,14 +108,14 @@ def _begun(port: int, number: int) -> socket.socket:
 
 
 def _goes_on(client: socket.socket, *, reads: bool) -> bool:
-    """Send or read a little more; False if the server has closed."""
+    """Send or read a little more; return False if the server has closed."""
     try:
         if reads:
             return bool(client.recv(1024, socket.MSG_DONTWAIT))
         client.send(b"x", socket.MSG_DONTWAIT)
         with selectors.DefaultSelector() as selector:
             selector.register(client, selectors.EVENT_READ)
-            return not selector.select(0)  # an answer is the end
+            return not selector.select(0)  # a response ends it
     except BlockingIOError:
         return True
     except OSError:

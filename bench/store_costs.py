@@ -1,6 +1,6 @@
-"""What the store pays for rows and policy changes: a child of bench.units. ``python -m bench.store_costs SPOOL``.
+"""Store costs of rows and policy changes: a child of bench.units. ``python -m bench.store_costs SPOOL``.
 
-The CPU is that of this connection's process in PostgreSQL, from /proc, to the nanosecond.
+CPU is that of this connection's PostgreSQL process, from /proc, in nanoseconds.
 """
 
 import json
@@ -36,7 +36,7 @@ _LOCK = "pg_advisory_xact_lock"
 
 
 class Watched:
-    """Times how long each batch holds the lock that all hosts share, from its statement to the commit."""
+    """Times how long each batch holds the lock shared by all hosts, from its statement to the commit."""
 
     def __init__(self) -> None:
         self._since: float | None = None
@@ -44,21 +44,21 @@ class Watched:
         self.held: list[float] = []
 
     def __call__(self, execute: Any, sql: str, params: Any, many: Any, context: Any) -> Any:
-        """Django calls this around each statement."""
+        """Time a statement; a Django execute wrapper."""
         result = execute(sql, params, many, context)
         if _LOCK in str(sql):
             self._since = time.perf_counter()
         return result
 
     def saw(self, _: AccessRecord) -> None:
-        """The first record of a batch that is in the database ends the hold."""
+        """Record the end of the lock at the first committed record of a batch."""
         if self._since is not None:
             self.held.append(time.perf_counter() - self._since)
             self._since = None
 
 
 def main(spool: Path) -> None:
-    """Print what was measured, as JSON."""
+    """Print the measurements as JSON."""
     connection.ensure_connection()
     half = [_part(spool, number) for number in range(2)]
     result = {
@@ -97,7 +97,7 @@ def _shipped(spool: Path, batch_bytes: int) -> dict[str, float]:
 
 
 def _by_column(spool: Path) -> int:
-    """Return the bytes a row when each column of 20,000 rows is compressed by itself: what a column store does."""
+    """Return the bytes per row if the columns of 20,000 rows are compressed separately, as in a column store."""
     rows: list[Sequence[Any]] = []
     for path in segments.segment_files(spool):
         segment = segments.segment_of(path)
@@ -122,7 +122,7 @@ def _stored(values: list[Any]) -> bytes:
 
 
 def _published() -> dict[str, float]:
-    """Publish changes, one by one, as another host would; return milliseconds for each."""
+    """Publish changes one by one, as for another host; return milliseconds for each."""
     with tempfile.TemporaryDirectory() as folder:
         files = PolicyFiles(Path(folder), manifest_key(settings.CONFIG.secret_key))
         publish(files)

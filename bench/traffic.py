@@ -1,7 +1,7 @@
-"""Requests of many visitors: what a site behind the gate sees, so that no two records are alike.
+"""Generate requests of many visitors, so that no two records are alike.
 
-Most are page loads of people who are signed in; some have no session, some attack, some come from
-blocked networks and countries. Hosts, clients and paths have favourites, as they have in any log.
+Most are page loads with a session; some have none, some attack, some come from blocked networks and countries. Hosts,
+clients and paths are Zipf-distributed.
 """
 
 import random
@@ -11,7 +11,7 @@ from bench.site import browser_headers, http
 from tests.support.mmdb import write_mmdb
 
 CLIENT_HEADER = "X-Bench-Client"
-"""Names the client's address to the nginx in front (``real_ip_header``)."""
+"""Header with the client's address for nginx (``real_ip_header``)."""
 BELIEVE_CLIENT_HEADER = f"set_real_ip_from 127.0.0.1; real_ip_header {CLIENT_HEADER};"
 _CLIENTS = 3000
 _SECTIONS = ("projects", "issues", "wiki", "files", "people", "reports", "calendar", "search")
@@ -25,12 +25,12 @@ _COUNTRIES = {"203.0.0.0/16": "NZ", "192.0.0.0/16": "DE", "2001:db8::/33": "FR",
 
 
 def geo_database(path: Path) -> Path:
-    """Write a database that knows the countries of these visitors, one of them blocked; return its path."""
+    """Write a geo database of these visitors' countries, one of them blocked; return its path."""
     return write_mmdb(path, {network: {"country": {"iso_code": code}} for network, code in _COUNTRIES.items()})
 
 
 def requests(tokens: tuple[str, ...], number: int, *, seed: int) -> list[bytes]:
-    """Return so many requests; the same seed gives the same ones."""
+    """Return this many requests, determined by the seed."""
     chance = random.Random(seed)  # noqa: S311 - examples, no secrets
     return [_request(tokens, chance) for _ in range(number)]
 
@@ -59,7 +59,7 @@ def _headers(token: str) -> list[str]:
 
 
 def client(chance: random.Random) -> str:
-    """Return the address of one of the visitors."""
+    """Return the address of a random visitor."""
     number = favourite(_CLIENTS, chance)
     if number % 5 == 0:
         return f"2001:db8:0:{number:x}::{number:x}"
@@ -67,11 +67,11 @@ def client(chance: random.Random) -> str:
 
 
 def page(chance: random.Random) -> str:
-    """Return the target of a page load."""
+    """Return the target of a random page load."""
     path = f"/{chance.choice(_SECTIONS)}/{favourite(5000, chance)}"
     return f"{path}?tab=open&page={chance.randrange(9)}&sort=-updated" if chance.random() < 0.4 else path
 
 
 def favourite(number: int, chance: random.Random) -> int:
-    """Return one of so many numbers, the small ones far more often (Zipf)."""
+    """Return a Zipf-distributed number below this one."""
     return int(number ** chance.random()) - 1 if number > 1 else 0

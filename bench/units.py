@@ -1,8 +1,8 @@
-"""What one of each costs, for the simulation of many (bench.fleet): ``python -m bench.units [--seconds N] [--write]``.
+"""Unit costs for the simulations of bench.fleet: ``python -m bench.units [--seconds N] [--write]``.
 
-A worker that is asked directly: how long it takes for a request, how many it answers, and how long answers take when
-requests come by chance at 60 % of that. A store: what rows, policy changes and an idle host cost it, and how
-many connections each process holds. A policy: its bytes a network and a user. Writes bench/results/units.json.
+A worker without proxy: service times, capacity, and latencies of random arrivals at 60 % of it. A store: cost of rows,
+policy changes and an idle host, and connections per process. A policy: bytes per network and user. Writes
+bench/results/units.json.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from tests.postgres import postgres
 
 _BASE = Path(__file__).resolve().parent.parent
 _PARTS = 500
-"""Of the distribution of how long a request takes."""
+"""Percentiles of the service time."""
 _SHARE = 0.6
 _ROUNDS = 5
 _RECORDS = 16_000
@@ -46,7 +46,7 @@ _DONE = "SELECT sum(xact_commit) FROM pg_stat_database"
 
 
 def main(seconds: float) -> dict[str, Any]:
-    """Return what was measured."""
+    """Return the measurements."""
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         url = stack.enter_context(postgres(options=[]))
@@ -76,7 +76,7 @@ def _say(what: str) -> None:
 
 
 def _worker(folder: Path, site: Site, seconds: float) -> dict[str, Any]:
-    """Ask one worker by itself; leave the records of many visitors in ``spool``."""
+    """Measure one worker without proxy; leaves the records of many visitors in ``spool``."""
     with ExitStack() as stack:
         port, pid = stack.enter_context(data_plane(DATA_PLANE, site.environment))
         until_compiled(port)
@@ -85,7 +85,7 @@ def _worker(folder: Path, site: Site, seconds: float) -> dict[str, Any]:
         behind, _ = stack.enter_context(plain_nginx(folder / "site"))
         front, _ = stack.enter_context(protecting_nginx(folder / "nginx", port, behind, traffic.BELIEVE_CLIENT_HEADER))
         shutil.rmtree(folder / "home" / "spool")
-        time.sleep(1.0)  # the worker begins a new file
+        time.sleep(1.0)  # the worker starts a new file
         for part in range(4):
             send_each(front, traffic.requests(site.tokens, _RECORDS // 4, seed=part))
         (folder / "spool").mkdir()
@@ -95,7 +95,7 @@ def _worker(folder: Path, site: Site, seconds: float) -> dict[str, Any]:
 
 
 def worker_alone(seconds: float) -> dict[str, Any]:
-    """Return the figures of the worker alone."""
+    """Return the figures of the worker only."""
     with tempfile.TemporaryDirectory() as name:
         site = prepared_site(Path(name) / "home")
         with data_plane(DATA_PLANE, site.environment) as (port, pid):
@@ -106,7 +106,7 @@ def worker_alone(seconds: float) -> dict[str, Any]:
 
 
 def _quietest(rounds: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the round that other work on the machine disturbed least."""
+    """Return the round with the least disturbance by other processes."""
     return min(rounds, key=lambda each: float(each["open"]["p99_ms"]))
 
 
@@ -127,7 +127,7 @@ def _round(port: int, pid: int, request: bytes, seconds: float, seed: int) -> di
 
 
 def _alone(port: int, request: bytes, seconds: float) -> list[float]:
-    """Return how long each of many requests took that had the worker to itself."""
+    """Return the latencies of requests sent one at a time."""
     end = time.monotonic() + seconds / 2
     return latencies(port, [request], rate=0, until=lambda: time.monotonic() > end)
 
@@ -150,13 +150,13 @@ def _sqlite(folder: Path, spool: Path, site: Site) -> sizes.Sizes:
 
 
 def _idle(site: Site, url: str, seconds: float) -> dict[str, Any]:
-    """Return what a host that has nothing to do asks of its store, and what each process holds open."""
+    """Return the store cost of an idle host, and the connections of each process."""
     shutil.rmtree(Path(site.environment["GATEWALL_HOME"]) / "spool")
     control = free_port()
     environment = {**site.environment, "GATEWALL_PORT": str(control), "GATEWALL_WORKERS": "2"}
     plane = [sys.executable, "manage.py", "control_plane"]
     with psycopg.connect(url, autocommit=True) as store, _process(environment, [sys.executable, "manage.py", "agent"]):
-        time.sleep(8.0)  # its first turns tidy up
+        time.sleep(8.0)  # the first rounds do housekeeping
         server = psutil.Process(_one(store, _STORE)).parent()
         before, busy = _one(store, _DONE), _nanoseconds(server)
         time.sleep(2 * seconds)
@@ -174,7 +174,7 @@ def _idle(site: Site, url: str, seconds: float) -> dict[str, Any]:
 
 
 def _crowd(port: int) -> None:
-    """Have every thread of the control plane ask the database at least once."""
+    """Make every thread of the control plane query the database at least once."""
     page = f"http://127.0.0.1:{port}/wall/health/ready"
 
     def ask() -> None:
@@ -206,13 +206,13 @@ def _one(store: "psycopg.Connection[Any]", question: Any) -> int:
 
 
 def _nanoseconds(server: psutil.Process) -> int:
-    """Return the CPU time of PostgreSQL's processes that live."""
+    """Return the CPU time of PostgreSQL's running processes."""
     pids = [server.pid, *(child.pid for child in server.children(recursive=True))]
     return sum(int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) for pid in pids)
 
 
 def _policy(home: Path) -> dict[str, float]:
-    """Return the bytes of published policy for each network, user and token."""
+    """Return the bytes of published policy per network, user and token."""
     prepared_site(home)
     environment = installation_environment(home)
     before = _segment_bytes(home)
@@ -227,7 +227,7 @@ def _policy(home: Path) -> dict[str, float]:
 
 
 def _segment_bytes(home: Path) -> dict[str, int]:
-    """Return the bytes of each published segment: what the signed manifest says."""
+    """Return the bytes of each published segment, from the signed manifest."""
     manifest = json.loads((home / "policy" / "current").read_text().split("\n", 1)[1])
     return {name: size for name, (_, _, size) in manifest["segments"].items()}
 

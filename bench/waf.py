@@ -1,9 +1,8 @@
-"""What the WAF step costs: ``python -m bench.waf [--rounds N] [--corpus FILE.jsonl]``.
+"""CPU cost of the WAF step: ``python -m bench.waf [--rounds N] [--corpus FILE.jsonl]``.
 
-CPU microseconds of one thread, in interleaved rounds: in every round each engine reads all requests, so that a
-slow phase of the machine hits all of them; what reading the clock costs is taken off. The figures to quote are the
-ratios to nine patterns of the standard library, not the microseconds. A corpus gives its harmless requests in place
-of ours.
+CPU microseconds of one thread in interleaved rounds of all engines over all requests, so that noise affects all of
+them; the cost of the clock is subtracted. Quote the ratios to nine patterns of ``re``, not the microseconds. A corpus
+replaces the built-in harmless requests.
 """
 
 import argparse
@@ -37,8 +36,10 @@ NINE = [
         r"/etc/(?:passwd|shadow|group|hosts)|/proc/self/environ|\b(?:boot|win)\.ini\b",
     )
 ]
-"""What a small gateway ships: SQL injection (union, stacked, boolean, comment), scripts (tag, eight handlers, two
-schemes), traversal (dots, files). The wording is ours; docs/waf.md says how it was checked."""
+"""Patterns of a small gateway: SQL injection (union, stacked, boolean, comment), scripts (tag, eight handlers, two
+
+schemes), traversal (dots, files). See docs/waf.md for how they were checked.
+"""
 _TOKENS = [
     "select", "union", "from", "where", "'", "or", "1=1", "--", "<script>", "alert(", "onerror=", "javascript:", "../",
     "/etc/passwd", ";cat", "|id", "$(", "`ls`", "${jndi:", "{{7*7}}", "system(", "<?php", "%27", "&lt;", "\\x3c",
@@ -73,7 +74,7 @@ Engine = Callable[[AccessRequest], object]
 
 
 def nine_patterns(request: AccessRequest) -> bool:
-    """Return what a small filter of the standard library says of path and query, raw and decoded once, and headers."""
+    """Return whether a simple ``re`` filter matches path and query, raw and decoded once, or headers."""
     values = [*request.uri.partition("?")[::2]]
     values += [unquote_plus(each, encoding="latin-1") for each in values if "%" in each or "+" in each]
     values += [value for _, value in request.headers]
@@ -81,9 +82,9 @@ def nine_patterns(request: AccessRequest) -> bool:
 
 
 def browser_requests(count: int, *, new: bool = False) -> list[AccessRequest]:
-    """Return requests as a browser makes them, each a little different; ``new`` ones share no value to remember."""
+    """Return browser requests, each slightly different; ``new`` ones share no cacheable values."""
     chance = random.Random(7)  # noqa: S311 - the same requests in every run
-    found = []
+    requests = []
     for number in range(count):
         headers = {**_BROWSER, "Cookie": f"{_BROWSER['Cookie']}; visit={chance.getrandbits(64):x}"}
         if new:
@@ -93,8 +94,8 @@ def browser_requests(count: int, *, new: bool = False) -> list[AccessRequest]:
             headers["User-Agent"] += f" Edg/{mark}.0"
         uri = chance.choice(_PATHS)
         uri += f"{'&' if '?' in uri else '?'}_={number}{chance.randrange(10**6)}"
-        found.append(_request(uri, headers))
-    return found
+        requests.append(_request(uri, headers))
+    return requests
 
 
 def corpus_requests(path: Path, count: int) -> list[AccessRequest]:
@@ -120,7 +121,7 @@ def hostile_request(size: int) -> AccessRequest:
 
 
 def custom_rules(count: int) -> list[WafRule]:
-    """Return this many rules as people write them, none of which matches."""
+    """Return this many typical custom rules, none of which matches."""
     return [
         WafRule(number, f"custom-{number}", rf"(?i)forbidden-{number}-\w+|/secret{number}/", targets=(target,))
         for number, target in enumerate([Target.URI, Target.PATH, Target.ARGS, Target.USER_AGENT] * (count // 4))
@@ -128,7 +129,7 @@ def custom_rules(count: int) -> list[WafRule]:
 
 
 def measure(engines: dict[str, Engine], requests: Sequence[AccessRequest], rounds: int) -> dict[str, list[float]]:
-    """Return, by engine, the CPU microseconds of each request: the median of its rounds."""
+    """Return the CPU microseconds of each request by engine: the median of its rounds."""
     times: dict[str, list[list[float]]] = {name: [[] for _ in requests] for name in engines}
     clock = statistics.median([-time.thread_time_ns() + time.thread_time_ns() for _ in range(1000)])
     for _ in range(rounds):
@@ -137,20 +138,20 @@ def measure(engines: dict[str, Engine], requests: Sequence[AccessRequest], round
                 began = time.thread_time_ns()
                 engine(request)
                 times[name][number].append((time.thread_time_ns() - began - clock) / 1000)
-    return {name: [statistics.median(each) for each in found] for name, found in times.items()}
+    return {name: [statistics.median(each) for each in requests] for name, requests in times.items()}
 
 
 def first_seen(engines: dict[str, Engine], count: int, rounds: int) -> dict[str, list[float]]:
-    """Return the same for requests of which no value was seen before: each round begins with empty memos."""
+    """Return the same for requests with unseen values: each round starts with empty caches."""
     times: dict[str, list[list[float]]] = {name: [[] for _ in range(count)] for name in engines}
     requests = browser_requests(count, new=True)
     for _ in range(rounds):
-        decoding._short_base64_decoded.cache_clear()  # noqa: SLF001 - only a bench wants them empty
+        decoding._short_base64_decoded.cache_clear()  # noqa: SLF001 - emptied only by benchmarks
         reading._short_referer_values.cache_clear()  # noqa: SLF001 - as above
         for name, costs in measure(engines, requests, 1).items():
             for number, cost in enumerate(costs):
                 times[name][number].append(cost)
-    return {name: [statistics.median(each) for each in found] for name, found in times.items()}
+    return {name: [statistics.median(each) for each in requests] for name, requests in times.items()}
 
 
 def _quantiles(values: Iterable[float]) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""What is wanted of each measurement, and whether it was reached: rows of one table, made from the figures alone."""
+"""Targets of each measurement, and whether they were met: rows of one table, from the figures only."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _AUTH = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A measurement, its figure, what is wanted, whether that was reached (None: nothing is), least to most."""
+    """A measurement: figure, target, whether it is met (None: no target), minimum to maximum."""
 
     measurement: str
     figure: str
@@ -26,7 +26,7 @@ class Row:
 
 
 def rows(name: str, result: dict[str, Any]) -> list[Row]:
-    """Return the rows of a bench from its figures."""
+    """Return the rows of a benchmark from its figures."""
     return list(_ROWS[name](result))
 
 
@@ -70,7 +70,7 @@ def _slow_clients(result: dict[str, Any]) -> Iterator[Row]:
 
 
 def _percentiles(result: dict[str, Any], words: str) -> Iterator[Row]:
-    """Yield a row for each percentile; of the p99 it is wanted that it is at most twice the other."""
+    """Yield a row for each percentile; the target of p99 is at most twice the baseline."""
     for row in result["rows"]:
         measurement = f"{row['name']} {words}"
         if row["name"] == "p99":
@@ -92,7 +92,7 @@ def _scale(result: dict[str, Any]) -> Iterator[Row]:
         spread = _spread(took, ".0f")
         yield Row(f"{kind} enforced after, worst", f"{took['most']:.0f} ms", "<= 1000", took["most"] <= 1000, spread)
     if "private_mib_before_and_after" not in result:
-        return  # measured before memory was taken twice and a start more than once
+        return  # results from before memory and starts were measured several times
     more = result["private_mib"]["all of it"] - result["private_mib"]["little"]
     yield Row("private memory of a worker, over little", f"{more:.1f} MiB", "<= 40", more <= 40, "the larger of two")
     yield _cold(result["first_answer_ms"]["all of it"])
