@@ -97,11 +97,11 @@ def _share(hits: Counter[Key], all_: Counter[Key], keys: list[Key]) -> float | N
 def table(rates: Rates) -> str:
     """Return a row of the Markdown table."""
     cells = [rates.detected("uri"), rates.detected("header"), rates.detected(*_VISIBLE_PARTS)]
-    shown = [_percent(each, 2) for each in cells]
+    rendered = [_percent(each, 2) for each in cells]
     count = sum(rates.seen.values())
     names = ", ".join(f"{name} {number}" for name, number in rates.false_positives.most_common(5))
-    shown.append(_percent(rates.mistakes(), 3))
-    return f"| {rates.corpus} | {rates.share} | {count} | {' | '.join(shown)} | {names} |"
+    rendered.append(_percent(rates.mistakes(), 3))
+    return f"| {rates.corpus} | {rates.share} | {count} | {' | '.join(rendered)} | {names} |"
 
 
 HEAD = (

@@ -48,11 +48,11 @@ class _Table:
 
     def __init__(self, model: type[Any], past: Past) -> None:
         self.model, self.resource, self._past = model, model.recorded.resource, past
-        wanted = {id_: fields for (kind, id_), fields in past.objects.items() if kind == self.resource}
-        self.old = self._rows().in_bulk(list(wanted))
+        objects = {id_: fields for (kind, id_), fields in past.objects.items() if kind == self.resource}
+        self.old = self._rows().in_bulk(list(objects))
         self.new: dict[int, Any] = {}
         self.before = {id_: describe(row) for id_, row in self.old.items()}
-        for id_, fields in wanted.items():
+        for id_, fields in objects.items():
             if self._is_kept(id_, fields):
                 self.old.pop(id_, None)
             elif fields is not None:
@@ -196,11 +196,11 @@ def _rename_builtin_rules(rules: _Table) -> list[Change | None]:
 
 def _restore_settings(past: Past) -> Change | None:
     settings = system_settings.current()
-    wanted = past.objects.get((Resource.SETTINGS, settings.pk)) or {}
+    before = past.objects.get((Resource.SETTINGS, settings.pk)) or {}
     became, now = past.became.get((Resource.SETTINGS, settings.pk), {}), describe(settings).fields
     known = {
         name: value
-        for name, value in wanted.items()
+        for name, value in before.items()
         if name in system_settings.names() and (name not in became or now[name] == became[name])
     }
     if not known:

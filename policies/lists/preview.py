@@ -64,10 +64,10 @@ def preview(proposal: Proposal, *, caller: Caller | None) -> ListPreview:
 
 
 @revisions.one_at_a_time
-def import_as_shown(proposal: Proposal, shown: Imported, *, by: Importer) -> Imported:
-    """Import the list if a dry run still equals ``shown``. Raises ListRefused, ListChanged, WouldLockYouOut."""
+def import_as_shown(proposal: Proposal, previewed: Imported, *, by: Importer) -> Imported:
+    """Import the list if a dry run still equals ``previewed``. Raises ListRefused, ListChanged, WouldLockYouOut."""
     read = partial(import_list, name=proposal.name, rules=proposal.rules, kind=proposal.kind)
-    if read(proposal.open(), dry_run=True) != shown:
+    if read(proposal.open(), dry_run=True) != previewed:
         raise ListChanged(_("the blocklist has changed since this was shown; look at it again"))
     return read(proposal.open(), by=by)
 

@@ -30,11 +30,11 @@ def seed_waf_rules(*, actor: str) -> int:
     return changed
 
 
-def free_name(wanted: str, taken: Collection[str] = ()) -> str:
+def free_name(base: str, taken: Collection[str] = ()) -> str:
     """Return the name, with a suffix if another rule has it or it is in ``taken``."""
-    name, number = wanted, 1
+    name, number = base, 1
     while name in taken or WafRule.objects.filter(name=name).exists():
-        name = f"{wanted}{_SUFFIX}{'' if number == 1 else number}"
+        name = f"{base}{_SUFFIX}{'' if number == 1 else number}"
         number += 1
     return name
 

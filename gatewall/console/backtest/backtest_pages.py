@@ -62,9 +62,9 @@ class BacktestsPage(OperatorPage):
         """Queue a backtest and redirect to it, or return the form with errors."""
         form = _kind(request.POST.get("kind", ""))(request.POST)
         try:
-            wanted = form.draft_and_window() if form.is_valid() else None
-            if wanted is not None:
-                run = runs.queue(**wanted, actor=str(request.user), caller=caller_of(request))
+            draft_and_window = form.draft_and_window() if form.is_valid() else None
+            if draft_and_window is not None:
+                run = runs.queue(**draft_and_window, actor=str(request.user), caller=caller_of(request))
                 return redirect("console:backtest", run.pk)
         except (Refusal, ValidationError) as error:
             form.refuse(error)
@@ -173,9 +173,9 @@ def _context(run: Backtest) -> dict[str, Any]:
 
 def _tables(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for name, title in _TABLES:
-        found = result[name]
-        rows = [{**row, **_labels(row)} for row in found["results"]]
-        yield {"name": name, "title": title, "number": found["number"], "error": found["error"], "rows": rows}
+        top = result[name]
+        rows = [{**row, **_labels(row)} for row in top["results"]]
+        yield {"name": name, "title": title, "number": top["number"], "error": top["error"], "rows": rows}
 
 
 def _labels(row: dict[str, Any]) -> dict[str, Any]:

@@ -92,8 +92,8 @@ class DraftForm(forms.Form):
 
     def _add_errors(self, errors: Mapping[str, Any]) -> None:
         inner = errors.get("values")
-        found = {**{name: each for name, each in errors.items() if name != "values"}, **_by_field(inner)}
-        for name, words in found.items():
+        by_field = {**{name: each for name, each in errors.items() if name != "values"}, **_by_field(inner)}
+        for name, words in by_field.items():
             place = name if name in self.fields else None
             for each in _texts(words):
                 self.add_error(place, each if place or not name else f"{name}: {each}")

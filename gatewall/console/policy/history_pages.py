@@ -56,8 +56,8 @@ class History(OperatorPage):
             rows = rows.filter(actor=actor)
         if resource:
             rows = rows.filter(resources__contains=f" {resource} ")
-        found = Paginator(rows, _PAGE_SIZE).get_page(int(page))
-        return self.render(request, page=found, shown=_rows(found), filters=filters, resources=known.items())
+        rows_page = Paginator(rows, _PAGE_SIZE).get_page(int(page))
+        return self.render(request, page=rows_page, shown=_rows(rows_page), filters=filters, resources=known.items())
 
 
 class Revision(OperatorPage):

@@ -27,7 +27,7 @@ from policies.lists.preview import MAX_BYTES, ListPreview, Proposal, import_as_s
 from policies.validators import validate_list_name
 
 _SALT = "gatewall.console.import"
-_SHOWN_FOR = timedelta(hours=1)
+_PREVIEW_LIFETIME = timedelta(hours=1)
 _TOO_LONG = gettext_lazy("A list in this form has at most 512 KiB; import a longer one by manage.py import_list.")
 
 
@@ -81,17 +81,17 @@ class ImportList(OperatorPage):
         self, request: HttpRequest, form: ListForm, proposal: Proposal, status: HTTPStatus = HTTPStatus.OK
     ) -> HttpResponse:
         try:
-            found = preview(proposal, caller=caller_of(request))
+            list_preview = preview(proposal, caller=caller_of(request))
         except ListRefused as refused:
             form.add_error(None, translated(refused.message))
             return self._form(request, form, HTTPStatus.BAD_REQUEST)
-        dropped = sorted(found.imported.dropped.items())
-        shown = _signed(proposal, found)
-        return self._form(request, form, status, found=found, dropped=dropped, text=proposal.text, shown=shown)
+        dropped = sorted(list_preview.imported.dropped.items())
+        shown = _signed(proposal, list_preview)
+        return self._form(request, form, status, found=list_preview, dropped=dropped, text=proposal.text, shown=shown)
 
     def _import(self, request: HttpRequest, form: ListForm) -> HttpResponse:
         try:
-            signed = signing.loads(request.POST["shown"], salt=_SALT, max_age=_SHOWN_FOR)
+            signed = signing.loads(request.POST["shown"], salt=_SALT, max_age=_PREVIEW_LIFETIME)
             proposal = _proposal(form, datetime.fromtimestamp(signed["at"], UTC))
             if signed["list"] != _digest(proposal):
                 raise signing.BadSignature  # noqa: TRY301 - the preview was of another list
@@ -102,7 +102,7 @@ class ImportList(OperatorPage):
             )
         by = Importer(str(request.user), caller_of(request))
         try:
-            imported = import_as_shown(proposal, _imported(signed["does"]), by=by)
+            imported = import_as_shown(proposal, _import_result(signed["does"]), by=by)
         except (Refusal, ListRefused) as refusal:
             messages.error(request, translated(refusal.message))
             return self._preview(request, form, proposal, HTTPStatus.CONFLICT)
@@ -129,9 +129,9 @@ def _proposal(form: ListForm, at: datetime) -> Proposal:
     return Proposal(values["text"], values["name"], rules, Format(values["kind"] or Format.AUTO))
 
 
-def _signed(proposal: Proposal, found: ListPreview) -> str:
+def _signed(proposal: Proposal, list_preview: ListPreview) -> str:
     at = proposal.rules.at.timestamp()
-    return signing.dumps({"at": at, "list": _digest(proposal), "does": asdict(found.imported)}, salt=_SALT)
+    return signing.dumps({"at": at, "list": _digest(proposal), "does": asdict(list_preview.imported)}, salt=_SALT)
 
 
 def _digest(proposal: Proposal) -> str:
@@ -140,6 +140,6 @@ def _digest(proposal: Proposal) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _imported(values: dict[str, Any]) -> Imported:
+def _import_result(values: dict[str, Any]) -> Imported:
     lists = {name: tuple(values[name]) for name in ("examples", "bad_lines")}
     return Imported(**(values | lists))

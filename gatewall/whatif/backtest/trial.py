@@ -48,7 +48,7 @@ class _Effect:
     revision: int
     names: frozenset[str]
     segments: dict[str, SegmentData]
-    said: tuple[int, Any, Any]
+    revision_record: tuple[int, Any, Any]
 
 
 def try_out(draft: Draft, *, actor: str, caller: Caller | None) -> None:
@@ -85,8 +85,8 @@ def _with_draft(
 
     No recorded request used the draft: its revision number was used by another change, if at all.
     """
-    version = Version(effect.said[0], epoch=before.version.epoch)
-    history.add(*effect.said)
+    version = Version(effect.revision_record[0], epoch=before.version.epoch)
+    history.add(*effect.revision_record)
     rules = effect.segments.pop(Segment.WAF_RULES, None)
     segments_after = {name: data for name, data in (segments | effect.segments).items() if name in effect.names}
     after = assembly.build(version, segments_after)
@@ -110,16 +110,16 @@ def _effect_of(draft: Draft) -> _Effect:
             }
             names = frozenset(moment.segments)
         numbers = PolicyRevision.objects.filter(number__gt=base).order_by("number")
-        said = [(each.number, each.changes, each.counts) for each in numbers]
+        records = [(each.number, each.changes, each.counts) for each in numbers]
         transaction.set_rollback(True)
-    return _Effect(base, names, changed, _merge(base, said))
+    return _Effect(base, names, changed, _merge(base, records))
 
 
-def _merge(base: int, said: list[tuple[int, Any, Any]]) -> tuple[int, Any, Any]:
+def _merge(base: int, records: list[tuple[int, Any, Any]]) -> tuple[int, Any, Any]:
     """Return the revisions of a draft merged into one: the first domain also changes the settings."""
-    if any(changes is None or counts is None for _, changes, counts in said):
+    if any(changes is None or counts is None for _, changes, counts in records):
         return base + 1, None, None
-    return base + 1, [each for _, some, _ in said for each in some], [each for *_, some in said for each in some]
+    return base + 1, [each for _, some, _ in records for each in some], [each for *_, some in records for each in some]
 
 
 def _forced(draft: Draft) -> Draft:
@@ -147,11 +147,11 @@ def recent_history(newest: int) -> ChangeHistory:
     """Return the changes of the last revisions, as far back as no revision is missing."""
     rows = PolicyRevision.objects.filter(number__gt=newest - MAX_REVISIONS, number__lte=newest).order_by("-number")
     recent: list[tuple[int, Any, Any]] = []
-    for said in rows.values_list("number", "changes", "counts").iterator(chunk_size=20):
-        if said[0] != newest - len(recent):
+    for record in rows.values_list("number", "changes", "counts").iterator(chunk_size=20):
+        if record[0] != newest - len(recent):
             break
-        recent.append(said)
+        recent.append(record)
     history = ChangeHistory(known_from=newest - len(recent), newest=newest)
-    for said in reversed(recent):
-        history.add(*said)
+    for record in reversed(recent):
+        history.add(*record)
     return history
