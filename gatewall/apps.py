@@ -1,5 +1,7 @@
 """Start-up of the control plane: connects what lower layers call in higher ones."""
 
+import gc
+
 from django.apps import AppConfig
 
 
@@ -36,3 +38,5 @@ class GatewallConfig(AppConfig):
         asked_by(fresh_sign_in)
         scopes.scoped_by(User, License)
         register_all()
+        gc.freeze()  # what is loaded stays: no later collection looks at it
+        gc.enable()  # off since ``settings.py``

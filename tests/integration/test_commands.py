@@ -1,5 +1,6 @@
 """The commands: what they make, that they are idempotent, and what a bad environment says."""
 
+import gc
 import os
 import stat
 import subprocess
@@ -277,3 +278,8 @@ def test_a_database_that_cannot_be_reached_is_one_line_and_exit_code_2(tmp_path,
 @pytest.fixture
 def free_ports():
     return {name: str(free_port()) for name in ("GATEWALL_PORT", "GATEWALL_AUTH_PORT", "GATEWALL_DEMO_PORT")}
+
+
+def test_garbage_collection_is_on_again_once_everything_is_loaded():
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > 100_000
