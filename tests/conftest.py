@@ -18,6 +18,8 @@ from tests.support.cast import MOMENT, OFFICE
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+EVERY_PROXY = "tests/proxies/every/"
+
 
 def pytest_collection_modifyitems(config, items):
     """Begin with what takes longest; leave out on PostgreSQL what uses no database: it does the same on every one."""
@@ -27,6 +29,16 @@ def pytest_collection_modifyitems(config, items):
     without = [item for item in items if not uses_database(item)]
     config.hook.pytest_deselected(items=without)
     items[:] = [item for item in items if uses_database(item)]
+
+
+@pytest.hookimpl(optionalhook=True)  # of xdist
+def pytest_xdist_make_scheduler(config, log):
+    """With ``--dist loadfile``, run all of ``tests/proxies/every`` in one process: ten proxies are started once."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    scheduler = import_module("xdist.scheduler.loadfile").LoadFileScheduling(config, log)
+    scheduler._split_scope = lambda nodeid: EVERY_PROXY if nodeid.startswith(EVERY_PROXY) else nodeid.split("::", 1)[0]
+    return scheduler
 
 
 def uses_database(item):

@@ -11,7 +11,7 @@ from tests.support.servers import CLIENT, Verdict, about, ask, tell
 def host(copied):
     """A host whose agent was killed: its state folder, its data plane, and a token."""
     installation, control, auth = copied(), free_port(), free_port()
-    with control_plane(installation.home, control), data_plane(installation.home, auth):
+    with control_plane(installation.home, control, GATEWALL_WORKERS="1"), data_plane(installation.home, auth):
         with agent(installation.home) as first:
             first.kill()
             first.wait()

@@ -25,7 +25,7 @@ def host(copied):
     """A host with both planes and an agent that leads: its state, the data plane's port, and the agent."""
     installation, control, auth = copied(), free_port(), free_port()
     home = installation.home
-    with control_plane(home, control), data_plane(home, auth), agent(home) as first:
+    with control_plane(home, control, GATEWALL_WORKERS="1"), data_plane(home, auth), agent(home) as first:
         yield installation, auth, first
         with suppress(ProcessLookupError):
             first.send_signal(signal.SIGCONT)

@@ -196,7 +196,7 @@ def test_worker_is_replaced_behind_a_unix_socket(installation, tmp_path):
 def test_killed_agent_changes_no_answer_and_the_next_one_publishes(installation, decider, right):
     _, port = decider
     control_port, question = free_port(), about(client="203.0.113.98", Service_Authorization=installation.token)
-    with control_plane(installation.home, control_port), Load(port, right) as load:
+    with control_plane(installation.home, control_port, GATEWALL_WORKERS="1"), Load(port, right) as load:
         admin = Admin(control_port)
         with agent(installation.home) as first:
             first.kill()
@@ -215,7 +215,8 @@ def test_second_agent_waits_and_takes_over_when_the_first_is_killed(installation
     _, port = decider
     control_port, question = free_port(), about(client="203.0.113.97", Service_Authorization=installation.token)
     home = installation.home
-    with control_plane(home, control_port), agent(home) as first, agent(home, second=True):
+    one = control_plane(home, control_port, GATEWALL_WORKERS="1")
+    with one, agent(home) as first, agent(home, second=True):
         first.kill()
         first.wait()
         wait_until(lambda: not no_agent_leads(home), what="the second agent to lead")

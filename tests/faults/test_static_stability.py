@@ -40,7 +40,10 @@ def bereft(copied):
     """A data plane whose control plane, agent and database are gone."""
     installation, port = copied(), free_port()
     with data_plane(installation.home, port):
-        with control_plane(installation.home, free_port()) as control, agent(installation.home) as publisher:
+        with (
+            control_plane(installation.home, free_port(), GATEWALL_WORKERS="1") as control,
+            agent(installation.home) as publisher,
+        ):
             assert wrong_answers(port, installation.token) == []
             kill_session(control)
             kill_session(publisher)
@@ -71,7 +74,7 @@ def without_database(copied):
     """A control plane that found a broken database when it started."""
     installation, port = copied(), free_port()
     installation.database.write_bytes(b"no database" * 1000)
-    with control_plane(installation.home, port, path="/health/live"):
+    with control_plane(installation.home, port, path="/health/live", GATEWALL_WORKERS="1"):
         yield installation, port
 
 
@@ -95,7 +98,7 @@ def test_change_arrives_when_everything_is_back(bereft):
     installation, port = bereft
     control_port, question = free_port(), about(client="203.0.113.99", Service_Authorization=installation.token)
     bring_back(installation.database)
-    with control_plane(installation.home, control_port), agent(installation.home):
+    with control_plane(installation.home, control_port, GATEWALL_WORKERS="1"), agent(installation.home):
         before = ask(port, question)
 
         answer = Admin(control_port).post("/ip-black-list", ip="203.0.113.99")

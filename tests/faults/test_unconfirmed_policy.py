@@ -49,7 +49,7 @@ def scene(tmp_path_factory):
     with server(KEEPS_COMMITS) as running:
         at = {"DATABASE_URL": running.url}
         set_up(home, **at)
-        with control_plane(home, control, **at), agent(home, **at), data_plane(home, data, **at):
+        with control_plane(home, control, GATEWALL_WORKERS="1", **at), agent(home, **at), data_plane(home, data, **at):
             yield Scene(running, control, data)
     shutil.rmtree(home, ignore_errors=True)
 

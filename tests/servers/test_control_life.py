@@ -73,7 +73,7 @@ def test_the_master_says_when_it_takes_signals(home, port, tmp_path):
 
 def test_a_taken_port_is_one_line(home, port):
     with (
-        control_plane(home, port),
+        control_plane(home, port, GATEWALL_WORKERS="1"),
         running(
             manager("control_plane"), log=home / "second.log", env=environment(home, GATEWALL_PORT=str(port))
         ) as second,

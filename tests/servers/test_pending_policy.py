@@ -28,7 +28,8 @@ def hampered(tmp_path):
     """A site of its own, with an agent to be stopped."""
     control, auth = free_port(), free_port()
     prepare(tmp_path)
-    with agent(tmp_path) as publisher, control_plane(tmp_path, control), data_plane(tmp_path, auth):
+    one = control_plane(tmp_path, control, GATEWALL_WORKERS="1")
+    with agent(tmp_path) as publisher, one, data_plane(tmp_path, auth):
         admin = Admin(control)
         admin.post("/authorized-domains", name=OFFICE)
         yield Slow(admin, control, auth, publisher)
