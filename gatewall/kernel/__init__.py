@@ -1,1 +1,1 @@
-"""Plain Python that any part may use: environment, client address, refusals, downloads, detectors. No Django."""
+"""Shared plain Python: environment, client address, refusals, downloads, detectors. No Django."""

@@ -1,7 +1,7 @@
 """The change record of a policy revision: which objects were created, changed and deleted. No I/O.
 
-Objects are described under the names of the API, in JSON-plain values. Only the fields that a model names in its
-``recorded`` are: what opens anything (password, digest, token) is not among them.
+Objects are described by the API's field names, in JSON-plain values. Only a model's ``recorded`` fields are kept:
+passwords, digests and tokens are not among them.
 """
 
 from collections import Counter
@@ -12,11 +12,11 @@ from enum import StrEnum
 from typing import Any
 
 MAX_CHANGES = 1000
-"""A revision of more objects keeps their numbers only."""
+"""A revision of more objects keeps only their counts."""
 
 
 class Resource(StrEnum):
-    """The kinds of objects, by their path segment in the API."""
+    """Kinds of policy objects, by their path segment in the API."""
 
     BLOCKLIST = "ip-black-list"
     ALLOWLIST = "ip-white-list"
@@ -32,15 +32,15 @@ class Resource(StrEnum):
 
 
 DECIDING = (Resource.DOMAINS, Resource.COUNTRIES, Resource.BLOCKLIST, Resource.ALLOWLIST, Resource.WAF_RULES)
-"""The resources whose rows the decision reads: a record of the access log names one in ``decided_by``."""
+"""Resources that can decide a request: ``decided_by`` of an access record names one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """How a revision records the rows of a model; each model of the policy has one as ``recorded``.
+    """How a revision records the rows of a model; each policy model has one as ``recorded``.
 
-    ``fields`` has the attribute behind each field of the API. ``same_entry`` names the columns by which two rows are
-    the same entry: one that was made since a deletion stays when the deletion is undone.
+    ``fields`` maps API fields to attributes. Rows with equal ``same_entry`` columns are the same entry: undoing a
+    deletion keeps a newer one.
     """
 
     resource: Resource
@@ -49,12 +49,12 @@ class Recorded:
 
 
 def api_fields(*names: str, **renamed: str) -> dict[str, str]:
-    """Return the recorded fields of a ``Record``; ``renamed`` has those that the API calls otherwise."""
+    """Return the recorded fields of a model; ``renamed`` maps API fields to attributes of other names."""
     return {**renamed, **{name: name for name in (*names, "created_at", "created_by")}}
 
 
 class Action(StrEnum):
-    """What became of an object."""
+    """What a revision did to an object."""
 
     CREATED = "created"
     CHANGED = "changed"
@@ -63,7 +63,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """An object of the policy, as the API names it and its fields."""
+    """A policy object by its API name and fields."""
 
     resource: str
     id: int
@@ -73,7 +73,7 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a revision did to one object. A change has the fields that differ, the other two have all."""
+    """What a revision did to one object. A changed one has only the fields that differ, others have all."""
 
     resource: str
     id: int
@@ -85,14 +85,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """The changes of a revision, None if they are too many, and their numbers by resource and action."""
+    """Changes of a revision (None if too many), and their counts by resource and action."""
 
     changes: list[dict[str, Any]] | None
     counts: list[dict[str, Any]]
 
 
 def describe(row: Any) -> Described:
-    """Return what a revision records of a row, as its model says in ``recorded``."""
+    """Return the recorded fields of a row."""
     values = {name: _plain(getattr(row, attribute)) for name, attribute in row.recorded.fields.items()}
     return Described(row.recorded.resource, row.pk, str(row), values)
 
@@ -100,9 +100,9 @@ def describe(row: Any) -> Described:
 def difference(
     before: Described | None, after: Described | None, *, noted: Mapping[str, str] | None = None
 ) -> Change | None:
-    """Return what became of an object, None if nothing did. A side that is None means: it was not there.
+    """Return the change of an object, or None if nothing changed. None as ``before`` or ``after``: it did not exist.
 
-    ``noted`` says of what is never shown that it changed: ``{"password": "changed"}``.
+    ``noted`` marks changes of fields that are never shown: ``{"password": "changed"}``.
     """
     if before is None:
         if after is None:
@@ -118,7 +118,7 @@ def difference(
 
 
 def diff_of(changes: Iterable[Change | None]) -> Diff:
-    """Return the changes as a revision keeps them. However many there are, few are held at a time."""
+    """Return the changes as a revision stores them; streams its input."""
     kept: list[dict[str, Any]] | None = []
     numbers: Counter[tuple[str, str, str]] = Counter()
     for change in changes:
@@ -133,12 +133,12 @@ def diff_of(changes: Iterable[Change | None]) -> Diff:
 
 
 def source_of(change: Change) -> str:
-    """Return the source of a blocklist entry that was created or deleted, empty for anything else."""
+    """Return the source of a created or deleted blocklist entry, else empty."""
     return str(change.after.get("source") or change.before.get("source") or "")
 
 
 def moment_of(text: str) -> datetime:
-    """Return the moment that ``describe`` wrote. Raises ValueError."""
+    """Parse a time that ``describe`` wrote. Raises ValueError."""
     return datetime.fromisoformat(text)
 
 
@@ -147,7 +147,7 @@ def _count(resource: str, action: str, source: str, number: int) -> dict[str, An
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):  # to the microsecond, so that a restore brings back the very moment
+    if isinstance(value, datetime):  # to the microsecond, so that a restore is exact
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if isinstance(value, StrEnum):
         return value.value
@@ -159,4 +159,4 @@ def _plain(value: Any) -> Any:
         return {name: _plain(part) for name, part in value.items()}
     if hasattr(value, "all"):
         return [str(row) for row in value.all()]
-    return str(value)  # a row that is referred to, by its name
+    return str(value)  # a related row, by its name

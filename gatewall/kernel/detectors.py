@@ -7,12 +7,11 @@
 | a request that was malformed | at which path |
 | a request for a host that is not authorized | which host |
 
-Missing credentials are no signal, for a page with forty images and no session is forty of them; nor are the
-refusals of a client that is blocked already. What counts of refused requests is how many *different* ones
-there are: a rule that is wrong refuses the same page again and again, and a page its every image. So do
-several rules together, where a cookie trips them: rules that always come together are one kind.
+Missing credentials are no signal: a page with forty images and no session would cause forty. Nor are refusals of an
+already blocked client. Refused requests count by *different* targets and rules: a false positive refuses the same page
+again and again, or all its images. Rules that always match together (a cookie trips them) count as one kind.
 
-IPv6 is counted by /64, which is what one subscriber holds. A verdict forgets the signals that it rests on.
+IPv6 clients are counted by /64, one subscriber. A verdict discards the signals it rests on.
 """
 
 from collections import OrderedDict, deque
@@ -25,22 +24,22 @@ from typing import TypeVar
 from gatewall.engine.addresses import IPAddress, IPNetwork
 
 MAX_NETWORKS = 10_000
-"""What is known of more is forgotten, of those first that were not heard of for longest."""
+"""Networks with state; the least recently seen are evicted."""
 MAX_ACCOUNTS = 20_000
 FEW_ACCOUNTS = 3
-"""Nobody mistypes their way through so many accounts; alone it is enough while an attack is on."""
+"""More than a user mistypes; enough for a verdict during a distributed attack."""
 _KINDS_OF_PROBE = 2
 _PLACES_OF_RULES = 3
 _IPV6_PREFIX = 64
 _AGAIN_SECONDS = 30.0
-"""So often it is told that an attack goes on; an incident of a minute's quiet does not end meanwhile."""
+"""How often an ongoing attack is reported, so that its incident does not end."""
 
 
 Key = TypeVar("Key")
 
 
 class Detector(StrEnum):
-    """What was detected."""
+    """Kinds of detected attacks."""
 
     BRUTE_FORCE = "brute-force"
     STUFFING = "credential-stuffing"
@@ -51,7 +50,7 @@ class Detector(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is enough for a verdict within the window; the settings of the same names."""
+    """Thresholds within the window; the settings of the same names."""
 
     window_seconds: float = 600
     brute_force_failures: int = 20
@@ -63,7 +62,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class FailedSignIn:
-    """A sign-in that failed at this moment (seconds since the epoch); ``account`` tells accounts apart."""
+    """A failed sign-in at this time (seconds since the epoch); ``account`` identifies the account."""
 
     at: float
     client: IPAddress
@@ -72,7 +71,7 @@ class FailedSignIn:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A refused request: for which ``target``, by which ``rules``, and what for (all its rules, host or fault)."""
+    """A refused request: its target, the WAF ``rules``, and ``kinds``: all rules, the host or the fault as one."""
 
     at: float
     client: IPAddress
@@ -83,10 +82,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Somebody attacks: a network, whose last signal came from ``client``; or (None) many at once.
-
-    It rests on signals from ``first_at`` to ``at``.
-    """
+    """An attack by a network, last seen from ``client``, or a distributed one (None), from ``first_at`` to ``at``."""
 
     detector: Detector
     network: IPNetwork | None
@@ -98,7 +94,7 @@ class Verdict:
 
 @dataclass(slots=True)
 class _Seen:
-    """What is known of one network: when each thing was seen last. No list is longer than its limit."""
+    """Signals of one network: when each was seen last. Every collection is bounded by its limit."""
 
     failures: deque[float] = field(default_factory=deque)
     accounts: OrderedDict[str, float] = field(default_factory=OrderedDict)
@@ -108,7 +104,7 @@ class _Seen:
 
 
 class Detectors:
-    """Looks at signals as they come. Not safe to share between threads."""
+    """Turns signals into verdicts. Not thread-safe."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -118,11 +114,11 @@ class Detectors:
         self._told_at = 0.0
 
     def __len__(self) -> int:
-        """Return of how many networks anything is known."""
+        """Return the number of networks with state."""
         return len(self._networks)
 
     def failed_sign_in(self, signal: FailedSignIn) -> list[Verdict]:
-        """Return what follows from a failed sign-in."""
+        """Process a failed sign-in and return its verdicts."""
         network = network_of(signal.client)
         seen, since = self._seen(network), signal.at - self.limits.window_seconds
         while seen.failures and seen.failures[-1] > signal.at + self.limits.window_seconds:
@@ -136,7 +132,7 @@ class Detectors:
         return [*verdicts, *([own] if own else [])]
 
     def probe(self, signal: Probe) -> list[Verdict]:
-        """Return what follows from a refused request."""
+        """Process a refused request and return its verdicts."""
         network = network_of(signal.client)
         seen, since = self._seen(network), signal.at - self.limits.window_seconds
         _note(seen.targets, hash(signal.target), signal.at, since, self.limits.probing_targets)
@@ -165,11 +161,11 @@ class Detectors:
         return FEW_ACCOUNTS if self._is_attacked else self.limits.stuffing_accounts
 
     def _overall(self, signal: FailedSignIn, since: float) -> list[Verdict]:
-        """Return that an attack has begun, and who of those seen before takes part in it; or that it goes on."""
+        """Return the verdict of a distributed attack; when it begins, also those of its known participants."""
         _note(self._accounts, signal.account, signal.at, since, MAX_ACCOUNTS)
         number, enough = len(self._accounts), self.limits.stuffing_accounts_overall
         went_on = self._is_attacked
-        self._is_attacked = number >= (enough // 2 if went_on else enough)  # it ends later than it began
+        self._is_attacked = number >= (enough // 2 if went_on else enough)  # hysteresis
         if not self._is_attacked or (went_on and abs(signal.at - self._told_at) < _AGAIN_SECONDS):
             return []
         self._told_at = signal.at
@@ -210,15 +206,15 @@ class Detectors:
 
 
 def network_of(client: IPAddress) -> IPNetwork:
-    """Return what one attacker holds: an IPv4 address, or the /64 of an IPv6 one."""
+    """Return the network that one attacker holds: an IPv4 address, or the /64 of an IPv6 address."""
     prefix = client.max_prefixlen if client.version == 4 else _IPV6_PREFIX
     return ip_network((client, prefix), strict=False)
 
 
 def _note(seen: OrderedDict[Key, float], key: Key, at: float, since: float, most: int) -> None:
-    """Note that a thing was seen, forget those of before the window, and the oldest where there are too many.
+    """Record a key as seen, and evict entries before the window or over the limit.
 
-    Those that are later than this one by more than a window are of before the clock was set back, and forgotten, too.
+    Entries more than a window in the future are evicted too: the clock was set back.
     """
     while seen and next(reversed(seen.values())) > at + (at - since):
         seen.popitem()

@@ -28,16 +28,16 @@ _LOOPBACK = TrustedProxies.parse(["127.0.0.0/8", "::1"])
 
 
 class DownloadRefused(Refused):
-    """Nothing is fetched from there; the message says why and holds no query and no password."""
+    """The URL must not be fetched; the message has neither query nor password."""
 
 
 class DownloadFailed(Exception):
-    """The other side did not give it; the message holds no query either."""
+    """The server did not deliver; the message has no query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """From where is fetched: over https, or also over http; from public addresses, or also from others."""
+    """Which URLs may be fetched: http at all, http from this machine, private addresses."""
 
     http: bool
     http_from_here: bool
@@ -45,18 +45,18 @@ class Reach:
 
 
 BY_HAND = Reach(http=False, http_from_here=True, private=True)
-"""For who sits at this machine: what they can fetch themselves."""
+"""For an operator at this machine, who could fetch the URL anyway."""
 PUBLIC = Reach(http=False, http_from_here=False, private=False)
-"""For what is fetched by itself, by a URL that came over the network."""
+"""For automatic downloads of a URL that came over the network."""
 ANYWHERE = Reach(http=True, http_from_here=True, private=True)
-"""The same, where an admin allowed their own network."""
+"""For automatic downloads where an admin allowed private networks."""
 
 
 @contextmanager
 def download(url: str, *, reach: Reach = BY_HAND, seconds: float = 600, tag: str = "") -> Iterator["Download"]:
-    """Give what is at the URL, to be read in pieces, unless it still has this entity tag.
+    """Open a URL for reading, unless it still has this entity tag. Aborts after ``seconds``.
 
-    After so many seconds it breaks off, whatever the other side does. Raises DownloadRefused, DownloadFailed.
+    Raises DownloadRefused, DownloadFailed.
     """
     parts = _acceptable(url, reach)
     deadline = Deadline(seconds)
@@ -69,7 +69,7 @@ def download(url: str, *, reach: Reach = BY_HAND, seconds: float = 600, tag: str
 
 
 class Download:
-    """The body of an answer, and its entity tag; ``is_unchanged`` if there is none because it has not changed."""
+    """Response body and entity tag; ``is_unchanged`` after 304."""
 
     def __init__(self, response: Any, name: str, deadline: "Deadline") -> None:
         self._response = response
@@ -82,7 +82,7 @@ class Download:
         self._missing = int(length) if is_number and not self.is_unchanged else 0
 
     def read(self, size: int) -> bytes:
-        """Return up to that many bytes, none at the end. Raises DownloadFailed."""
+        """Return up to ``size`` bytes, none at the end. Raises DownloadFailed."""
         try:
             piece: bytes = self._response.read1(size)
         except (OSError, http.client.HTTPException, ValueError) as error:
@@ -95,7 +95,7 @@ class Download:
         return piece
 
     def save(self, file: BinaryIO, *, at_most: int, should_stop: Callable[[], bool] = lambda: False) -> None:
-        """Write the body to a file. Raises DownloadRefused if it is longer, and DownloadFailed."""
+        """Write the body to a file. Raises DownloadRefused if it is longer than ``at_most`` bytes, DownloadFailed."""
         size = 0
         while piece := self.read(_PIECE):
             if should_stop():
@@ -107,14 +107,14 @@ class Download:
 
 
 class Deadline:
-    """Shuts the connections of a download when its time is over: a slow side may dribble for ever."""
+    """Shuts down the connections of a download on timeout: a slow server may dribble for ever."""
 
     def __init__(self, seconds: float) -> None:
         self._ends = time.monotonic() + seconds
         self._watched: list[tuple[Timer, socket.socket]] = []
 
     def watch(self, connection: socket.socket) -> None:
-        """Shut this connection in time, also below TLS: its duplicate is the same connection."""
+        """Shut down this connection on timeout; ``dup`` shares it below TLS."""
         same = connection.dup()
         timer = Timer(max(0.0, self.left), _shut, [same])
         timer.daemon = True
@@ -123,16 +123,16 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """How many seconds are left; none or less when the time is over."""
+        """Seconds left; zero or negative on timeout."""
         return self._ends - time.monotonic()
 
     def refuse_late(self, name: str) -> None:
-        """Raise DownloadFailed if the time is over."""
+        """Raise DownloadFailed on timeout."""
         if self.left <= 0:
             raise DownloadFailed(f"{name} took too long")
 
     def cancel(self) -> None:
-        """Watch no more."""
+        """Cancel all timers."""
         for timer, same in self._watched:
             timer.cancel()
             timer.join()
@@ -140,7 +140,7 @@ class Deadline:
 
 
 def _shut(connection: socket.socket) -> None:
-    with suppress(OSError):  # it has ended by itself
+    with suppress(OSError):  # closed already
         connection.shutdown(socket.SHUT_RDWR)
 
 
@@ -171,7 +171,7 @@ def _opener(reach: Reach, deadline: Deadline) -> urllib.request.OpenerDirector:
     def by(kind: type[http.client.HTTPConnection]) -> Any:
         def new(*arguments: Any, **options: Any) -> http.client.HTTPConnection:
             made = kind(*arguments, **options)
-            made._create_connection = connect  # type: ignore[attr-defined]  # noqa: SLF001 - there is no other place to look at the address that is connected to
+            made._create_connection = connect  # type: ignore[attr-defined]  # noqa: SLF001 - the only hook to check the address that is connected to
             return made
 
         return new
@@ -184,8 +184,8 @@ def _opener(reach: Reach, deadline: Deadline) -> urllib.request.OpenerDirector:
         def https_open(self, req: Any) -> Any:
             return self.do_open(by(http.client.HTTPSConnection), req)
 
-    # No file:, ftp: or data:, and a proxy for https alone: what is on this machine is fetched directly. A
-    # proxy would resolve names itself, so there is none where addresses must be public.
+    # No file:, ftp: or data:. A proxy for https only (this machine is reached directly), and none where addresses must
+    # be public, because a proxy resolves names itself.
     proxies = {name: proxy for name, proxy in urllib.request.getproxies().items() if name == "https" and reach.private}
     opener = urllib.request.OpenerDirector()
     for handler in (
@@ -201,14 +201,14 @@ def _opener(reach: Reach, deadline: Deadline) -> urllib.request.OpenerDirector:
 
 
 def _public(host: str, port: int) -> tuple[str, int]:
-    """Return an address of the host, which is the one that is then connected to. Raises DownloadRefused."""
+    """Resolve a host once and return its address to connect to. Raises DownloadRefused."""
     return addresses_of(host, port, private=False)[0], port
 
 
 def addresses_of(host: str, port: int, *, private: bool) -> list[str]:
-    """Return the addresses of the host, to be connected to and not looked up again.
+    """Resolve a host to addresses, to connect to without another lookup (DNS rebinding).
 
-    Raises DownloadRefused if one of them is not public and ``private`` does not allow it, and OSError.
+    Raises DownloadRefused if one is not public and ``private`` is False, OSError.
     """
     try:
         found = [str(place[0]) for *_, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
@@ -220,7 +220,7 @@ def addresses_of(host: str, port: int, *, private: bool) -> list[str]:
 
 
 def is_public(text: str) -> bool:
-    """True for the text of a public address; a zone makes it none."""
+    """True for the text of a public address without a zone."""
     address = parse_address(text)
     return address is not None and special_addresses.is_public(address)
 
@@ -240,17 +240,17 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 def is_url(text: str) -> bool:
-    """True for what looks like a URL, of whatever scheme, and not like a file."""
+    """True for a URL of any scheme, False for a file name."""
     return _URL.match(text) is not None
 
 
 def shown(parts: SplitResult) -> str:
-    """Return a URL without what may be secret in it: user, password and query."""
+    """Return a URL without its secrets: user, password and query."""
     return f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
 
 
 def require_acceptable(url: str, reach: Reach) -> None:
-    """Raise DownloadRefused for a URL that would not be fetched, as far as can be said without looking it up."""
+    """Raise DownloadRefused for a URL that would not be fetched, as far as is known without a DNS lookup."""
     parts = _acceptable(url, reach)
     address = parse_address(parts.hostname or "")
     if address is not None and not reach.private and not is_public(str(address)):
@@ -258,7 +258,7 @@ def require_acceptable(url: str, reach: Reach) -> None:
 
 
 def _acceptable(url: str, reach: Reach, *, encrypted: bool = False) -> SplitResult:
-    """Return the parts of a URL that may be fetched, over https alone if ``encrypted``. Raises DownloadRefused."""
+    """Parse a URL that may be fetched, over https only if ``encrypted``. Raises DownloadRefused."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -267,7 +267,7 @@ def _acceptable(url: str, reach: Reach, *, encrypted: bool = False) -> SplitResu
     if parts.username is not None or parts.password is not None:
         raise DownloadRefused("a URL with a user in it is not fetched")
     if parts.scheme in {"http", "https"} and host and Authority.of_url(url) is None:
-        raise DownloadRefused("the URL has no host name that every reader takes for the same")
+        raise DownloadRefused("the URL has an ambiguous host name")
     if parts.scheme == "https" and host:
         return parts
     address = parse_address(host)

@@ -1,7 +1,4 @@
-"""Read the environment variables once, into typed values. Pure: standard library only.
-
-Every problem is one line that names the variable.
-"""
+"""Read the environment variables once, into typed values. Errors name the variable. Pure: standard library only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -66,7 +63,7 @@ _PATH_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Everything that the environment says, with its defaults filled in."""
+    """Configuration from the environment, with defaults filled in."""
 
     root_path: str
     home: Path
@@ -98,20 +95,20 @@ class Config:
 
     @property
     def is_of_data_plane(self) -> bool:
-        """True if this environment has the secrets of a data plane alone: no ``secret_key``, no ``data_keys``."""
+        """True if this environment has only the secrets of a data plane: no ``secret_key``, no ``data_keys``."""
         return not self.secret_key
 
     @property
     def geo_database(self) -> Path:
-        """The geo database in use or, while there is none, where ``manage.py update_geoip`` puts it."""
+        """Path of the geo database: the configured one, or where ``manage.py update_geoip`` installs it."""
         return self.geoip_database or geo_file.installed(self.home)
 
 
 def read(environ: Mapping[str, str], base: Path) -> Config:
     """Return the configuration; relative paths are below ``base``.
 
-    With ``GATEWALL_MANIFEST_KEY`` it is that of a data plane: it has neither ``secret_key`` nor ``data_keys``.
-    Raises ConfigError for the first variable that is unknown or has a bad value.
+    With ``GATEWALL_MANIFEST_KEY`` it is that of a data plane, without ``secret_key`` and ``data_keys``.
+    Raises ConfigError for the first unknown variable or bad value.
     """
     _refuse_unknown(environ)
     home = base / (environ.get("GATEWALL_HOME") or "var")
@@ -161,7 +158,7 @@ def read_all_secrets(environ: Mapping[str, str], base: Path) -> Config:
 
 
 def _policy_keys(reader: Reader, environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return the secret key, the manifest key and the data keys; a data plane has the manifest key alone."""
+    """Return the secret key, the manifest key and the data keys; a data plane has only the manifest key."""
     text = reader.secret(_MANIFEST_KEY)
     if text is None:
         secret_key, data_keys = reader.key("GATEWALL_SECRET_KEY"), reader.key_ring("GATEWALL_DATA_KEYS")
@@ -188,12 +185,12 @@ def _refuse_shared_secrets(config: Config) -> None:
 
 
 def secret_file(name: str, environ: Mapping[str, str], home: Path) -> Path | None:
-    """Return the file that a secret is read from, or None for one that the environment itself holds."""
+    """Return the file of a secret, or None if the environment variable holds it."""
     return _reader(environ, home).file(name)
 
 
 def secret_files(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """Return the files that secrets are read from, as far as they exist."""
+    """Return the existing secret files."""
     reader = _reader(environ, home)
     return [path for name in _SECRETS if (path := reader.file(name)) and path.exists()]
 
@@ -259,7 +256,7 @@ def _public_url(text: str) -> str | None:
     if parts is None or parts.scheme not in {"http", "https"} or authority is None or _has_more_than_host(parts):
         raise ConfigError(f"GATEWALL_PUBLIC_URL must be like https://wall.example.com, not {text!r}")
     if authority.port == _DEFAULT_PORTS[parts.scheme]:
-        authority = replace(authority, port=None)  # browsers leave it out of Origin (RFC 6454 section 6.2)
+        authority = replace(authority, port=None)  # browsers omit it in Origin (RFC 6454 section 6.2)
     return f"{parts.scheme}://{authority}"
 
 
@@ -267,7 +264,7 @@ def _split_url(text: str) -> SplitResult | None:
     try:
         return urlsplit(text)
     except ValueError:
-        return None  # a bracket without its other half
+        return None  # an unbalanced bracket
 
 
 def _has_more_than_host(parts: SplitResult) -> bool:

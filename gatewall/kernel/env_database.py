@@ -1,6 +1,6 @@
 """Parse DATABASE_URL to Django's settings. Pure: standard library only.
 
-No problem shows the URL or a value of it: there may be a password in it.
+Errors never contain the URL or its values: there may be a password in it.
 """
 
 import re
@@ -14,7 +14,7 @@ _POOLER = "pooler"
 _NAME = re.compile(r"[a-z_]{3,30}")
 _DEFAULT_OPTIONS: Mapping[str, str] = {
     "connect_timeout": "5",
-    # A host that is gone, or a link: the kernel gives up after some ten seconds, not after two hours.
+    # Detect a dead host or link after some ten seconds, not after two hours.
     "keepalives_idle": "5",
     "keepalives_interval": "2",
     "keepalives_count": "3",
@@ -60,11 +60,11 @@ _PARAMETERS: Mapping[str, Callable[[str], str]] = {
     "keepalives_count": _number(1, 100),
     "tcp_user_timeout": _number(0, 7_200_000),
 }
-"""Those of libpq that make sense here, and what is wrong with a value of theirs, or nothing."""
+"""Supported libpq parameters, each with a validator that returns what is wrong with a value, or empty."""
 
 
 def database(url: str) -> Mapping[str, object]:
-    """Return Django's description of the database; ConfigError says what is wrong without showing a value."""
+    """Return Django's settings of the database. Raises ConfigError, without the value."""
     scheme, separator, rest = url.partition("://")
     if not separator:
         raise ConfigError("DATABASE_URL is not a URL")
@@ -79,7 +79,7 @@ def _sqlite(rest: str) -> Mapping[str, object]:
     host, slash, path = rest.partition("/")
     if "?" in rest or "#" in rest:
         raise ConfigError("DATABASE_URL takes no parameters for SQLite; a ? or # in the path is %3F or %23")
-    if host or not slash or unquote(path) in {"", ":memory:"}:  # memory is each process's own
+    if host or not slash or unquote(path) in {"", ":memory:"}:  # processes cannot share a database in memory
         raise ConfigError("DATABASE_URL must name a file: sqlite:///relative or sqlite:////absolute")
     return {"ENGINE": "gatewall.database.sqlite", "NAME": unquote(path)}
 
@@ -101,7 +101,7 @@ def _postgresql(rest: str) -> Mapping[str, object]:
         "PASSWORD": unquote(password),
         "HOST": ",".join(host for host, _ in hosts),
         "PORT": ",".join(port for _, port in hosts),
-        # A pooler that gives each transaction another session: no cursor outlives it.
+        # With a transaction pooler each transaction gets another session: no cursor outlives it.
         "DISABLE_SERVER_SIDE_CURSORS": pooler == "transaction",
         "OPTIONS": {**_DEFAULT_OPTIONS, **parameters},
     }
@@ -114,7 +114,7 @@ def _database_name(text: str) -> str:
 
 
 def _host_and_port(server: str) -> tuple[str, str]:
-    """Return a host, which may be an address in brackets or the folder of a socket with %2F, and its port."""
+    """Return host and port; the host may be an address in brackets or a socket folder with %2F."""
     match = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:]*)(?::(.*))?", server)
     if match is None:
         raise ConfigError("DATABASE_URL has a host that cannot be read")
@@ -126,11 +126,11 @@ def _host_and_port(server: str) -> tuple[str, str]:
 
 def _parameters(query: str) -> dict[str, str]:
     found: dict[str, str] = {}
-    # libpq takes + as it is: options=-c%20name=value
+    # libpq does not decode +: options=-c%20name=value
     for name, value in parse_qsl(query.replace("+", "%2B"), keep_blank_values=True):
         wrong = _PARAMETERS.get(name)
         if wrong is None:
-            shown = name if _NAME.fullmatch(name) else "that cannot be read"  # a part of a password, maybe
+            shown = name if _NAME.fullmatch(name) else "that cannot be read"  # it may be part of a password
             raise ConfigError(f"DATABASE_URL has a parameter {shown}: docs/configuration.md lists those that are known")
         if name in found:
             raise ConfigError(f"DATABASE_URL says {name} twice")

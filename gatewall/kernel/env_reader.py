@@ -1,7 +1,7 @@
 """Read single environment variables, with errors that name them. Pure: standard library only.
 
-A secret ``NAME`` can also be read from the file that ``NAME_FILE`` names, or from its file under
-``GATEWALL_HOME/secrets``, where ``bin/up`` puts it.
+A secret ``NAME`` can also be in the file that ``NAME_FILE`` names, or in its file under ``GATEWALL_HOME/secrets``,
+where ``bin/up`` puts it.
 """
 
 from collections.abc import Mapping
@@ -15,11 +15,11 @@ MIN_SECRET_LENGTH = 32
 
 
 class ConfigError(Exception):
-    """A variable has a value that cannot be used; the message is the one line to show."""
+    """An environment variable is invalid; the message is one line to show."""
 
 
 class Reader:
-    """Reads single variables. Every method raises ConfigError for a value that cannot be used."""
+    """Reads single variables. Every method raises ConfigError for an invalid value."""
 
     def __init__(self, environ: Mapping[str, str], files: Mapping[str, Path]) -> None:
         self._environ = environ
@@ -44,7 +44,7 @@ class Reader:
         return text
 
     def secret(self, name: str) -> str | None:
-        """Return a secret from NAME, from the file NAME_FILE, or from its file under the state folder."""
+        """Return a secret from NAME, from the file NAME_FILE, or from its default file."""
         value, file = self._environ.get(name), self._environ.get(f"{name}_FILE")
         if value and file:
             raise ConfigError(f"{name} and {name}_FILE are both set: set one")
@@ -54,14 +54,14 @@ class Reader:
         return _read_secret(f"{name}_FILE" if file else name, path) if file or path.exists() else None
 
     def file(self, name: str) -> Path | None:
-        """Return the file that a secret is read from, or None for one that has none."""
+        """Return the file of a secret, or None if it has none."""
         if self._environ.get(name):
             return None
         file = self._environ.get(f"{name}_FILE")
         return Path(file) if file else self._files.get(name)
 
     def key(self, name: str) -> str:
-        """Return a secret that nothing works without."""
+        """Return a required secret."""
         return _strong(name, self._required(name))
 
     def _required(self, name: str) -> str:
@@ -73,12 +73,12 @@ class Reader:
         return value
 
     def token(self, name: str) -> str | None:
-        """Return a secret that may be missing, but not be weak."""
+        """Return an optional secret, which must not be weak."""
         value = self.secret(name)
         return _strong(name, value) if value else None
 
     def key_ring(self, name: str) -> KeyRing:
-        """Return a key ring; every key in it is as good as a key must be."""
+        """Return a required key ring without weak keys."""
         try:
             ring = KeyRing.parse(self._required(name))
         except KeyRingRefused as error:
@@ -100,7 +100,7 @@ def _strong(name: str, value: str) -> str:
 
 
 def refuse_shared(secrets: Mapping[str, str | KeyRing | None]) -> None:
-    """Raise ConfigError if one secret serves two purposes, or stands in a ring twice."""
+    """Raise ConfigError if one secret serves two purposes, or a ring has a key twice."""
     seen: dict[bytes, str] = {}
     for name, secret in secrets.items():
         spellings = _spellings(secret)
@@ -113,7 +113,7 @@ def refuse_shared(secrets: Mapping[str, str | KeyRing | None]) -> None:
 
 
 def _spellings(secret: str | KeyRing | None) -> list[bytes]:
-    """Return a secret as text and as the bytes that the text stands for, where the two differ."""
+    """Return a secret as text and, if it is base64, as the decoded bytes."""
     if secret is None:
         return []
     if isinstance(secret, KeyRing):

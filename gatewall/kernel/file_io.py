@@ -11,9 +11,9 @@ _FORGOTTEN_SECONDS = 60.0
 
 
 def replace_file(path: Path, data: bytes, *, synced: bool) -> None:
-    """Replace a file atomically; mode 0600. With ``synced``, data and name are on disk when this returns.
+    """Replace a file atomically; mode 0600. With ``synced``, data and name are on disk on return.
 
-    Raises OSError; the file is the old one then. A process that is killed leaves ``.NAME.PID`` beside it.
+    Raises OSError; the old file stays then. A killed process leaves ``.NAME.PID``.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -32,7 +32,7 @@ def replace_file(path: Path, data: bytes, *, synced: bool) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to disk. Raises OSError."""
+    """Sync a folder's entries to disk. Raises OSError."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -41,22 +41,22 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_whole(descriptor: int, data: bytes) -> None:
-    """Write all of it in one call. Raises OSError where only a part was written."""
+    """Write all bytes in one call. Raises OSError on a short write."""
     if os.write(descriptor, data) != len(data):
         raise OSError("the disk took a part only")
 
 
 def remove_if_forgotten(path: Path) -> None:
-    """Remove an unfinished file of a process that was killed, after a minute. Raises OSError.
+    """Remove the unfinished file of a killed process after a minute. Raises OSError.
 
-    A process that was stopped for so long fails to give it its name, and writes another one.
+    A process that was stopped for longer fails to rename it, and writes another one.
     """
     if abs(time.time() - path.stat().st_mtime) > _FORGOTTEN_SECONDS:
         path.unlink()
 
 
 def try_lock(descriptor: int) -> bool:
-    """Take the exclusive lock of an open file, or return False if another process has it."""
+    """Lock an open file exclusively; False if another process has the lock."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -65,7 +65,7 @@ def try_lock(descriptor: int) -> bool:
 
 
 def try_lock_file(path: Path) -> int | None:
-    """Return a descriptor that holds the lock of a file, which is made if missing; None if another process has it."""
+    """Return a descriptor that holds the lock of a file, created if missing; None if another process has it."""
     descriptor = open_lock(path)
     if try_lock(descriptor):
         return descriptor
@@ -75,7 +75,7 @@ def try_lock_file(path: Path) -> int | None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a file, which is made if missing, until the end of the block. Waits for it."""
+    """Hold the lock of a file, created if missing, within the block. Blocks until it is free."""
     descriptor = open_lock(path)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -85,5 +85,5 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def open_lock(path: Path) -> int:
-    """Return the descriptor of a lock file, which is made if missing; mode 0600."""
+    """Open a lock file, created if missing; mode 0600."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

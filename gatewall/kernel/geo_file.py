@@ -6,12 +6,12 @@ _MARKER, _METADATA_BYTES = b"\xab\xcd\xefMaxMind.com", 128 * 1024  # the MMDB fo
 
 
 def installed(home: Path) -> Path:
-    """Return where ``manage.py update_geoip`` puts it: the one in use where nobody names another."""
+    """Return the default path, where ``manage.py update_geoip`` installs the geo database."""
     return home / "geo" / "country.mmdb"
 
 
 def refuse_other_files(path: Path, name: str) -> None:
-    """Raise ValueError if there is no MMDB in the file; the message calls it by its ``name``."""
+    """Raise ValueError unless the file is an MMDB; the message calls it by its ``name``."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - _METADATA_BYTES))

@@ -1,7 +1,7 @@
 """Convert country ranges as text (Debian's tor-geoipdb) to a MaxMind DB. Pure.
 
-A line is ``first,last,CC``: two addresses, IPv4 ones as whole numbers or dotted, both included, and a country code.
-Lines that begin with ``#`` and codes that are no two letters (``??``) are skipped. Ranges must not overlap.
+A line is ``first,last,CC``: two addresses (IPv4 as numbers or dotted), inclusive, and a country code. Comments (``#``)
+and codes that are not two letters (``??``) are skipped. Ranges must not overlap.
 """
 
 import re
@@ -16,22 +16,22 @@ from gatewall.engine.addresses import IPAddress, parse_address
 
 KIND = "Gatewall-Country-Ranges"
 MAX_NODES = 32_000_000
-"""Eight bytes each while the tree is made; Tor's own files have some two million."""
+"""Eight bytes each in memory; Tor's own files need some two million."""
 _MAX_LINE = 200
 _LINE = re.compile(rb"([0-9A-Fa-f.:]{1,45}),([0-9A-Fa-f.:]{1,45}),(..)\s*", re.ASCII)
 _CODE = re.compile(rb"[A-Za-z]{2}", re.ASCII)
 _MARKER, _SEPARATOR = b"\xab\xcd\xefMaxMind.com", bytes(16)
 _STRING, _UINT16, _UINT32, _MAP, _UINT64, _ARRAY = 2, 5, 6, 7, 9, 11
 _LEAF = 1 << 31
-"""A child with this bit is a country, 0 is nothing, any other is a node."""
+"""A child with this bit is a country, 0 is empty, others are node numbers."""
 
 
 class RangesRefused(ValueError):
-    """The text is not one of ranges; the message says in which line and why."""
+    """The text is not a list of ranges; the message names line and reason."""
 
 
 def looks_like_ranges(head: bytes) -> bool:
-    """True if a file that begins so is text, and its first line that is no comment a range."""
+    """True if the first line of the file's head that is not a comment is a range."""
     for line in head.splitlines():
         if line and not line.startswith(b"#"):
             return _LINE.fullmatch(line) is not None
@@ -39,15 +39,15 @@ def looks_like_ranges(head: bytes) -> bool:
 
 
 class CountryRanges:
-    """A tree of networks and their countries, to be written as an MMDB."""
+    """Binary tree of networks and their countries, for writing an MMDB."""
 
     def __init__(self) -> None:
         self._children = array("I", [0, 0])
         self._codes: dict[bytes, int] = {}
-        self._ipv4 = self._walk(0, "0" * 96)  # ::/96 holds the IPv4 addresses
+        self._ipv4 = self._walk(0, "0" * 96)  # IPv4 addresses are under ::/96
 
     def add(self, lines: Iterable[bytes]) -> None:
-        """Add the ranges of a text. Raises RangesRefused."""
+        """Add ranges from lines of text. Raises RangesRefused."""
         for number, line in enumerate(lines, 1):
             if not line.strip() or line.startswith(b"#"):
                 continue
@@ -61,7 +61,7 @@ class CountryRanges:
                     raise RangesRefused(f"line {number}: {error}") from None
 
     def write(self, file: IO[bytes], *, at: datetime) -> None:
-        """Write the database, built at this moment. Raises OSError."""
+        """Write the MMDB with this build time. Raises OSError."""
         count = len(self._children) // 2
         data, offsets = bytearray(), []
         for code in self._codes:
@@ -74,7 +74,7 @@ class CountryRanges:
             elif child & _LEAF:
                 places[place] = count + len(_SEPARATOR) + offsets[child ^ _LEAF]
         if sys.byteorder == "little":
-            places.byteswap()  # the format has the big end first
+            places.byteswap()  # the format is big-endian
         places.tofile(file)
         file.write(_SEPARATOR + bytes(data) + _MARKER + _encode(_metadata(count, at)))
 
@@ -92,7 +92,7 @@ class CountryRanges:
             self._children[place] = leaf
 
     def _walk(self, node: int, bits: str) -> int:
-        """Return the node that the bits lead to, made where it is not there. Raises ValueError."""
+        """Return the node at the end of the bits, created if missing. Raises ValueError."""
         children = self._children
         for bit in bits:
             place = 2 * node + (bit == "1")
@@ -108,7 +108,7 @@ class CountryRanges:
 
 
 def bounded_lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a file, none longer than a range can be. Raises RangesRefused."""
+    """Yield the lines of a file. Raises RangesRefused if one is too long."""
     number = 0
     while line := file.readline(_MAX_LINE + 1):
         number += 1
@@ -147,11 +147,11 @@ def _metadata(count: int, at: datetime) -> dict[str, Any]:
 
 
 def _encode(value: Any) -> bytes:
-    """Return a value in the data format of MMDB; all of ours are shorter than 29."""
+    """Encode a value in the MMDB data format; sizes must be below 29."""
     if isinstance(value, str):
         return _control(_STRING, len(value)) + value.encode()
     if isinstance(value, tuple):
-        kind, number = value  # readers insist on the width of each number
+        kind, number = value  # readers check the width of each number
         raw: bytes = number.to_bytes(8, "big").lstrip(b"\0")
         return _control(kind, len(raw)) + raw
     if isinstance(value, list):

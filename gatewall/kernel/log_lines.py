@@ -1,4 +1,4 @@
-"""Log formats: text lines on stderr, or JSON on stdout; and problems that are logged once. Pure."""
+"""Log formats: text lines on stderr, or JSON on stdout; and problems logged once. Pure."""
 
 import json
 import logging
@@ -10,7 +10,7 @@ FORMATS = (LINE, JSON)
 
 
 class JsonLine(logging.Formatter):
-    """A log record as one JSON object on one line: at, level, logger, message and, if there is one, exception."""
+    """Formats a log record as one line of JSON: at, level, logger, message and, if any, exception."""
 
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
@@ -26,7 +26,7 @@ class JsonLine(logging.Formatter):
 
 
 def configuration(level: str, form: str) -> dict[str, Any]:
-    """Return what ``logging.config.dictConfig`` and Django's ``LOGGING`` take."""
+    """Return the settings for ``logging.config.dictConfig`` and Django's ``LOGGING``."""
     is_json = form == JSON
     handler = {"class": "logging.StreamHandler", "formatter": form.lower()}
     return {
@@ -42,17 +42,17 @@ def configuration(level: str, form: str) -> dict[str, Any]:
 
 
 class ProblemLog:
-    """Logs a problem once, and its end."""
+    """Logs a problem when it begins and when it ends."""
 
     def __init__(self, logger: logging.Logger, prefix: str, recovered: str) -> None:
         self._logger = logger
         self._prefix = prefix
         self._recovered = recovered
         self.problem = ""
-        """The problem of this moment, or nothing."""
+        """The current problem, or empty."""
 
     def say(self, problem: str) -> None:
-        """Log ``problem`` unless it is the last one; an empty one means that all is well again."""
+        """Log ``problem`` unless it is the current one; empty means recovered."""
         if problem != self.problem:
             level = logging.ERROR if problem else logging.INFO
             self._logger.log(level, "%s%s", self._prefix, problem or self._recovered)

@@ -1,6 +1,6 @@
 """POST a body to a URL an operator configured: SSRF-safe, one attempt, bounded time. Pure.
 
-No proxy is asked, no redirect followed, and of the answer nothing is read but its status.
+It uses no proxy, follows no redirect, and reads only the status of the response.
 """
 
 import http.client
@@ -17,19 +17,19 @@ _MAX_WHY = 200
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """What became of it: the status of the answer, or why there is none. Neither holds a body, query or password."""
+    """Result of a POST: the response status, or the failure. Contains no body, query or password."""
 
     status: int | None = None
     failure: str = ""
 
     @property
     def is_taken(self) -> bool:
-        """True if the other side says that it has it."""
+        """True for a status of 2xx."""
         return self.status is not None and 200 <= self.status < 300
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str], *, reach: Reach, seconds: float) -> Posted:
-    """Send the body and return what became of it, which raises nothing. A slow side is left after so many seconds."""
+    """Send the body and return the result; raises nothing, and gives up after ``seconds``."""
     deadline = Deadline(seconds)
     try:
         require_acceptable(url, reach)
@@ -43,7 +43,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, reach: Reach, sec
 
 
 def _answer(parts: SplitResult, body: bytes, headers: Mapping[str, str], reach: Reach, deadline: Deadline) -> int:
-    """Return the status. Raises DownloadRefused, OSError, HTTPException, ValueError."""
+    """Return the response status. Raises DownloadRefused, OSError, HTTPException, ValueError."""
     host, is_encrypted = parts.hostname or "", parts.scheme == "https"
     connection = http.client.HTTPConnection(host, parts.port or (443 if is_encrypted else 80))
     try:
@@ -56,14 +56,14 @@ def _answer(parts: SplitResult, body: bytes, headers: Mapping[str, str], reach: 
         connection.endheaders(body)
         status = connection.getresponse().status
         if deadline.left <= 0:
-            raise TimeoutError  # headers that were cut off look like headers that have ended
+            raise TimeoutError  # http.client takes truncated headers for complete ones
         return status
     finally:
         connection.close()
 
 
 def _connected(host: str, port: int, reach: Reach, deadline: Deadline) -> socket.socket:
-    """Return a connection to an address that was looked at. Raises DownloadRefused, OSError."""
+    """Connect to an address that ``reach`` allows. Raises DownloadRefused, OSError."""
     failure: OSError = TimeoutError()
     for address in addresses_of(host, port, private=reach.private):
         if deadline.left <= 0:

@@ -1,7 +1,7 @@
 """Exceptions of services that refuse an operation. No knowledge of HTTP.
 
-Each refusal is defined beside the function that raises it and names its code; one handler in
-``gatewall.api.problems`` turns each kind into a status.
+Each refusal is defined beside the function that raises it and has a code; ``gatewall.api.problems`` maps each base
+class to a status.
 """
 
 from typing import ClassVar
@@ -10,7 +10,7 @@ from gatewall.engine.messages import Message
 
 
 class Refusal(Exception):
-    """An expected no. ``message`` says why; ``code`` is kebab-case, documented, and never reused."""
+    """An expected refusal. ``message`` says why; ``code`` is kebab-case, documented, and never reused."""
 
     code: ClassVar[str]
 
@@ -20,27 +20,27 @@ class Refusal(Exception):
 
 
 class Conflict(Refusal):
-    """The request is sound, but not as things stand now."""
+    """The request is valid but conflicts with the current state."""
 
 
 class Invalid(Refusal):
-    """A value makes no sense; ``field`` says which."""
+    """A value is invalid; ``field`` says which."""
 
     field: ClassVar[str]
 
 
 class Gone(Refusal):
-    """Somebody else deleted the row in the meantime."""
+    """The row was deleted in the meantime."""
 
     code = "not-found"
 
 
 class Forbidden(Refusal):
-    """Not for this caller."""
+    """The caller may not do this."""
 
 
 class TooMany(Refusal):
-    """Not so often; ``retry_after_seconds`` says when again."""
+    """Rate limit exceeded; retry after ``retry_after_seconds``."""
 
     def __init__(self, message: str, *, retry_after_seconds: int, **params: object) -> None:
         super().__init__(message, **params)

@@ -1,9 +1,8 @@
 """Count requests per subject and minute, shared by all processes of a host. Pure.
 
-One file of fixed size is mapped by every process. A subject hashes to a bucket of a few slots; the
-slot that was idle longest gives way. Updates are not locked: two processes that count at the same
-instant may count once. The limit is a brake, not a ledger, and a lock here would be a queue in
-front of everything.
+Every process maps one file of fixed size. A subject hashes to a bucket of a few slots, with eviction of the longest
+idle one. Updates are not locked: two simultaneous requests may count once, and a lock would be a queue in front of
+everything.
 """
 
 import hashlib
@@ -16,7 +15,7 @@ from pathlib import Path
 
 from gatewall.engine.addresses import IPAddress
 
-_SLOT = struct.Struct("<QIII")  # subject, minute, requests in it, requests in the minute before
+_SLOT = struct.Struct("<QIII")  # subject, minute, count in it, count in the minute before
 _SLOTS_PER_BUCKET = 4
 _BUCKETS = 1 << 14
 _SIZE = _SLOT.size * _SLOTS_PER_BUCKET * _BUCKETS
@@ -25,10 +24,10 @@ _MAX_COUNT = 0xFFFF_FFFF
 
 
 class RequestRateTable:
-    """A sliding window of one minute for each subject, whatever its bytes stand for."""
+    """Sliding window of one minute for each subject (any bytes)."""
 
     def __init__(self, path: Path) -> None:
-        """Map the table in this file, made if missing (mode 0600). Raises OSError."""
+        """Map the table in this file, created if missing (mode 0600). Raises OSError."""
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             if os.fstat(descriptor).st_size < _SIZE:
@@ -38,7 +37,7 @@ class RequestRateTable:
             os.close(descriptor)
 
     def count(self, subject: bytes, limit_per_minute: int, at: float) -> int:
-        """Count this request; return 0 within the limit, else the seconds until it is met again."""
+        """Count a request; return 0 within the limit, else the seconds until it is met again."""
         key = _key(subject)
         minute, second = divmod(at, _WINDOW)
         offset, current, previous = _find(self._table, key, int(minute))
@@ -48,15 +47,15 @@ class RequestRateTable:
 
 
 class SharedRequestRate(RequestRateTable):
-    """The engine's rate port: the subject is the client."""
+    """The engine's rate port: counts clients, IPv6 by /64."""
 
     def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float) -> int:
-        """Count this request; return 0 within the limit, else the seconds until it is met again."""
+        """Count a request; return 0 within the limit, else the seconds until it is met again."""
         return self.count(network_of(client), limit_per_minute, at)
 
 
 def network_of(client: IPAddress) -> bytes:
-    """Return what a client is counted by: an IPv4 address, or the /64 of an IPv6 one."""
+    """Return the subject of a client: its IPv4 address, or its IPv6 /64."""
     number = int(client) if client.version == 4 else int(client) >> 64
     return number.to_bytes(8, "big") + bytes([client.version])
 
@@ -68,7 +67,7 @@ class LookedAtRequestRate:
         self._path = path
 
     def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float) -> int:
-        """Return what the next request of the client would be told if it came now; count nothing."""
+        """Return what the client's next request would get now; count nothing."""
         minute, second = divmod(at, _WINDOW)
         with closing(self._open()) as table:
             _, current, previous = _find(table, _key(network_of(client)), int(minute))
@@ -78,9 +77,9 @@ class LookedAtRequestRate:
         try:
             descriptor = os.open(self._path, os.O_RDONLY)
         except FileNotFoundError:
-            return mmap.mmap(-1, _SIZE)  # nobody has counted yet
+            return mmap.mmap(-1, _SIZE)  # nothing was counted yet
         try:
-            if os.fstat(descriptor).st_size < _SIZE:  # somebody is about to make it
+            if os.fstat(descriptor).st_size < _SIZE:  # being created
                 return mmap.mmap(-1, _SIZE)
             return mmap.mmap(descriptor, _SIZE, access=mmap.ACCESS_READ)
         finally:
@@ -88,7 +87,7 @@ class LookedAtRequestRate:
 
 
 def _find(table: mmap.mmap, key: int, minute: int) -> tuple[int, int, int]:
-    """Return the offset of the subject's slot, and its counts for this minute and the one before."""
+    """Return the offset of the subject's slot, and its counts in this minute and the one before."""
     start = key % _BUCKETS * _SLOTS_PER_BUCKET * _SLOT.size
     idle_longest, idle_minute = start, minute + 1
     for offset in range(start, start + _SLOTS_PER_BUCKET * _SLOT.size, _SLOT.size):
@@ -107,14 +106,14 @@ def _key(subject: bytes) -> int:
 
 
 def _seconds_over(limit: int, current: int, previous: int, second: float) -> int:
-    # The minute before counts by the share of it that the sliding window still covers.
+    # The minute before counts by its share of the sliding window.
     if current + previous * (1 - second / _WINDOW) <= limit:
         return 0
     return _seconds_until_met(limit, current, previous, second)
 
 
 def _seconds_until_met(limit: int, current: int, previous: int, second: float) -> int:
-    """Return the whole seconds, rounded up, until a window has room for one more request."""
+    """Return the whole seconds, rounded up, until the window has room for one more request."""
     room = limit - 1
     if current <= room:
         return max(1, math.ceil(_WINDOW * (1 - (room - current) / previous) - second))

@@ -1,4 +1,4 @@
-"""May this caller see metrics and health details? Trusted networks, or the metrics token. Pure."""
+"""Authorize callers of metrics and health details: trusted networks, or the metrics token. Pure."""
 
 import hmac
 from dataclasses import dataclass, field
@@ -10,27 +10,24 @@ _SCHEME = "bearer"
 
 @dataclass(frozen=True, slots=True)
 class TrustedCallers:
-    """The networks of ``GATEWALL_TRUSTED_PROXIES`` and the token of ``GATEWALL_METRICS_TOKEN``, if there is one."""
+    """``GATEWALL_TRUSTED_PROXIES``, and ``GATEWALL_METRICS_TOKEN`` if set."""
 
     networks: TrustedProxies
     token: str | None = field(repr=False)
 
     def includes(self, peer: str, forwarded_for: str | None, authorization: str) -> bool:
-        """Return True if the client's address or the token says so. Header values are latin-1 text."""
+        """True if the client's address or the token is trusted. Header values are latin-1 text."""
         return self.in_network(peer, forwarded_for) or self.has_token(authorization)
 
     def in_network(self, peer: str, forwarded_for: str | None) -> bool:
-        """Return True if the client, behind any trusted proxies, is in a trusted network.
-
-        A chain that cannot be read names no client: False.
-        """
+        """True if the client, behind any trusted proxies, is in a trusted network; False for a malformed chain."""
         try:
             return self.networks.trusts(client_address(peer, forwarded_for, self.networks))
         except ForwardedForMalformed:
             return False
 
     def has_token(self, authorization: str) -> bool:
-        """Return True if this is ``Bearer`` with the token."""
+        """True for ``Bearer`` with the token."""
         scheme, _, sent = authorization.partition(" ")
         if self.token is None or scheme.lower() != _SCHEME:
             return False

@@ -1,1 +1,1 @@
-"""Publication of the policy: rows are compiled to segments, and segments to files that every worker follows."""
+"""Publication of the policy: compile rows to segments, and publish them as files that every worker follows."""

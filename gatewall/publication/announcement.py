@@ -1,4 +1,4 @@
-"""After a commit: wait until the change is in force on this host, then answer the writer."""
+"""Wait after a commit until the change is in force on this host."""
 
 import logging
 import threading
@@ -25,13 +25,13 @@ logger = logging.getLogger(__name__)
 
 _WAIT_SECONDS = 2.0
 _LOOK_SECONDS = 0.02
-"""How often is looked at what no new file tells: whether the agent or a worker is gone."""
+"""How often to check what inotify does not report: whether the agent or a worker has died."""
 _thread = threading.local()
 
 
 @contextmanager
 def published_by_caller() -> Iterator[None]:
-    """Within the block, ``announce`` waits for nobody in this thread: it is the agent's, which publishes next."""
+    """Within the block, ``announce`` does not wait in this thread: the caller, the agent, publishes next."""
     _thread.publishes = True
     try:
         yield
@@ -40,10 +40,9 @@ def published_by_caller() -> Iterator[None]:
 
 
 def announce(version: Version) -> bool:
-    """Return True once every worker of this host's data plane decides with this version, False after two seconds.
+    """Return True once every data-plane worker of this host uses this version, False after two seconds.
 
-    The agent publishes; while there is none, or it stands still, the writer does it, so that a revocation never
-    waits for somebody to start it.
+    The agent publishes; without a working one the writer does, so that a revocation never waits for an operator.
     """
     files, run = policy_files(settings.CONFIG), run_folder(settings.CONFIG.home)
     if getattr(_thread, "publishes", False):
@@ -56,7 +55,7 @@ def announce(version: Version) -> bool:
 
 
 class _Patience:
-    """How long a writer waits, and what wakes it."""
+    """Deadline of a writer, and the watch that wakes it."""
 
     def __init__(self, news: FolderWatch, deadline: float) -> None:
         self._news = news
@@ -66,7 +65,7 @@ class _Patience:
         return max(0.0, self._deadline - time.monotonic())
 
     def is_left(self) -> bool:
-        """Wait for news; False when the time is over."""
+        """Wait for a file change; False after the deadline."""
         seconds = self.seconds_left()
         if not seconds:
             return False
@@ -88,7 +87,7 @@ def _is_published_in_time(files: PolicyFiles, run: Path, version: Version, patie
 
 
 def _is_taken_in_time(run: Path, version: Version, patience: _Patience) -> bool:
-    """Return True once no living worker is behind. One that refuses what is published is not waited for."""
+    """Return True once no living worker is behind. Workers that refuse the policy are not waited for."""
     while True:
         behind = [state for state in living_workers(workers_folder(run)) if not state.has(version)]
         if not behind:
@@ -110,10 +109,10 @@ def _publish_here(files: PolicyFiles, patience: float) -> bool:
 
 def _is_published(in_force: ManifestInForce, version: Version) -> bool:
     try:
-        manifest: Manifest | None = in_force.manifest()  # of whichever release: agent and workers are replaced in turn
+        manifest: Manifest | None = in_force.manifest()  # of any release: agent and workers are upgraded one by one
     except OSError:
         return False
     if manifest is None or manifest.version.epoch != version.epoch or version.supersedes(manifest.version):
         return False
-    # Before a database was restored, the same numbers stood for other changes.
+    # Before a restore of the database, the same numbers stood for other changes.
     return revisions.lineage_of(manifest.version) == manifest.lineage

@@ -19,7 +19,7 @@ from licensing import policy_source as licensing
 from policies import policy_source as policies
 
 NEVER = "never"
-"""The change of a segment that nobody has touched since the installation."""
+"""Change id of a segment that was never changed."""
 _SHARDS: dict[str, Callable[[str], Iterable[Any]]] = {
     Segment.USERS: accounts.users,
     Segment.GIT_TOKENS: licensing.git_tokens,
@@ -34,7 +34,7 @@ _ROWS: dict[str, Callable[[], Iterable[Any]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The policy's head and, by segment, its last change."""
+    """Head of the policy, and the last change id of each segment."""
 
     head: PolicyHead
     segments: dict[str, str]
@@ -42,21 +42,21 @@ class Moment:
 
 @contextmanager
 def one_moment() -> Iterator[Moment]:
-    """Give the state of the policy; everything read inside is of that moment. Keeps no writer out."""
+    """Yield the state of the policy in a consistent read; blocks no writer."""
     with _repeatable_read():
         changed = {name: str(change) for name, change in PolicySegment.objects.values_list("name", "change")}
         names = [*_ROWS, *map(blocked_networks_of, policies.block_sources())]
         segments = {name: changed.get(name, NEVER) for name in names}
         for shard in (*accounts.user_shards(), *licensing.token_shards()):
-            # Either a row of the shard was changed, or something that all shards of its kind name.
+            # A row of the shard was changed, or all shards of its kind at once.
             segments[shard] = f"{changed.get(kind_of(shard), NEVER)}+{changed.get(shard, NEVER)}"
         yield Moment(revisions.head(), segments)
 
 
 def segment_bytes(moment: Moment, name: str) -> bytes:
-    """Return the bytes of a segment, from the rows or from a cache of what was compiled since the last reload.
+    """Return a segment's bytes, from the shared cache or compiled from the rows.
 
-    Call it inside ``one_moment()``. Raises ValueError if a row holds what the engine does not understand.
+    Call it inside ``one_moment()``. Raises ValueError if a row is invalid for the engine.
     """
     version, change = revisions.version_of(moment.head), moment.segments[name]
     data = segment_cache.fetch(version, name, change)
@@ -70,7 +70,7 @@ def _compiled(name: str) -> bytes:
     try:
         return codec.encode(name, _rows_of(name))
     except (TypeError, AttributeError, LookupError, ArithmeticError) as error:
-        raise ValueError(f"{name} has a row that is not one of its own ({type(error).__name__})") from error
+        raise ValueError(f"{name} has a row that cannot be encoded ({type(error).__name__})") from error
 
 
 def _rows_of(name: str) -> Iterable[Any]:
@@ -84,11 +84,11 @@ def _rows_of(name: str) -> Iterable[Any]:
 @contextmanager
 def _repeatable_read() -> Iterator[None]:
     if connection.in_atomic_block:
-        yield  # the caller's transaction is the moment
+        yield  # the caller's transaction is consistent already
     elif connection.vendor == "sqlite":
         with connection.cursor() as cursor:
-            # Django's own transactions are IMMEDIATE here and would wait for writers; a deferred one
-            # reads the state at its first statement (WAL).
+            # Django's own transactions are IMMEDIATE here and would wait for writers; a deferred one takes a
+            # snapshot at its first statement (WAL).
             cursor.execute("BEGIN DEFERRED")
             try:
                 yield

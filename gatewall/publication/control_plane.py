@@ -12,10 +12,9 @@ _made: list[tuple[Config, Sources]] = []
 
 
 def sources_of(config: Config) -> Sources:
-    """Return the policy and the countries of this process.
+    """Return the policy and the countries of this process, built once, so that gate and explanation share them.
 
-    They are made once for a configuration, so that gate and explanation hold one policy in memory,
-    not two. The rows decide and, while they cannot be read, the published files if they are later.
+    The database decides; while it cannot be read, the published files do if they are newer.
     """
     if not _made or _made[0][0] is not config:
         _made[:] = [(config, _make(config))]

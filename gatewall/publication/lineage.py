@@ -1,4 +1,4 @@
-"""Detect a restored database: one that does not continue the history that this host has published."""
+"""Detect a restored database: it does not continue the history that this host has published."""
 
 from collections.abc import Mapping
 
@@ -14,11 +14,11 @@ class DatabaseWentBack(NotForward):
 
 
 class NewerRelease(NotForward):
-    """A release after this one has published: who only stands in for others does not replace that."""
+    """A newer release has published: a stand-in for the agent does not replace that."""
 
 
 def refuse_going_back(before: Manifest | None, head: PolicyHead) -> None:
-    """Raise DatabaseWentBack unless this head is what is in force or follows it."""
+    """Raise DatabaseWentBack unless the head equals the published version or follows it."""
     version = revisions.version_of(head)
     if before is None or _goes_on(before, version, str(head.parent_epoch)):
         return
@@ -30,13 +30,13 @@ def refuse_going_back(before: Manifest | None, head: PolicyHead) -> None:
 
 
 def refuse_newer_release(before: Manifest | None) -> None:
-    """Raise NewerRelease if what is in force is not for this release to replace."""
+    """Raise NewerRelease if a newer release has published."""
     if before is not None and before.is_of_a_newer_release:
         raise NewerRelease(f"a newer release has published (schema {before.schema}): start its agent, or this one's")
 
 
 def reusable(before: Manifest | None, version: Version) -> Mapping[str, SegmentRef]:
-    """Return the published segments that this version may go on using where their change is its own."""
+    """Return the published segments that this version may reuse where the change id is equal."""
     if before is None or before.version.epoch != version.epoch or before.version.reloads != version.reloads:
         return {}
     return before.segments
@@ -45,6 +45,6 @@ def reusable(before: Manifest | None, version: Version) -> Mapping[str, SegmentR
 def _goes_on(before: Manifest, version: Version, parent_epoch: str) -> bool:
     if before.version.epoch != version.epoch:
         return parent_epoch == before.version.epoch
-    # The numbers may have passed the old ones since the restore; the lineage cannot.
+    # The numbers may have passed the old ones since the restore; the lineage has not.
     known = revisions.lineage_of(before.version) == before.lineage
     return known and (version == before.version or version.supersedes(before.version))

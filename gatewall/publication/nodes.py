@@ -1,4 +1,4 @@
-"""Report what this host has published and its workers have loaded."""
+"""Report this host's published policy and workers to the database."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,14 +17,14 @@ from gatewall.snapshot.places import node_name, policy_files
 from gatewall.snapshot.worker_report import WorkerState, living_workers, workers_folder
 
 SILENT_FOR = timedelta(days=7)
-"""Then a host is gone: nobody wants to be told any more that it is behind."""
+"""Hosts silent for longer are deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogState:
-    """How far this host's access log is: what is older than ``lag_seconds`` is in the database, or set aside.
+    """Shipping state of this host's access log: records older than ``lag_seconds`` are shipped or quarantined.
 
-    None until the first full pass.
+    ``lag_seconds`` is None until the first full pass.
     """
 
     lag_seconds: float | None
@@ -32,8 +32,8 @@ class LogState:
 
 
 def database_now() -> datetime:
-    """Return the moment by the clock of the database: those of hosts differ. Raises django.db.Error."""
-    if connection.vendor != "postgresql":  # the database is a file, on the only host that there is
+    """Return the database's current time: hosts' clocks differ. Raises django.db.Error."""
+    if connection.vendor != "postgresql":  # SQLite: one host, one clock
         return timezone.now()
     with connection.cursor() as cursor:
         cursor.execute("SELECT statement_timestamp()")
@@ -42,7 +42,7 @@ def database_now() -> datetime:
 
 
 def report_node(name: str, files: PolicyFiles, run: Path, problem: str = "", log: LogState | None = None) -> None:
-    """Write this host's row; what is not known of its log stays what was last said. Raises django.db.Error."""
+    """Write this host's row; without ``log`` its last reported log state stays. Raises django.db.Error."""
     confirmed_at = files.confirmations.last()
     try:
         manifest = files.manifest()
@@ -56,7 +56,7 @@ def report_node(name: str, files: PolicyFiles, run: Path, problem: str = "", log
             "published_at": datetime.fromtimestamp(manifest.published_at, tz=UTC) if manifest else None,
             "workers": [_shown(state) for state in living_workers(workers_folder(run))],
             "problem": problem[:500],
-            # Where nothing was confirmed since the machine was started, it is at least as long as that.
+            # If nothing was confirmed since boot, the age is at least the uptime.
             "unconfirmed_seconds": max(0.0, elapsed() - (confirmed_at or 0.0)),
             **({"log_lag_seconds": log.lag_seconds, "log_spooled_bytes": log.spooled_bytes} if log else {}),
         },
@@ -73,10 +73,10 @@ def _shown(state: WorkerState) -> dict[str, Any]:
 
 
 def unconfirmed_seconds(node: Node, at: datetime) -> float:
-    """Return for how long the policy of a host was not compared with the database; ``at`` is now, by its clock.
+    """Return how long ago a host's policy was last compared with the database; ``at`` is the database's time.
 
-    Of the own host the files say it, whoever has compared. Of another, its agent: while that is silent nobody has told
-    of a comparison, though the control plane there may stand in for it.
+    For this host the confirmation file counts. For another host it is the agent's last report: while the agent is
+    silent, comparisons by that host's control plane are unknown here.
     """
     said = max(0.0, (at - node.seen_at).total_seconds()) + (node.unconfirmed_seconds or 0.0)
     confirmed_at = policy_files(settings.CONFIG).confirmations.last() if node.name == node_name()[:100] else None
@@ -84,10 +84,10 @@ def unconfirmed_seconds(node: Node, at: datetime) -> float:
 
 
 def forget(name: str) -> None:
-    """Delete a host that is going for good. Raises django.db.Error."""
+    """Delete a host that is decommissioned. Raises django.db.Error."""
     Node.objects.filter(name=name[:100]).delete()
 
 
 def prune(at: datetime) -> int:
-    """Delete hosts that were silent for a week; return how many. One that speaks again is there again."""
+    """Delete hosts that were silent for a week, and return how many; a later report adds a host again."""
     return Node.objects.filter(seen_at__lt=at - SILENT_FOR).delete()[0]

@@ -26,16 +26,14 @@ def publish(
     verify: bool = False,
     patience: float = PATIENCE_SECONDS,
 ) -> Manifest:
-    """Publish the committed policy, if it is not published already; return the manifest in force.
+    """Publish the committed policy unless it is published already, confirm it, and return the current manifest.
 
-    It is confirmed then, as of when the database was asked. An agent that was put back to an older release publishes
-    over the newer one's policy; who stands in for the agent, and may only be about to end, does not. Another
-    publisher is waited for with this ``patience``, in seconds.
-
-    Published files that are missing or of another size are written again, with ``verify`` those of another digest too.
+    ``over_newer_release``: an agent rolled back to an older release publishes over a newer one's policy; a stand-in
+    for the agent does not. ``patience`` in seconds to wait for another publisher. Missing or truncated files are
+    rewritten; with ``verify``, files with a wrong digest too.
 
     Raises NewerRelease, DatabaseWentBack until ``confirm_new_epoch()``, ValueError if a row cannot be compiled,
-    django.db.Error, OSError. Whatever is raised, the policy in force stays.
+    django.db.Error, OSError. On any exception the published policy stays in force.
     """
     with files.publishing(patience):
         before, asked_at = files.in_force(), elapsed()
@@ -61,13 +59,13 @@ def publish(
 
 
 def confirm_new_epoch(files: PolicyFiles) -> None:
-    """Accept the policy of a restored database in place of the newer one that is in force here."""
+    """Accept the policy of a restored database over the newer one published on this host."""
     before = files.in_force()
     revisions.begin_epoch(after=uuid.UUID(before.version.epoch) if before else revisions.head().epoch)
 
 
 def _damaged(files: PolicyFiles, before: Manifest | None, *, verify: bool) -> Collection[str]:
-    """Return the names of what is published and cannot be used."""
+    """Return the names of published segments that cannot be used."""
     if before is None:
         return [_MANIFEST] if files.stamp() is not None else []
     is_usable = files.is_intact if verify else files.has

@@ -42,7 +42,7 @@ class Reload(ApiView):
     def post(self, request: Request) -> Response:
         revisions.demand_reload()
         head, run = revisions.head(), run_folder(settings.CONFIG.home)
-        report_node(node_name(), policy_files(settings.CONFIG), run)  # this host's row, without waiting for its agent
+        report_node(node_name(), policy_files(settings.CONFIG), run)  # do not wait for the agent's next report
         nodes = NodeOutput(Node.objects.all(), many=True).data
         here = next(node for node in nodes if node["name"] == node_name()[:100])
         body = {"revision": head.revision, "published_at": here["published_at"], "nodes": nodes}

@@ -1,4 +1,4 @@
-"""Every policy resource, as the apps register them."""
+"""Registry of every policy resource."""
 
 from collections.abc import Mapping
 
@@ -21,15 +21,15 @@ RESOURCES: tuple[PolicyResource, ...] = (
 )
 BY_NAME: Mapping[str, PolicyResource] = {each.name.value: each for each in RESOURCES}
 LOGGED: Mapping[str, PolicyResource] = {each.logged_as: each for each in RESOURCES if each.logged_as}
-"""By what the access log calls their rows: those that decide, and the subjects."""
+"""Resources by their name in the access log: deciding rows and subjects."""
 
 
 def named(kind: str) -> PolicyResource | None:
-    """Return the resource by its name in the API or in the access log, None if there is none."""
+    """Return the resource by its name in the API or in the access log, or None."""
     return LOGGED.get(kind) or BY_NAME.get(kind)
 
 
 def title_of(kind: str) -> str | Promise:
-    """Return what operators call a row of the resource of this name."""
+    """Return the display name of a resource, or the given name if it is unknown."""
     resource = named(kind)
     return resource.title if resource else kind

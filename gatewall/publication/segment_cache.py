@@ -1,8 +1,7 @@
 """Share compiled segments between hosts through the cache server.
 
-Without a cache server nothing is kept: in the memory of one process, segments of the past would be of use to nobody.
-The cache is not trusted: what comes out of it counts only with our signature, over the name as well. It only saves
-work: where it knows nothing, or does not answer, the rows are read.
+Without a cache server nothing is cached: a process's own memory would not be shared. Cached bytes are not trusted:
+they count only with our signature, which covers the key. On a miss or an outage the rows are read.
 """
 
 import hashlib
@@ -22,7 +21,7 @@ _SIGNATURE_BYTES = 32
 
 
 def fetch(version: Version, name: str, change: str) -> bytes | None:
-    """Return the bytes of this segment as this change left it, compiled since the last reload; None if not cached."""
+    """Return the cached bytes of a segment as of this change and reload, or None."""
     if not _is_shared():
         return None
     key = _key(version, name, change)
@@ -34,7 +33,7 @@ def fetch(version: Version, name: str, change: str) -> bytes | None:
 
 
 def keep(version: Version, name: str, change: str, data: bytes) -> None:
-    """Offer the bytes to the other hosts; a very large segment is compiled by each of them."""
+    """Cache a segment's bytes for the other hosts, unless it is very large."""
     if len(data) <= _MAX_BYTES and _is_shared():
         key = _key(version, name, change)
         cache.set(key, _signature(key, data) + data, _KEPT_SECONDS)
@@ -45,8 +44,8 @@ def _is_shared() -> bool:
 
 
 def _key(version: Version, name: str, change: str) -> str:
-    # The layout is part of the key, so that old and new workers never share bytes during an upgrade. The reload is
-    # part of it, because a row that no service wrote has no change id: what was compiled before may be without it.
+    # The layout is part of the key, so that old and new workers never share bytes during an upgrade. So is the reload:
+    # rows written outside our services have no change id, and a reload must pick them up.
     return f"segment:{LAYOUT}:{version.epoch}:{version.reloads}:{name}:{change}"
 
 

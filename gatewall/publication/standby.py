@@ -1,7 +1,6 @@
 """Publish on a host without a working agent: a standby thread in each control-plane process, one of them active.
 
-A host hears from its agent what was changed elsewhere. One that was killed takes seconds to be there again, and what
-was revoked meanwhile must not wait for it.
+It bridges the seconds until a killed agent is restarted, so that revocations made on other hosts do not wait.
 """
 
 import logging
@@ -25,7 +24,7 @@ _AFTER_A_BUG_SECONDS = 2.0
 
 
 class Standby:
-    """Looks four times a second whether an agent leads, and publishes while none does."""
+    """Checks four times a second whether an agent leads, and publishes while none does."""
 
     def __init__(self, files: PolicyFiles, run: Path) -> None:
         self._files = files
@@ -35,26 +34,26 @@ class Standby:
         self._stop = Event()
 
     def start(self) -> None:
-        """Look from now on, from threads that end with their process."""
+        """Start the daemon threads."""
         Thread(target=self._keep_going, name="standby", daemon=True).start()
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop the threads."""
         self._stop.set()
 
     def turn(self) -> bool:
-        """Publish what was committed if nobody else does on this host; True if this process stands in."""
+        """Publish the committed policy if no other process does on this host; True if this process stands in."""
         with StandbyLock(self._run).held() as ours:
             if ours and self._nobody_leads():
                 self._publish()
                 return True
         if self._published is not None:
             self._published = None
-            connection.close()  # an agent has its own
+            connection.close()  # the agent publishes again
         return False
 
     def _keep_going(self) -> None:
-        """Start the thread that looks, and again if it ended by a bug, which Python has written to stderr."""
+        """Run the worker thread, and restart it after an unexpected exception, which Python wrote to stderr."""
         while not self._stop.is_set():
             try:
                 thread = Thread(target=self._look, name="standby-look", daemon=True)
@@ -78,7 +77,7 @@ class Standby:
             connection.close()
 
     def _nobody_leads(self) -> bool:
-        return not AgentLock(self._run).is_led()  # an agent that starts finds its lock free
+        return not AgentLock(self._run).is_led()  # the lock is released at once, so a starting agent gets it
 
     def _publish(self) -> None:
         asked_at = elapsed()
@@ -91,7 +90,7 @@ class Standby:
                 self._published = version, self._files.stamp()
             self._log.say("")
         except (Error, OSError, ValueError) as error:
-            self._published = None  # what answers next may be another database, whose numbers mean something else
+            self._published = None  # the database may be another one after the failure, with other version numbers
             connection.close()
             self._say(f"{type(error).__name__}: {error}" if isinstance(error, ValueError) else type(error).__name__)
 

@@ -1,4 +1,4 @@
-"""Load the control plane's policy from committed rows, through the published files of its host."""
+"""Load the control plane's policy from the database, sharing unchanged segments with the published files."""
 
 import hashlib
 from collections.abc import Mapping
@@ -21,31 +21,30 @@ from gatewall.snapshot.published import ManifestInForce
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """What the policy in memory was made of: its version and, by segment, the change and the digest of the bytes."""
+    """Version of the policy in memory and, by segment, its change id and the digest of its bytes."""
 
     version: Version
     segments: Mapping[str, tuple[str, str]]
 
 
 class DatabasePolicyStore:
-    """Asks the database for the version on every request, and reads the segments that have changed.
+    """Reads the version from the database on every request, and segments when they change.
 
-    One indexed row is what makes the writer's next request see the change in every process, on every
-    host, and a rolled-back change be seen by nobody.
+    Reading one indexed row per request makes a committed change visible to every process on every host at once.
 
-    A reload counts once this host has published it. Its publisher compiles every segment, and all workers take what
-    differs from the files: if each compiled a long list itself, none of them would answer meanwhile.
+    A reload takes effect once this host has published it: its publisher compiles every segment once, and all workers
+    read what differs from the files, instead of each compiling long lists itself.
     """
 
     def __init__(self, files: PolicyFiles) -> None:
-        """``files`` say what is in force on this host: a database that was put back does not count against it."""
+        """``files``: the published policy of this host; it detects a restored database."""
         self._files = files
         self._in_force = ManifestInForce(files)
         self._assembly = Assembly(files.patterns)
         self._loaded: _Loaded | None = None
 
     def version(self) -> Version:
-        """Return the committed version, without a reload that is not published yet. Raises PolicyUnavailable."""
+        """Return the committed version, without an unpublished reload. Raises PolicyUnavailable."""
         try:
             committed = revisions.current()
             loaded = self._loaded
@@ -58,7 +57,7 @@ class DatabasePolicyStore:
             raise PolicyUnavailable(f"the published policy cannot be read ({type(error).__name__})") from error
 
     def load(self, version: Version) -> PolicySnapshot:
-        """Return the policy of this version or a later one. Raises PolicyUnavailable, PolicyRefused."""
+        """Load the policy of this version or a later one. Raises PolicyUnavailable, PolicyRefused."""
         try:
             return self._load()
         except Error as error:
@@ -69,7 +68,7 @@ class DatabasePolicyStore:
             raise PolicyRefused(f"revision {version.revision} cannot be used: {error}") from error
 
     def _load(self) -> PolicySnapshot:
-        before = self._files.in_force()  # first: nothing is published before it is committed
+        before = self._files.in_force()  # before the rows: a policy is published after its commit
         with one_moment() as moment:
             refuse_going_back(before, moment.head)
             version = revisions.version_of(moment.head)
@@ -83,7 +82,7 @@ class DatabasePolicyStore:
         return policy
 
     def _segment(self, moment: Moment, name: str, version: Version, published: SegmentRef | None) -> SegmentData:
-        """Return a segment by the digest of its bytes: equal bytes keep their table, whatever was reloaded."""
+        """Return a segment identified by its digest, so that equal bytes keep their table after a reload."""
         change, loaded = moment.segments[name], self._loaded
         if published is not None and published.change == change:
             return SegmentData(published.sha256, partial(self._read, moment, name, published))
@@ -95,14 +94,14 @@ class DatabasePolicyStore:
         return SegmentData(hashlib.sha256(data).hexdigest(), lambda: data)
 
     def _read(self, moment: Moment, name: str, published: SegmentRef) -> bytes | memoryview:
-        """Return a segment from the file that all workers of the host share or, if that is damaged, from the rows."""
+        """Read a segment from the shared file or, if that is damaged, from the rows."""
         with suppress(OSError, ManifestRefused):
             return self._files.segment(published)
         return segment_bytes(moment, name)
 
 
 def _without_pending_reload(committed: Version, loaded: Version, in_force: Manifest | None) -> Version:
-    """Return the committed version, but with the reload of the loaded one while its own is not published here."""
+    """Return the committed version, with the loaded reload count until the new one is published here."""
     if committed.epoch != loaded.epoch or committed.reloads <= loaded.reloads:
         return committed
     published = in_force.version if in_force is not None else None

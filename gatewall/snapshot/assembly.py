@@ -1,7 +1,6 @@
 """Assemble the policy in memory from segments. Pure.
 
-A segment that has not changed keeps its table: the cost of a change is that of the segments it
-touched.
+Unchanged segments keep their tables, so the cost of a change is that of the segments it touched.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,31 +18,28 @@ from gatewall.snapshot.sharded import Sharded
 
 
 class SegmentRefused(ValueError):
-    """A segment cannot be used; the message says which and why."""
+    """A segment is missing, unknown or malformed; the message says which and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentData:
-    """A segment's bytes, fetched when they are needed, and what identifies them."""
+    """A segment: the digest of its bytes, and how to fetch them."""
 
     identity: str
     read: Callable[[], bytes | memoryview]
 
 
 class Assembly:
-    """Builds policies one after another, each from the tables of the one before."""
+    """Builds a series of policies, each reusing the unchanged tables of the one before."""
 
     def __init__(self, scanners: Scanners | None = None) -> None:
-        """Take where the WAF's scanners come from; without it RE2 matches every rule."""
+        """``scanners`` compiles scanners for the WAF; without it RE2 matches every rule."""
         self._scanners = scanners
         self._tables: dict[str, tuple[str, Any]] = {}
         self._sharded: dict[str, Sharded[Any, Any]] = {}
 
     def build(self, version: Version, segments: Mapping[str, SegmentData]) -> PolicySnapshot:
-        """Return the policy that these segments make up.
-
-        Raises SegmentRefused if one is missing, unknown or not usable; what was built before stays.
-        """
+        """Build the policy from these segments. Raises SegmentRefused; the tables built before stay."""
         missing = [segment for segment in Segment if segment not in segments and segment not in SHARD_OF]
         if missing:
             raise SegmentRefused(f"{', '.join(missing)} missing")

@@ -1,6 +1,6 @@
 """Encode and decode policy segments: a magic, then JSON rows or a memory-mappable table. Pure; never pickle.
 
-``decode`` trusts nothing: whatever is not exactly what ``encode`` writes is refused, at the latest when a row is read.
+``decode`` is strict: it refuses whatever ``encode`` does not write, at the latest when a row is read.
 """
 
 import json
@@ -20,7 +20,7 @@ from gatewall.snapshot.row_codecs import KINDS, list_of
 
 SCHEMA = 1
 LAYOUT = f"{SCHEMA}-{sys.byteorder}"
-"""What machines must have in common to read each other's bytes."""
+"""Schema and byte order: machines that share both can read each other's segments."""
 _MAGIC = b"gatewall segment %d\n" % SCHEMA
 _TEXT_OF = json.JSONEncoder(separators=(",", ":")).encode
 MAX_SEGMENT_BYTES = 256 * 1024 * 1024
@@ -34,14 +34,14 @@ class DecodeError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """How the rows of a kind are found: by which attribute, and which number that is."""
+    """Key of a keyed segment: the attribute that names a row, and the number it is sorted by."""
 
     name: Callable[[Row], Any]
     number: Callable[[Any], int]
 
 
 def _digest_number(digest: str) -> int:
-    return int.from_bytes(digest.encode()[:8], "big")  # some may have the same
+    return int.from_bytes(digest.encode()[:8], "big")  # collisions are possible
 
 
 _KEYS: Mapping[str, _Key] = {
@@ -52,7 +52,7 @@ _KEYS: Mapping[str, _Key] = {
 
 
 def encode(segment: str, rows: Iterable[Row]) -> bytes:
-    """Return the bytes of a segment's rows, which are engine values of its kind."""
+    """Serialize a segment's rows, which are engine values of its kind."""
     if source_of(segment) is not None:
         return _MAGIC + packed_networks.pack(rows)
     kind = kind_of(segment)
@@ -61,7 +61,7 @@ def encode(segment: str, rows: Iterable[Row]) -> bytes:
     if key := _KEYS.get(kind):
         return _MAGIC + _kind_line(kind) + keyed_rows.pack((key.number(key.name(row)), text) for row, text in texts)
     data = bytearray(_MAGIC + b"[")
-    for _, text in texts:  # one after another: of a million, no more than the bytes are held
+    for _, text in texts:  # streamed: a million rows need only their bytes in memory
         data += text + b","
     if data.endswith(b","):
         del data[-1:]
@@ -69,10 +69,10 @@ def encode(segment: str, rows: Iterable[Row]) -> bytes:
 
 
 def decode(segment: str, data: bytes | memoryview) -> Any:
-    """Return the rows of a segment. Raises DecodeError.
+    """Parse a segment. Raises DecodeError.
 
-    Of blocked networks it is a ``PackedNetworks`` and of users and tokens a mapping by id or digest; both read from
-    ``data`` when they are asked, and raise DecodeError for a row that is not one. Of all others, a tuple.
+    Blocked networks become a ``PackedNetworks``; users and tokens a mapping by id or digest. Both parse rows of
+    ``data`` lazily, and raise DecodeError for a malformed row. All other kinds become a tuple.
     """
     if len(data) > MAX_SEGMENT_BYTES:
         raise DecodeError(f"{segment} has more than {MAX_SEGMENT_BYTES} bytes")
@@ -87,8 +87,8 @@ def decode(segment: str, data: bytes | memoryview) -> Any:
             line = _kind_line(kind)
             if body[: len(line)] != line:
                 raise DecodeError(f"{segment} is of another kind")
-            # Copied: a row is read long after the digest was checked, and who may enter must not be anybody's to change
-            # in a file meanwhile. That is a few MiB; the networks, which are many more, stay where they are.
+            # Copied, a few MiB: rows are parsed long after the digest was checked, and must not change with the
+            # file meanwhile. The networks, which are many more, stay mapped.
             return KeyedRows(
                 bytes(body[len(line) :]), number=key.number, name=key.name, read=lambda text: _row(kind, text)
             )
@@ -106,14 +106,14 @@ def _rows(segment: str, body: memoryview) -> tuple[Row, ...]:
         from_json = KINDS[segment].decode
         return tuple(from_json(row) for row in list_of(json.loads(bytes(body))))
     except _NOT_A_ROW as error:
-        raise DecodeError(f"{segment} has a row that is not one of its own ({type(error).__name__})") from None
+        raise DecodeError(f"{segment} has a row that cannot be decoded ({type(error).__name__})") from None
 
 
 def _row(kind: str, text: bytes) -> Row:
     try:
         return KINDS[kind].decode(json.loads(text))
     except _NOT_A_ROW as error:
-        raise DecodeError(f"{kind} has a row that is not one of its own ({type(error).__name__})") from None
+        raise DecodeError(f"{kind} has a row that cannot be decoded ({type(error).__name__})") from None
 
 
 _NOT_A_ROW = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)

@@ -1,7 +1,7 @@
 """When this host's policy was last confirmed as current by the database. Pure.
 
-The moment is on the clock that runs from boot (``CLOCK_BOOTTIME``), which nobody sets and which goes on while the
-machine sleeps. It is the modification time of an empty file: written in one call, also on a full disk, and never half.
+Times are those of ``CLOCK_BOOTTIME``, which cannot be set and runs on during suspend. The moment is stored as the
+modification time of an empty file: one atomic system call, which also works on a full disk.
 """
 
 import os
@@ -12,20 +12,20 @@ from functools import cache
 from pathlib import Path
 
 ALARM_SECONDS = 15.0
-"""An agent that lives confirms twice a second; a busy machine is no alarm."""
+"""A working agent confirms twice a second; a busy machine must not raise the alarm."""
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _PREFIX = "confirmed-"
 
 
 def elapsed() -> float:
-    """Return the seconds since the machine was started."""
+    """Return the seconds since boot."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class Confirmations:
-    """The file of this host and boot: what another machine or an earlier boot has left there is not read.
+    """Confirmation file of this host and boot; those of other machines or earlier boots are ignored.
 
-    Where the kernel does not say which boot this is there is none, and nothing is ever confirmed.
+    Without a boot id from the kernel nothing is ever confirmed.
     """
 
     def __init__(self, folder: Path, boot: str | None = None, clock: Callable[[], float] = elapsed) -> None:
@@ -35,7 +35,7 @@ class Confirmations:
         self._clock = clock
 
     def confirm(self, at: float) -> None:
-        """Record that the published policy was current at this moment, unless a later moment is recorded. OSError."""
+        """Record that the published policy was current at this moment, unless a later one is recorded. OSError."""
         before = self.last()
         if self._path is None or (before is not None and before >= at):
             return
@@ -45,14 +45,14 @@ class Confirmations:
             self._make(self._path, at)
 
     def last(self) -> float | None:
-        """Return the last moment that was noted, or None while there is none. Never raises."""
+        """Return the last recorded moment, or None. Never raises."""
         if self._path is None:
             return None
         try:
-            at = os.stat(self._path).st_mtime_ns / 1e9  # noqa: PTH116 - looked at all the time
+            at = os.stat(self._path).st_mtime_ns / 1e9  # noqa: PTH116 - called for every poll
         except OSError:
             return None
-        return at if at <= self._clock() else None  # one that has just been made has the time of day
+        return at if at <= self._clock() else None  # a file just created has the time of day
 
     def _make(self, path: Path, at: float) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ class Confirmations:
 
 
 class PolicyAge:
-    """How long ago the policy of a process was last known to be the one in force."""
+    """Time since this process's policy was last confirmed as current."""
 
     def __init__(
         self, confirmed_at: Callable[[], float | None] = lambda: None, clock: Callable[[], float] = elapsed
@@ -75,21 +75,18 @@ class PolicyAge:
         self._started = clock()
 
     def seconds(self) -> float:
-        """Return how long; while it was never confirmed, since this process began to ask."""
+        """Return the age in seconds; if never confirmed, since this process started."""
         at, now = self._confirmed_at(), self._clock()
-        self._started = min(self._started, now)  # a machine that was restored in its sleep may wake up earlier
+        self._started = min(self._started, now)  # a restored virtual machine may wake with an earlier clock
         return now - (self._started if at is None or at > now else at)
 
     def is_over(self, seconds: float) -> bool:
-        """True if it is longer, and while it was never confirmed: what nobody has vouched for is not fresh.
-
-        A moment that is still to come was confirmed before the clock went back, nobody knows how long ago.
-        """
+        """True if the policy is older, was never confirmed, or its confirmation lies in the future (clock reset)."""
         at = self._confirmed_at()
         return at is None or not 0 <= self._clock() - at <= seconds
 
     def alarm(self) -> str:
-        """Return what health says of it, empty while there is nothing to say."""
+        """Return the health alarm, or empty."""
         seconds = self.seconds()
         return f"not confirmed for {seconds:.0f} s" if seconds > ALARM_SECONDS else ""
 

@@ -1,7 +1,7 @@
 """Published policy files: segments named by their digest, and the signed manifest ``current``. Pure.
 
-Nothing is ever changed in place: a file is written under another name, synced and renamed, so that a
-reader sees the old one or the new one, and a crash leaves one of them.
+Files are never changed in place: each is written under another name, synced and renamed, so that a reader sees the
+old or the new one, and a crash leaves one of them.
 """
 
 import hashlib
@@ -19,19 +19,19 @@ from gatewall.snapshot.manifest import Manifest, ManifestRefused, OtherSchema, S
 from gatewall.snapshot.pattern_cache import PatternCache
 
 _KEPT_SECONDS = 10
-"""How long a segment stays after the policy that named it. A reader who comes later finds a new manifest, too."""
+"""How long a segment outlives the policy that named it. Later readers find a newer manifest, too."""
 PATIENCE_SECONDS = 10.0
-"""A publisher compiles for less; one that was stopped keeps the lock for as long as it pleases."""
+"""Longer than a publisher compiles; a stopped one keeps the lock indefinitely."""
 _LOOK_SECONDS = 0.01
 Stamp = tuple[int, int, int]
 
 
 class NotForward(ValueError):
-    """The manifest would take the policy back; a new epoch has to be confirmed first."""
+    """The manifest would roll the policy back; a new epoch must be confirmed first."""
 
 
 class PolicyFiles:
-    """The folder ``GATEWALL_HOME/policy`` of one host."""
+    """Policy folder ``GATEWALL_HOME/policy`` of one host."""
 
     def __init__(self, folder: Path, key: bytes) -> None:
         self.folder = folder
@@ -42,15 +42,15 @@ class PolicyFiles:
         self.confirmations = Confirmations(folder)
 
     def stamp(self) -> Stamp | None:
-        """Return what changes whenever ``current`` is replaced, or None while there is none."""
+        """Return a stamp that changes whenever ``current`` is replaced, or None without one."""
         try:
-            status = os.stat(self._current)  # noqa: PTH116 - on the path of every control-plane decision
+            status = os.stat(self._current)  # noqa: PTH116 - called for every control-plane decision
         except FileNotFoundError:
             return None
         return status.st_ino, status.st_mtime_ns, status.st_size
 
     def manifest(self) -> Manifest | None:
-        """Return the manifest in force, or None while there is none. Raises ManifestRefused, OtherSchema, OSError."""
+        """Return the current manifest, or None. Raises ManifestRefused, OtherSchema, OSError."""
         try:
             with self._current.open("rb") as file:
                 data = file.read(manifests.MAX_MANIFEST_BYTES + 1)
@@ -59,9 +59,9 @@ class PolicyFiles:
         return manifests.decode(data, self._key)
 
     def in_force(self) -> Manifest | None:
-        """Return what a publisher has to follow, of whichever release. Raises OSError.
+        """Return the manifest that a publisher must follow, of any release. Raises OSError.
 
-        None if there is none that can be trusted: one that is damaged, or signed with a former key, holds nobody back.
+        None if it is missing, damaged, or signed with a former key.
         """
         try:
             return self.manifest()
@@ -71,27 +71,27 @@ class PolicyFiles:
             return None
 
     def segment(self, ref: SegmentRef) -> memoryview:
-        """Return the bytes of a segment, mapped: the workers of a host share them, and they outlive their file's name.
+        """Return a segment's bytes, memory-mapped: workers share them, and they survive the removal of their file.
 
-        Raises ManifestRefused if they are not those, OSError.
+        Raises ManifestRefused if the bytes do not match the reference, OSError.
         """
         with (self._segments / ref.sha256).open("rb") as file:
             size = os.fstat(file.fileno()).st_size
-            # Nobody changes a file in place (module's docstring): what is mapped stays what it was.
+            # Files are never changed in place (module's docstring), so the mapping is stable.
             data = memoryview(_mapped(file.fileno(), size) if size else b"")
         if size != ref.size or hashlib.sha256(data).hexdigest() != ref.sha256:
             raise ManifestRefused(f"segment {ref.sha256[:12]} is damaged")
         return data
 
     def has(self, ref: SegmentRef) -> bool:
-        """True if there is a file for the segment, of its size. What is in it, ``is_intact()`` checks."""
+        """True if a file of this size exists; ``is_intact()`` checks its content."""
         try:
             return (self._segments / ref.sha256).stat().st_size == ref.size
         except OSError:
             return False
 
     def is_intact(self, ref: SegmentRef) -> bool:
-        """True if the bytes of the segment are there and have its digest. Reads all of them."""
+        """True if the segment's file has its digest. Reads all of it."""
         try:
             self.segment(ref)
         except (OSError, ManifestRefused):
@@ -99,18 +99,18 @@ class PolicyFiles:
         return True
 
     def write_segment(self, data: bytes, change: str) -> SegmentRef:
-        """Store the bytes of a segment as this change left it, and return how a manifest names it."""
+        """Store a segment's bytes as of this change, and return its reference for a manifest."""
         ref = SegmentRef(change, hashlib.sha256(data).hexdigest(), len(data))
         path = self._segments / ref.sha256
         if self.is_intact(ref):
-            os.utime(path)  # it is in use again: the sweep must not take it
+            os.utime(path)  # keeps it from the sweep
         else:
             self._make_folders()
             replace_file(path, data, synced=True)
         return ref
 
     def publish(self, manifest: Manifest) -> None:
-        """Put a manifest in force. The caller holds ``publishing()``. Raises NotForward."""
+        """Publish a manifest. The caller holds ``publishing()``. Raises NotForward."""
         before = self.in_force()
         if not manifest.may_follow(before):
             raise NotForward(f"revision {manifest.version.revision} does not follow the one in force")
@@ -120,7 +120,7 @@ class PolicyFiles:
 
     @contextmanager
     def publishing(self, patience: float = PATIENCE_SECONDS) -> Iterator[None]:
-        """Keep every other publisher of this host out. Raises OSError if one is at it for longer than that."""
+        """Hold the publisher lock of this host. Raises OSError after ``patience`` seconds of waiting."""
         self._make_folders()
         descriptor = open_lock(self.folder / "lock")
         try:
@@ -130,16 +130,16 @@ class PolicyFiles:
             os.close(descriptor)
 
     def _make_folders(self) -> None:
-        for folder in (self.folder, self._segments):  # the mode does not hold for parents
+        for folder in (self.folder, self._segments):  # mkdir(parents=True) ignores the mode for parents
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def _sweep(self, manifest: Manifest, before: Manifest | None) -> None:
-        """Remove the segments that no reader of a recent manifest can be about to open, and unfinished manifests.
+        """Remove segments that no reader of a recent manifest may still open, and unfinished manifests.
 
-        The modification time of a segment that is not in use says when it was last.
+        The modification time of an unused segment is when it was last used.
         """
         for left in self.folder.glob(f".{self._current.name}.*"):
-            left.unlink(missing_ok=True)  # a killed publisher's: we hold the lock, and ours has its name by now
+            left.unlink(missing_ok=True)  # of a killed publisher: we hold the lock, and ours is renamed already
         used, now = _digests(manifest), time.time()
         for digest in _digests(before) - used:
             with suppress(FileNotFoundError):
@@ -164,5 +164,5 @@ def _lock(descriptor: int, patience: float) -> None:
 def _mapped(descriptor: int, size: int) -> mmap.mmap:
     try:
         return mmap.mmap(descriptor, size, access=mmap.ACCESS_READ)
-    except ValueError as error:  # it became shorter since its size was asked for
+    except ValueError as error:  # the file was truncated after fstat
         raise ManifestRefused(str(error)) from None

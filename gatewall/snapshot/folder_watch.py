@@ -1,8 +1,7 @@
 """Watch a folder with inotify and wake a thread when a file is replaced. Pure.
 
-Policy and reports of workers are files that are renamed into their place. Who waits for one looks at it anyway, at
-fixed intervals; the kernel only makes the look come at once. Where it cannot (no Linux, no inotify left for this
-user), the intervals remain.
+The policy and the workers' reports are files renamed into place. Callers poll them at fixed intervals anyway;
+inotify only wakes them early. Without inotify (no Linux, or its limit reached), the polling remains.
 """
 
 import ctypes
@@ -19,17 +18,17 @@ _EVENTS_BYTES = 65536
 
 
 class FolderWatch:
-    """Waits for files that get their names in some folders."""
+    """Waits for files to be renamed into some folders."""
 
     def __init__(self, *folders: Path) -> None:
-        """Take the folders; one that is missing is watched as soon as it is there."""
+        """Watch the folders; a missing one is watched once it exists."""
         self._folders = [os.fsencode(folder) for folder in folders]
         self._libc = ctypes.CDLL(None)
         self._descriptor = self._start()
         self._watch()
 
     def wait(self, seconds: float) -> None:
-        """Return when a file was put in place since the last call, or after this time."""
+        """Return when a file was put in place since the last call, or after this many seconds."""
         if self._descriptor < 0:
             time.sleep(seconds)
             return
@@ -40,7 +39,7 @@ class FolderWatch:
         self._watch()
 
     def close(self) -> None:
-        """Let go of the kernel's watch; ``wait`` sleeps from now on."""
+        """Release the inotify descriptor; ``wait`` only sleeps afterwards."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -53,14 +52,14 @@ class FolderWatch:
         return descriptor
 
     def _watch(self) -> None:
-        """Have each folder watched, which for one that is watched already changes nothing."""
+        """Watch each folder. Idempotent."""
         for folder in self._folders if self._descriptor >= 0 else ():
             self._libc.inotify_add_watch(self._descriptor, folder, _IN_MOVED_TO)
 
 
 @contextmanager
 def watching(*folders: Path) -> Iterator[FolderWatch]:
-    """Give a watch of these folders for as long as the block."""
+    """Watch these folders within the block."""
     watch = FolderWatch(*folders)
     try:
         yield watch

@@ -12,30 +12,30 @@ logger = logging.getLogger(__name__)
 
 
 class PolicyUnavailable(Exception):
-    """The policy cannot be read or is not usable right now; the message says why."""
+    """The policy cannot be read now; the message says why."""
 
 
 class PolicyRefused(PolicyUnavailable):
-    """The version in force will never be usable, however often it is read."""
+    """The published version can never be used; retrying is pointless."""
 
 
 class PolicyStore(Protocol):
-    """Where published policy comes from."""
+    """Source of published policy."""
 
     def version(self) -> Version:
-        """Return the version in force. Raises PolicyUnavailable."""
+        """Return the current version. Raises PolicyUnavailable."""
 
     def load(self, version: Version) -> PolicySnapshot:
-        """Return the policy of this version or a later one. Raises PolicyUnavailable, PolicyRefused."""
+        """Load the policy of this version or a later one. Raises PolicyUnavailable, PolicyRefused."""
 
 
 class PolicyHolder:
-    """The policy in memory, replaced as a whole when the store has moved on.
+    """The policy in memory, replaced as a whole by newer versions of the store.
 
     After an outage the database may have been restored: the policy is reloaded then, even if the version is equal.
 
-    Static stability: once there is a policy, a store that fails takes nothing back. What this host has published
-    meanwhile is taken up, so that a change that was made just before is not lost to who had not asked yet.
+    Static stability: while the store fails, the policy stays in force, and only newer policy published on this host
+    replaces it, so that a change committed just before the failure is not lost.
     """
 
     def __init__(
@@ -47,9 +47,8 @@ class PolicyHolder:
         confirmed: Callable[[Version], float | None] = lambda _version: None,
         clock: Callable[[], float] = elapsed,
     ) -> None:
-        """Ask ``fallback`` for a policy later than ours while the store fails; ``on_reload`` when all is read anew.
-
-        ``confirmed`` says then when another process of this host has last found this version in force.
+        """While the store fails, ``fallback`` returns a policy newer than the given version, and ``confirmed`` when
+        another process of this host last confirmed a version. ``on_reload`` runs after a full reload.
         """
         self._store = store
         self._fallback = fallback
@@ -60,12 +59,12 @@ class PolicyHolder:
         self.age = PolicyAge(lambda: self._confirmed_at, clock)
         self._policy: PolicySnapshot | None = None
         self._refused: Version | None = None
-        self._away = self._read_after = object()  # a new one whenever the store fails
+        self._away = self._read_after = object()  # a new object for each outage
         self._lock = Lock()
         self._taking = Lock()
 
     def current(self) -> PolicySnapshot | None:
-        """Return the newest policy that can be had, or None if there never was one."""
+        """Return the newest available policy, or None if there never was one."""
         asked_at = self._clock()
         try:
             version = self._store.version()
@@ -74,7 +73,7 @@ class PolicyHolder:
                 policy = self._load(version)
                 is_in_force = policy is not None and not version.supersedes(policy.version)
             else:
-                is_in_force = policy is not None and version == policy.version  # one that went back is not
+                is_in_force = policy is not None and version == policy.version  # False if the database went back
             if is_in_force and version != self._refused:
                 self._confirm(asked_at)
         except PolicyUnavailable as error:
@@ -101,11 +100,11 @@ class PolicyHolder:
 
     def _confirm(self, at: float | None) -> None:
         before = self._confirmed_at
-        if at is not None and (before is None or at > before or before > self._clock()):  # a clock can go back
+        if at is not None and (before is None or at > before or before > self._clock()):  # the clock moved back
             self._confirmed_at = at
 
     def _load(self, version: Version) -> PolicySnapshot | None:
-        with self._lock:  # one thread loads, the others wait: who has just written must see it
+        with self._lock:  # one thread loads, the others wait: a writer must see its own change
             if not self._is_to_be_loaded(version, self._policy):
                 return self._policy
             away = self._away
@@ -120,7 +119,7 @@ class PolicyHolder:
 
     def _take(self, policy: PolicySnapshot, *, anew: bool = False) -> PolicySnapshot:
         """Swap in the policy if it is newer, or equal on a forced reload (``anew``); return the one in force."""
-        with self._taking:  # never held while somebody reads
+        with self._taking:  # never held during I/O
             before = self._policy
             is_again = anew and before is not None and policy.version == before.version
             if before is not None and not is_again and not policy.version.supersedes(before.version):

@@ -1,7 +1,4 @@
-"""Sorted key-value table in one memory-mappable buffer: keys, offsets, JSON rows. Pure.
-
-A hundred thousand users are there as soon as the buffer is, and a row costs an object when it is asked for.
-"""
+"""Sorted key-value table in one memory-mappable buffer: keys, offsets, JSON rows. Rows are parsed on access. Pure."""
 
 import struct
 import sys
@@ -21,11 +18,11 @@ Row = TypeVar("Row")
 
 
 class KeyedRowsRefused(ValueError):
-    """The bytes are not rows that a machine like this one has packed."""
+    """The bytes are not a table packed on a machine with this byte order."""
 
 
 def pack(rows: Iterable[tuple[int, bytes]]) -> bytes:
-    """Return the table of these rows, each with its number below 2**64. Several may have the same."""
+    """Serialize rows of (number below 2**64, text); numbers may repeat."""
     ordered = sorted(rows, key=lambda row: row[0])
     offsets = array(_OFFSET, [0])
     for _, text in ordered:
@@ -36,7 +33,7 @@ def pack(rows: Iterable[tuple[int, bytes]]) -> bytes:
 
 
 class KeyedRows(Mapping[Name, Row], Generic[Name, Row]):
-    """The rows by name; never changes, and keeps its buffer alive."""
+    """Read-only mapping of names to rows; keeps its buffer alive."""
 
     __slots__ = ("_name", "_number", "_numbers", "_offsets", "_read", "_texts")
 
@@ -48,10 +45,9 @@ class KeyedRows(Mapping[Name, Row], Generic[Name, Row]):
         name: Callable[[Row], Name],
         read: Callable[[bytes], Row],
     ) -> None:
-        """Take what ``pack`` returned, and how a name is a number, a row has a name and a text is a row.
+        """Open a packed table: ``number`` maps a name to its sort key, ``name`` a row to its name; ``read`` parses one.
 
-        Raises KeyedRowsRefused. Checked are the sizes, and each row when it is read: whoever hands the buffer over
-        has held it against its digest.
+        Raises KeyedRowsRefused. Checks sizes only, and each row when it is read: the caller has checked the digest.
         """
         view = memoryview(buffer)
         magic, count = _HEADER.unpack_from(view) if len(view) >= _HEADER.size else (b"", 0)
@@ -74,7 +70,7 @@ class KeyedRows(Mapping[Name, Row], Generic[Name, Row]):
         return map(self._name, self._rows())
 
     def values(self) -> ValuesView[Row]:
-        """Return the rows, each of which is read once as one goes over them."""
+        """Return the rows; each iteration parses them once."""
         return _Rows(self)
 
     def __getitem__(self, name: Name) -> Row:
@@ -95,7 +91,7 @@ class KeyedRows(Mapping[Name, Row], Generic[Name, Row]):
 
 
 class _Rows(ValuesView[Row]):
-    """All rows of a table, without looking for each by its name."""
+    """Values view that parses rows in order instead of looking up each name."""
 
     _mapping: KeyedRows[Any, Row]
 

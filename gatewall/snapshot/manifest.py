@@ -1,7 +1,7 @@
 """The signed manifest: which segments make up a policy version. Pure.
 
-A manifest is one line with the HMAC-SHA256 of the JSON below it. The key is derived from
-``GATEWALL_SECRET_KEY`` for this use alone, so that no other signature of ours can pass for one.
+A manifest is one line with the HMAC-SHA256 of the JSON after it. The key is derived from ``GATEWALL_SECRET_KEY`` for
+this purpose only, so that no other signature can pass for one.
 """
 
 import hashlib
@@ -20,12 +20,12 @@ _HEX = frozenset("0123456789abcdef")
 
 
 class ManifestRefused(ValueError):
-    """The bytes are not a manifest that we signed, or not one of this schema."""
+    """The bytes are not a manifest signed with our key, or are malformed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentRef:
-    """A segment as the manifest names it: its last change, and digest and size of its bytes."""
+    """Reference to a segment: its last change, and digest and size of its bytes."""
 
     change: str
     sha256: str
@@ -36,9 +36,8 @@ class SegmentRef:
 class Manifest:
     """One published version.
 
-    ``parent_epoch`` is the epoch that this one was confirmed to follow; ``lineage`` tells the
-    version from one of the same numbers in a database that was restored in between. ``segments``
-    are those of this schema alone: of another one, what stands in them is not known.
+    ``parent_epoch``: the epoch that this one was confirmed to follow. ``lineage`` distinguishes equal version numbers
+    before and after a database restore. ``segments`` is empty for a manifest of another schema.
     """
 
     version: Version
@@ -50,16 +49,16 @@ class Manifest:
 
     @property
     def is_of_this_release(self) -> bool:
-        """True if its segments can be read here."""
+        """True if this release can read its segments."""
         return self.schema == SCHEMA
 
     @property
     def is_of_a_newer_release(self) -> bool:
-        """True if a release after this one has published it."""
+        """True if a newer release published it."""
         return self.schema > SCHEMA
 
     def may_follow(self, other: "Manifest | None") -> bool:
-        """True if this may take the other's place: the same or forward in its epoch, or a confirmed new epoch."""
+        """True if this may replace the other: equal or newer in its epoch, or a confirmed new epoch."""
         if other is None or self.version == other.version:
             return True
         if self.version.epoch == other.version.epoch:
@@ -68,7 +67,7 @@ class Manifest:
 
 
 class OtherSchema(ManifestRefused):
-    """We signed it, as another release; ``manifest`` is what it says in every schema, without segments."""
+    """A manifest signed by another release; ``manifest`` has the fields common to all schemas, without segments."""
 
     def __init__(self, manifest: Manifest) -> None:
         super().__init__(f"schema {manifest.schema}, not {SCHEMA}")
@@ -76,7 +75,7 @@ class OtherSchema(ManifestRefused):
 
 
 def encode(manifest: Manifest, key: bytes) -> bytes:
-    """Return the signed bytes of a manifest. Raises ValueError if it is larger than readers accept."""
+    """Serialize and sign a manifest. Raises ValueError if it is larger than readers accept."""
     version = manifest.version
     body = json.dumps(
         {
@@ -94,12 +93,12 @@ def encode(manifest: Manifest, key: bytes) -> bytes:
         sort_keys=True,
     ).encode()
     if len(body) + 65 > MAX_MANIFEST_BYTES or len(manifest.segments) > _MAX_SEGMENTS:
-        raise ValueError(f"a manifest of {len(manifest.segments)} segments is more than anybody would read")
+        raise ValueError(f"a manifest of {len(manifest.segments)} segments is larger than readers accept")
     return _signature(body, key) + b"\n" + body
 
 
 def decode(data: bytes, key: bytes) -> Manifest:
-    """Return the manifest of these bytes. Raises ManifestRefused, OtherSchema."""
+    """Verify and parse a manifest. Raises ManifestRefused, OtherSchema."""
     if len(data) > MAX_MANIFEST_BYTES:
         raise ManifestRefused(f"more than {MAX_MANIFEST_BYTES} bytes")
     signature, newline, body = data.partition(b"\n")
@@ -121,7 +120,7 @@ def _decode_fields(fields: Mapping[str, Any]) -> Manifest:
     schema = fields["schema"]
     if type(schema) is not int:
         raise ManifestRefused(f"schema {schema!r}, not {SCHEMA}")
-    # All but the segments stands in the same place in every schema: a database that went back is found across releases.
+    # All fields but the segments are the same in every schema, so that a restored database is detected across releases.
     version = Version(
         revision=int(fields["revision"]),
         revocations=int(fields["revocations"]),
@@ -145,7 +144,7 @@ def _decode_segments(named: Mapping[str, Any]) -> dict[str, SegmentRef]:
 def _decode_ref(ref: Any) -> SegmentRef:
     change, sha256, size = ref
     if not (isinstance(sha256, str) and len(sha256) == 64 and _HEX.issuperset(sha256)):
-        raise ManifestRefused("a digest is not one")
+        raise ManifestRefused("a segment's digest is not SHA-256 in hexadecimal")
     if not 0 <= int(size) <= MAX_SEGMENT_BYTES:
         raise ManifestRefused("a segment is too large")
     return SegmentRef(str(change), sha256, int(size))

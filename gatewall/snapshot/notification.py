@@ -1,7 +1,7 @@
 """Leader lock of the agents on one host, and the wake-up notification for the leader. Pure.
 
-A lock says whether an agent lives (the kernel lets go of it with the process), and the time of its file when the agent
-last said so: one that was stopped leads no more after ``LEASE_SECONDS`` (docs/adr/0054). A FIFO wakes the agent.
+An agent holds a file lock while it runs (the kernel releases it with the process), and renews a lease in the file's
+modification time: a stopped agent loses leadership after ``LEASE_SECONDS`` (docs/adr/0054). A FIFO wakes the agent.
 """
 
 import os
@@ -14,11 +14,11 @@ from gatewall.kernel.file_io import open_lock, try_lock, try_lock_file
 from gatewall.snapshot.confirmed import elapsed
 
 LEASE_SECONDS = 5.0
-"""An agent renews its lease twice a second. Whoever stands in for one that is only slow does no harm."""
+"""An agent renews its lease twice a second. Replacing an agent that is only slow does no harm."""
 
 
 class Lease:
-    """What the agent that leads has."""
+    """The leader's lease."""
 
     def __init__(self, path: Path, descriptor: int, clock: Callable[[], float]) -> None:
         self._path = path
@@ -26,17 +26,17 @@ class Lease:
         self._clock = clock
 
     def renew(self) -> bool:
-        """Say that this agent still leads and return True; False if another one has taken over."""
+        """Renew the lease; False if another agent has taken over."""
         if not _is_the_file(self._path, self._descriptor):
             return False
         moment = int(self._clock() * 1e9)
-        with suppress(OSError):  # a file system that became read-only: others may stand in
+        with suppress(OSError):  # the file system became read-only: another process may take over
             os.utime(self._descriptor, ns=(moment, moment))
         return True
 
 
 class AgentLock:
-    """Held by the one agent that leads a host. Its file has the time, since boot, when that agent last said so."""
+    """Leader lock of a host's agents. The file's modification time (since boot) is when the lease was renewed."""
 
     name = "agent.lock"
 
@@ -46,7 +46,7 @@ class AgentLock:
 
     @contextmanager
     def held(self) -> Iterator[bool]:
-        """Try to hold the lock; give True if it is ours now, False if another process has it."""
+        """Try the lock without leading; yield True if it was free."""
         descriptor = open_lock(self._path)
         try:
             yield try_lock(descriptor)
@@ -55,7 +55,7 @@ class AgentLock:
 
     @contextmanager
     def lead(self) -> Iterator[Lease | None]:
-        """Try to lead; give None while another agent does, and take over from one that stands still."""
+        """Try to become leader; yield None while another agent leads. Takes over from one whose lease is stale."""
         descriptor = self._take()
         try:
             yield None if descriptor is None else Lease(self._path, descriptor, self._clock)
@@ -64,14 +64,14 @@ class AgentLock:
                 os.close(descriptor)
 
     def is_led(self) -> bool:
-        """True if an agent leads and does not stand still."""
+        """True if an agent leads and its lease is not stale."""
         with self.held() as free:
             return not free and not self.is_stale()
 
     def is_stale(self) -> bool:
-        """True if whoever holds the lock has not renewed the lease in time.
+        """True if the leader has not renewed its lease in time.
 
-        The time of day, which a new file has, is later than any time since boot: it is not stale.
+        A new file has the time of day, which is later than any time since boot: not stale.
         """
         try:
             renewed_at = self._path.stat().st_mtime_ns / 1e9
@@ -80,23 +80,23 @@ class AgentLock:
         return self._clock() - renewed_at > LEASE_SECONDS
 
     def _take(self) -> int | None:
-        """Return a descriptor that holds the lock, None if another agent leads."""
+        """Return a descriptor that holds the lock, or None if another agent leads."""
         descriptor = try_lock_file(self._path)
         if descriptor is None and self.is_stale():
             descriptor = self._take_over()
         if descriptor is not None and not Lease(self._path, descriptor, self._clock).renew():
-            os.close(descriptor)  # another one has taken over between our opening the file and locking it
+            os.close(descriptor)  # another agent took over between open and lock
             return None
         return descriptor
 
     def _take_over(self) -> int | None:
-        """Put a file of our own, which is locked, in the place of the one that a stopped agent holds."""
+        """Replace a stopped agent's lock file by a locked one of our own."""
         beside = self._path.with_name(f"{self.name}.next")
         descriptor = try_lock_file(beside)  # one at a time
         if descriptor is None:
             return None
         if not _is_the_file(beside, descriptor) or not self.is_stale():
-            os.close(descriptor)  # somebody else was faster
+            os.close(descriptor)  # another agent was faster
             return None
         beside.replace(self._path)
         return descriptor
@@ -111,7 +111,7 @@ def _is_the_file(path: Path, descriptor: int) -> bool:
 
 
 class StandbyLock(AgentLock):
-    """Held by the one process of the control plane that stands in while no agent leads."""
+    """Lock of the one control-plane process that publishes while no agent leads."""
 
     name = "standby.lock"
 
@@ -140,7 +140,7 @@ class Notifier:
         """Make the FIFO and yield its listener."""
         if not self._path.exists():
             os.mkfifo(self._path, 0o600)
-        # Read and write, so that it never reports the end of a file when the last caller hangs up.
+        # Open for reading and writing, so that it never reports end-of-file when the last writer closes.
         descriptor = os.open(self._path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             yield Listener(descriptor)
@@ -155,8 +155,8 @@ class Listener:
         self._descriptor = descriptor
 
     def wait(self, seconds: float) -> None:
-        """Return on a notification, or after this time."""
+        """Return on a notification, or after this many seconds."""
         ready, _, _ = select.select([self._descriptor], [], [], seconds)
         if ready:
-            with suppress(BlockingIOError):  # another agent of this host has just read it
+            with suppress(BlockingIOError):  # another agent of this host read it first
                 os.read(self._descriptor, 65536)

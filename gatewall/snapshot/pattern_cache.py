@@ -1,7 +1,7 @@
 """Cache of compiled hyperscan databases, one per host, kept as files. Pure.
 
-Compiling takes seconds, so nobody waits for it: who wants a scanner gets it from a thread, and has RE2
-until then. The first process compiles in a child of its own, the others wait for its file.
+Compiling takes seconds, so it runs in a thread and the caller uses RE2 until then. The first process compiles in a
+subprocess, the others wait for its file.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ NOT_COMPILED = "patterns could not be compiled: RE2 takes their place"
 
 
 class PatternCache:
-    """Scanners from the folder of one host. A file counts only with our signature, on this processor."""
+    """Cache of scanners in a folder of one host. Files must have our signature and match this processor."""
 
     def __init__(self, folder: Path, key: bytes) -> None:
         self._folder = folder
@@ -49,13 +49,13 @@ class PatternCache:
 
     @property
     def trouble(self) -> str:
-        """Why somebody may have no scanner, empty where it is being compiled or is there."""
+        """Why scanners are missing; empty if they are compiled or being compiled."""
         if not AVAILABLE:
             return NO_ENGINE
         return NOT_COMPILED if self._failed else ""
 
     def want(self, patterns: Sequence[bytes], ready: Callable[[Scanner], None]) -> None:
-        """Call ``ready`` with a scanner for the patterns: at once if this process has it, else from a thread."""
+        """Call ``ready`` with a scanner for the patterns: at once if it is in memory, else from a thread."""
         if not AVAILABLE:
             logger.warning("WAF: %s", NO_ENGINE)
             return
@@ -69,7 +69,7 @@ class PatternCache:
         try:
             scanner = self.scanner(name, patterns)
         except (DatabaseRefused, OSError, subprocess.SubprocessError) as error:
-            if not self._failed:  # once, and not for each policy that is tried meanwhile
+            if not self._failed:  # log once, not for each policy tried meanwhile
                 logger.error("WAF: %s: %s", NOT_COMPILED, error)  # noqa: TRY400 - the words say it
             if name not in self._failed:
                 self._failed.append(name)
@@ -79,13 +79,10 @@ class PatternCache:
             ready(scanner)
 
     def scanner(self, name: str, patterns: tuple[bytes, ...]) -> Scanner:
-        """Return the scanner for the patterns, which have this name; wait until it is compiled.
-
-        Raises DatabaseRefused, OSError, subprocess.SubprocessError.
-        """
+        """Load or compile the scanner with this name; blocks. DatabaseRefused, OSError, subprocess.SubprocessError."""
         with self._only_one(name):
             if (found := self._in_memory(name)) is not None:
-                return found  # another thread had the same wish
+                return found  # another thread compiled it meanwhile
             found = self._loaded(name, patterns)
             if found is None:
                 data = _compiled(patterns)
@@ -101,19 +98,19 @@ class PatternCache:
             return self._known.get(name)
 
     def _remember(self, name: str, scanner: Scanner) -> None:
-        """Keep a scanner in memory; the one that was not asked for longest gives way."""
+        """Add a scanner to memory; evict the least recently used."""
         with self._lock:
             self._known[name] = scanner
             while len(self._known) > _KEPT_IN_MEMORY:
                 self._known.popitem(last=False)
 
     def _loaded(self, name: str, patterns: tuple[bytes, ...]) -> Scanner | None:
-        """Return the scanner that is on disk, None if there is none that can be used."""
+        """Load a scanner from disk; None if missing or unusable."""
         path = self._folder / name
         try:
             with path.open("rb") as file:
                 signed = file.read(_MAX_BYTES)
-            os.utime(path)  # in use: the sweep takes others
+            os.utime(path)  # least recently used files are swept
         except FileNotFoundError:
             return None
         signature, data = signed[:_SIGNATURE_BYTES], signed[_SIGNATURE_BYTES:]
@@ -128,7 +125,7 @@ class PatternCache:
 
     def _keep(self, name: str, data: bytes) -> None:
         for left in self._folder.glob(f".{name}.*"):
-            left.unlink(missing_ok=True)  # of a process that was killed: we hold the lock of this name
+            left.unlink(missing_ok=True)  # of a killed process: we hold the lock of this name
         replace_file(self._folder / name, self._signature(name, data) + data, synced=False)
         files = sorted((path for path in self._folder.iterdir() if not path.name.startswith(".")), key=_age)
         for path in files[_KEPT_FILES:]:
@@ -139,14 +136,14 @@ class PatternCache:
 
     @contextmanager
     def _only_one(self, name: str) -> Iterator[None]:
-        """Keep the other processes of this host from compiling the same."""
+        """Hold the lock for compiling this name on this host."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with locked(self._folder / f".{name[:2]}.lock"):
             yield
 
 
 def name_of(patterns: Sequence[bytes]) -> str:
-    """Return what the patterns, the engine's version, our use of it and this processor are called together."""
+    """Return the cache key: a digest of the patterns, the engine's version and layout, and the processor."""
     digest = hashlib.sha256(f"{VERSION}\n{LAYOUT}\n{_processor()}\n".encode())
     for pattern in patterns:
         digest.update(b"%d:%b" % (len(pattern), pattern))
@@ -155,7 +152,7 @@ def name_of(patterns: Sequence[bytes]) -> str:
 
 @cache
 def _processor() -> str:
-    """Return what this processor can do: a database is compiled for that."""
+    """Return the processor's features: databases are compiled for them."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:
@@ -179,10 +176,10 @@ def _compiled(patterns: tuple[bytes, ...]) -> bytes:
 
 
 def _checked(data: bytes, patterns: tuple[bytes, ...]) -> Scanner:
-    """Return the scanner, if it finds the canaries. Raises DatabaseRefused."""
+    """Load a scanner and check that it finds the canaries. Raises DatabaseRefused."""
     scanner = VectorScanner.loaded(data)
     if not agrees(scanner, patterns):
-        raise DatabaseRefused("it does not find what it was compiled for")
+        raise DatabaseRefused("it does not match its own patterns")
     return scanner
 
 

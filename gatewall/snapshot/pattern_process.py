@@ -1,8 +1,7 @@
 """Compile patterns in a subprocess: ``python -m gatewall.snapshot.pattern_process``. Pure.
 
-Patterns come as a JSON list of texts on standard input, the database goes to standard output. The
-process has a limit of time and memory, does not compete with those that answer, and ends with the process that
-started it.
+Reads a JSON list of patterns from standard input, writes the database to standard output. Its time, memory and
+priority are limited, and it is killed when its parent ends.
 """
 
 import ctypes
@@ -21,7 +20,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main() -> int:
-    """Return the exit code: 0, or 1 if the patterns make no database."""
+    """Compile the patterns; return the exit code: 0, or 1 if they cannot be compiled."""
     with suppress(AttributeError):  # not on macOS
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     os.nice(10)
@@ -30,7 +29,7 @@ def main() -> int:
     try:
         data = VectorScanner.compiled([text.encode("latin-1") for text in json.load(sys.stdin)]).dumped()
     except DatabaseRefused as error:
-        print(error, file=sys.stderr)  # noqa: T201 - the one line
+        print(error, file=sys.stderr)  # noqa: T201 - read by the parent
         return 1
     sys.stdout.buffer.write(data)
     return 0

@@ -9,17 +9,17 @@ from gatewall.snapshot.files import PolicyFiles
 
 
 def policy_files(config: Config) -> PolicyFiles:
-    """Return the published policy of this host."""
+    """Return the published policy files of this host."""
     return PolicyFiles(config.home / "policy", config.manifest_key)
 
 
 def run_folder(home: Path) -> Path:
-    """Return the folder of what lives no longer than the processes."""
+    """Return the folder of runtime files, created if missing: locks, sockets, reports."""
     folder = home / "run"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 
 
 def node_name() -> str:
-    """Return what this host is called in records and reports."""
+    """Return the name of this host in records and reports."""
     return os.environ.get("HOSTNAME") or socket.gethostname()

@@ -1,6 +1,6 @@
 """Follow the published policy files in a data-plane process. No Django.
 
-Static stability: once there is a policy, files that fail change nothing but a log line.
+Static stability: once there is a policy, failing files leave it in force.
 """
 
 import logging
@@ -22,17 +22,17 @@ _POLL_SECONDS = 0.05
 
 
 class Observer(Protocol):
-    """Told when the policy of this process has been replaced, or a new one refused."""
+    """Called after this process has loaded or refused a published policy."""
 
     def loaded(self, policy: PolicySnapshot, *, reloaded: bool) -> None:
-        """``reloaded`` if somebody asked for everything to be read again."""
+        """``reloaded`` if an operator requested a full reload."""
 
     def rejected(self, why: str) -> None:
-        """Say that a published policy was not taken."""
+        """A published policy was refused."""
 
 
 class PublishedPolicies:
-    """The policy of the data plane, read from the files that the agent publishes."""
+    """Policy of the data plane, loaded from the files that the agent publishes."""
 
     def __init__(self, files: PolicyFiles, observer: Observer | None = None) -> None:
         self._files = files
@@ -49,19 +49,19 @@ class PublishedPolicies:
         self._stop = Event()
 
     def current(self) -> PolicySnapshot | None:
-        """Return the newest policy that could be loaded, or None if there never was one."""
+        """Return the newest policy loaded, or None if there never was one."""
         return self._policy
 
     def refresh(self) -> None:
-        """Load what was published since, if anything was, and see whether that was confirmed."""
-        confirmed_at, stamp = self._files.confirmations.last(), None  # first: a policy is published, then confirmed
+        """Load a newly published policy, if any, and take over its confirmation."""
+        confirmed_at, stamp = self._files.confirmations.last(), None  # first: a policy is confirmed after publication
         try:
             stamp = self._files.stamp()
             if stamp != self._seen:
                 with self._lock:
                     self._refresh()
         except OSError as error:
-            # Not remembered: the next look may find the file, or a file descriptor, again.
+            # The stamp is not remembered: the next refresh may find the file, or a free file descriptor, again.
             logger.warning("published policy not read: %s", error)
         if confirmed_at is not None and stamp is not None and stamp == self._taken:
             self._confirmed_at = confirmed_at
@@ -95,10 +95,10 @@ class PublishedPolicies:
             self._observer.loaded(policy, reloaded=reloaded)
 
     def watch(self) -> None:
-        """Refresh at each publication, and every 50 ms, from a thread of its own, off the path of the requests."""
+        """Refresh at each publication and every 50 ms, in a thread of its own, outside the path of requests."""
         self.refresh()
-        # Writers wait for the workers that have reported. What was published before the first report is taken now; who
-        # publishes later finds the report.
+        # Writers wait for the workers that have reported. A second refresh catches what was published before our first
+        # report; later publishers find the report.
         self.refresh()
         Thread(target=self._watch, name="policy", daemon=True).start()
 
@@ -116,19 +116,19 @@ class PublishedPolicies:
             logger.log(logging.WARNING if alarm else logging.INFO, "policy %s", alarm or "confirmed again")
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop the thread."""
         self._stop.set()
 
 
 class ManifestInForce:
-    """The manifest in force on this host, of whichever release, which is read when ``current`` was replaced."""
+    """Current manifest of this host, of any release; re-read when ``current`` is replaced."""
 
     def __init__(self, files: PolicyFiles) -> None:
         self._files = files
         self._known: tuple[Stamp | None, Manifest | None] = (None, None)
 
     def manifest(self) -> Manifest | None:
-        """Return it, or None if there is none that can be trusted. Raises OSError."""
+        """Return the manifest, or None if none can be trusted. Raises OSError."""
         stamp = self._files.stamp()
         if stamp != self._known[0]:
             self._known = stamp, self._files.in_force()
@@ -136,7 +136,7 @@ class ManifestInForce:
 
 
 class LastPublished:
-    """What this host has published, for a process that decides by the rows while they can be read."""
+    """Published policy of this host, for a process that reads the database while it can."""
 
     def __init__(self, files: PolicyFiles) -> None:
         self._files = files
@@ -145,7 +145,7 @@ class LastPublished:
         self._in_force = ManifestInForce(files)
 
     def later_than(self, version: Version | None) -> PolicySnapshot | None:
-        """Return the published policy if it is later than this version of the same epoch, or if there is none."""
+        """Return the published policy if it is newer in the same epoch, or if ``version`` is None; else None."""
         if version is not None and not self._is_later(version):
             return None
         self._published.refresh()
@@ -156,7 +156,7 @@ class LastPublished:
 
     def confirmed_at(self, version: Version) -> float | None:
         """Return when this version was last confirmed on this host; None if it is not the published one."""
-        confirmed_at = self._files.confirmations.last()  # first: see refresh()
+        confirmed_at = self._files.confirmations.last()  # before the manifest, as in refresh()
         with suppress(OSError):
             manifest = self._in_force.manifest()
             if manifest is not None and manifest.is_of_this_release and manifest.version == version:
@@ -164,7 +164,7 @@ class LastPublished:
         return None
 
     def _is_later(self, version: Version) -> bool:
-        """Look at the manifest alone: the tables of every segment are built only if they are needed."""
+        """Check the manifest only: building the tables is expensive."""
         try:
             look = (self._files.stamp(), version)
             if look == self._looked:
@@ -179,5 +179,5 @@ class LastPublished:
 
 
 def _follows(later: Version, version: Version) -> bool:
-    """In one epoch alone: which of two is the later one, the database knows."""
+    """True if the version is newer in the same epoch; only the database can order epochs."""
     return later.epoch == version.epoch and later.supersedes(version)

@@ -1,7 +1,4 @@
-"""JSON codecs of the rows of each kind of segment. Pure.
-
-What is read is checked to its last value: nothing but what was written is taken.
-"""
+"""JSON codecs of the rows of each kind of segment; decoding is strict. Pure."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -144,7 +141,7 @@ def _decode_rule(row: Any) -> WafRule:
 
 
 def _decode_exclusion(row: Any) -> Exclusion:
-    domain, path_prefix, argument, expires_at = list_of(row)  # all empty, it would switch the rule off
+    domain, path_prefix, argument, expires_at = list_of(row)  # a row without fields would switch the rule off
     return Exclusion(_maybe(domain), _maybe(path_prefix), _maybe(argument), _moment(expires_at))
 
 
@@ -187,15 +184,15 @@ def _moment(value: Any) -> float | None:
 
 def _only(rows: tuple[Any, ...]) -> Any:
     if len(rows) != 1:
-        raise ValueError("it is one row")
+        raise ValueError("settings must be exactly one row")
     return rows[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How a row of a segment is written and read, and what the rows become: a table, an attribute of the policy.
+    """Codec of a kind of segment, and how its rows become a table and which attribute of the policy.
 
-    ``decode`` raises ValueError, KeyError, TypeError, AttributeError or OverflowError, ``build`` ValueError.
+    ``decode`` raises ValueError, KeyError, TypeError, AttributeError or OverflowError; ``build`` ValueError.
     """
 
     encode: Callable[[Any], Any]
@@ -220,4 +217,4 @@ KINDS: Mapping[str, Kind] = {
     Segment.LICENSES: Kind(_encode_license, _decode_license, "licenses"),
     Segment.REVOCATIONS: Kind(_text, _text, "revoked_sessions", frozenset),
 }
-"""Every kind of segment but the blocked networks, which are columns. Those without an attribute are part of a list."""
+"""Every kind of segment except packed blocked networks. Those without an attribute are part of ``lists``."""

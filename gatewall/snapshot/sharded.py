@@ -11,21 +11,18 @@ Row = TypeVar("Row")
 
 
 class Sharded(Mapping[Name, Row], Generic[Name, Row]):
-    """The rows of all shards by name; a name whose shard there is not has no row.
-
-    It never changes but for the rows that it remembers: the last few thousand that were asked for.
-    """
+    """Read-only mapping over all shards; caches the last few thousand rows."""
 
     __slots__ = ("_recent", "_shard_of", "_shards")
 
     def __init__(self, shards: Mapping[str, Mapping[Name, Row]], shard_of: Callable[[Name], str]) -> None:
-        """Take the shards by the names that ``shard_of`` gives."""
+        """``shards`` by the names that ``shard_of`` returns."""
         self._shards = dict(shards)
         self._shard_of = shard_of
         self._recent: dict[Name, Row] = {}
 
     def is_of(self, shards: Mapping[str, Mapping[Name, Row]]) -> bool:
-        """True if these very tables are the shards."""
+        """True if its shards are these very tables."""
         return self._shards.keys() == shards.keys() and all(
             table is shards[name] for name, table in self._shards.items()
         )
@@ -44,7 +41,7 @@ class Sharded(Mapping[Name, Row], Generic[Name, Row]):
             yield from table
 
     def values(self) -> ValuesView[Row]:
-        """Return the rows, each of which is read once as one goes over them, and none remembered."""
+        """Return the rows; each iteration parses them once and caches none."""
         return _Rows(self)
 
     def __len__(self) -> int:
@@ -52,7 +49,7 @@ class Sharded(Mapping[Name, Row], Generic[Name, Row]):
 
 
 class _Rows(ValuesView[Row]):
-    """All rows of all shards, without looking for each by its name."""
+    """Values view that iterates the shards instead of looking up each name."""
 
     _mapping: Sharded[Any, Row]
 

@@ -1,7 +1,6 @@
-"""Workers report their loaded policy to the agent, through one small file each. Pure.
+"""Workers report their loaded policy to the agent, through one small locked file each (docs/adr/0038). Pure.
 
-A worker holds a lock on its file for as long as it lives: in containers, agent and workers do not see each other's
-process ids (docs/adr/0038).
+A lock shows that the worker is alive: across containers, process ids say nothing.
 """
 
 import fcntl
@@ -17,16 +16,13 @@ from gatewall.kernel.file_io import remove_if_forgotten
 
 
 def workers_folder(run: Path) -> Path:
-    """Return the folder of the reports."""
+    """Return the folder of the workers' reports."""
     return run / "workers"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerState:
-    """A worker process, the policy it decides with, and why it refused a newer one (empty: it did not).
-
-    ``epoch`` is empty until the worker has loaded a policy.
-    """
+    """A worker process, the policy it uses (``epoch`` is empty before the first), and why it refused a newer one."""
 
     pid: int
     revision: int
@@ -36,12 +32,12 @@ class WorkerState:
     epoch: str = ""
 
     def has(self, version: Version) -> bool:
-        """True if it decides with this version or a later one of the same epoch."""
+        """True if it uses this version or a later one of the same epoch."""
         return not version.supersedes(Version(self.revision, self.revocations, self.reloads, self.epoch))
 
 
 class WorkerReport:
-    """Writes the state of this process whenever its policy changes. Raises OSError; the report before stays then."""
+    """Writes the state of this process whenever its policy changes. Raises OSError; the old report stays then."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -51,7 +47,7 @@ class WorkerReport:
         self._held: int | None = None
 
     def loaded(self, policy: PolicySnapshot, *, reloaded: bool) -> None:
-        """Report the version that is in memory now."""
+        """Report a newly loaded version."""
         self._version = policy.version
         self._write("")
 
@@ -68,12 +64,12 @@ class WorkerReport:
         temporary = self._path.with_suffix(".new")
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         try:
-            # Before it has the name by which it is read. Nobody else locks it, so there is nothing to wait for.
+            # Locked before the rename makes it visible; no other process locks it under this name.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.write(descriptor, json.dumps(asdict(state)).encode())
             temporary.replace(self._path)
         except OSError:
-            os.close(descriptor)  # it is tried again: an open file would keep its lock, and each try be one more
+            os.close(descriptor)  # the write is retried: without this, each try would leak a locked file
             temporary.unlink(missing_ok=True)
             raise
         if self._held is not None:
@@ -82,7 +78,7 @@ class WorkerReport:
 
 
 def living_workers(folder: Path) -> list[WorkerState]:
-    """Return the states of the workers that live; what the dead left is removed."""
+    """Return the states of living workers; remove the files of dead ones."""
     states = []
     for path in sorted(folder.glob("*")) if folder.is_dir() else []:
         with suppress(OSError, ValueError, TypeError):
@@ -99,7 +95,7 @@ def _is_held(path: Path) -> bool:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        # The worker may have put a new report in its place since, which has a lock of its own.
+        # The worker may have replaced its report since, and holds a lock on the new one.
         return path.stat().st_ino != os.fstat(descriptor).st_ino
     except BlockingIOError:
         return True
