@@ -41,9 +41,8 @@ _NICENESS = 5
 class Agent:
     """Publishes the policy of one host.
 
-    The steps of a turn: publish, take back what nobody confirmed, report, tidy up, sleep until rung or 500 ms.
-
-    Beside it, threads ship the access log, fetch lists, send notices and start the processes of backtests.
+    Each turn: publish, revert unconfirmed changes, report, clean up, sleep until notified or for 500 ms. Threads beside
+    it ship the access log, fetch lists, send webhooks and run backtests.
     """
 
     def __init__(self, files: PolicyFiles, run: Path, node: str, shipper: LogShipper) -> None:
@@ -63,8 +62,8 @@ class Agent:
         self._tidied_at = timezone.now() - housekeeping.EVERY
 
     def lead(self, should_stop: Callable[[], bool]) -> None:
-        """Wait until no other agent leads this host, then take turns until told to stop."""
-        os.nice(_NICENESS)  # answers come first
+        """Wait for the host's leader lock, then take turns until stopped."""
+        os.nice(_NICENESS)  # workers that answer requests come first
         lock = AgentLock(self._run)
         while not should_stop():
             with lock.lead() as lease:
@@ -75,19 +74,19 @@ class Agent:
                 time.sleep(_POLL_SECONDS)
 
     def _lead(self, lease: Lease, should_stop: Callable[[], bool], listener: Listener) -> None:
-        """Take turns until told to stop, or until another agent has taken over: then this one was stopped for long."""
+        """Take turns until stopped, or until another agent took over because this process was suspended."""
         with ExitStack() as running:
             for loop in self._loops:
                 running.enter_context(loop.running())
             while not should_stop():
                 if not lease.renew():
-                    logger.warning("agent: another one has taken over, because this one stood still")
+                    logger.warning("agent: another agent has taken over, because this one was suspended")
                     return
                 self.turn()
                 listener.wait(_POLL_SECONDS)
 
     def turn(self) -> None:
-        """Publish if something was committed, take back and report once a second, and tidy up every ten minutes."""
+        """Publish committed changes; once a second revert and report; every ten minutes clean up."""
         try:
             self._cut_off.look(timezone.now())
             self._publish()
@@ -100,8 +99,8 @@ class Agent:
             close_old_connections()
 
     def _maintain(self) -> None:
-        """Take back, report and tidy up. What this changes, this thread publishes: now, or with its next turn."""
-        if abs(timezone.now() - self._reported_at) >= _REPORT_EVERY:  # a clock is set back, too
+        """Revert, report and clean up. The agent publishes its own changes, in this turn or the next."""
+        if abs(timezone.now() - self._reported_at) >= _REPORT_EVERY:  # abs: the clock may be set back
             if confirmation.revert_overdue(timezone.now()):
                 self._publish()
             self._report()
@@ -121,7 +120,7 @@ class Agent:
             self._log.say("")
         except (ValueError, OSError) as error:
             self._log.say(f"policy.rejected: {error}")
-            verify = verify and isinstance(error, ValueError)  # all files were read, and the row stays what it is
+            verify = verify and isinstance(error, ValueError)  # all files were verified; the invalid row remains
         if verify:
             self._verified_at = asked_at
 
@@ -132,15 +131,15 @@ class Agent:
         report_node(self._node, self._files, self._run, problem, self._shipper.state())
         refused = [state.rejected for state in living_workers(workers_folder(self._run)) if state.rejected]
         if refused and refused != self._refused:
-            self._verified_at = float("-inf")  # what is published may be damaged
+            self._verified_at = float("-inf")  # verify again: published files may be damaged
         self._refused = refused
         self._events.look(timezone.now(), filter(None, [self._log.problem, *refused]))
 
     def _tidy(self) -> None:
-        """Delete a part of what is old; where there was something, the next turn goes on, for it publishes first."""
+        """Delete a batch of old rows; if there were any, continue in the next turn, after publishing."""
         now = timezone.now()
         if abs(now - self._tidied_at) < housekeeping.EVERY:
             return
-        more_since, self._tidied_at = self._tidied_at, now  # what fails is tried again in ten minutes
+        more_since, self._tidied_at = self._tidied_at, now  # after an error, retry in ten minutes
         if housekeeping.tidy(now):
             self._tidied_at = more_since

@@ -22,10 +22,7 @@ _TOLD_TO_END = frozenset({-signal.SIGTERM, -signal.SIGINT})
 
 
 class BacktestRunner(Loop):
-    """Starts the process of the backtest that waits longest, and sees it to its end.
-
-    A backtest that is not done when the agent ends waits again.
-    """
+    """Runs the longest-waiting backtest in a subprocess. If the agent ends first, the backtest is queued again."""
 
     name = "backtests"
     every_seconds = 1.0
@@ -43,7 +40,7 @@ class BacktestRunner(Loop):
         if claim is None:
             return
         command = [sys.executable, "manage.py", "backtest", str(run.pk), "--claim", str(claim)]
-        # No limit of time on the process itself but that of its CPU: it ends by itself when nobody wants its result.
+        # No timeout on the subprocess except for CPU time: it stops itself when its backtest is canceled.
         process = subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)  # noqa: S603 - ours
         try:
             waited = 0.0
@@ -53,8 +50,8 @@ class BacktestRunner(Loop):
         finally:
             _end(process)
             if process.returncode in _TOLD_TO_END:
-                self._stop.wait(_END_SECONDS)  # who stops a service tells all of its processes, and we may be the last
-            # What the process has said of its end itself stays.
+                self._stop.wait(_END_SECONDS)  # a stopping service signals all its processes, and ours may come later
+            # A result that the subprocess has recorded itself stays.
             if self._stop.is_set():
                 runs.requeue(claim)
             elif runs.fail(claim, why := runs.died(process.returncode)):
@@ -62,7 +59,7 @@ class BacktestRunner(Loop):
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Have the process end, by force if it does not by itself."""
+    """Terminate the process, then kill it."""
     if process.poll() is None:
         process.terminate()
         with suppress(subprocess.TimeoutExpired):

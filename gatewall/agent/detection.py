@@ -30,25 +30,25 @@ logger = logging.getLogger(__name__)
 
 _EVERY = timedelta(seconds=1)
 _LATE = timedelta(minutes=3)
-"""Rows of other hosts, whose clocks go wrong by less, and of the minute that they began in, are seen."""
+"""Overlap of scans, for rows of other hosts with slower clocks and for counts updated within their minute."""
 _TOO_LATE = timedelta(minutes=15)
 _OTHER_CLOCK = timedelta(hours=1)
-"""What is later by more was written before the clock was set back."""
+"""Later rows were written before the clock was set back."""
 _GOES_ON = timedelta(seconds=30)
 _TOLD_EVERY_SECONDS = 3600
 _MOST_VERDICTS = 10_000
 _VERDICTS_AT_ONCE = 1_000
-"""A ban holds the head of the policy while it asks who was banned before."""
+"""A ban locks the policy head while it checks earlier bans."""
 
 
 class Watch:
-    """The detectors of one agent. ``saw()`` never raises; ``turn()`` raises django.db.Error."""
+    """Attack detection of one agent. ``saw()`` never raises; ``turn()`` raises django.db.Error."""
 
     def __init__(self, trusted: TrustedProxies) -> None:
         self._trusted = trusted
         self._detectors = Detectors(Limits())
         self._of_pages = Detectors(Limits())
-        """Counts apart what pages made browsers send: it is told, and nobody is banned for it."""
+        """Requests that web pages made browsers send: reported, but never a reason for a ban."""
         self._verdicts: list[tuple[Verdict, Spared | None]] = []
         self._counted: dict[int, int] = {}
         self._marked: dict[int, int] = {}
@@ -56,7 +56,7 @@ class Watch:
         self._looked_at: datetime | None = None
 
     def saw(self, record: AccessRecord) -> None:
-        """Take a record that was shipped for a signal, if it is one."""
+        """Feed a shipped access record to the detectors."""
         probe = probe_of(record)
         if probe is None:
             return
@@ -66,7 +66,7 @@ class Watch:
             self._keep(self._detectors.probe(probe))
 
     def turn(self, at: datetime) -> None:
-        """Once a second: look at the sign-ins that failed since, and have banned whom the detectors found."""
+        """Once a second: feed recent failed sign-ins to the detectors, and ban the detected clients."""
         if self._looked_at is not None and abs(at - self._looked_at) < _EVERY:
             return
         settings = system_settings.current()
@@ -75,14 +75,14 @@ class Watch:
         self._looked_at = at
         if settings.auto_ban_mode == EnforcementMode.OFF:
             self._verdicts = []
-        # What fails is tried again in the next turn; what was done is not done twice.
+        # Retried in the next turn on an error; already recorded bans are not repeated.
         self._act(self._verdicts[:_VERDICTS_AT_ONCE], at, settings)
         self._verdicts = self._verdicts[_VERDICTS_AT_ONCE:]
 
     def _look_at_sign_ins(self, at: datetime) -> None:
         rows = selectors.failed_sign_ins(self._since(at))
         for row in rows:
-            if row.pk in self._counted or row.pk > self._settled:  # not again where the clock is set back
+            if row.pk in self._counted or row.pk > self._settled:  # each row once, also if the clock is set back
                 self._look_at_row(row)
         kept = {row.pk for row in rows}
         self._settled = max([self._settled, *(key for key in self._counted if key not in kept)])
@@ -90,7 +90,7 @@ class Watch:
         self._marked = {key: number for key, number in self._marked.items() if key in kept}
 
     def _since(self, at: datetime) -> datetime:
-        """Return since when rows may say what was not seen: shipping may have taken long since the last look."""
+        """Return the start of the scan: the last scan minus an overlap, within the window."""
         window = timedelta(seconds=self._detectors.limits.window_seconds)
         if self._looked_at is None:
             return at - window
@@ -130,25 +130,25 @@ class Watch:
 
 
 def probe_of(record: AccessRecord) -> Probe | None:
-    """Return the signal that a record is, or None."""
+    """Return the signal in an access record, or None."""
     client = parse_address(record.client_ip)
     if client is None:
         return None
     if record.reason == Reason.WAF_RULE:
         rules = frozenset(int(rule["id"]) for rule in record.rules if rule.get("action") == Action.BLOCK)
-        # All together are one kind: a cookie that trips several trips them with every image.
+        # All rules of a request count as one kind: a cookie can trip several with every image.
         kinds = frozenset({f"rules:{sorted(rules)}"})
         return Probe(record.at, client, f"{record.host} {record.path}", kinds, rules)
     if record.reason == Reason.REQUEST_MALFORMED:
         return Probe(record.at, client, f"malformed {record.path}", frozenset({"malformed"}))
     if record.reason == Reason.HOST_NOT_AUTHORIZED:
-        host = f"host:{record.host}"  # whatever the path: a page of a host that is not registered has many
+        host = f"host:{record.host}"  # without the path: one page of an unregistered host makes many requests
         return Probe(record.at, client, host, frozenset({host}))
     return None
 
 
 def _is_signal(row: SecurityEvent) -> bool:
-    """False for a right password, and where the failures of others keep an account's owner out."""
+    """False for a correct password, and for lockouts of an account caused by other clients' failures."""
     scopes = row.detail.get("scopes", ())
     is_foreign_work = bool(scopes) and throttling.FOREIGN.issuperset(scopes)
     return row.detail.get("why") != "admin-required" and not is_foreign_work
@@ -168,13 +168,13 @@ def _tell_attack(verdict: Verdict) -> None:
     until = timezone.now() + _OTHER_CLOCK
     told = SecurityEvent.objects.filter(kind=EventKind.ATTACK_DETECTED, last_at__gte=since, last_at__lte=until)
     if told.filter(last_at__gt=at - _GOES_ON).exists():
-        return  # by the agent of another host, or by this one before it was started again
+        return  # another host's agent, or this one before a restart, has reported it
     event = Event(EventKind.ATTACK_DETECTED, at, detail={"detector": verdict.detector.value, **verdict.figures})
     count_event(event, verdict.detector.value, period=_TOLD_EVERY_SECONDS)
 
 
 def _by_time(offence: Offence, at: datetime) -> Spared | None:
-    """Return why nobody is banned for what was shipped after a long outage: others may have their address by now."""
+    """Return TOO_LATE for an offense shipped after a long outage: the address may have a new user by now."""
     return Spared.TOO_LATE if at - offence.at > _TOO_LATE else None
 
 

@@ -12,14 +12,14 @@ from gatewall.engine.addresses import parse_address
 from gatewall.gate import untrusted
 
 JUMP_SECONDS = 5.0
-"""NTP slews what is less; certificates, tokens and codes live with it."""
+"""NTP slews smaller differences; certificates, tokens and codes tolerate them."""
 _LONGEST_PROBLEM = 200
 
 
 class HostEvents:
-    """Tells each thing once, not at every look.
+    """Records each host event once.
 
-    Raises django.db.Error; it is told at the next look then, but for a proxy, which is told a minute later.
+    Raises django.db.Error; events are recorded at the next call then, untrusted proxies a minute later.
     """
 
     def __init__(self, node: str, run: Path, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -30,7 +30,7 @@ class HostEvents:
         self._clocks: tuple[float, float] | None = None
 
     def look(self, at: datetime, problems: Iterable[str]) -> None:
-        """Tell of what is new since the last look; ``problems`` are why policies are not taken at the moment."""
+        """Record events since the last call; ``problems`` are the current reasons why policies are refused."""
         self._look_at_clock(at)
         self._look_at_problems(at, frozenset(problem[:_LONGEST_PROBLEM] for problem in problems))
         for note in untrusted.taken_notes(self._notes):

@@ -14,7 +14,7 @@ from policies.bans import banning
 from webhooks import outbox
 
 EVERY = timedelta(minutes=10)
-_USES_KEPT = timedelta(days=30)  # who brings a deleted row back finds what was counted of it
+_USES_KEPT = timedelta(days=30)  # a restored row keeps its usage counts
 
 
 def _prune_uses(at: datetime) -> int:
@@ -37,6 +37,6 @@ _PRUNES: tuple[Callable[[datetime], int], ...] = (
 
 
 def tidy(at: datetime) -> int:
-    """Delete old rows, at most 1,000 of a kind; return how many. There is no more to do after 0."""
-    import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()  # those of the Django admin
+    """Delete old rows, at most 1,000 of a kind; return how many. 0 means done."""
+    import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()  # sessions of the Django admin
     return sum(prune(at) for prune in _PRUNES)

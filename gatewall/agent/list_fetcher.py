@@ -7,10 +7,9 @@ from policies.lists import fetching
 
 
 class ListFetcher(Loop):
-    """Fetches every list that is due; of several hosts, one fetches each list.
+    """Fetches every list that is due; each list is fetched by one host.
 
-    When the agent ends, a list that is still being fetched is dropped: its transaction is rolled back, and the list is
-    fetched again after its lease.
+    When the agent ends, an unfinished fetch is rolled back and repeated after its lease.
     """
 
     name = "list-fetcher"

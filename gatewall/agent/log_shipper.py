@@ -22,13 +22,13 @@ logger = logging.getLogger(__name__)
 _RETRY_SECONDS = 2.0
 _HOUSEKEEPING = timedelta(hours=1)
 _PRUNED_AT_ONCE = 2_000
-"""In each turn, between which new records are shipped."""
+"""Per turn, between which new records are shipped."""
 _POSITIONS = timedelta(days=30)
-"""For so long after its last record it is known how far a file was read that is gone."""
+"""How long read positions of deleted files are kept after their last record."""
 
 
 class LogShipper(Loop):
-    """Ships the spool; once an hour, deletes old rows, a part in each turn. Its end waits for the batch at hand."""
+    """Ships the spool; hourly, deletes old rows in batches. Stopping waits for the current batch."""
 
     name = "log-shipper"
     every_seconds = 0.25
@@ -46,7 +46,7 @@ class LogShipper(Loop):
         self._watch = Watch(settings.GATEWALL_TRUSTED_PROXIES)
 
     def state(self) -> LogState:
-        """Return how far the last pass came, and what waits at this moment."""
+        """Return the age of the last complete pass and the bytes waiting."""
         lag = None if self._complete_until is None else time.monotonic() - self._complete_until
         return LogState(lag, waiting_bytes(self._spool, self._looked))
 
@@ -68,7 +68,7 @@ class LogShipper(Loop):
         self._shorten(timezone.now())
 
     def _tidy(self, at: datetime) -> None:
-        if self._tidied_at is not None and abs(at - self._tidied_at) < _HOUSEKEEPING:  # a clock is set back, too
+        if self._tidied_at is not None and abs(at - self._tidied_at) < _HOUSEKEEPING:  # abs: the clock may be set back
             return
         today = partitions.day_of(at)
         partitions.prepare([today + timedelta(days=number) for number in range(3)], today)

@@ -1,4 +1,4 @@
-"""Background thread that takes a turn every few seconds while this host's agent leads, and restarts after a bug."""
+"""Background thread of the agent that runs a periodic task and restarts after an unexpected exception."""
 
 import logging
 from collections.abc import Iterator
@@ -11,15 +11,15 @@ from gatewall.kernel.log_lines import ProblemLog
 
 
 class Loop:
-    """Base of the agent's threads: a subclass says what its turn does, and how long the end waits for it."""
+    """Base class of the agent's threads: subclasses implement ``_work``."""
 
     name: str
     every_seconds: float
     join_seconds: float | None = None
-    """How long the end of the block waits for the turn at hand. None: until it ends; any other thread is a daemon,
-    so that a slow server does not keep the agent from ending."""
+    """How long stopping waits for the current turn. None: until it ends. With a number the thread is a daemon, so that
+    a slow server does not keep the agent from exiting."""
     failing: str
-    """What does not happen while turns fail, as a log line says it."""
+    """Log text of what does not happen while turns fail."""
     recovered: str
 
     def __init__(self) -> None:
@@ -29,12 +29,12 @@ class Loop:
 
     @property
     def problem(self) -> str:
-        """Why turns fail at the moment, or nothing."""
+        """The current error, or empty."""
         return self._log.problem
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Take turns until the end of the block."""
+        """Run the thread within the block."""
         self._stop.clear()
         self._start()
         try:
@@ -45,13 +45,13 @@ class Loop:
                 self._thread.join(self.join_seconds)
 
     def keep_going(self) -> None:
-        """Start again if the thread ended by a bug, which Python has written to stderr."""
+        """Restart the thread after an unexpected exception, which Python wrote to stderr."""
         if self._thread is not None and not self._thread.is_alive() and not self._stop.is_set():
             self._log.say(f"{self.failing} (a bug)")
             self._start()
 
     def turn(self) -> None:
-        """Do what is due. An error of the database or of files is logged once; the next turn tries again."""
+        """Run the task once. Database and file errors are logged once, and the next turn retries."""
         try:
             self._work()
             self._log.say("")
@@ -79,7 +79,7 @@ class Loop:
         self._stop.wait(self.every_seconds)
 
     def _finish(self) -> None:
-        """Do what is left after the last turn."""
+        """Complete pending work after the last turn."""
 
     def _failed(self, error: Exception) -> None:
         self._log.say(f"{self.failing} ({type(error).__name__})")

@@ -12,7 +12,7 @@ _AT_MOST = 100
 
 
 class CutOff:
-    """Looks at the confirmations of one host before and after each comparison of its agent, whoever made them."""
+    """Detects gaps between confirmations of this host's policy, by any process."""
 
     def __init__(self, node: str, confirmations: Confirmations, clock: Callable[[], float] = elapsed) -> None:
         self._node = node
@@ -22,18 +22,18 @@ class CutOff:
         self._untold: deque[tuple[datetime, datetime]] = deque(maxlen=_AT_MOST)
 
     def look(self, at: datetime) -> None:
-        """Note a time without confirmation that has ended since the last look; ``at`` is now. Asks no database."""
+        """Note a gap that has ended since the last call; ``at`` is now. Uses no database."""
         before, after = self._last, self._confirmations.last()
         if after is None:
             return
         self._last = after
         if before is not None and after - before > ALARM_SECONDS:
-            # Counted back from now: the clock of the wall may have been set in between.
+            # Relative to now: the wall clock may have been set in between.
             since, until = (at - timedelta(seconds=self._clock() - moment) for moment in (before, after))
             self._untold.append((since, until))
 
     def tell(self) -> None:
-        """Write an event for each time that was noted. Raises django.db.Error; the rest is told the next time."""
+        """Record an event for each noted gap. Raises django.db.Error; the rest is recorded at the next call."""
         while self._untold:
             self._tell(*self._untold[0])
             self._untold.popleft()

@@ -17,11 +17,10 @@ _Done = tuple[Claimed, Posted]
 
 
 class WebhookSender(Loop):
-    """Ends the incidents that are over, and sends each notice that is due from a thread of its own.
+    """Closes ended incidents, and sends each due webhook notice from a thread of its own.
 
-    A webhook has one attempt at a time, so that a slow one delays no other, and there are at most as many threads as
-    webhooks. They do not use the database. An attempt under way at the end is sent again after its lease, under its
-    old id.
+    Each webhook has at most one attempt at a time, so a slow one delays no other. Threads do not use the database. An
+    attempt interrupted by the end of the agent is repeated after its lease, with the same id.
     """
 
     name = "webhook-sender"
@@ -54,7 +53,7 @@ class WebhookSender(Loop):
             self.wait(until - time.monotonic())
 
     def wait(self, seconds: float) -> None:
-        """Wait for an attempt to end, no longer than so many seconds, and note what became of it."""
+        """Wait for an attempt to end, at most that many seconds, and record its result."""
         try:
             claimed, posted = self._done.get(timeout=max(0.0, seconds))
         except Empty:
@@ -63,11 +62,11 @@ class WebhookSender(Loop):
         try:
             delivering.settle(claimed, posted, timezone.now())
         except Error as error:
-            self._failed(error)  # not noted: it is sent again after its lease
+            self._failed(error)  # not recorded: sent again after its lease
 
     def _attempt(self, claimed: Claimed) -> None:
-        posted = Posted(failure="the attempt ended by a bug")  # which Python writes to stderr
+        posted = Posted(failure="the attempt ended by a bug")  # Python writes the exception to stderr
         try:
             posted = delivering.attempt(claimed)
         finally:
-            self._done.put((claimed, posted))  # whatever became of it: the webhook is busy no more
+            self._done.put((claimed, posted))  # in any case, so that the webhook is not busy any more

@@ -1,1 +1,1 @@
-"""Credentials as the hot path sees them: keys, signatures, digests. Pure: PyJWT and the standard library."""
+"""Verification of credentials on the hot path: keys, signatures, digests. Pure: PyJWT and the standard library."""

@@ -1,8 +1,7 @@
-"""Who a credential proves: the engine's credential port. No I/O, no clock.
+"""Resolve a credential to its subject: the engine's credential port. No I/O, no clock.
 
-A signature that was found good once is remembered by the digest of the token, in bounded memory.
-Nothing else is: expiry, session version, revocation and the state of the subject are looked up in
-the policy every time, so no revocation ever waits for the memo.
+Good signatures are cached by the token's digest, in bounded memory. Nothing else is: expiry, session version,
+revocation and the subject's state are read from the policy every time, so revocation never waits for the cache.
 """
 
 import hashlib
@@ -19,7 +18,7 @@ _MEMO_SIZE = 4096
 
 
 class VerifiedTokens:
-    """The tokens whose signature was found good, the least recently used dropped first."""
+    """LRU cache of session tokens with a good signature."""
 
     def __init__(self, verifier: SessionVerifier, size: int = _MEMO_SIZE) -> None:
         self._verifier = verifier
@@ -28,7 +27,7 @@ class VerifiedTokens:
         self._lock = Lock()
 
     def verify(self, token: str) -> SessionClaims | None:
-        """Return the claims of a token with a good signature, or None. Bad tokens are not remembered."""
+        """Return the claims of a token with a good signature, or None. Bad tokens are not cached."""
         digest = hashlib.sha256(token.encode("latin-1", "replace")).digest()
         with self._lock:
             claims = self._claims.get(digest)
@@ -51,13 +50,13 @@ class PolicyCredentials:
         self._sessions = sessions
 
     def subject_of(self, credential: Credential, policy: PolicySnapshot, at: float) -> Subject | None:
-        """Return the subject that the credential proves at this moment, or None."""
+        """Return the subject of a credential that is valid at this time, or None."""
         match credential.kind:
             case CredentialKind.SESSION_HEADER | CredentialKind.SESSION_COOKIE:
                 return self._session(credential.secret, policy, at)
             case CredentialKind.GIT_TOKEN | CredentialKind.GIT_BASIC:
                 return _git_token(credential, policy, at)
-            case CredentialKind.LICENSE:  # pragma: no branch - the last kind; mypy sees that every one is here
+            case CredentialKind.LICENSE:  # pragma: no branch - the last kind; mypy checks exhaustiveness
                 return _license(credential.secret, policy, at)
 
     def _session(self, token: str, policy: PolicySnapshot, at: float) -> Subject | None:
@@ -71,19 +70,19 @@ class PolicyCredentials:
 
 
 def session_subject(user: UserState, amr: tuple[str, ...]) -> Subject | None:
-    """Return who a session of this user in force proves, None if they may not sign in."""
+    """Return the subject of a user's valid session, None if the user is inactive."""
     return _person(SubjectKind.USER, user.id, user, amr) if user.is_active else None
 
 
 def license_subject(state: LicenseState, at: float) -> Subject | None:
-    """Return who the token of this license proves, None if it is switched off or has expired."""
+    """Return the subject of a license's token, None if it is inactive or expired."""
     if not state.is_active or not is_live(state.expires_at, at):
         return None
     return Subject(SubjectKind.LICENSE, state.id, all_domains=state.all_domains, domains=state.domains)
 
 
 def git_token_subject(state: GitTokenState, policy: PolicySnapshot, at: float) -> Subject | None:
-    """Return who this git token proves, None if it has expired or its user may not sign in."""
+    """Return the subject of a git token, None if it is expired or its user inactive."""
     user = policy.users.get(state.user_id)
     if user is None or not user.is_active or not is_live(state.expires_at, at):
         return None

@@ -1,4 +1,4 @@
-"""Makes the secrets that an installation needs and does not have yet, each in a file of mode 0600.
+"""Create the missing secrets of an installation, each in a file of mode 0600.
 
 Run as ``python -m gatewall.credentials.keyfiles``; ``bin/up`` does. Needs the standard library only.
 """
@@ -29,13 +29,13 @@ KEY_FILES: dict[str, Callable[[], str]] = {
     "data-keys": _random_key_ring,
     "admin-recovery-key": _random_text,
 }
-"""File name under ``GATEWALL_HOME/secrets``, and how its content is made."""
+"""File name under ``GATEWALL_HOME/secrets``, and the generator of its content."""
 MANIFEST_KEY = "manifest-key"
-"""The file with what a data plane of its own gets in place of ``secret-key``, from which it is derived."""
+"""Key for a separate data plane, derived from ``secret-key``, which it does not get."""
 
 
 def make_missing(folder: Path) -> list[str]:
-    """Make the missing key files in a folder of mode 0700; return the names of those made."""
+    """Create the missing key files in a folder of mode 0700; return their names."""
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # the state folder: mkdir gives parents no mode
     folder.mkdir(exist_ok=True, mode=0o700)
     folder.chmod(0o700)
@@ -50,10 +50,10 @@ def _derived(secret_key: Path) -> str:
 
 
 def _write_once(path: Path, make: Callable[[], str]) -> bool:
-    """Write a new file, or leave an existing one alone. The winner of a race is decided by link()."""
+    """Write a new file, or leave an existing one alone; ``link()`` decides races."""
     if path.exists():
         return False
-    # A name of its own, mode 0600: in a container every run has the same process id.
+    # mkstemp gives a unique name and mode 0600: in a container every run has the same process id.
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     with os.fdopen(descriptor, "w") as file:
@@ -61,7 +61,7 @@ def _write_once(path: Path, make: Callable[[], str]) -> bool:
         file.flush()
         os.fsync(file.fileno())
     try:
-        os.link(temporary, path)  # fails where rename would overwrite the winner's key
+        os.link(temporary, path)  # fails if the file exists, where rename would overwrite it
     except FileExistsError:
         return False
     finally:
@@ -70,17 +70,14 @@ def _write_once(path: Path, make: Callable[[], str]) -> bool:
 
 
 def keep_private(home: Path) -> None:
-    """Close a state folder, and the database in it, that were there with another mode.
-
-    Raises PermissionError for what belongs to somebody else.
-    """
+    """Restrict the modes of an existing state folder and its database. Raises PermissionError for another owner's."""
     home.chmod(0o700)
     for file in home.glob("*.sqlite3*"):
         file.chmod(0o600)
 
 
 def main() -> None:
-    """Make the key files of the installation that the environment names."""
+    """Create the key files of the installation in ``GATEWALL_HOME``."""
     home = Path(os.environ.get("GATEWALL_HOME") or "var")
     for name in make_missing(home / "secrets"):
         print(f"made {home / 'secrets' / name}")

@@ -1,4 +1,4 @@
-"""The keys that sign session tokens or seal secrets: the first signs, all of them verify. No I/O."""
+"""Key ring that signs session tokens or seals secrets: the first key signs, all verify. No I/O."""
 
 import base64
 import binascii
@@ -12,33 +12,30 @@ _KID = frozenset(string.ascii_letters + string.digits + "-_.")
 
 
 class KeyRingRefused(ValueError):
-    """The key ring text is not usable; the message never holds a key."""
+    """The key ring text is invalid; the message contains no key."""
 
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """One key and the name it goes by: the ``kid`` of a token or of a sealed text."""
+    """A key and its ``kid`` in tokens and sealed texts."""
 
     kid: str
     secret: bytes
 
     def __repr__(self) -> str:
-        """Show the name alone."""
+        """Omit the secret."""
         return f"SigningKey({self.kid!r})"
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRing:
-    """The keys in force, the signing one first."""
+    """Current keys, the signing one first."""
 
     keys: tuple[SigningKey, ...]
 
     @classmethod
     def parse(cls, text: str) -> "KeyRing":
-        """Return the key ring that ``kid:base64url[,...]`` describes.
-
-        Raises KeyRingRefused when there is no key, a name twice, or a key that is short or trivial.
-        """
+        """Parse ``kid:base64url[,...]``. Raises KeyRingRefused if empty, or for duplicate names, short or weak keys."""
         keys = tuple(_parse_key(part.strip()) for part in text.split(",") if part.strip())
         if not keys:
             raise KeyRingRefused("there is no key; write kid:base64url")
@@ -48,11 +45,11 @@ class KeyRing:
 
     @property
     def signing(self) -> SigningKey:
-        """Return the first key: the one that signs sessions, and seals secrets."""
+        """The first key, which signs sessions and seals secrets."""
         return self.keys[0]
 
     def text(self) -> str:
-        """Return the text, keys and all, that ``parse`` reads."""
+        """Return the text that ``parse`` reads, keys included."""
         return ",".join(f"{key.kid}:{base64url.encode(key.secret)}" for key in self.keys)
 
     def find(self, kid: str) -> SigningKey | None:

@@ -1,4 +1,4 @@
-"""Machine tokens: 256 random bits with a readable prefix and a checksum. Only digests are kept."""
+"""Machine tokens: 256 random bits with a readable prefix and a checksum. Only digests are stored."""
 
 import hashlib
 import secrets
@@ -15,13 +15,13 @@ _SHOWN_LENGTH = 10
 
 @dataclass(frozen=True, slots=True)
 class MachineToken:
-    """A token fresh from the generator: the text is shown once, prefix and digest are stored."""
+    """A newly generated token: the text is shown once, prefix and digest are stored."""
 
     text: str = field(repr=False)
 
     @property
     def prefix(self) -> str:
-        """The first characters, by which people tell tokens apart."""
+        """The first characters, for telling tokens apart."""
         return self.text[:_SHOWN_LENGTH]
 
     @property
@@ -36,15 +36,12 @@ def new_token(prefix: str) -> MachineToken:
 
 
 def digest_of(token: str) -> str:
-    """Return the SHA-256 digest (hex) under which a token is stored.
-
-    A plain hash is enough: the token has 256 random bits, so nobody can guess their way to it.
-    """
+    """Return the SHA-256 digest (hex) of a token, for storage; no salt or stretching is needed for 256 random bits."""
     return hashlib.sha256(token.encode("latin-1", "replace")).hexdigest()
 
 
 def is_well_formed(token: str, prefix: str) -> bool:
-    """True if the text has the prefix, length and checksum of a token; typing errors stop here."""
+    """True if prefix, length and checksum are right; catches typing errors."""
     if not token.startswith(prefix) or len(token) != len(prefix) + _BODY_LENGTH + _CHECKSUM_LENGTH:
         return False
     body, checksum = token[:-_CHECKSUM_LENGTH], token[-_CHECKSUM_LENGTH:]

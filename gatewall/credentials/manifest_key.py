@@ -1,6 +1,6 @@
-"""The key that signs the manifest of the published policy, derived from ``GATEWALL_SECRET_KEY``. Standard library only.
+"""Manifest signing key, derived from ``GATEWALL_SECRET_KEY``. Standard library only.
 
-A data plane that gets this key alone cannot sign admin sessions or cached segments.
+A data plane with only this key cannot sign admin sessions or cached segments.
 """
 
 import hashlib
@@ -13,16 +13,16 @@ _BYTES = 32
 
 
 def manifest_key(secret: str) -> bytes:
-    """Return the key that manifests are signed with."""
+    """Derive the key that signs manifests."""
     return hmac.digest(secret.encode(), _PURPOSE, hashlib.sha256)
 
 
 def as_text(key: bytes) -> str:
-    """Return what ``GATEWALL_MANIFEST_KEY`` holds."""
+    """Encode a key for ``GATEWALL_MANIFEST_KEY``."""
     return base64url.encode(key)
 
 
 def from_text(text: str) -> bytes | None:
-    """Return the key of ``GATEWALL_MANIFEST_KEY``, or None for a text that is none."""
+    """Decode ``GATEWALL_MANIFEST_KEY``; None if it is no key."""
     key = base64url.decode(text)
     return key if key is not None and len(key) == _BYTES else None

@@ -1,4 +1,4 @@
-"""A key ring in its file: read and replaced by one process at a time. Standard library only."""
+"""Read and atomically replace a key ring file, one process at a time. Standard library only."""
 
 import fcntl
 import os
@@ -11,17 +11,14 @@ from gatewall.credentials.keyring import KeyRing
 
 
 class RotationRunning(Exception):
-    """Another process holds the key files."""
+    """Another process is rotating the keys."""
 
 
 @contextmanager
 def held(paths: Iterable[Path]) -> Iterator[None]:
-    """Keep other rotations away from these files.
-
-    Raises RotationRunning at once if there is one, and OSError for a folder that cannot be opened.
-    """
+    """Lock these files against other rotations. Raises RotationRunning at once, OSError."""
     with ExitStack() as stack:
-        # The folder is locked, so that no lock file with an owner of its own stays behind.
+        # Lock the folder, so that no lock file of another owner stays behind.
         for folder in sorted({path.resolve().parent for path in paths}):
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             stack.callback(os.close, descriptor)
@@ -33,24 +30,21 @@ def held(paths: Iterable[Path]) -> Iterator[None]:
 
 
 def read(path: Path) -> KeyRing:
-    """Return the ring of a file. Raises OSError, UnicodeDecodeError or KeyRingRefused."""
+    """Read a key ring. Raises OSError, UnicodeDecodeError or KeyRingRefused."""
     return KeyRing.parse(path.read_text(encoding="utf-8").strip())
 
 
 def is_writable(path: Path) -> bool:
-    """True if ``write`` may replace this file."""
+    """True if ``write`` may replace the file."""
     file = path.resolve()
     return os.access(file.parent, os.W_OK | os.X_OK) and os.geteuid() in {0, file.stat().st_uid}
 
 
 def write(path: Path, ring: KeyRing) -> None:
-    """Replace the ring of a file, which is there whole before and after; mode 0600, its owner kept. Raises OSError.
-
-    The file behind a symbolic link is replaced, not the link.
-    """
+    """Replace a key ring file atomically; mode 0600, owner kept, symbolic links followed. Raises OSError."""
     file = path.resolve()
     prefix = f".{file.name}.rotated."
-    for left_behind in file.parent.glob(f"{prefix}*"):  # by a rotation that was killed: it holds keys
+    for left_behind in file.parent.glob(f"{prefix}*"):  # of a killed rotation: it contains keys
         left_behind.unlink()
     descriptor, name = tempfile.mkstemp(prefix=prefix, dir=file.parent)
     temporary = Path(name)
@@ -58,7 +52,7 @@ def write(path: Path, ring: KeyRing) -> None:
         with os.fdopen(descriptor, "w") as new:
             owner = file.stat()
             if owner.st_uid != os.geteuid():
-                os.fchown(new.fileno(), owner.st_uid, owner.st_gid)  # root rotates for the user of the service
+                os.fchown(new.fileno(), owner.st_uid, owner.st_gid)  # root may rotate for the service's user
             new.write(ring.text() + "\n")
             new.flush()
             os.fsync(new.fileno())

@@ -1,7 +1,7 @@
-"""What a rotation makes of a key ring: the next key signs, a new one is next, the old ones verify. Pure.
+"""Key rotation: the next key starts to sign, a new one becomes next, old ones still verify. Pure.
 
-A ring is ``[in use, next, retired...]``. A process that still has the ring of before the last rotation
-knows the key in use, because it was the next one there.
+A ring is ``[in use, next, retired...]``. A process with the ring from before the last rotation knows the key in use:
+it was the next one there.
 """
 
 import secrets
@@ -11,23 +11,23 @@ from datetime import UTC, datetime, timedelta
 from gatewall.credentials.keyring import KeyRing, SigningKey
 
 RESTART_GRACE = timedelta(days=1)
-"""How long after a rotation the last process may go on with the ring of before."""
+"""How long after a rotation processes may run on with the old ring."""
 _KEY_BYTES = 32
 _KID_TIME = "%Y%m%dT%H%M%SZ"
 
 
 def new_key(at: datetime) -> SigningKey:
-    """Return a random key; its name begins with the time (UTC) at which it was made."""
+    """Generate a random key; its name begins with the creation time (UTC)."""
     return SigningKey(f"{at.strftime(_KID_TIME)}-{secrets.token_hex(4)}", secrets.token_bytes(_KEY_BYTES))
 
 
 def new_ring(at: datetime) -> KeyRing:
-    """Return a ring of two new keys."""
+    """Generate a ring of two keys."""
     return KeyRing((new_key(at), new_key(at)))
 
 
 def made_at(key: SigningKey) -> datetime | None:
-    """Return when a key was made, or None for one whose name was chosen by hand."""
+    """Return a key's creation time, or None if its name was chosen by hand."""
     try:
         return datetime.strptime(key.kid.partition("-")[0], _KID_TIME).replace(tzinfo=UTC)
     except ValueError:
@@ -35,7 +35,7 @@ def made_at(key: SigningKey) -> datetime | None:
 
 
 def next_key(ring: KeyRing) -> SigningKey | None:
-    """Return the key that every process knows and none signs with yet: the second, if it was made as such."""
+    """Return the second key if it was created as the next one: known to every process, not signing yet."""
     if len(ring.keys) < 2:
         return None
     made, current_made = made_at(ring.keys[1]), made_at(ring.signing)
@@ -44,9 +44,9 @@ def next_key(ring: KeyRing) -> SigningKey | None:
 
 
 def rotated(ring: KeyRing, at: datetime) -> KeyRing:
-    """Return the ring in which the next key is in use and a new one is next.
+    """Return the rotated ring: the next key signs, and a new one is next.
 
-    A ring without a next key only gets one: a key that no running process knows must not sign.
+    A ring without a next key only gets one: a key unknown to running processes must not sign.
     """
     if next_key(ring) is None:
         return KeyRing((ring.signing, new_key(at), *ring.keys[1:]))
@@ -55,27 +55,27 @@ def rotated(ring: KeyRing, at: datetime) -> KeyRing:
 
 
 def replaced(ring: KeyRing, at: datetime) -> KeyRing:
-    """Return a ring in which two new keys stand before all the old ones, which are retired at once."""
+    """Return a ring of two new keys, followed by all the old ones, retired."""
     following = next_key(ring)
     newest_first = [following] if following else []
     return KeyRing((*new_ring(at).keys, *newest_first, *(key for key in ring.keys if key is not following)))
 
 
 def is_announced(ring: KeyRing, at: datetime) -> bool:
-    """True if every process that started within the last RESTART_GRACE knows the key that would sign next."""
+    """True if every process started within the last RESTART_GRACE knows the next signing key."""
     following = next_key(ring)
     made = made_at(following) if following else None
     return made is None or made + RESTART_GRACE <= at
 
 
 def pruned(ring: KeyRing, retired_before: datetime, needed: Collection[str] = ()) -> KeyRing:
-    """Return the ring without keys that were retired before a moment and whose name nobody needs."""
+    """Return the ring without keys retired before this time, except those in ``needed``."""
     if next_key(ring) is None:
-        return ring  # in the order of somebody's hand: when a key was retired is not known
+        return ring  # ordered by hand: retirement times are unknown
     current, following, *retired = ring.keys
     newest_first = [following, current, *retired]
     kept = [current, following]
-    for key, replacement in zip(retired, newest_first, strict=False):  # the key two places newer: ADR 0015
+    for key, replacement in zip(retired, newest_first, strict=False):  # the key two places newer (ADR 0015)
         retired_at = made_at(replacement)
         if retired_at is None or retired_at > retired_before or key.kid in needed:
             kept.append(key)

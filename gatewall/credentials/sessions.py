@@ -1,7 +1,7 @@
-"""Session tokens: a JWT (RFC 7519) in, claims out, or nothing. No clock, no I/O.
+"""Verify session tokens (JWT, RFC 7519) and return their claims. No clock, no I/O.
 
-The profile is narrower than PyJWT's: only what we issue passes (RFC 8725 section 3). One algorithm,
-three header fields, no unknown type, canonical base64url, no name twice: one token has one reading.
+The profile is narrower than PyJWT's (RFC 8725 section 3): one algorithm, three header fields, one type, canonical
+base64url, no duplicate names. So a token has one interpretation.
 """
 
 import json
@@ -19,19 +19,19 @@ ALGORITHM = "HS256"
 SESSION_TYPE = "session"
 ISSUER = "gatewall"
 GATE_AUDIENCE = "gate"
-"""Audience of tokens that open ``/auth`` and the holder's own account."""
+"""Audience of tokens valid for ``/auth`` and the holder's own account."""
 CLOCK_SKEW_SECONDS = 60
 _MAX_TOKEN = 4096
 _HEADER_FIELDS = frozenset({"alg", "kid", "typ"})
-_END_OF_TIME = 253_402_300_800  # the year 10000: no calendar here has it, so nothing may end then
+_END_OF_TIME = 253_402_300_800  # the year 10000, beyond the calendar's range
 _REQUIRED = ["iss", "aud", "sub", "iat", "nbf", "exp", "jti", "typ", "sv"]
 
 
 @value
 class SessionClaims:
-    """What a session token says, once its signature and shape are known to be good.
+    """Claims of a session token with a good signature and shape; times in seconds since the epoch.
 
-    Times are seconds since the epoch. Whether it is in force now is for the caller to ask.
+    The caller checks ``in_force``.
     """
 
     user_id: int
@@ -43,7 +43,7 @@ class SessionClaims:
     amr: tuple[str, ...]
 
     def in_force(self, at: float) -> bool:
-        """True if the token has begun, a minute of clock skew granted, and not yet expired."""
+        """True if the token is valid at this time, with a minute of clock skew for its begin."""
         begun = max(self.issued_at, self.not_before) <= at + CLOCK_SKEW_SECONDS
         return begun and at < self.expires_at
 
@@ -57,16 +57,13 @@ class SessionVerifier:
         self._audience = audience
 
     def verify(self, token: str) -> SessionClaims | None:
-        """Return the claims of a token with good signature, issuer, audience and shape, or None."""
+        """Return the claims if signature, issuer, audience and shape are good, else None."""
         payload = verify_payload(token, self._keys, issuer=self._issuer, audience=self._audience)
         return read_claims(payload) if payload is not None else None
 
 
 def verify_payload(token: str, keys: KeyRing, *, issuer: str, audience: str | None) -> Mapping[str, Any] | None:
-    """Return the payload of a token that one of the keys signed, or None. Times are not looked at.
-
-    An audience of None leaves the audience to the caller.
-    """
+    """Return the payload of a token signed with one of the keys, or None. Ignores times, and the audience if None."""
     segments = token.split(".") if len(token) <= _MAX_TOKEN else []
     if len(segments) != 3:
         return None
@@ -89,7 +86,7 @@ def verify_payload(token: str, keys: KeyRing, *, issuer: str, audience: str | No
 
 
 def read_claims(payload: Mapping[str, Any]) -> SessionClaims | None:
-    """Return the claims of a session payload, or None if one of them is not of its type."""
+    """Return the claims of a session payload, or None if one has the wrong type."""
     subject, jti, amr = payload.get("sub"), payload.get("jti"), payload.get("amr", [])
     if payload.get("typ") != SESSION_TYPE:
         return None
@@ -104,20 +101,17 @@ def read_claims(payload: Mapping[str, Any]) -> SessionClaims | None:
 
 
 def _is_int(value: object) -> TypeGuard[int]:
-    """True for a JSON integer; a bool is an int to Python, but not to us."""
+    """True for a JSON integer; Python's bool is an int, too."""
     return type(value) is int
 
 
 def _is_moment(value: object) -> TypeGuard[int]:
-    """True for whole seconds since the epoch that a calendar has."""
+    """True for whole seconds since the epoch within the calendar's range."""
     return _is_int(value) and 0 <= value < _END_OF_TIME
 
 
 def _json_object(text: bytes) -> dict[str, Any] | None:
-    """Return the JSON object of a text, or None if it is none, has a name twice or is not plain UTF-8.
-
-    A name twice is an error here, where RFC 7519 section 4 leaves the choice: two readers may take different ones.
-    """
+    """Parse a JSON object; None if it is none, is not UTF-8, or has duplicate names, which parsers read differently."""
     try:
         found = _JSON.decode(text.decode())
     except (ValueError, RecursionError):
@@ -128,16 +122,16 @@ def _json_object(text: bytes) -> dict[str, Any] | None:
 def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name twice")
+        raise ValueError("duplicate name")
     return found
 
 
-_JSON = json.JSONDecoder(object_pairs_hook=_each_name_once)  # json.loads would make one for each token
+_JSON = json.JSONDecoder(object_pairs_hook=_each_name_once)  # shared: json.loads would build one per token
 
 
-@lru_cache(64)  # tokens of one key begin alike
+@lru_cache(64)  # tokens of one key share their header
 def _key_name(segment: str) -> str | None:
-    """Return the ``kid`` of a token's first segment if its form is exactly ours, or None."""
+    """Return the ``kid`` of a token's header segment, or None if the header is not exactly ours."""
     header = _json_object(base64url.decode(segment) or b"")
     if header is None or not _HEADER_FIELDS.issuperset(header) or header.get("alg") != ALGORITHM:
         return None

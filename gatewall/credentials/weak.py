@@ -1,4 +1,4 @@
-"""Secrets that somebody could guess: known defaults, repetitions, runs along the keyboard. Pure."""
+"""Detect guessable secrets: known defaults, repetitions, keyboard runs. Pure."""
 
 import re
 from itertools import pairwise
@@ -38,14 +38,14 @@ _KNOWN = (
     "donotuse",
     "gatewall",
 )
-"""Words of tutorials and compose files, as they read without punctuation. Seven letters at least:
-a shorter one would stand in a random secret by accident."""
+"""Words of tutorials and compose files, without punctuation. At least seven letters:
+shorter ones occur in random secrets by accident."""
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "azertyuiop", "1234567890")
 _NEIGHBOURS = frozenset(pair for row in _ROWS for pair in (*pairwise(row), *pairwise(row[::-1])))
 
 
 def why_weak(secret: str) -> str | None:
-    """Return what is wrong with a secret, as the end of a sentence that does not show it, or None."""
+    """Return why a secret is weak, as the end of a sentence that does not contain it, or None."""
     lower = secret.lower()
     if any(word in re.sub(r"[^a-z]", "", lower) for word in _KNOWN):
         return "is a known default"

@@ -10,9 +10,9 @@ from django.core.cache.backends.locmem import LocMemCache
 
 
 class LocalCache(LocMemCache):
-    """Django's local cache with the values themselves inside: they cannot be changed in place."""
+    """Django's local-memory cache without pickling; its plain values are immutable."""
 
-    # Of LocMemCache, whose stubs leave them out.
+    # Attributes of LocMemCache that its stubs omit.
     _cache: OrderedDict[str, Any]
     _lock: Lock
     _has_expired: Callable[[str], bool]

@@ -1,4 +1,4 @@
-"""Migration operation: build an index concurrently, on partitioned tables, too."""
+"""Migration operation: create an index concurrently (``CONCURRENTLY``), also on partitioned tables."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,9 +15,9 @@ _LONGEST_NAME = 63
 
 
 class AddIndexOnline(AddIndex):
-    """AddIndex that on PostgreSQL keeps nobody from the table, in a migration with ``atomic = False``.
+    """AddIndex that does not lock the table on PostgreSQL; needs ``atomic = False``.
 
-    It may be run again after it was interrupted, and goes on. Raises NotSupportedError inside a transaction.
+    Resumes after an interruption. Raises NotSupportedError inside a transaction.
     """
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
@@ -38,7 +38,7 @@ class AddIndexOnline(AddIndex):
 
 
 class _Builder:
-    """Builds one index of one model. Only this is PostgreSQL's."""
+    """Builds one index of one model on PostgreSQL."""
 
     def __init__(self, schema_editor: Any, model: Any, index: Index) -> None:
         self._editor = schema_editor
@@ -52,7 +52,7 @@ class _Builder:
             self._build_on(self._table, self._index)
             return
         if not self._asked(_KNOWN, self._index.name):
-            # A moment: nothing is built. Partitions that are made from here on have it.
+            # Quick: ON ONLY builds nothing. Partitions created from now on get the index.
             statement = str(self._index.create_sql(self._model, self._editor))
             here = f" ON {self._editor.quote_name(self._table)} "
             self._editor.execute(statement.replace(here, here.replace(" ON ", " ON ONLY "), 1), params=None)
@@ -67,7 +67,7 @@ class _Builder:
 
     @contextmanager
     def without_haste(self) -> Iterator[None]:
-        """Building waits for transactions that go on, but keeps nobody waiting, unlike a migration."""
+        """Disable ``lock_timeout``: a concurrent build waits for transactions but blocks none."""
         ((before,),) = self._asked("SELECT current_setting('lock_timeout')")
         self._asked("SELECT set_config('lock_timeout', '0', false)")
         try:
@@ -76,7 +76,7 @@ class _Builder:
             self._asked("SELECT set_config('lock_timeout', %s, false)", before)
 
     def _build_on(self, table: str, index: Index) -> None:
-        """Build it unless it is there; one that somebody left half built is built anew."""
+        """Create the index unless it exists; drop and recreate an invalid one."""
         known = self._asked(_KNOWN, index.name)
         if known == [(True,)]:
             return

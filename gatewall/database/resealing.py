@@ -1,4 +1,4 @@
-"""Re-encrypt sealed columns with the first data key, row by row, during traffic."""
+"""Re-encrypt sealed columns with the first data key, row by row, while in use."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ _TRIES = 3
 
 @dataclass(frozen=True)
 class Resealed:
-    """What became of the rows: re-sealed, changed by others all the time, opened by no key; the keys still needed."""
+    """Counts of rows re-encrypted, not done because of concurrent changes, and undecryptable; kids still needed."""
 
     done: int
     left: int
@@ -24,10 +24,10 @@ class Resealed:
 
 
 def reseal(rows: QuerySet[Any], field: str, context: Callable[[Any], str], sealer: Sealer) -> Resealed:
-    """Re-seal a column of these rows wherever it is not under the first key of the sealer.
+    """Re-encrypt a column of these rows wherever it is not sealed with the first key.
 
-    Each row is swapped only if it is still what was opened, so that nobody's change is lost, and on
-    its own, so that a run that was killed is taken up by the next. ``context`` gives a row's context.
+    Each row is updated on its own by compare-and-swap: concurrent changes win, and a killed run can be repeated.
+    ``context`` returns a row's context.
     """
     outcomes, needed = Counter[str](), set[str]()
     for row in _in_batches(rows):
@@ -47,7 +47,7 @@ def _in_batches(rows: QuerySet[Any]) -> Iterator[Model]:
 
 
 def _reseal_row(rows: QuerySet[Any], row: Any, field: str, context: Callable[[Any], str], sealer: Sealer) -> str:
-    """Return what became of a row: done, clean, broken, gone or changing."""
+    """Return the outcome of a row: done, clean, broken, gone or changing."""
     for _ in range(_TRIES):
         sealed = getattr(row, field)
         if not sealed:

@@ -1,7 +1,7 @@
 """Django's cache on Redis or Valkey, without pickle: values are bytes, text or integers.
 
-Whoever can write to the cache can then give us wrong data, which is checked, but no code. ``local_cache.py`` is the one
-without a server: a process that uses no Redis does not load its client.
+An attacker with write access to the cache can inject wrong data, which is checked, but no code. ``local_cache.py``
+needs no server: a process without Redis does not load its client.
 """
 
 import logging
@@ -19,15 +19,15 @@ from redis.connection import AbstractConnection
 logger = logging.getLogger(__name__)
 
 _NONSENSE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
-"""What the parsers of redis-py raise over bytes that no server should send."""
-_MAX_DIGITS = 20  # of the 64-bit numbers that Redis counts in, with a sign
+"""What redis-py's parsers raise on malformed responses."""
+_MAX_DIGITS = 20  # of Redis's 64-bit integers, with a sign
 
 
 class PlainSerializer:
-    """Turns plain values into bytes for Redis and back (``OPTIONS.serializer``)."""
+    """Serializes plain values for Redis (``OPTIONS.serializer``)."""
 
     def dumps(self, value: bytes | str | int) -> bytes | int:
-        """Return what is stored. Whole numbers stay numbers, so that the server can count."""
+        """Serialize a value. Integers stay integers, so that Redis can increment them."""
         if type(value) is int:
             return value
         if isinstance(value, str):
@@ -37,7 +37,7 @@ class PlainSerializer:
         raise TypeError(f"only bytes, text and whole numbers are cached, not {type(value).__name__}")
 
     def loads(self, data: object) -> bytes | str | int | None:
-        """Return the value, or None for what is not ours."""
+        """Deserialize a value; None if it is malformed."""
         if not isinstance(data, bytes):
             return None
         if data[:1] == b"b":
@@ -48,7 +48,7 @@ class PlainSerializer:
 
 
 class _Question(local):
-    """What this thread waits for: until when, on the clock that nobody sets; None while nobody set a bound."""
+    """Deadline of this thread's cache command on the monotonic clock; None without one."""
 
     ends_at: float | None = None
     latest_at: float = 0.0
@@ -58,10 +58,7 @@ _question = _Question()
 
 
 class _BoundedSocket:
-    """A socket that lets a question wait no longer than until its end, however little comes at a time.
-
-    Each byte that moves puts the end off by what it may cost, so that a long list has longer than a number.
-    """
+    """Socket with a deadline per command, however slowly bytes come. Each byte transferred extends the deadline."""
 
     BYTES_PER_SECOND = 10_000_000
 
@@ -89,7 +86,7 @@ class _BoundedSocket:
         return size
 
     def sendall(self, data: Any) -> None:
-        """Send it piece by piece: the time of ``socket.sendall`` is for all of it, however much that is."""
+        """Send in pieces: the timeout of ``socket.sendall`` would be for all bytes together."""
         rest = memoryview(data)
         while rest:
             self._wait_no_longer()
@@ -99,7 +96,7 @@ class _BoundedSocket:
 
     def _wait_no_longer(self) -> None:
         timeout = self._timeout
-        if _question.ends_at is not None and timeout != 0:  # 0 is a look at what is there
+        if _question.ends_at is not None and timeout != 0:  # 0 polls
             timeout = _question.ends_at - time.monotonic()
             if timeout <= 0:
                 raise TimeoutError("the answer takes too long")
@@ -111,10 +108,10 @@ class _BoundedSocket:
 
 
 class _Bounded(AbstractConnection):
-    """A connection of redis-py over such a socket, on which nonsense is an error as any other."""
+    """redis-py connection over such a socket; malformed responses raise RedisError."""
 
     def _connect(self) -> Any:
-        return _BoundedSocket(super()._connect())  # type: ignore[safe-super, no-untyped-call]  # of the kind it is mixed into
+        return _BoundedSocket(super()._connect())  # type: ignore[safe-super, no-untyped-call]  # a mixin
 
     def on_connect_check_health(self, *arguments: Any, **options: Any) -> None:
         try:
@@ -131,11 +128,11 @@ class _Bounded(AbstractConnection):
 
 
 class BoundedPool(ConnectionPool):
-    """The connections to one server (``OPTIONS.pool_class``), each of which ends a question in time."""
+    """Connection pool with a deadline per command (``OPTIONS.pool_class``)."""
 
     @classmethod
     def from_url(cls, url: str, **options: Any) -> Self:
-        """Return the pool for this address, whatever kind of connection that asks for."""
+        """Build the pool for a URL; mixes the deadline into its connection class."""
         pool: Self = super().from_url(url, **options)
         kind = pool.connection_class
         pool.connection_class = type(f"Bounded{kind.__name__}", (_Bounded, kind), {})
@@ -143,19 +140,19 @@ class BoundedPool(ConnectionPool):
 
 
 class SharedCache(RedisCache):
-    """Django's cache on Redis or Valkey, for what can be found out again: a server that fails knows nothing.
+    """Django's Redis cache for recomputable values: while the server fails, every key is a miss.
 
-    One that fails or is late (``OPTIONS.socket_timeout`` for each whole question, and a second more for each ten
-    megabytes that move) is left alone for some seconds, so that whoever waits for a policy waits for it once. The
-    other methods raise, as Django's do, and wait that long for each byte.
+    A command may take ``OPTIONS.socket_timeout``, plus a second per ten megabytes. After a failure or timeout the
+    server is skipped for some seconds (circuit breaker), so that a policy waits for it only once. Methods other than
+    ``get`` and ``set`` raise, as Django's do, and apply the timeout to each read.
     """
 
     LEFT_ALONE_SECONDS = 5.0
     LONGEST_SECONDS = 3.0
-    """Of one question: the largest segment that is kept has less at that rate."""
+    """Per command: enough for the largest cached segment."""
     _PATIENCE_SECONDS = 0.25
     _asked_again_at: ClassVar[dict[str, float]] = {}
-    """By server. Django makes a cache for each thread; the server is the same."""
+    """By server: Django creates a cache object per thread."""
 
     _options: dict[str, Any]  # set by Django, whose stubs leave it out
 
@@ -179,7 +176,7 @@ class SharedCache(RedisCache):
             return question()
         except (RedisError, OSError) as error:
             self._asked_again_at[self._address] = time.monotonic() + self.LEFT_ALONE_SECONDS
-            # The address may hold a password.
+            # Log no address: it may contain a password.
             logger.warning("the cache cannot be used (%s)", type(error).__name__)
             return otherwise
         finally:

@@ -1,1 +1,1 @@
-"""Recorded or hypothetical requests decided again: explanations, traces, rule trials, comparisons. No Django."""
+"""Replay of recorded or hypothetical requests: explanations, traces, rule trials, comparisons. No Django."""

@@ -15,18 +15,18 @@ from gatewall.snapshot.places import run_folder
 
 
 def build_explainer(config: Config, policies: Policies, countries: Countries) -> Explainer:
-    """Return what says how the gate of this configuration would answer; a replayed request leaves no trace."""
+    """Build the explainer of hypothetical requests; it counts, caches and records nothing."""
     return Explainer(policies, _without_a_trace(config, countries), trusted=config.trusted_proxies, clock=time.time)
 
 
 def build_rule_trial(config: Config, policies: Policies, countries: Countries) -> RuleTrial:
-    """Return what tries WAF rules on requests that nobody made."""
+    """Build the dry run of WAF rules on hypothetical requests."""
     return RuleTrial(policies, _without_a_trace(config, countries), clock=time.time)
 
 
 def _without_a_trace(config: Config, countries: Countries) -> Ports:
     return Ports(
         countries=countries,
-        credentials=PolicyCredentials(VerifiedTokens(session_verifier(config), size=0)),  # a token is not cached either
+        credentials=PolicyCredentials(VerifiedTokens(session_verifier(config), size=0)),  # no caching
         rates=LookedAtRequestRate(run_folder(config.home) / RATES),
     )

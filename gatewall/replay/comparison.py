@@ -1,7 +1,7 @@
 """Decide a recorded request under two policies and compare the verdicts. Pure.
 
-Each request is decided again under both policies (``replay/redecision.py``). Where a record lacks what a step needs,
-the change may still make no difference: what is missing is the same under both policies, and all other steps agree.
+Each request is decided under both policies (``replay/redecision.py``). Even if its record lacks what a step needs, the
+change may make no difference: the missing part is the same under both policies, and all other steps agree.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ from gatewall.replay.redecision import Assumed, Missing, Redecider, Replay, reco
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The two verdicts, or what it would take to know them both."""
+    """Both verdicts, or what is missing to decide them."""
 
     before: Verdict | None
     after: Verdict | None
@@ -30,24 +30,24 @@ class Compared:
 
     @property
     def is_changed(self) -> bool:
-        """True if the answer is another, or the same for another reason."""
+        """True if effect or reason differ."""
         if self.before is None or self.after is None:
             return False
         return (self.before.effect, self.before.reason) != (self.after.effect, self.after.reason)
 
     @property
     def is_newly_refused(self) -> bool:
-        """True if the request was let in and would not be."""
+        """True if the request was allowed and would be refused."""
         if self.before is None or self.after is None:
             return False
         return self.before.effect is Effect.ALLOW and self.after.effect is not Effect.ALLOW
 
 
 class ChangedRules:
-    """The rules that are not the same in two policies, and the rules of the second as one inspector."""
+    """Rules that differ between two policies, and a WAF inspector of the second policy's rules."""
 
     def __init__(self, before: WafInspector, after: Sequence[WafRule]) -> None:
-        """Raise PatternRefused for a rule that cannot be compiled."""
+        """Raises PatternRefused for a rule that cannot be compiled."""
         was, is_now = {rule.id: rule for rule in before.rules}, {rule.id: rule for rule in after}
         self.before = tuple(rule for rule in before.rules if is_now.get(rule.id) != rule)
         self.after = tuple(rule for rule in after if was.get(rule.id) != rule)
@@ -58,7 +58,7 @@ class ChangedRules:
         self._mine = RuleSet(self.after)
 
     def may_match(self, record: AccessRecord, request: AccessRequest, domain: str | None) -> bool:
-        """True unless it is sure that none of the rules matches, before the change or behind it."""
+        """False only if certainly no changed rule matches, before or after the change."""
         if any(rule["id"] in self.ids for rule in record.rules):
             return True
         altered, unrecorded = altered_targets(record), unrecorded_targets(record)
@@ -69,32 +69,32 @@ class ChangedRules:
 
     @property
     def rules(self) -> Sequence[WafRule]:
-        """All rules behind the change."""
+        """All rules after the change."""
         return self._rules
 
     @property
     def engine(self) -> str:
-        """What scans for the rules that stay."""
+        """Engine that scans for the unchanged rules."""
         return self._base.engine
 
     @property
     def apart(self) -> Sequence[WafRule]:
-        """The rules in front of the change that are scanned for apart."""
+        """Rules before the change that are scanned for separately."""
         return self._base.apart
 
     def check(self) -> str:
-        """Hold the engine of the rules that stay against requests of which the outcome is known."""
+        """Run the self-test of the engine for the unchanged rules."""
         return self._base.check()
 
     def inspect(self, request: AccessRequest, domain: str | None, stop_at: int = 0) -> tuple[WafRule, ...]:
-        """Return the rules behind the change that match; those that stay are scanned for by the engine in use."""
+        """Return the matching rules after the change; the current engine scans for the unchanged ones."""
         found = {rule.id for rule in self._base.inspect(request, domain)} - self.ids
         found |= {rule.id for rule in self._mine.inspect(request, domain)}
         return tuple(rule for rule in self._rules if rule.id in found)
 
 
 class Comparison:
-    """Compares what two policies make of recorded requests, both at one moment."""
+    """Compares two policies' verdicts on recorded requests, at one moment."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class Comparison:
         countries: CountryLookup,
         at: float,
     ) -> None:
-        """``histories`` say what of each policy has changed since a request was recorded."""
+        """``histories``: per policy, what has changed since a request was recorded."""
         self._before, self._after, self._at = before, after, at
         self._deciders = tuple(
             Redecider(policy, countries=countries, history=history, at=at)
@@ -117,7 +117,7 @@ class Comparison:
         )
 
     def of(self, record: AccessRecord) -> Compared | None:
-        """Return both verdicts on a recorded request, None if the change makes no difference to it."""
+        """Return both verdicts on a recorded request, None if the change makes no difference."""
         replays = [decider.replay(record) for decider in self._deciders]
         before, after = (replay.decision() for replay in replays)
         missing = before.missing or after.missing
@@ -126,7 +126,7 @@ class Comparison:
         return Compared(before.verdict, after.verdict, missing, before.assumed | after.assumed)
 
     def _is_same_at_each_step(self, record: AccessRecord, replays: Iterable[Replay]) -> bool:
-        """True if the steps agree up to one that decides; what is not recorded must be the same to both policies."""
+        """True if all steps up to a deciding one agree, and what is not recorded is the same under both policies."""
         for before, after in zip(*(replay.steps() for replay in replays), strict=True):
             if (before.verdict, before.missing) != (after.verdict, after.missing):
                 return False
@@ -137,7 +137,7 @@ class Comparison:
         return True
 
     def _is_same_to_both(self, missing: Missing, record: AccessRecord) -> bool:
-        """True if a step that lacks this would say the same under both policies, whatever that is."""
+        """True if a step that lacks this has the same result under both policies."""
         host, request = Host(record.host) if record.host else None, recorded_request(record, self._at)
         domain = self._before.domains.match(host)
         if request is None or self._before.settings != self._after.settings:
@@ -150,8 +150,5 @@ class Comparison:
 
 
 def with_rules(before: PolicySnapshot, after: PolicySnapshot, rules: Sequence[WafRule]) -> PolicySnapshot:
-    """Return the second policy with these rules, over the engine of the first: what stays is not compiled again.
-
-    Raises PatternRefused for a rule that cannot be compiled.
-    """
+    """Return ``after`` with these rules, reusing the compiled engine of ``before``. Raises PatternRefused."""
     return replace(after, waf=ChangedRules(before.waf, rules))

@@ -1,7 +1,7 @@
 """Decide a hypothetical request and explain every step. Pure.
 
-A made-up request is told to the gate's own parser in the words of a proxy, and decided by the
-engine's own table, so that no explanation can drift from an answer. Nothing is counted or recorded.
+A made-up request goes through the gate's own parser, as a proxy would send it, and the engine's own steps, so that an
+explanation cannot differ from the answer. Nothing is counted or recorded.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ _UNIX_SOCKET = ""
 
 @dataclass(frozen=True, slots=True)
 class AssumedSubject:
-    """A user or license taken as signed in, without any token of theirs."""
+    """A user or license assumed to be signed in, without a token."""
 
     kind: SubjectKind
     id: int
@@ -35,10 +35,7 @@ class AssumedSubject:
 
 @dataclass(frozen=True, slots=True)
 class MadeUpRequest:
-    """What a visitor might send, as characters that are bytes (latin-1). ``headers`` are lines.
-
-    ``client`` is all of ``X-Forwarded-For``. Printed, it shows neither target nor headers.
-    """
+    """A hypothetical request, as latin-1 text. ``client`` is the whole ``X-Forwarded-For``; the repr omits secrets."""
 
     client: str
     host: str
@@ -51,10 +48,9 @@ class MadeUpRequest:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The answer, as the record of it would have it, and what every step of the decision says.
+    """The answer as an access record, and the result of every step; no steps without a policy.
 
-    ``domain`` is the registered domain that the host belongs to, ``fault`` what is malformed. There
-    are no steps if there is no policy. ``places`` say where a WAF rule matched.
+    ``domain``: registered domain of the host; ``fault``: what is malformed; ``places``: where WAF rules matched.
     """
 
     record: AccessRecord
@@ -66,19 +62,19 @@ class Explanation:
 
 
 class Explainer:
-    """Decides about made-up requests for one process."""
+    """Explains hypothetical requests for one process."""
 
     def __init__(
         self, policies: Policies, ports: Ports, *, trusted: TrustedProxies, clock: Callable[[], float]
     ) -> None:
-        """``ports`` must count nothing and remember nothing."""
+        """``ports`` must count nothing and cache nothing."""
         self._policies = policies
         self._ports = ports
         self._trusted = trusted
         self._clock = clock
 
     def explain(self, made_up: MadeUpRequest) -> Explanation:
-        """Return what the gate would answer to this request now."""
+        """Return how the gate would answer this request now."""
         at = self._clock()
         policy = self._policies.current()
         request = subrequest.forward(as_told(made_up, self._trusted), self._trusted, at)
@@ -101,10 +97,7 @@ class Explainer:
 
 
 def as_told(made_up: MadeUpRequest, trusted: TrustedProxies) -> Subrequest:
-    """Return the subrequest of a trusted proxy about this request.
-
-    Where no proxy is trusted, the client itself asks, as it would.
-    """
+    """Return the subrequest that a trusted proxy would send or, if none is trusted, the client itself."""
     told = {
         "host": made_up.host,
         "x-forwarded-for": made_up.client,
@@ -120,12 +113,12 @@ def as_told(made_up: MadeUpRequest, trusted: TrustedProxies) -> Subrequest:
 
 
 def _one_line(text: str) -> str:
-    """Return the text with every line feed as another control byte: to the gate, a line feed parts two lines."""
+    """Replace line feeds by another control byte: the gate takes a line feed for a separator of lines."""
     return text.replace(wire.LINE, "\r")
 
 
 def _signed_in(request: AccessRequest, ports: Ports, assumed: AssumedSubject) -> tuple[AccessRequest, Ports]:
-    """Return the request with one credential more, where its kind is tried, and a check that takes it for good."""
+    """Add a credential in its order of trial, and a credential check that accepts it for the assumed subject."""
     if assumed.kind is SubjectKind.USER:
         credential = Credential(CredentialKind.SESSION_HEADER, "")
         credentials = (credential, *request.credentials)
@@ -138,14 +131,14 @@ def _signed_in(request: AccessRequest, ports: Ports, assumed: AssumedSubject) ->
 
 @dataclass(frozen=True, slots=True)
 class _AssumingCredentials:
-    """The credential port, with one credential that stands for the assumed subject."""
+    """Credential port that maps one credential to the assumed subject."""
 
     inner: CredentialCheck
     credential: Credential
     assumed: AssumedSubject
 
     def subject_of(self, credential: Credential, policy: PolicySnapshot, at: float) -> Subject | None:
-        """Return the subject; the assumed one if it could sign in at this moment."""
+        """Return the subject; the assumed one only if it could sign in at this time."""
         if credential is not self.credential:
             return self.inner.subject_of(credential, policy, at)
         if self.assumed.kind is SubjectKind.USER:

@@ -1,4 +1,4 @@
-"""Which WAF rules match a recorded request, or might, given what its record kept. Pure."""
+"""Which WAF rules match, or might match, a recorded request? Pure."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -22,30 +22,30 @@ _OF_URI = _OF_PATH | _OF_QUERY
 _OF_AGENT = frozenset({Target.USER_AGENT, Target.HEADERS})
 _KEPT_REVISIONS = 1_000
 _TIMED = -1
-"""No revision: under this number are the rules with an exclusion that ends by itself."""
+"""Key in place of a revision: rules with an expiring exclusion."""
 _LOOKED_UP: dict[str, set[str]] = {
     reason: {fact for each in STEPS[: STEPS.index(step) + 1] for fact in each.facts}
     for reason, step in DECIDING_STEP.items()
 }
-"""By the reason of a decision, the facts that were surely looked up for it."""
+"""By reason of a decision, the facts that were certainly looked up for it."""
 
 
 def is_whole(text: str, limit: int) -> bool:
-    """True if nothing of a recorded text was masked, cut (0: no limit) or replaced."""
+    """True if no part of a recorded text was masked, truncated (limit 0: none) or replaced."""
     fits = not limit or len(text) < limit
     return fits and MASK not in text and all(character <= "\xff" for character in text)
 
 
 def has_looked_up(record: AccessRecord, fact: str) -> bool:
-    """Return whether the recorded decision surely came to the step that looks up this fact."""
+    """True if the recorded decision certainly reached the step that looks up this fact."""
     return fact in _LOOKED_UP.get(record.reason, ())
 
 
 class RecordedFacts(Facts):
-    """The facts of a recorded request. Rules are asked by what is recorded of the request, and of their own work.
+    """Facts of a recorded request, with the matches of WAF rules derived from its record.
 
-    A rule that has not changed since matches if it did. Any other is held against the request again: it
-    surely matches, surely does not, or might, where it looks at what is not recorded.
+    A rule unchanged since matches if it did then. Any other is matched again: with certainty, or, if it inspects parts
+    that were not recorded, possibly.
     """
 
     def __init__(
@@ -58,9 +58,9 @@ class RecordedFacts(Facts):
         tell: Callable[[], object],
         unsettled: dict[int, tuple[WafRule, ...]] | None = None,
     ) -> None:
-        """``tell`` is called when a rule's recorded work stands for the rule.
+        """``tell`` is called when a recorded match is used for a rule.
 
-        ``unsettled`` remembers by revision the rules that have changed since, for all records of a policy and history.
+        ``unsettled`` caches, by revision, the rules changed since, for all records of a policy and history.
         """
         super().__init__(request, policy, ports)
         self._record, self._history, self._tell = record, history, tell
@@ -69,7 +69,7 @@ class RecordedFacts(Facts):
 
     @cached_property
     def at_worst(self) -> Facts:
-        """Return the facts as they are if every rule that might match does."""
+        """Facts if every possibly matching rule matches."""
         if not self._matches[1]:
             return self
         worst = RecordedFacts(self.request, self.policy, self._ports, self._record, self._history, self._tell)
@@ -86,7 +86,7 @@ class RecordedFacts(Facts):
 
     @cached_property
     def _matches(self) -> tuple[frozenset[int], frozenset[int]]:
-        """Return the ids of the rules that surely match, and of those that might."""
+        """Return the ids of the rules that certainly match, and of those that possibly match."""
         recorded = frozenset(rule["id"] for rule in self._record.rules)
         rules = self.policy.waf.rules
         unsettled = self._changed_since() if self._rules_were_asked else tuple(rules)
@@ -103,21 +103,21 @@ class RecordedFacts(Facts):
             found = {rule.id for rule in self.policy.waf.inspect(self.request, self.domain_name)}
             for rule in unsettled:
                 if self._altered and not self._altered.isdisjoint(looks_at(rule)):
-                    doubtful.add(rule.id)  # what it sees is not what was sent
+                    doubtful.add(rule.id)  # the recorded text differs from what was sent
                 elif rule.id in found:
-                    sure.add(rule.id)  # what it does not see can only add to it
+                    sure.add(rule.id)  # unrecorded parts can only add matches
                 elif not self._unrecorded.isdisjoint(rule.targets):
                     doubtful.add(rule.id)
         return frozenset(sure), frozenset(doubtful)
 
     @cached_property
     def _was_cut_short(self) -> bool:
-        """True if the beginning of a long URI may have been enough: rules that are not recorded may match, too."""
+        """True if the scan may have stopped at the start of a long URI: unrecorded rules may match, too."""
         is_long = len(self.request.uri) > LONG_URI or not self._altered.isdisjoint(_OF_URI)
         return self._record.reason == Reason.WAF_RULE and is_long
 
     def _changed_since(self) -> tuple[WafRule, ...]:
-        """Return the rules of which the record does not say whether they match as they are now."""
+        """Return the rules whose recorded result may be outdated."""
         revision = self._record.policy_revision
         known = self._unsettled.get(revision)
         if known is None:
@@ -128,7 +128,7 @@ class RecordedFacts(Facts):
         return known + tuple(rule for rule in self._timed() if self._exclusion_has_ended(rule) and rule not in known)
 
     def _timed(self) -> tuple[WafRule, ...]:
-        """Return the rules with an exclusion that ends by itself."""
+        """Return the rules with an expiring exclusion."""
         timed = self._unsettled.get(_TIMED)
         if timed is None:
             timed = tuple(rule for rule in self.policy.waf.rules if any(ends_of(rule)))
@@ -155,7 +155,7 @@ class RecordedFacts(Facts):
 
     @property
     def _was_inspected(self) -> bool:
-        """True if an allowlist entry let the client in that asks for inspection, and did so then."""
+        """True if an allowlist entry with ``inspect`` allowed the client, and had ``inspect`` then."""
         entry, decided_by = self.standing.allowed, self._record.decided_by
         if self._record.reason != Reason.CLIENT_ALLOWED or entry is None or decided_by is None or not entry.inspect:
             return False
@@ -172,12 +172,12 @@ class RecordedFacts(Facts):
 
 
 def unrecorded_targets(record: AccessRecord) -> frozenset[Target]:
-    """Return the targets of which the record has nothing; a body that the proxy did not show is known to be none."""
+    """Return the targets missing from the record; a body that the proxy did not pass on counts as empty."""
     return _NEVER_RECORDED | {Target.BODY} if "body" in record.visible else _NEVER_RECORDED
 
 
 def altered_targets(record: AccessRecord) -> frozenset[Target | None]:
-    """Return the targets of which the record has not what was sent; None stands for path prefixes."""
+    """Return the targets whose recorded text differs from what was sent; None stands for path prefixes."""
     found = set[Target | None]()
     if not is_whole(record.path, PATH.length):
         found |= {*_OF_PATH, None}
@@ -189,11 +189,11 @@ def altered_targets(record: AccessRecord) -> frozenset[Target | None]:
 
 
 def looks_at(rule: WafRule) -> set[Target | None]:
-    """Return the targets that the rule looks at, None for the path that a prefix is held against."""
+    """Return the targets that the rule inspects; None stands for the path, if it has a path prefix."""
     has_prefix = rule.path_prefix is not None or any(each.path_prefix is not None for each in rule.exclusions)
     return {*rule.targets, *({None} if has_prefix else set())}
 
 
 def ends_of(rule: WafRule) -> list[float]:
-    """Return when exclusions of the rule end by themselves."""
+    """Return the expiry times of the rule's exclusions."""
     return [each.expires_at for each in rule.exclusions if each.expires_at is not None]

@@ -1,10 +1,9 @@
 """Replay a recorded request under another policy. Pure; counts nothing.
 
-The request is built again from its record and walks the engine's own ``STEPS``. What a record does not
-have (credentials, other headers than the user agent, bodies, masked parts of the target, how many other requests
-there were) is never guessed: a step that asks for it makes the request undecidable, and says why. Two
-things may stand in for what is not there, and an answer that rests on them says so (``Assumed``): what
-the record says came of it, where the policy that it came of has not changed.
+The request is rebuilt from its record and goes through the engine's own ``STEPS``. What a record lacks (credentials,
+most headers, bodies, masked parts, request rates) is never guessed: a step that needs it makes the request
+undecidable, with the reason. Only the recorded result of an unchanged policy may stand in for it; the decision then
+lists it as ``Assumed``.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,7 +33,7 @@ from gatewall.replay.recorded_waf import RecordedFacts, has_looked_up, is_whole
 
 
 class Missing(StrEnum):
-    """What a decision would rest on, and the record does not have."""
+    """What a decision needs and the record lacks."""
 
     REQUEST = "request"
     CREDENTIAL = "credential"
@@ -43,7 +42,7 @@ class Missing(StrEnum):
 
 
 class Assumed(StrEnum):
-    """What a decision takes from the record instead of finding it out."""
+    """What a decision takes from the record instead of computing it."""
 
     CREDENTIAL = "credential"
     REQUEST_RATE = "request-rate"
@@ -51,7 +50,7 @@ class Assumed(StrEnum):
 
 
 class NotRecorded(Exception):
-    """A step asked for something that the record does not have."""
+    """A step needs something that the record lacks."""
 
     def __init__(self, missing: Missing) -> None:
         super().__init__(missing.value)
@@ -60,7 +59,7 @@ class NotRecorded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Redecided:
-    """The decision, or None and what it would take to know it."""
+    """The decision, or None and what is missing for it."""
 
     verdict: Verdict | None
     missing: Missing | None
@@ -69,7 +68,7 @@ class Redecided:
 
 @dataclass(frozen=True, slots=True)
 class RedecidedStep:
-    """What one step says; ``missing`` says why it cannot. Behind the step that decides, or cannot, none is reached."""
+    """Result of one step, or what is ``missing`` for it. No step after a deciding or undecidable one is reached."""
 
     step: str
     verdict: Verdict | None
@@ -80,10 +79,10 @@ class RedecidedStep:
 
 
 class Redecider:
-    """Decides again about recorded requests under one policy, at one moment."""
+    """Decides recorded requests again under one policy, at one moment."""
 
     def __init__(self, policy: PolicySnapshot, *, countries: CountryLookup, history: ChangeHistory, at: float) -> None:
-        """``history`` says what of this policy has changed since a request was recorded."""
+        """``history``: what has changed in this policy since a request was recorded."""
         self._policy = policy
         self._countries = countries
         self._history = history
@@ -93,7 +92,7 @@ class Redecider:
         self._licenses = {state.id: state for state in policy.licenses.values()}
 
     def replay(self, record: AccessRecord) -> "Replay":
-        """Return the recorded request, to be decided again."""
+        """Rebuild a recorded request for deciding it again."""
         if not is_readable(record):
             return Replay(None, set())
         assumed: set[Assumed] = set()
@@ -114,7 +113,7 @@ class Redecider:
         return Replay(facts, assumed)
 
     def subject_of(self, record: AccessRecord) -> Subject | None:
-        """Return who the recorded subject is now, None if there is no such subject any more that could sign in."""
+        """Return the recorded subject as of now, None if it could not sign in any more."""
         known, policy = record.subject or {}, self._policy
         amr = tuple((record.credential or {}).get("amr", ()))
         match known.get("kind"):
@@ -132,16 +131,16 @@ class Redecider:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A recorded request under one policy. What was found out for one step is there for the others.
+    """A recorded request under one policy; facts are cached between steps.
 
-    ``facts`` is None where the record does not say what was asked; ``assumed`` grows with the steps that are asked.
+    ``facts`` is None if the record does not contain the request; ``assumed`` grows as steps are evaluated.
     """
 
     facts: RecordedFacts | None
     assumed: set[Assumed]
 
     def decision(self) -> Redecided:
-        """Return the verdict of the first step that has one, if none before it lacks something."""
+        """Return the first step's verdict, or what a step before it lacks."""
         if self.facts is not None:
             for step in STEPS:
                 verdict, missing = _asked(step, self.facts)
@@ -150,7 +149,7 @@ class Replay:
         return Redecided(None, Missing.REQUEST, frozenset(self.assumed))
 
     def steps(self) -> Iterator[RedecidedStep]:
-        """Yield what every step says of the recorded request, in their order."""
+        """Yield the result of every step, in order."""
         facts, reached = self.facts, True
         for step in STEPS:
             verdict, missing = None, None if facts is not None else Missing.REQUEST
@@ -163,7 +162,7 @@ class Replay:
 
 
 def _asked(step: Step, facts: RecordedFacts) -> tuple[Verdict | None, Missing | None]:
-    """Return what the step says, or what it lacks; rules that might have matched may have decided."""
+    """Return the step's verdict, or what it lacks, also if possibly matching rules could have decided it."""
     try:
         verdict = step.function(facts)
     except NotRecorded as error:
@@ -174,12 +173,12 @@ def _asked(step: Step, facts: RecordedFacts) -> tuple[Verdict | None, Missing | 
 
 
 def recorded_request(record: AccessRecord, at: float) -> AccessRequest | None:
-    """Return as much of the request as was recorded, None if the record does not say what was asked."""
+    """Return the request as far as it was recorded, None if it was not."""
     return _request_of(record, at) if is_readable(record) else None
 
 
 def is_readable(record: AccessRecord) -> bool:
-    """False if the record does not say what was asked: the gate failed on it, or the host was a secret."""
+    """False if the record does not contain the request: the gate failed, or the host was masked."""
     if record.reason == Reason.CANNOT_DECIDE or parse_address(record.client_ip) is None:
         return False
     if record.credential is not None and record.credential["kind"] not in set(CredentialKind):
@@ -192,9 +191,9 @@ def _request_of(record: AccessRecord, at: float) -> AccessRequest:
     assert client is not None  # noqa: S101 - is_readable
     if record.reason == Reason.REQUEST_MALFORMED:
         return AccessRequest(at=at, client=client, fault="it was malformed when it came")
-    uri = f"{record.path}?{record.query}" if record.query else record.path  # a lone ? behind a path is not kept
+    uri = f"{record.path}?{record.query}" if record.query else record.path  # a trailing ? is not recorded
     agent, sent = record.user_agent, record.credential
-    forwarded = frozenset(record.visible) - {"headers", "body"}  # what the proxy itself said
+    forwarded = frozenset(record.visible) - {"headers", "body"}  # what the proxy sent
     return AccessRequest(
         at=at,
         client=client,
@@ -204,7 +203,7 @@ def _request_of(record: AccessRecord, at: float) -> AccessRequest:
         uri=_bytes_of(uri),
         headers=(("user-agent", _bytes_of(agent)),) if agent else (),
         credentials=(Credential(CredentialKind(sent["kind"]), ""),) if sent else (),
-        # As gate/subrequest.py has it: a proxy that names a host but no client has lost the client.
+        # As in gate/subrequest.py: with a host but no client address, the allowlist does not apply.
         allowlist_applies="for" in forwarded or not forwarded,
         visible=frozenset(record.visible),
     )
@@ -216,14 +215,14 @@ def _bytes_of(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _RecordedCredentials:
-    """The credential port: what was sent proves now whom it proved then, if they could still sign in."""
+    """Credential port: the recorded subject, if it could still sign in."""
 
     record: AccessRecord
     find: Callable[[AccessRecord], Subject | None]
     assumed: set[Assumed]
 
     def subject_of(self, credential: Credential, policy: PolicySnapshot, at: float) -> Subject | None:
-        """Return the subject. Raises NotRecorded where the credential was never looked at."""
+        """Return the subject. Raises NotRecorded if the credential was not checked then."""
         if (self.record.credential or {}).get("state") not in {"valid", "not-valid"}:
             raise NotRecorded(Missing.CREDENTIAL)
         self.assumed.add(Assumed.CREDENTIAL)
@@ -232,14 +231,14 @@ class _RecordedCredentials:
 
 @dataclass(frozen=True, slots=True)
 class _RecordedRate:
-    """The port of the request rate: a client who was within it is, as long as the rate is the same."""
+    """Request-rate port: the recorded result, while the setting is unchanged."""
 
     record: AccessRecord
     history: ChangeHistory
     assumed: set[Assumed]
 
     def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float) -> int:
-        """Return 1 for a client that was over its rate, 0 for one that was not. Raises NotRecorded."""
+        """Return 1 if the client was over its rate, else 0. Raises NotRecorded."""
         is_same = self.history.setting_is_as_of(self.record.policy_revision, "request_rate_per_minute")
         if not is_same or not has_looked_up(self.record, "seconds_over_rate"):
             raise NotRecorded(Missing.REQUEST_RATE)

@@ -11,13 +11,13 @@ from gatewall.kernel.clientip import UNKNOWN_CLIENT
 MAX_SHOWN = 200
 """Characters of a matched text, or of a name."""
 MAX_RULES = 100
-"""Rules whose places are looked for; of those behind it is only said that they match."""
+"""Rules whose places are searched; further matches are listed without places."""
 _NOTHING = AccessRequest(at=0.0, client=UNKNOWN_CLIENT)
-_OF_SEVERAL = "\f"  # what joins the arguments behind those that are matched one by one
+_OF_SEVERAL = "\f"  # joins the arguments that follow those matched one by one
 
 
 class RulePlaces:
-    """The places of rules in one request, found when they are asked for."""
+    """Lazily finds where rules matched in one request."""
 
     def __init__(self, rules: Iterable[WafRule], request: AccessRequest | None, domain: str | None) -> None:
         """Without a request there are no places."""
@@ -27,13 +27,13 @@ class RulePlaces:
         self._asked = 0
 
     def of(self, rule_id: int) -> list[dict[str, object]]:
-        """Return ``{target, name, form, text}`` of each place, with secrets masked."""
+        """Return ``{target, name, form, text}`` of each place, secrets masked."""
         rule = self._rules.get(rule_id)
         self._asked += 1
         return self.shown(self._places.of(rule)) if rule is not None and self._asked <= MAX_RULES else []
 
     def shown(self, places: Sequence[Place]) -> list[dict[str, object]]:
-        """Return the places as they are shown."""
+        """Format places for display."""
         return [
             {
                 "target": place.target.value,
@@ -45,7 +45,7 @@ class RulePlaces:
         ]
 
     def _text(self, place: Place) -> str:
-        # Half a secret does not look like one: the whole value is masked, and what is not in it any more is not shown.
+        # Half a secret is not recognized: mask the whole value, and hide matched text that is then gone.
         masked = self._masked(place)
         return _readable(place.text) if masked == place.value or place.text in masked else MASK
 
@@ -60,7 +60,7 @@ class RulePlaces:
             case Target.QUERY:
                 return masked_query(value)
             case Target.HEADERS | Target.COOKIES if name in {None, "cookie"}:
-                return MASK  # values whose names are not known
+                return MASK  # names of the values are unknown
             case Target.BODY if name is None and has_secret_field(self._body.decode("latin-1")):
                 return MASK
             case Target.ARG_NAMES:
@@ -69,5 +69,5 @@ class RulePlaces:
 
 
 def _readable(text: str) -> str:
-    """Return what the bytes say in UTF-8, others as hexadecimal escapes; cut."""
+    """Decode UTF-8, with other bytes as hexadecimal escapes; truncated."""
     return text.encode("latin-1").decode("utf-8", "backslashreplace")[:MAX_SHOWN]

@@ -1,4 +1,4 @@
-"""Counts of a backtest in bounded memory: which clients would be answered differently, and how. Pure."""
+"""Figures of a backtest in bounded memory: which clients would be answered differently, and how. Pure."""
 
 import json
 from collections import Counter
@@ -11,13 +11,13 @@ from gatewall.engine.model import Effect, SubjectKind, Verdict
 from gatewall.replay.comparison import Compared
 
 SHOWN = 50
-"""How many of the most frequent hosts, subjects, clients and people a result names."""
+"""How many of the most frequent hosts, subjects, clients and users a result lists."""
 EXAMPLES = 3
 _KEPT = 2_000
 
 
 class Favourites:
-    """The most frequent keys, some decisions of each, and by how much a count may be too low."""
+    """Heavy hitters: the most frequent keys with example decisions, and the maximum undercount."""
 
     def __init__(self) -> None:
         self._summary = Summary()
@@ -25,7 +25,7 @@ class Favourites:
         self._names: dict[str, str | None] = {}
 
     def add(self, key: str, example: str, name: str | None = None) -> None:
-        """Count a decision; the first name of a key stays."""
+        """Count a decision; the first name of a key is kept."""
         self._summary.counts[key] += 1
         self._names.setdefault(key, name)
         some = self._examples.setdefault(key, [])
@@ -37,7 +37,7 @@ class Favourites:
             self._names = {each: self._names[each] for each in self._summary.counts}
 
     def shown(self) -> dict[str, Any]:
-        """Return how many keys there are (at least that many if ``error`` is not 0) and the most frequent."""
+        """Return the number of keys (a lower bound if ``error`` is not 0) and the most frequent ones."""
         rows = [
             {"key": key, "name": self._names[key], "count": number, "examples": self._examples[key]}
             for key, number in self._summary.top(SHOWN)
@@ -46,7 +46,7 @@ class Favourites:
 
 
 class Tally:
-    """The figures of a backtest."""
+    """Figures of a backtest."""
 
     def __init__(self) -> None:
         self.read = self.untouched = self.unchanged = self.changed = 0
@@ -56,7 +56,7 @@ class Tally:
         self._hosts, self._subjects, self._clients = Favourites(), Favourites(), Favourites()
 
     def add(self, record: AccessRecord, compared: Compared | None) -> None:
-        """Count a recorded request; None is one that the change does not touch."""
+        """Count a recorded request; None: the change makes no difference."""
         self.read += 1
         if compared is None:
             self.untouched += 1
@@ -78,13 +78,13 @@ class Tally:
         self._clients.add(record.client_ip, example)
         if subject is None:
             return
-        who = json.dumps([subject["kind"], subject["id"]])  # whatever they were called then
+        who = json.dumps([subject["kind"], subject["id"]])  # names may have changed
         self._subjects.add(who, example, subject["name"])
         if subject["kind"] == SubjectKind.USER and compared.is_newly_refused:
             self._people.add(who, example, subject["name"])
 
     def result(self) -> dict[str, Any]:
-        """Return the figures as JSON: people who would be refused, what would turn into what, where and for whom."""
+        """Return the figures as JSON: newly refused users, changes of outcome, hosts, subjects and clients."""
         return {
             "read": self.read,
             "untouched": self.untouched,

@@ -1,4 +1,4 @@
-"""The steps that led to a recorded answer, as its record tells. Pure."""
+"""Steps that led to a recorded decision, derived from its record. Pure."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from gatewall.engine.steps import DECIDING_STEP, STEPS, inspected_client_is_allo
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """A step of the decision: whether it was reached, and whether it decided."""
+    """A decision step: whether it was reached, and whether it decided."""
 
     step: str
     reached: bool
@@ -17,10 +17,9 @@ class TraceStep:
 
 
 def trace_of(record: AccessRecord, *, inspected: bool) -> tuple[TraceStep, ...]:
-    """Return every step in its order.
+    """Return every step in order; none is reached if the gate could not decide.
 
-    Two steps admit a client of the allowlist; ``inspected`` says that the entry asks for inspection. Rules that
-    matched say it too. Where the gate could not decide, no step is known to have been reached.
+    Two steps can allow an allowlisted client: the later one if its entry has ``inspect`` or rules matched.
     """
     decided = DECIDING_STEP.get(record.reason)
     if record.reason == Reason.CLIENT_ALLOWED and (inspected or record.rules):

@@ -1,4 +1,4 @@
-"""Run the WAF on a hypothetical request, with the same parser, rules and step as the gate. Pure."""
+"""Dry-run the WAF on a hypothetical request, with the gate's own parser, rules and step. Pure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ _TOLD_BY_A_PROXY = TrustedProxies.parse(["127.0.0.1"])
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A rule that is not saved: None where it is switched off. It stands in the place of the rule with this id."""
+    """An unsaved rule that replaces the rule with this id; ``rule`` is None if it is switched off."""
 
     rule: WafRule | None
     replaces: int | None = None
@@ -29,7 +29,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class CategoryScore:
-    """The scores of the matches in one category: of rules that block, and of rules that monitor."""
+    """Scores of the matches in one category: of blocking and of monitoring rules."""
 
     category: str
     block: int
@@ -38,10 +38,10 @@ class CategoryScore:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The rules that match, whether or not they count in this mode, and whether the WAF would refuse the request.
+    """The matching rules, enforced or not, and whether the WAF would refuse the request.
 
-    ``counts`` has the ids of those whose score counts, none where the mode is ``monitor`` or ``off``;
-    ``fault`` says what is malformed: no rule sees such a request.
+    ``counts``: ids of the rules whose score counts, empty in mode ``monitor`` or ``off``. ``fault``: what is malformed;
+    such a request is not inspected.
     """
 
     fault: str
@@ -53,7 +53,7 @@ class Trial:
 
     @property
     def scores(self) -> list[CategoryScore]:
-        """The categories that matches fall into, in alphabetical order."""
+        """Scores by category, in alphabetical order."""
         categories = sorted({rule.category for rule in self.rules})
         return [CategoryScore(each, *(self._score(each, action) for action in Action)) for each in categories]
 
@@ -62,7 +62,7 @@ class Trial:
 
 
 class _TriedFacts(Facts):
-    """The facts of one request under a policy with one rule more, or another."""
+    """Facts of one request under a policy with a rule added or replaced."""
 
     def __init__(self, request: AccessRequest, policy: PolicySnapshot, ports: Ports, draft: Draft | None) -> None:
         super().__init__(request, policy, ports)
@@ -78,20 +78,20 @@ class _TriedFacts(Facts):
 
 
 class RuleTrial:
-    """Tries rules on made-up requests, for one process."""
+    """Dry-runs rules on hypothetical requests, for one process."""
 
     def __init__(self, policies: Policies, ports: Ports, *, clock: Callable[[], float]) -> None:
-        """``ports`` must count nothing and remember nothing."""
+        """``ports`` must count nothing and cache nothing."""
         self._policies = policies
         self._ports = ports
         self._clock = clock
 
     def policy(self) -> PolicySnapshot | None:
-        """Return the policy in force, None if there never was one."""
+        """Return the current policy, or None."""
         return self._policies.current()
 
     def run(self, policy: PolicySnapshot, made_up: MadeUpRequest, body: bytes | None, draft: Draft | None) -> Trial:
-        """Return what the rules of this policy, and a draft, make of the request."""
+        """Return which rules of this policy, and of a draft, match the request."""
         request = subrequest.forward(as_told(made_up, _TOLD_BY_A_PROXY), _TOLD_BY_A_PROXY, self._clock())
         if request.fault:
             return Trial(request.fault, None, (), RulePlaces((), None, None))

@@ -1,6 +1,6 @@
 """Django backend for PostgreSQL that times out when the server hangs.
 
-A process that stands still (SIGSTOP, a disk that hangs, a paused virtual machine) still has its kernel acknowledge
-TCP, and a proxy may swallow packets: neither keepalives nor ``tcp_user_timeout`` see it, and ``statement_timeout``
-is the server's own. So who waits long asks on another connection whether the server answers at all.
+A hung server (SIGSTOP, stuck disk, paused virtual machine) or a proxy that drops packets is invisible to keepalives,
+``tcp_user_timeout`` (the kernel still acknowledges TCP) and ``statement_timeout`` (the server's own). So a waiting
+process probes the server on another connection.
 """

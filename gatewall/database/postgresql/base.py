@@ -9,9 +9,9 @@ from gatewall.database.postgresql.connection import WatchedConnection, connect
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Django's own, over connections that give up a silent server after ``PATIENCE_SECONDS`` of its settings."""
+    """Django's backend, over connections that give up a hung server after ``PATIENCE_SECONDS``."""
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> WatchedConnection:
-        """Connect; of Django's options, ``pool`` and ``isolation_level`` are not known here."""
+        """Connect; Django's options ``pool`` and ``isolation_level`` are not supported."""
         self.isolation_level = IsolationLevel.READ_COMMITTED
         return connect(conn_params, self.settings_dict["PATIENCE_SECONDS"])

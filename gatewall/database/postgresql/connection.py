@@ -17,22 +17,22 @@ Result = TypeVar("Result")
 
 _LOOK_SECONDS = 0.1
 _LEAST_QUESTION_SECONDS = 2.0
-"""libpq and psycopg know no shorter ``connect_timeout``."""
+"""Minimum ``connect_timeout`` of libpq and psycopg."""
 _NOT_ASKED_WITH = {"cursor_factory", "context", "prepare_threshold", "target_session_attrs"}
 _pulses: dict[tuple[str, str, str], Pulse] = {}
 
 
 class WatchedConnection(psycopg.Connection[Any]):
-    """A connection whose waits end with OperationalError when its server is found to be silent."""
+    """Connection whose waits raise OperationalError when the server hangs."""
 
     pulse: Pulse | None = None
 
     def wait(self, gen: PQGen[Result], interval: float = _LOOK_SECONDS, timeout: float | None = None) -> Result:
-        """Wait as psycopg does, for as long as the server lives; everything that psycopg waits for passes here."""
+        """Wait as psycopg does, while the server is alive; all of psycopg's waiting goes through here."""
         return super().wait(self._watched(gen, self.pulse) if self.pulse else gen, interval, timeout)
 
     def _watched(self, gen: PQGen[Result], pulse: Pulse) -> Generator[Wait, Ready | int, Result]:
-        """Pass on what psycopg says to the generator: nothing is ready each time that the interval has passed."""
+        """Wrap psycopg's generator to check the server whenever the interval passes without I/O."""
         try:
             wanted = next(gen)
             since = time.monotonic()
@@ -56,7 +56,7 @@ class WatchedConnection(psycopg.Connection[Any]):
 
 
 class _Question(psycopg.Connection[Any]):
-    """A connection that waits for each answer for a bounded time."""
+    """Probe connection with a bounded wait for each response."""
 
     longest: float = _LEAST_QUESTION_SECONDS
 
@@ -65,14 +65,14 @@ class _Question(psycopg.Connection[Any]):
 
 
 def connect(params: Mapping[str, Any], patience: float) -> WatchedConnection:
-    """Connect to the first server that answers, of all that the parameters name; one known as silent is passed over."""
+    """Connect to the first server of the parameters that responds; skip one known to be silent."""
     problem: psycopg.Error | None = None
     for attempt in conninfo_attempts(dict(params)):
         pulse = _pulse_of(attempt, patience)
         try:
             return _connect_once(attempt, pulse)
         except psycopg.OperationalError as error:
-            problem = error  # the last one is told, as libpq's own last words
+            problem = error  # report the last one, as libpq does
     raise problem or psycopg.OperationalError("there is no server to connect to")
 
 
@@ -91,7 +91,7 @@ def _connect_once(attempt: Mapping[str, Any], pulse: Pulse) -> WatchedConnection
 
 
 def _pulse_of(attempt: Mapping[str, Any], patience: float) -> Pulse:
-    """Return the pulse of one address: where a name has several, or gets another one, each server has its own."""
+    """Return the liveness of one address: servers behind one name are tracked separately."""
     host, address, port = (str(attempt.get(name) or "") for name in ("host", "hostaddr", "port"))
     key = host, address, port
     if key not in _pulses:
@@ -101,9 +101,9 @@ def _pulse_of(attempt: Mapping[str, Any], patience: float) -> Pulse:
 
 
 def _answers(params: Mapping[str, Any], patience: float) -> bool:
-    """Return whether the server, or at least its kernel, says anything within the time: a refusal is an answer too.
+    """True if the server or its kernel responds in time; a refused connection is a response too.
 
-    Where a connection is refused, what waits on an older one ends by itself: it is reset, or keepalives miss the host.
+    When connections are refused, waits on older ones end anyway, by a reset or keepalives.
     """
     seconds = max(_LEAST_QUESTION_SECONDS, patience)
     began = time.monotonic()

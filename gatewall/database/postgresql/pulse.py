@@ -1,6 +1,6 @@
-"""Liveness of a database server, shared by the threads of this process. Pure: the probe is passed in.
+"""Liveness of a database server, shared by the threads of a process. Pure: the probe is passed in.
 
-A server is silent from a question that was not answered until the next byte that comes from it.
+A server is silent from an unanswered probe until the next byte received from it.
 """
 
 import logging
@@ -11,11 +11,11 @@ from threading import Lock
 logger = logging.getLogger(__name__)
 
 _AGAIN_SECONDS = 1.0
-"""For so long nobody knocks at a silent server after somebody did in vain."""
+"""Minimum interval between probes of a silent server."""
 
 
 class Pulse:
-    """What is known of one server. Any thread may call anything."""
+    """Liveness of one server. Thread-safe."""
 
     def __init__(
         self,
@@ -24,7 +24,7 @@ class Pulse:
         patience: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``ask`` returns whether the server answers within a bounded time; ``patience`` is for who waits for it."""
+        """``ask`` probes the server, in bounded time; ``patience`` is how long a wait may be silent, in seconds."""
         self._name = name
         self._ask = ask
         self._patience = patience
@@ -34,30 +34,30 @@ class Pulse:
         self._silent = False
 
     def heard(self) -> None:
-        """Something came from the server."""
+        """Record that bytes came from the server."""
         self._heard_at = self._clock()
         if self._silent:
             self._silent = False
             logger.info("PostgreSQL at %s answers again", self._name)
 
     def failed(self, asked_at: float) -> None:
-        """What was asked at that moment was not answered in time."""
+        """Record that a probe or connection attempt begun at that time timed out."""
         if self._heard_at >= asked_at:
-            return  # somebody else was answered meanwhile
+            return  # another thread got a response meanwhile
         self._asked_at, self._failed_at = asked_at, self._clock()
         if not self._silent:
             self._silent = True
             logger.error("PostgreSQL at %s does not answer: who waits for it is given up", self._name)
 
     def beats(self, since: float) -> bool:
-        """Return whether to go on waiting for what was asked ``since``; may ask the server, and then takes that long.
+        """True to go on waiting for a response since that time; may probe the server, which blocks.
 
         Return False only if a probe that started after the wait also timed out.
         """
         silence = self._clock() - max(since, self._heard_at)
         if silence < self._patience and not self._silent:
             return True
-        with self._asking:  # one asks for all that wait
+        with self._asking:  # one thread probes for all that wait
             if self._heard_at > since and not self._silent:
                 return True
             if self._silent and self._asked_at >= since:
@@ -65,7 +65,7 @@ class Pulse:
             return self._answers()
 
     def lets_in(self) -> bool:
-        """Return whether to connect. At a silent server one thread a second asks first, and all others turn away."""
+        """True to connect. For a silent server one thread a second probes first; all others get False."""
         if not self._silent:
             return True
         if not self._asking.acquire(blocking=False):

@@ -1,5 +1,5 @@
-"""Django's SQLite backend with a fair queue of writers in front of the one write lock.
+"""Django's SQLite backend with a fair queue of writers.
 
-SQLite itself makes a waiting writer sleep for up to 100 ms between two attempts. A writer that comes back at once takes
-the lock in between, and the waiting one starves until its timeout ends in ``database is locked``.
+A waiting SQLite writer sleeps up to 100 ms between attempts, so other writers can starve it until its timeout ends in
+``database is locked``.
 """

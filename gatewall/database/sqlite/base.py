@@ -17,29 +17,29 @@ _WRITES = re.compile(
     r"|PRAGMA\s+wal_checkpoint\s*\(\s*(?:FULL|RESTART|TRUNCATE))",
     re.IGNORECASE,
 )
-"""Statements that take the write lock. Django writes no others, and reads in no transaction that it writes in later."""
+"""Statements that take the write lock. Django writes no others, and never reads first in a writing transaction."""
 
 
 class QueuedConnection(sqlite3.Connection):
-    """A connection that waits for its turn before each statement or transaction that writes."""
+    """Connection that queues before each writing statement or transaction."""
 
     queue: WriteQueue | None = None
     patience = 0.0
-    """Seconds to wait."""
+    """Timeout in seconds."""
 
     def before(self, statement: str) -> None:
-        """Wait for the turn, if this takes the write lock. Raises OperationalError as SQLite does, when it is late."""
+        """Queue if the statement takes the write lock. Raises OperationalError on timeout, as SQLite does."""
         if statement.startswith(_READS) or self.queue is None or self.in_transaction or not _WRITES.match(statement):
             return
         try:
             is_our_turn = self.queue.enter(self.patience)
-        except OSError as error:  # no room, no descriptor, a file of another user
+        except OSError as error:  # disk full, no descriptor, a file of another user
             raise sqlite3.OperationalError(f"the queue of writers cannot be used: {error}") from error
         if not is_our_turn:
             raise sqlite3.OperationalError("database is locked")
 
     def after(self) -> None:
-        """Leave the turn to others, unless a transaction goes on."""
+        """Leave the queue, unless in a transaction."""
         if self.queue is not None and not self.in_transaction:
             self.queue.leave()
 
@@ -64,7 +64,7 @@ class QueuedConnection(sqlite3.Connection):
 
 
 class QueuedCursor(base.SQLiteCursorWrapper):
-    """Django's own, over such a connection."""
+    """Django's cursor, over such a connection."""
 
     connection: QueuedConnection
 
@@ -84,20 +84,20 @@ class QueuedCursor(base.SQLiteCursorWrapper):
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Django's own, with writers that take turns. Readers wait for nobody (WAL)."""
+    """Django's backend with a queue of writers. Readers do not wait (WAL)."""
 
     init_commands: list[str]  # set by Django, whose stubs leave it out
 
     def get_connection_params(self) -> dict[str, Any]:
-        """Return Django's, for connections of our own; a new database will be one that can give free pages back."""
+        """Return Django's parameters for queued connections; a new database gets incremental auto-vacuum."""
         params: dict[str, Any] = super().get_connection_params()
         if not self.is_in_memory_db() and _is_new(Path(self.settings_dict["NAME"])):
-            # Before all else, or it has no effect. In a database that is there it would wait for the write lock.
+            # Must be the first statement. An existing database would ignore it, and it would wait for the write lock.
             self.init_commands.insert(0, "PRAGMA auto_vacuum=INCREMENTAL")
         return {**params, "factory": QueuedConnection}
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> QueuedConnection:
-        """Connect to the database, and to its queue unless each connection has a database of its own."""
+        """Connect, with a queue unless the database is in memory."""
         connection: QueuedConnection = super().get_new_connection(conn_params)
         if not self.is_in_memory_db():
             connection.queue = WriteQueue(Path(f"{self.settings_dict['NAME']}{QUEUE_SUFFIX}"))
@@ -105,7 +105,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return connection
 
     def create_cursor(self, name: Any = None) -> QueuedCursor:
-        """Return a cursor of such a connection."""
+        """Return a queueing cursor."""
         cursor: QueuedCursor = self.connection.cursor(factory=QueuedCursor)
         return cursor
 

@@ -8,23 +8,23 @@ import time
 from django.db import connection, transaction
 
 LONGEST_WAL_BYTES = 8 * 1024 * 1024
-"""Beyond that, writers wait for a moment, so that the log can begin anew: under load they never leave one."""
+"""Larger logs are truncated, while writers wait briefly: under load they would never leave a gap for it."""
 _AGAIN_SECONDS = 5.0
-"""After a reader of an old state was in the way."""
+"""Retry interval when a reader of an old state prevents the truncation."""
 _READERS_MILLISECONDS = 50
 _FREED_AT_ONCE = 256
 _KEPT_FREE = 1_024
-"""Pages that stay free at least, for the rows of the next minutes; and at least a tenth of the database."""
+"""Free pages to keep for new rows; at least a tenth of the database."""
 
 
 class Upkeep:
-    """What one agent does for its database after each turn. Raises django.db.Error."""
+    """SQLite maintenance after each turn of the agent. Raises django.db.Error."""
 
     def __init__(self) -> None:
         self._truncated_at = float("-inf")
 
     def turn(self) -> None:
-        """Checkpoint, and free some pages; on another database than SQLite, nothing."""
+        """Checkpoint, and free some pages; no-op unless SQLite."""
         if connection.vendor != "sqlite":
             return
         with connection.cursor() as cursor:
@@ -37,9 +37,9 @@ class Upkeep:
 
 
 def compact() -> tuple[int, int] | None:
-    """Rewrite the database without its free pages, as one that can free them from now on; return the sizes in bytes.
+    """Run VACUUM with incremental auto-vacuum from now on; return the sizes in bytes before and after.
 
-    None where the database is not SQLite. Other writers wait. Raises django.db.Error, also within a transaction.
+    None unless SQLite. Blocks other writers. Raises django.db.Error, also within a transaction.
     """
     if connection.vendor != "sqlite":
         return None
@@ -51,7 +51,7 @@ def compact() -> tuple[int, int] | None:
 
 
 def _truncate_wal() -> None:
-    """Empty the write-ahead log, with no writer beside; give up soon where a reader still needs it."""
+    """Truncate the write-ahead log; give up soon if a reader still needs it."""
     with connection.cursor() as cursor:
         patience = _number("busy_timeout")
         cursor.execute(f"PRAGMA busy_timeout={_READERS_MILLISECONDS}")
@@ -62,13 +62,13 @@ def _truncate_wal() -> None:
 
 
 def _free_pages() -> None:
-    """Give some of the free pages back, where the database was made (or rewritten) to be able to."""
+    """Free some pages, if the database has incremental auto-vacuum."""
     if _number("freelist_count") <= max(_KEPT_FREE, _number("page_count") // 10):
         return
     if _number("auto_vacuum"):
         with transaction.atomic(), connection.cursor() as cursor:
             for _ in range(_FREED_AT_ONCE):
-                cursor.execute("PRAGMA incremental_vacuum(1)")  # Python's sqlite3 steps once, whatever the number
+                cursor.execute("PRAGMA incremental_vacuum(1)")  # sqlite3 steps once, so larger numbers have no effect
 
 
 def _number(pragma: str) -> int:

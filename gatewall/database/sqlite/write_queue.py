@@ -1,9 +1,8 @@
 """Fair lock (first come, first served) with a timeout, across threads and processes (``flock``, ``fcntl``). Pure.
 
-The lock is ``flock`` on a file. Who waits for it also holds one byte of that file, the byte after the last one that
-is held, and may try for the lock only while no lower byte is held. All locks belong to an open file description, so
-the kernel releases those of a process that dies. One that was stopped while it waited keeps its byte: where the lock
-stays free, because nobody takes it whose turn it is, the next ones take it.
+The lock is ``flock`` on a file. A waiting writer also locks one byte of the file, after all locked bytes, and tries
+for the lock only while no lower byte is locked. The kernel releases the locks of a process that dies. A process
+stopped in the queue keeps its byte: if the lock then stays free, the next writers overtake it.
 """
 
 import fcntl
@@ -21,14 +20,14 @@ _TO_THE_END = 0
 _LOOK_SECONDS = 0.001
 _LONGEST_LOOK_SECONDS = 0.01
 _STALLED_SECONDS = 0.2
-"""Then whoever should have taken a free lock is overtaken. The first in the queue looks every millisecond."""
+"""A free lock not taken for so long may be taken out of turn. The first in the queue tries every millisecond."""
 
 
 class WriteQueue:
-    """One writer's access to the lock; each connection has its own, used by one thread at a time."""
+    """One connection's access to the lock; not thread-safe."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
-        """Use the lock of this file, which is made when it is first needed. OSError where it cannot be."""
+        """Use the lock of this file, created on first use."""
         self._path = path
         self._clock = clock
         self._descriptor = -1
@@ -39,7 +38,7 @@ class WriteQueue:
         self.close()
 
     def enter(self, seconds: float) -> bool:
-        """Take the lock when it is this writer's turn; return False if that does not come within the time."""
+        """Take the lock in turn; False on timeout. Raises OSError."""
         self._open()
         self._held = (
             self._held
@@ -58,13 +57,13 @@ class WriteQueue:
         """Release the lock and the file."""
         if self._descriptor >= 0:
             if self._process == os.getpid():
-                self.leave()  # a child may have the description as well
+                self.leave()  # a forked child shares the lock and must not release it
             os.close(self._descriptor)
         self._descriptor, self._held = -1, False
 
     def _open(self) -> None:
         if self._process != os.getpid():
-            self.close()  # what a child inherits is its parent's
+            self.close()  # inherited from the parent process
         if self._descriptor < 0:
             self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._process = os.getpid()
@@ -91,7 +90,7 @@ class WriteQueue:
             self._byte(fcntl.F_OFD_SETLK, fcntl.F_UNLCK, place, 1)
 
     def _take_place(self) -> int:
-        """Lock the byte after all that are locked, and return its number."""
+        """Lock the byte after all locked bytes, and return its number."""
         place = 0
         while True:
             while (taken := self._first_waiting(since=place)) is not None:
@@ -103,7 +102,7 @@ class WriteQueue:
             return place
 
     def _first_waiting(self, *, since: int = 0, before: int | None = None) -> int | None:
-        """Return the byte of a writer that waits there, None if there is no such writer."""
+        """Return the first byte in the range that another writer has locked, or None."""
         if before == 0:
             return None
         length = _TO_THE_END if before is None else before - since
