@@ -1,8 +1,8 @@
 """The policy decision point: values in, one decision out.
 
-Laws of this package:
+Rules of this package:
 
-1. No I/O, no clock, no Django. The moment of a request is a field of the request.
-2. Everything it decides on was parsed before: an ``AccessRequest`` cannot be half valid.
-3. The order of ``steps.STEPS`` is the order of the decision, and the only place where it stands.
+1. No I/O, no clock, no Django. The time of a request is a field of the request.
+2. Input is parsed before: an ``AccessRequest`` cannot be half valid.
+3. ``steps.STEPS`` alone defines the order of the decision.
 """

@@ -1,4 +1,4 @@
-"""Client addresses and networks: strict parsing, and look-up by longest prefix. No I/O."""
+"""Client addresses and networks: strict parsing, and longest-prefix match. No I/O."""
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -13,16 +13,16 @@ IPAddress = IPv4Address | IPv6Address
 IPNetwork = IPv4Network | IPv6Network
 
 _MAX_TEXT = 64
-"""Longer than any address with brackets and port; a cheap bound before parsing."""
+"""Longer than any address with brackets and port: a cheap bound before parsing."""
 _REMEMBERED = 4096
-"""Texts that were parsed lately: every subrequest names its proxy, and most a client that was seen before."""
+"""Size of the parser's cache: every subrequest repeats its proxy's address, and most their client's."""
 
 
 @lru_cache(_REMEMBERED)
 def parse_address(text: str) -> IPAddress | None:
-    """Return the address that the text names, IPv4-mapped IPv6 folded to IPv4, or None.
+    """Parse an IP address, or return None; IPv4-mapped IPv6 becomes IPv4.
 
-    Zone ids, octal, hexadecimal and shortened IPv4 are None: two readers may disagree about them.
+    None for zone ids and octal, hexadecimal or shortened IPv4: parsers disagree about them.
     """
     if len(text) > _MAX_TEXT or "%" in text:
         return None
@@ -30,21 +30,21 @@ def parse_address(text: str) -> IPAddress | None:
         if ":" in text:
             address = IPv6Address(text)
             return address.ipv4_mapped or address
-        # Seven times as fast as IPv4Address(text), and as strict (the tests hold one against the other).
+        # Seven times as fast as IPv4Address(text), and as strict (tests compare both).
         return IPv4Address(int.from_bytes(inet_pton(AF_INET, text), "big"))
     except (ValueError, OSError):
         return None
 
 
 def text_of(address: IPAddress) -> str:
-    """Return the canonical text of an address: ``str`` of it, for IPv4 in a third of the time."""
+    """Return the canonical text of an address; for IPv4 three times as fast as ``str``."""
     return inet_ntoa(int(address).to_bytes(4, "big")) if address.version == 4 else str(address)
 
 
 def parse_hop(text: str) -> IPAddress | None:
-    """Return the address of one ``X-Forwarded-For`` element; port and brackets are dropped.
+    """Parse one ``X-Forwarded-For`` element, or return None; drops port and brackets.
 
-    ``192.0.2.1``, ``192.0.2.1:567``, ``2001:db8::1`` and ``[2001:db8::1]:443`` are understood.
+    Accepts ``192.0.2.1``, ``192.0.2.1:567``, ``2001:db8::1`` and ``[2001:db8::1]:443``.
     """
     if text.startswith("["):
         inside, bracket, rest = text[1:].partition("]")
@@ -66,9 +66,7 @@ def is_port(text: str) -> bool:
 
 
 def parse_network(text: str) -> IPNetwork:
-    """Return the canonical network of an address or CIDR text.
-
-    An IPv4-mapped IPv6 network becomes the IPv4 network it stands for, as client addresses do.
+    """Parse an address or CIDR text to its network; IPv4-mapped IPv6 becomes IPv4.
 
     Raises Refused: not a network, host bits set, zone id.
     """
@@ -94,20 +92,20 @@ def parse_network(text: str) -> IPNetwork:
 
 
 def canonical_text(network: IPNetwork) -> str:
-    """Return how a network is stored and shown: a single address without its prefix length."""
+    """Return the text of a network as stored and shown: a single address without prefix length."""
     if network.prefixlen == network.max_prefixlen:
         return str(network.network_address)
     return str(network)
 
 
 def networks_of(address: IPAddress) -> Iterator[IPNetwork]:
-    """Yield every network that the address is in, the largest first."""
+    """Yield every network that contains the address, the largest first."""
     for length in range(address.max_prefixlen + 1):
         yield ip_network((address, length), strict=False)
 
 
 class OnNetwork(Protocol):
-    """Anything that stands for one network."""
+    """An entry for one network."""
 
     @property
     def network(self) -> IPNetwork: ...
@@ -117,7 +115,7 @@ Entry = TypeVar("Entry", bound=OnNetwork)
 
 
 class NetworkTable(Generic[Entry]):
-    """Entries by network, grouped by prefix length, so that a look-up never scans the list."""
+    """Longest-prefix match: entries by network, grouped by prefix length."""
 
     __slots__ = ("_groups",)
 

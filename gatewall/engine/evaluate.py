@@ -1,6 +1,6 @@
-"""Decide a request: ``evaluate()`` and ``explain()`` walk the same table of steps, and the first verdict counts.
+"""Decide a request: ``evaluate()`` and ``explain()`` run the same steps, and the first verdict counts.
 
-The steps, and why they stand in this order, are in ``gatewall/engine/steps.py`` and ``docs/decisions.md``.
+The steps and the reasons for their order are in ``gatewall/engine/steps.py`` and ``docs/decisions.md``.
 """
 
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.engine.steps import STEPS
 
 CANNOT_DECIDE = Decision(Verdict(Effect.ERROR, Reason.CANNOT_DECIDE))
-"""The answer when there is no policy, no answer of a step, or a fault in our own code."""
+"""The decision without a policy, without a verdict of any step, or after a fault in our own code."""
 
 _FUNCTIONS = tuple(step.function for step in STEPS)
 
 
 def evaluate(request: AccessRequest, policy: PolicySnapshot, ports: Ports) -> Decision:
-    """Return the decision: the first applicable step decides; if none applies, the answer is no."""
+    """Return the decision: the first verdict of the steps; without one, the request is refused."""
     facts = Facts(request, policy, ports)
     for function in _FUNCTIONS:
         if verdict := function(facts):
@@ -28,10 +28,10 @@ def evaluate(request: AccessRequest, policy: PolicySnapshot, ports: Ports) -> De
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What one step says of a request: its verdict (None: does not apply) and whether it decided.
+    """Result of one step: its verdict (None: does not apply) and whether it decided.
 
-    ``reached`` is false behind the deciding step, ``asked`` where nothing could be said: behind a
-    malformed request. ``rules`` are the WAF rules that the step found, whether or not they counted.
+    ``reached`` is False after the deciding step, ``asked`` if the step could not run because the request is malformed.
+    ``rules`` are the WAF rules that matched, enforced or not.
     """
 
     step: str
@@ -43,7 +43,7 @@ class StepResult:
 
 
 def explain(request: AccessRequest, policy: PolicySnapshot, ports: Ports) -> tuple[Decision, tuple[StepResult, ...]]:
-    """Return the decision and what every step says, those behind the deciding one included."""
+    """Return the decision and the result of every step, including those after the deciding one."""
     facts = Facts(request, policy, ports)
     decision: Decision | None = None
     results = []
@@ -60,7 +60,7 @@ def explain(request: AccessRequest, policy: PolicySnapshot, ports: Ports) -> tup
 
 
 def _decision(facts: Facts, verdict: Verdict) -> Decision:
-    # A valid credential fills the identity headers even where none was needed. For a refusal nobody
-    # is looked up: a blocked client must not be able to make us verify signatures.
+    # A valid credential fills the identity headers even where none was required. A refusal looks up no subject: a
+    # blocked client must not be able to make us verify signatures.
     subject = facts.subject if verdict.effect is Effect.ALLOW else facts.known_subject
     return Decision(verdict, subject, facts.country_code, facts.known_rule_matches)

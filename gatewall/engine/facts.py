@@ -1,4 +1,4 @@
-"""What is known of one request under one policy, each fact looked up when a step first asks. No I/O."""
+"""Facts of one request under one policy, each computed when a step first needs it. No I/O."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from gatewall.engine.waf.rules import WafRule
 
 
 class Facts:
-    """The request, the policy, and what follows from both."""
+    """Lazy facts: the request, the policy, and what follows from both."""
 
     def __init__(self, request: AccessRequest, policy: PolicySnapshot, ports: Ports) -> None:
         self.request = request
@@ -21,7 +21,7 @@ class Facts:
 
     @lazy
     def domain(self) -> Domain | None:
-        """The registered domain that the host belongs to."""
+        """The registered domain of the host, or None."""
         return self.policy.domains.match(self.request.host)
 
     @property
@@ -30,7 +30,7 @@ class Facts:
 
     @lazy
     def standing(self) -> Standing:
-        """What the IP lists say of the client at this host."""
+        """The entry of the IP lists that applies to the client at this host."""
         request = self.request
         return self.policy.lists.standing(
             request.client, self.domain_name, request.at, allowlist_applies=request.allowlist_applies
@@ -38,12 +38,12 @@ class Facts:
 
     @lazy
     def country_code(self) -> str | None:
-        """The country of the client, None when it is not known."""
+        """The client's country code, or None if unknown."""
         return self._ports.countries.country_of(self.request.client)
 
     @lazy
     def rule_matches(self) -> tuple[RuleMatch, ...]:
-        """The WAF rules that match, none when the WAF is off."""
+        """The matching WAF rules; empty if the WAF is off."""
         mode = self.policy.settings.waf_mode
         if mode is EnforcementMode.OFF:
             return ()
@@ -61,14 +61,14 @@ class Facts:
         )
 
     def matching_rules(self) -> Sequence[WafRule]:
-        """Return the rules that match, or some that refuse the request; all of them unless ``waf_mode`` is block."""
+        """Return all matching rules; if ``waf_mode`` is block, possibly only some that suffice to refuse."""
         settings = self.policy.settings
         stop_at = settings.waf_threshold if settings.waf_mode is EnforcementMode.BLOCK else 0
         return self.policy.waf.inspect(self.request, self.domain_name, stop_at)
 
     @lazy
     def seconds_over_rate(self) -> int:
-        """Seconds for which the client is over its request rate, 0 when it is not or none is set."""
+        """Seconds until the client is within its request rate again; 0 if it is, or without a limit."""
         limit = self.policy.settings.request_rate_per_minute
         if not limit:
             return 0
@@ -76,7 +76,7 @@ class Facts:
 
     @lazy
     def subject(self) -> Subject | None:
-        """Who the first valid credential proves."""
+        """The subject of the first valid credential, or None."""
         for credential in self.request.credentials:
             subject = self._ports.credentials.subject_of(credential, self.policy, self.request.at)
             if subject is not None:
@@ -85,12 +85,12 @@ class Facts:
 
     @property
     def known_rule_matches(self) -> tuple[RuleMatch, ...]:
-        """The rule matches if a step has asked for them; asking for them here runs no rule."""
+        """The rule matches if already computed; runs no rule."""
         found: tuple[RuleMatch, ...] = self.__dict__.get("rule_matches", ())
         return found
 
     @property
     def known_subject(self) -> Subject | None:
-        """The subject if a step has asked for it; asking for it here verifies nothing."""
+        """The subject if already computed; verifies nothing."""
         found: Subject | None = self.__dict__.get("subject")
         return found

@@ -1,4 +1,4 @@
-"""Requested hosts: one canonical spelling, and the registered domain that a host belongs to. No I/O."""
+"""Host names: canonical form (IDNA, RFC 5952), and the registered domain that a host belongs to. No I/O."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Host:
 
     @classmethod
     def parse(cls, text: str) -> "Host | None":
-        """Return the host that the text names, or None if it names anything but one host."""
+        """Parse a host name or IP literal, or return None."""
         if text.startswith("["):
             return cls._parse_literal(text)
         name = _to_ascii(text)
@@ -40,7 +40,7 @@ class Host:
         if not all(map(_is_label, labels)):
             return None
         if labels[-1].isdigit() or labels[-1].startswith("0x"):
-            # WHATWG URL "ends in a number": only a plain dotted quad is one host to every reader.
+            # WHATWG URL "ends in a number": only a dotted quad is read as the same host by every parser.
             return cls(name) if parse_address(name) is not None else None
         return cls(name)
 
@@ -56,17 +56,14 @@ class Host:
 
 @value
 class Authority:
-    """A host with the port that was written behind it, if any."""
+    """A host with an optional port."""
 
     host: Host
     port: int | None = None
 
     @classmethod
     def parse(cls, text: str) -> "Authority | None":
-        """Return the authority of a ``Host`` header or URL, or None if it is not exactly one.
-
-        White space around a header is no part of its value, and taken off before; in a URL there is none.
-        """
+        """Parse the authority of a ``Host`` header or URL, or return None; white space must be stripped before."""
         if len(text) > _MAX_HEADER:
             return None
         name, colon, port = text.rpartition(":")
@@ -79,9 +76,9 @@ class Authority:
 
     @classmethod
     def of_url(cls, url: str) -> "Authority | None":
-        """Return the authority of an http or https URL, or None if readers of URLs may disagree about it.
+        """Return the authority of an http or https URL, or None if URL parsers may disagree about it.
 
-        That is so with a user, white space, a control character, a backslash, an escape or an empty port in it.
+        They do about user info, white space, control characters, backslashes, escapes and empty ports.
         """
         scheme, separator, rest = url.partition("://")
         if not separator or scheme.lower() not in _SCHEMES:
@@ -94,7 +91,7 @@ class Authority:
 
 
 def _to_ascii(text: str) -> str | None:
-    """Return the lower-case A-label form of a name, or None when it has none (UTS 46, non-transitional)."""
+    """Return the lower-case A-label form of a name (UTS 46, non-transitional), or None if it is invalid."""
     if len(text) > _MAX_HEADER:
         return None
     if text.isascii():
@@ -121,7 +118,7 @@ def _is_label(label: str) -> bool:
 
 
 class Access(StrEnum):
-    """What a registered domain asks of a visitor."""
+    """Access level of a registered domain."""
 
     AUTHENTICATED = "authenticated"
     TWO_FACTOR = "two_factor"
@@ -139,10 +136,7 @@ class Domain:
 
 
 def parse_domain_name(text: str) -> str:
-    """Return the canonical name of a domain to register, ``host`` or ``*.host``.
-
-    Raises Refused.
-    """
+    """Return the canonical name of a domain to register: ``host`` or ``*.host``. Raises Refused."""
     text = text.strip()
     prefix = _WILDCARD if text.startswith(_WILDCARD) else ""
     host = Host.parse(text.removeprefix(prefix))
@@ -155,7 +149,7 @@ def parse_domain_name(text: str) -> str:
 
 
 class DomainTable:
-    """Registered domains by name; the exact name wins, then the longest wildcard."""
+    """Registered domains; the exact name wins, then the longest wildcard."""
 
     __slots__ = ("_by_name",)
 
@@ -163,7 +157,7 @@ class DomainTable:
         self._by_name = {domain.name: domain for domain in domains}
 
     def match(self, host: Host | None) -> Domain | None:
-        """Return the domain that the host belongs to, or None. ``*.x`` matches any depth, not ``x``."""
+        """Return the domain of a host, or None. ``*.x`` matches any depth below ``x``, but not ``x``."""
         if host is None:
             return None
         domain = self._by_name.get(host.name)

@@ -1,4 +1,4 @@
-"""A property that is looked up once."""
+"""Lazy attribute: a property that is computed once, without a lock."""
 
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
@@ -7,9 +7,9 @@ Value = TypeVar("Value")
 
 
 class lazy(Generic[Value]):  # noqa: N801 - used as a decorator, like the library's
-    """``functools.cached_property`` without its lock, which Python 3.12 dropped for its cost (python/cpython#87634).
+    """``functools.cached_property`` without its lock, which Python 3.12 removed for its cost (python/cpython#87634).
 
-    Two threads may compute the value of one object at once; ours belong to one request.
+    Two threads may compute a value twice; our objects belong to one request.
     """
 
     def __init__(self, compute: Callable[[Any], Value]) -> None:
@@ -26,5 +26,5 @@ class lazy(Generic[Value]):  # noqa: N801 - used as a decorator, like the librar
         if instance is None:
             return self
         value = self._compute(instance)
-        instance.__dict__[self._name] = value  # found before this, from now on
+        instance.__dict__[self._name] = value  # from now on found before this descriptor
         return value

@@ -1,4 +1,4 @@
-"""The IP lists: which entry speaks for a client at a host. No I/O."""
+"""IP blocklist and allowlist: the entry that applies to a client at a host. No I/O."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from gatewall.engine.values import value
 
 @dataclass(frozen=True, slots=True)
 class BlockedNetwork:
-    """A blocklist entry; ``by_hand`` is false for automatic and imported ones."""
+    """A blocklist entry; ``by_hand`` is False for automatic and imported ones."""
 
     id: int
     network: IPNetwork
@@ -21,7 +21,7 @@ class BlockedNetwork:
 
 @dataclass(frozen=True, slots=True)
 class AllowedNetwork:
-    """An allowlist entry, for one registered domain or (None) for all hosts."""
+    """An allowlist entry, for one registered domain or, with None, for all hosts."""
 
     id: int
     network: IPNetwork
@@ -32,23 +32,23 @@ class AllowedNetwork:
 
 @value
 class Standing:
-    """What the lists say of a client: blocked by an entry, allowed by one, or (both None) nothing."""
+    """The applicable list entry: blocked, allowed, or neither."""
 
     blocked: BlockedNetwork | None = None
     allowed: AllowedNetwork | None = None
 
 
 class BlockedNetworks(Protocol):
-    """The blocklist entries of one source."""
+    """Blocklist entries of one source."""
 
     def containing(self, address: IPAddress) -> Iterator[BlockedNetwork]:
         """Yield the entries whose network contains the address, the longest prefix first."""
 
 
 class IPLists:
-    """Blocklist and allowlist together, because the most specific entry of both decides.
+    """Blocklist and allowlist; the most specific entry of both decides.
 
-    The blocklist comes in parts, one a source, so that a ban does not rebuild a large import.
+    The blocklist has a table per source, so that a ban does not rebuild a large import.
     """
 
     __slots__ = ("_allowed", "_blocked")
@@ -58,11 +58,10 @@ class IPLists:
         self._allowed = allowed
 
     def standing(self, client: IPAddress, domain: str | None, at: float, *, allowlist_applies: bool) -> Standing:
-        """Return the standing of a client who asks for a host of this registered domain.
+        """Return the entry that applies to a client at a host of this registered domain.
 
-        The longest prefix wins and the blocklist wins a tie, but an automatic or imported entry
-        never beats an allowlist entry. Between allowlist entries of one network, the one for this
-        domain speaks before the one for all.
+        The longest prefix wins, and the blocklist wins a tie, but automatic and imported entries never beat an
+        allowlist entry. Among allowlist entries of one network, the one for this domain comes first.
         """
         allowed = self._most_specific_allowed(client, domain, at) if allowlist_applies else None
         blocked = self._most_specific_blocked(client, at, by_hand_only=allowed is not None)

@@ -1,8 +1,7 @@
-"""Messages for people: an English template with its parameters, as Django's ValidationError has them. Pure.
+"""Translatable messages: an English template with parameters, like Django's ValidationError. Pure.
 
-The API answers in English, so a message is that text. A page translates the template before it fills in the
-parameters (``gatewall.api.translation``). A database row has the text in one column, and the template with its
-parameters in a JSON column beside it.
+The API shows the English text; pages translate the template first (``gatewall.api.translation``). A database row has
+the text in one column, and template and parameters in a JSON column.
 """
 
 from collections.abc import Mapping
@@ -13,12 +12,12 @@ MAX_STORED = 500
 
 
 def gettext_noop(text: str) -> str:
-    """Mark a template for the catalogue of translations, and return it as it is."""
+    """Mark a template for translation and return it unchanged."""
     return text
 
 
 class Message(str):
-    """The English text of a template with ``%(name)s`` filled in; ``template`` and ``params`` are for translation."""
+    """English text of a ``%(name)s`` template; keeps ``template`` and ``params`` for translation."""
 
     __slots__ = ("params", "template")
 
@@ -26,7 +25,7 @@ class Message(str):
     params: Mapping[str, object]
 
     def __new__(cls, template: str, **params: object) -> Self:
-        """Fill in the template; without parameters a ``%`` in it is a percent sign, and a message stays itself."""
+        """Fill in the template; without parameters ``%`` is literal, and a Message is returned as it is."""
         if isinstance(template, cls) and not params:
             return template
         message = super().__new__(cls, template % params if params else template)
@@ -34,7 +33,7 @@ class Message(str):
         return message
 
     def as_json(self) -> dict[str, Any]:
-        """Return the template and the parameters for a JSON column; each is cut to ``MAX_STORED`` characters."""
+        """Return template and parameters for a JSON column, each truncated to ``MAX_STORED`` characters."""
         template = self.template if self.params else self.template[:MAX_STORED]
         return {"template": template, "params": {name: _param_as_json(each) for name, each in self.params.items()}}
 
@@ -46,10 +45,7 @@ def _param_as_json(param: object) -> Any:
 
 
 def stored_message(stored: Mapping[str, Any] | None, text: str) -> str:
-    """Return the message that ``as_json`` stored; the text if that column is empty or belongs to another text.
-
-    An older release writes the text alone.
-    """
+    """Return the message of ``as_json``, or the text if an older release wrote only that."""
     message = _from_json(stored) if stored else Message(text)
     return message if message[:MAX_STORED] == text else text
 
@@ -60,7 +56,7 @@ def _from_json(stored: Mapping[str, Any]) -> Message:
 
 
 class Refused(ValueError):
-    """A value that cannot be used; ``message`` says why."""
+    """A value is invalid; ``message`` says why."""
 
     def __init__(self, message: str, **params: object) -> None:
         self.message = Message(message, **params)

@@ -1,4 +1,4 @@
-"""The words of a decision: what is asked, what is answered, and why. Plain values, no I/O."""
+"""Values of a decision: request, credential, subject, verdict, reason. No I/O."""
 
 from dataclasses import field
 from enum import StrEnum
@@ -10,7 +10,7 @@ from gatewall.engine.values import value
 
 
 class Effect(StrEnum):
-    """What the proxy is to do. CHALLENGE is a refusal that signing in may lift."""
+    """Outcome for the proxy. CHALLENGE is a refusal that signing in may lift."""
 
     ALLOW = "allow"
     CHALLENGE = "challenge"
@@ -19,7 +19,7 @@ class Effect(StrEnum):
 
     @property
     def status(self) -> int:
-        """The HTTP status that says this to a reverse proxy."""
+        """The HTTP status for a reverse proxy."""
         return _STATUS[self]
 
 
@@ -31,9 +31,9 @@ _HARMFUL = "The request was refused because it looks harmful or cannot be read."
 
 
 class Reason(StrEnum):
-    """Why a decision was taken, its effect, and its words for operators and for a visitor who is refused.
+    """Reason of a decision, with its effect and its texts for operators and for refused visitors.
 
-    Logged and shown to operators: never reuse a value. The words are translated where a page shows them.
+    Values are logged and shown: never reuse one. Pages translate the texts.
     """
 
     effect: Effect
@@ -41,7 +41,7 @@ class Reason(StrEnum):
     visitor_words: str
 
     def __new__(cls, value: str, effect: Effect, words: str, visitor_words: str = "") -> Self:
-        """Make a member that is its value."""
+        """Create a member equal to its value."""
         member = str.__new__(cls, value)
         member._value_ = value
         member.effect, member.words, member.visitor_words = effect, words, visitor_words
@@ -89,7 +89,7 @@ class Reason(StrEnum):
 
 
 class CredentialKind(StrEnum):
-    """How a credential was sent, in the order in which credentials are tried."""
+    """How a credential was sent, in the order of trial."""
 
     SESSION_HEADER = "session-header"
     SESSION_COOKIE = "session-cookie"
@@ -100,19 +100,19 @@ class CredentialKind(StrEnum):
 
 @value
 class Credential:
-    """What a client sent to prove who it is; ``username`` only with git tokens."""
+    """A credential as sent; ``username`` only with git tokens."""
 
     kind: CredentialKind
     secret: str
     username: str = ""
 
     def __repr__(self) -> str:
-        """Show the kind alone: a credential must not reach a log through a traceback."""
+        """Omit the secret: it must not reach a log through a traceback."""
         return f"Credential({self.kind.value})"
 
 
 class SubjectKind(StrEnum):
-    """What a credential stands for; also the value of ``X-Gatewall-Subject-Kind``."""
+    """Kinds of subjects; also the values of ``X-Gatewall-Subject-Kind``."""
 
     USER = "user"
     GIT_TOKEN = "git-token"
@@ -120,15 +120,14 @@ class SubjectKind(StrEnum):
 
 
 SECOND_FACTORS = frozenset({"otp", "mfa"})
-"""RFC 8176 ``amr`` values that prove a second factor."""
+"""RFC 8176 ``amr`` values of a second factor."""
 
 
 @value
 class Subject:
-    """Who a credential proved, and which registered domains they may enter.
+    """The authenticated subject, and the registered domains it may access.
 
-    ``id`` is the id of the user, git token or license; ``name`` and ``email`` are those of the
-    person, empty for a license.
+    ``id`` is that of the user, git token or license; ``name`` and ``email`` are the user's, empty for a license.
     """
 
     kind: SubjectKind
@@ -141,22 +140,21 @@ class Subject:
     amr: tuple[str, ...] = ()
 
     def may_enter(self, domain: str | None) -> bool:
-        """True if the scope covers the registered domain; None is a host that belongs to none."""
+        """True if the scope covers the registered domain; None is an unregistered host."""
         return self.is_admin or self.all_domains or self.names(domain)
 
     def names(self, domain: str | None) -> bool:
-        """True if the scope names this very domain, not merely all of them."""
+        """True if the scope lists this domain, not all domains."""
         return not self.all_domains and domain is not None and domain in self.domains
 
 
 @value
 class AccessRequest:
-    """One question of the proxy, parsed. Texts hold header bytes as latin-1 characters.
+    """A parsed subrequest; texts are latin-1.
 
-    ``at`` is the moment in seconds since the epoch; ``fault`` says what is malformed, in which case
-    nothing but ``client`` and ``at`` may be relied on; ``visible`` names the parts that the proxy
-    showed, ``headers`` have lower-case names and never hold our own credentials; ``body`` is None where
-    the proxy showed none, and ``body_is_whole`` says whether nothing of it is missing. Printed, it shows no body.
+    ``at``: seconds since the epoch. ``fault``: what is malformed; then only ``client`` and ``at`` are reliable.
+    ``visible``: the parts that the proxy passed on. ``headers``: lower-case names, without our own credentials.
+    ``body``: None if the proxy passed on none; omitted in the repr. ``body_is_whole``: False if it is truncated.
     """
 
     at: float
@@ -179,7 +177,7 @@ class AccessRequest:
         return self.authority.host if self.authority else None
 
     def header(self, name: str) -> str:
-        """Return the value of a header by its lower-case name, empty if it was not sent."""
+        """Return the value of a header by its lower-case name, or ""."""
         for key, found in self.headers:
             if key == name:
                 return found
@@ -187,7 +185,7 @@ class AccessRequest:
 
 
 class Action(StrEnum):
-    """What a match of a WAF rule does."""
+    """What a matching WAF rule does."""
 
     BLOCK = "block"
     MONITOR = "monitor"
@@ -195,7 +193,7 @@ class Action(StrEnum):
 
 @value
 class RuleMatch:
-    """A WAF rule that matched; ``enforced`` if its score counted towards a refusal."""
+    """A matching WAF rule; ``enforced`` if its score counted towards a refusal."""
 
     rule_id: int
     name: str
@@ -206,7 +204,7 @@ class RuleMatch:
 
 @value
 class DecidedBy:
-    """The row that decided: ``kind`` is a resource, ``id`` its row."""
+    """The row that decided: resource ``kind`` and row ``id``."""
 
     kind: str
     id: int
@@ -214,7 +212,7 @@ class DecidedBy:
 
 @value
 class Verdict:
-    """What one step says: the effect, why, and what decided it."""
+    """Result of a step that applies: effect, reason, and the row that decided."""
 
     effect: Effect
     reason: Reason
@@ -224,7 +222,7 @@ class Verdict:
 
 @value
 class Decision:
-    """The answer to one access request, with the facts it rests on."""
+    """The decision on one access request, with the facts behind it."""
 
     verdict: Verdict
     subject: Subject | None = None

@@ -1,8 +1,8 @@
-"""Blocked networks as sorted columns in one buffer, which may be a mapped file that all workers share. No I/O.
+"""Longest-prefix match on sorted columns in one memory-mappable buffer shared by all workers. No I/O.
 
-A million entries are 25 MB that nobody copies: a table is there as soon as the file is mapped, and a look-up bisects.
-Networks are nested or apart, never crossing, so every network that holds an address is the last one that begins
-before it, or one around that: each entry knows the one around it.
+A million entries are 25 MB, never copied or parsed: loading maps the file, a look-up bisects. Networks are nested or
+disjoint. So all networks that contain an address are found from the last one that starts at or before it, by following
+each entry's index of the next larger network around it.
 """
 
 import struct
@@ -26,17 +26,17 @@ _PIECE = 16_384
 _BITS = {4: 32, 6: 128}
 _HALF = (1 << 64) - 1
 _HALVES = {4: ("I",), 6: ("Q", "Q")}
-"""The type of each part of a start."""
+"""Array type codes of the parts of a start address."""
 _WIDTHS = {4: 4 + 1 + 4 + 8 + 8 + 1, 6: 16 + 1 + 4 + 8 + 8 + 1}
-"""Bytes of an entry: start, prefix length, index of the network around, id, end of life, made by hand."""
+"""Bytes per entry: start, prefix length, index of the enclosing network, id, expiry, by hand."""
 
 
 class PackedRefused(ValueError):
-    """The bytes are not a table of networks that a machine like this one has packed."""
+    """The bytes are not a table packed on a machine with this byte order."""
 
 
 def pack(entries: Iterable[BlockedNetwork]) -> bytes:
-    """Return the table of these entries."""
+    """Serialize entries to a table."""
     found: dict[int, _Rows] = {4: _Rows(), 6: _Rows()}
     for entry in entries:
         found[entry.network.version].add(entry)
@@ -46,7 +46,7 @@ def pack(entries: Iterable[BlockedNetwork]) -> bytes:
 
 
 class _Rows:
-    """Entries of one version, in the order in which they came."""
+    """Entries of one IP version, in input order."""
 
     def __init__(self) -> None:
         self.keys: list[int] = []
@@ -59,7 +59,7 @@ class _Rows:
         self.by_hand.append(entry.by_hand)
 
     def columns(self, version: int) -> "list[array[int] | array[float]]":
-        """Return the columns, by start and the larger network first."""
+        """Return the columns, sorted by start address, larger networks first."""
         order = sorted(range(len(self.keys)), key=self.keys.__getitem__)
         keys = [self.keys[index] for index in order]
         starts = [key >> 8 for key in keys]
@@ -75,7 +75,7 @@ class _Rows:
 
 
 def _around(keys: list[int], bits: int) -> Iterator[int]:
-    """Yield for each network, in their order, the index of the smallest one around it or equal to it, or -1."""
+    """Yield for each network the index of the smallest one that encloses or equals it, or -1."""
     open_: list[tuple[int, int]] = []
     for index, key in enumerate(keys):
         start, length = key >> 8, key & 0xFF
@@ -86,15 +86,14 @@ def _around(keys: list[int], bits: int) -> Iterator[int]:
 
 
 class PackedNetworks:
-    """The table of the blocklist entries of one source; never changes, and keeps its buffer alive."""
+    """Read-only table of the blocklist entries of one source; keeps its buffer alive."""
 
     __slots__ = ("_four", "_six")
 
     def __init__(self, buffer: bytes | memoryview) -> None:
-        """Take what ``pack`` returned. Raises PackedRefused.
+        """Open a table of ``pack``. Raises PackedRefused.
 
-        What could lead a look-up astray or keep it from ending is checked; that the entries are the right ones is for
-        whoever hands the buffer over, who has held it against its digest.
+        Checks what could break a look-up or make it loop; the caller has checked the digest.
         """
         view = memoryview(buffer)
         magic, four, six = _HEADER.unpack_from(view) if len(view) >= _HEADER.size else (b"", 0, 0)
@@ -110,7 +109,7 @@ class PackedNetworks:
         return len(self._four.ids) + len(self._six.ids)
 
     def __iter__(self) -> Iterator[BlockedNetwork]:
-        """Yield the entries by address."""
+        """Yield the entries sorted by address."""
         for family in (self._four, self._six):
             yield from map(family.entry, range(len(family.ids)))
 
@@ -127,7 +126,7 @@ class PackedNetworks:
 
 
 class _Family(ABC):
-    """The columns of the entries of one IP version."""
+    """Columns of the entries of one IP version."""
 
     __slots__ = ("around", "bits", "by_hand", "ends", "ids", "lengths", "starts")
 
@@ -146,14 +145,14 @@ class _Family(ABC):
 
     @abstractmethod
     def last(self, number: int) -> int:
-        """Return the index of the last network that does not begin behind this number, or -1."""
+        """Return the index of the last network that starts at or before this address, or -1."""
 
     @abstractmethod
     def start(self, index: int) -> int:
         """Return the first address of a network."""
 
     def entry(self, index: int) -> BlockedNetwork:
-        """Return an entry."""
+        """Return the entry at an index."""
         length, ends = self.lengths[index], self.ends[index]
         host_bits = self.bits - length
         place = (self.start(index) >> host_bits << host_bits, length)
@@ -187,7 +186,7 @@ class _Six(_Family):
 
 
 def _is_sound(lengths: memoryview, around: memoryview, bits: int) -> bool:
-    """True if every prefix has a length and every way outwards an end. In pieces: other threads answer meanwhile."""
+    """True if prefix lengths are in range and enclosing indexes decrease. In pieces, to let other threads run."""
     for begin in range(0, len(lengths), _PIECE):
         piece = slice(begin, begin + _PIECE)
         if max(lengths[piece]) > bits or not all(map(lt, around[piece], count(begin))):

@@ -1,7 +1,7 @@
-"""How segments are cut and found: by source, in shards. A change rewrites the segments it touches, no others.
+"""Names of policy segments: blocklists by source, large kinds in shards. A change rewrites only what it touches.
 
-Rows that there may be a hundred thousand of are cut into shards: a segment for each, which a look-up finds by the
-key. A changed user or token rewrites one of them.
+Kinds with up to a hundred thousand rows are split into shards, found by the row's key; changing a user or token
+rewrites one shard.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,32 +13,32 @@ _BLOCKED = "blocked-networks/"
 
 
 def blocked_networks_of(source: str) -> str:
-    """Return the segment of the blocklist entries of one source: a large import stays untouched by a ban."""
+    """Return the segment of a source's blocklist entries; a ban does not touch the segment of a large import."""
     return _BLOCKED + source
 
 
 def source_of(segment: str) -> str | None:
-    """Return the source whose blocklist entries the segment holds, None for any other segment."""
+    """Return the source of a blocklist segment, None for other segments."""
     return segment.removeprefix(_BLOCKED) if segment.startswith(_BLOCKED) else None
 
 
 USERS_A_SHARD = 4096
 DIGEST_SHARDS = "0123456789abcdef"
-"""The shards of what is found by its digest (SHA-256 in lower-case hex): by the first letter."""
+"""Shards of rows keyed by a SHA-256 digest: by its first hexadecimal digit."""
 
 
 def shard_of_user(user_id: int) -> str:
-    """Return the segment that holds the user of this id."""
+    """Return the shard of a user."""
     return f"users/{user_id // USERS_A_SHARD}"
 
 
 def shard_of_git_token(digest: str) -> str:
-    """Return the segment that holds the git token of this digest."""
+    """Return the shard of a git token."""
     return f"git-tokens/{digest[:1]}"
 
 
 def shard_of_license(digest: str) -> str:
-    """Return the segment that holds the license of this digest."""
+    """Return the shard of a license."""
     return f"licenses/{digest[:1]}"
 
 
@@ -47,11 +47,11 @@ SHARD_OF: Mapping[str, Callable[[Any], str]] = {
     Segment.GIT_TOKENS: shard_of_git_token,
     Segment.LICENSES: shard_of_license,
 }
-"""The segments that are in shards, and which shard the row of a key is in. Who changes the segment changes them all."""
+"""Sharded kinds, and the shard of a row's key. Changing the kind's own segment changes all its shards."""
 
 
 def kind_of(segment: str) -> str:
-    """Return what a segment holds rows of: for a shard the segment that it is of, for any other its own name."""
+    """Return the kind of rows in a segment: a shard's kind, else the segment itself."""
     kind, slash, _ = segment.partition("/")
     return kind if slash and kind in SHARD_OF else segment
 
@@ -63,4 +63,4 @@ NAMES_DOMAINS = (
     Segment.USERS,
     Segment.LICENSES,
 )
-"""The segments in which a registered domain is named."""
+"""Segments that contain names of registered domains."""

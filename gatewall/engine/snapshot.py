@@ -1,4 +1,4 @@
-"""One revision of the policy: its segments by name, their values, and the look-up tables of them. No I/O."""
+"""The policy in memory: its segments, settings, version and look-up tables. No I/O."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -12,7 +12,7 @@ from gatewall.engine.waf.rules import WafRule
 
 
 class Segment(StrEnum):
-    """A part of the policy that is compiled, stored and loaded as a whole, or (``SHARD_OF``) in shards."""
+    """Part of the policy that is compiled and loaded as a whole, or in shards (``SHARD_OF``)."""
 
     SETTINGS = "settings"
     DOMAINS = "domains"
@@ -26,14 +26,14 @@ class Segment(StrEnum):
 
 
 class DomainsMode(StrEnum):
-    """Whether hosts that nobody registered may be asked for."""
+    """Whether unregistered hosts are allowed."""
 
     ANY = "any"
     REGISTERED = "registered"
 
 
 class EnforcementMode(StrEnum):
-    """Whether a step refuses, only records, or does not look."""
+    """Whether a step refuses, only records, or is off."""
 
     BLOCK = "block"
     MONITOR = "monitor"
@@ -41,28 +41,28 @@ class EnforcementMode(StrEnum):
 
 
 class UnknownCountry(StrEnum):
-    """What becomes of a public address that the geo database does not know."""
+    """How to treat a public address of unknown country."""
 
     ALLOW = "allow"
     BLOCK = "block"
 
 
 class AuditMode(StrEnum):
-    """What is answered when its record cannot be kept: the decision, or that there is none."""
+    """If the access record cannot be written: answer anyway, or refuse with 503."""
 
     BEST_EFFORT = "best-effort"
     STRICT = "strict"
 
 
 class StalePolicy(StrEnum):
-    """What is answered by a policy that nobody could compare with the database for long: as it says, or nothing."""
+    """If the policy was not confirmed for too long: go on deciding with it, or refuse with 503."""
 
     STATIC = "static"
     STRICT = "strict"
 
 
 class QueryStrings(StrEnum):
-    """What the access log keeps of the query string of a target."""
+    """Whether the access log keeps query strings, masked."""
 
     MASKED = "masked"
     OFF = "off"
@@ -70,7 +70,7 @@ class QueryStrings(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PolicySettings:
-    """The system settings that the gate reads, by their names, with their defaults."""
+    """System settings that the gate reads, with their defaults."""
 
     authorized_domains_mode: DomainsMode = DomainsMode.ANY
     waf_mode: EnforcementMode = EnforcementMode.BLOCK
@@ -85,13 +85,13 @@ class PolicySettings:
 
     @classmethod
     def kinds(cls) -> "dict[str, Callable[[Any], Any]]":
-        """Return of each setting what makes it of a plain value: its enum, or ``int``."""
+        """Return the constructor of each setting from a plain value: its enum, or ``int``."""
         return get_type_hints(cls)
 
 
 @dataclass(frozen=True, slots=True)
 class UserState:
-    """What a session or git token of this user is worth right now."""
+    """A user's current state, for validating sessions and git tokens."""
 
     id: int
     username: str
@@ -105,7 +105,7 @@ class UserState:
 
 @dataclass(frozen=True, slots=True)
 class GitTokenState:
-    """A git token, found by the SHA-256 digest of its text."""
+    """A git token, keyed by the SHA-256 digest of its text."""
 
     id: int
     user_id: int
@@ -115,7 +115,7 @@ class GitTokenState:
 
 @dataclass(frozen=True, slots=True)
 class LicenseState:
-    """A license, found by the SHA-256 digest of its token."""
+    """A license, keyed by the SHA-256 digest of its token."""
 
     id: int
     digest: str
@@ -127,7 +127,7 @@ class LicenseState:
 
 @dataclass(frozen=True, slots=True)
 class BlockedCountry:
-    """A geo rule: one blocked country."""
+    """A blocked country."""
 
     id: int
     country_code: str
@@ -135,11 +135,10 @@ class BlockedCountry:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """Which policy this is.
+    """Version of the policy.
 
-    ``epoch`` names the history that the numbers belong to: it changes when a database was restored
-    from a backup and an admin confirmed that. ``revocations`` counts revoked sessions and
-    ``reloads`` demanded reloads, neither of which is a change of policy.
+    ``epoch`` identifies the history that the numbers belong to: it changes when an admin confirms a restored database.
+    ``revocations`` counts revoked sessions and ``reloads`` requested reloads; neither changes the revision.
     """
 
     revision: int
@@ -148,7 +147,7 @@ class Version:
     epoch: str = ""
 
     def supersedes(self, other: "Version") -> bool:
-        """True if this version takes the place of the other: later in its epoch, or of another epoch."""
+        """True if this version replaces the other: newer in its epoch, or of another epoch."""
         if self.epoch != other.epoch:
             return True
         mine = (self.revision, self.revocations, self.reloads)
@@ -156,30 +155,30 @@ class Version:
 
 
 class WafInspector(Protocol):
-    """The port of the WAF step."""
+    """Port of the WAF step."""
 
     @property
     def rules(self) -> Sequence[WafRule]:
-        """All rules, in the order in which they are reported."""
+        """All rules, in reporting order."""
 
     def inspect(self, request: AccessRequest, domain: str | None, stop_at: int = 0) -> Sequence[WafRule]:
-        """Return the rules that match the request, or some whose scores reach ``stop_at`` in one category."""
+        """Return the matching rules, or some whose scores reach ``stop_at`` in one category."""
 
     @property
     def engine(self) -> str:
-        """What scans for the rules, empty if there are none."""
+        """Name of the scan engine, or empty without rules."""
 
     @property
     def apart(self) -> Sequence[WafRule]:
-        """The rules that are scanned for apart from all others, each by itself."""
+        """Rules that are not part of the combined scan."""
 
     def check(self) -> str:
-        """Hold the engine against requests of which the outcome is known; return what is wrong, empty if nothing is."""
+        """Self-test the engine; return what is wrong, or empty."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PolicySnapshot:
-    """One version of the policy, indexed for look-up. Never changes; safe to share between threads."""
+    """One immutable version of the policy, indexed for look-up; thread-safe."""
 
     version: Version
     _: KW_ONLY

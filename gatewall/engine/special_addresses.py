@@ -1,9 +1,9 @@
-"""Which addresses are public: a table of our own, so that the answer does not depend on the version of Python. Pure.
+"""Is an address public? Our own table, so that the answer does not depend on the Python version. Pure.
 
 From the IANA Special-Purpose Address Registries (RFC 6890, RFC 8190) as of 2024-10-22,
 https://www.iana.org/assignments/iana-ipv4-special-registry/ and
-https://www.iana.org/assignments/iana-ipv6-special-registry/. Where a block is not for everybody, the few anycast
-addresses in it that are (192.0.0.9, 2001:1::1) do not count as public either: no site has them.
+https://www.iana.org/assignments/iana-ipv6-special-registry/. Public anycast addresses inside special blocks
+(192.0.0.9, 2001:1::1) count as not public: no site has them.
 """
 
 from functools import lru_cache
@@ -24,7 +24,7 @@ CLOUD_METADATA: frozenset[IPAddress] = frozenset(
         IPv6Address("fd00:c1::a9fe:a9fe"),  # Oracle
     }
 )
-"""Where machines in a cloud ask for their own secrets."""
+"""Cloud metadata services, which hand out secrets."""
 _NOT_PUBLIC = tuple(
     map(
         IPv4Network,
@@ -48,7 +48,7 @@ _NOT_PUBLIC = tuple(
     )
 )
 _UNICAST = IPv6Network("2000::/3")
-"""No other IPv6 addresses are given out for the internet (RFC 4291, section 2.4)."""
+"""The only global unicast range of IPv6 (RFC 4291, section 2.4)."""
 _NOT_PUBLIC_6 = tuple(
     map(
         IPv6Network,
@@ -66,7 +66,7 @@ _REMEMBERED = 1024
 
 @lru_cache(_REMEMBERED)
 def is_public(address: IPAddress) -> bool:
-    """Return True for an address that everybody on the internet can reach, and that leads to no other kind."""
+    """True for a globally reachable address that does not embed a special one."""
     if isinstance(address, IPv6Address):
         inside = address.ipv4_mapped or inside_of(address)
         if inside is not None:
@@ -76,7 +76,7 @@ def is_public(address: IPAddress) -> bool:
 
 
 def inside_of(address: IPv6Address) -> IPv4Address | None:
-    """Return the IPv4 address that an IPv6 address is translated to (6to4, NAT64), or None."""
+    """Return the IPv4 address embedded in an IPv6 address (6to4, NAT64), or None."""
     number = int(address)
     if address in _6TO4:
         return IPv4Address(number >> 80 & 0xFFFF_FFFF)

@@ -1,5 +1,5 @@
-"""The web application firewall step: rule values, what they look at, and a linear-time matcher.
+"""Web application firewall: rules, request parsing, and a linear-time matcher.
 
-Law: traffic meets no backtracking engine. RE2 matches bytes (LATIN1), so the cost of a request is
-linear in its size, whatever it holds and whatever an operator wrote.
+No backtracking engine runs on traffic. RE2 matches bytes (LATIN1), so the cost is linear in the size of the request,
+for any content and any operator's pattern.
 """

@@ -1,7 +1,7 @@
-"""Matches the built-in rules: all values of a request in one scan. No I/O.
+"""Match the built-in rules: one multi-pattern scan over all values of a request. No I/O.
 
-The engine says of each pattern where a match of it ends. That value decides where the rule looks at
-it; where it does not, or is told not to, RE2 looks at the other values one by one.
+The scan gives each pattern's end of match, and so the value. If the rule does not target that value, or excludes it,
+RE2 tests the rule's other values one by one.
 """
 
 from bisect import bisect_left
@@ -22,21 +22,21 @@ from gatewall.engine.waf.scanning import OneByOne, Scanner, Scanners
 from gatewall.engine.waf.scope import Scope
 
 PATTERNS = tuple([on_one_line(rule.pattern).encode("ascii") for rule in BUILTIN_RULES])
-"""What is compiled into one database, whichever rules are on."""
+"""All patterns in one database, whichever rules are on."""
 SHORT_URI = 512
-"""Up to here one scan for all patterns is cheaper than RE2 for the few that are about the raw URI."""
-_BLOCK = Action.BLOCK  # a look-up in the class costs more than all else that is done about a match
+"""For longer URIs, RE2 on the few patterns for the raw URI is cheaper than one scan for all patterns."""
+_BLOCK = Action.BLOCK  # an enum look-up would be the most expensive part of handling a match
 _NUMBERS = {rule.pattern: number for number, rule in enumerate(BUILTIN_RULES)}
 _NOT_INSPECTED = next(number for number, rule in enumerate(BUILTIN_RULES) if rule.key == "protocol-not-inspected")
 
 
 class BuiltinMatcher:
-    """The built-in rules of one policy."""
+    """Built-in rules of one policy."""
 
     __slots__ = ("_by_number", "_of_uri", "_others", "is_distrusted", "scanner")
 
     def __init__(self, rules: Iterable[tuple[int, WafRule]], scanners: Scanners | None) -> None:
-        """Take the rules with their places in the order. Raises PatternRefused, also if the canaries are not found."""
+        """``rules`` with their positions. Raises PatternRefused, also if RE2 fails the canaries."""
         self.scanner: Scanner = OneByOne(PATTERNS)
         self.is_distrusted = False
         self._by_number: dict[int, list[Placed]] = {}
@@ -48,31 +48,31 @@ class BuiltinMatcher:
             if rule.transforms or rule.operator is not Operator.REGEX:
                 number = None
             if number is None:
-                self._others.append(placed)  # changed by hand, or of another version
+                self._others.append(placed)  # edited by the operator, or of another release
             else:
                 self._by_number.setdefault(number, []).append(placed)
             if Target.URI in rule.targets:
                 self._of_uri.append((number, placed))
         if not are_told_apart(self.scanner):
-            raise PatternRefused("RE2 does not tell the canaries apart: it is not the RE2 that we know")
+            raise PatternRefused("RE2 failed the WAF self-test: unexpected behavior of this RE2 version")
         if scanners is not None:
             scanners.want(PATTERNS, self._use)
 
     def _use(self, scanner: Scanner) -> None:
-        """Take the scanner if it tells the canaries apart; the one before stays otherwise."""
+        """Switch to the scanner if it passes the canaries, else keep the current one."""
         if not scanner.left_out and are_told_apart(scanner):
             self.scanner = scanner
         else:
             self.is_distrusted = True
 
     def check(self) -> None:
-        """Go back to RE2 if the scanner does not tell the canaries apart any more."""
+        """Fall back to RE2 if the scanner fails the canaries."""
         if not (isinstance(self.scanner, OneByOne) or are_told_apart(self.scanner)):
             self.scanner = OneByOne(PATTERNS)
             self.is_distrusted = True
 
     def matches(self, request: AccessRequest, domain: str | None) -> list[Placed]:
-        """Return the rules that match the request, in no order."""
+        """Return the matching rules, unordered."""
         values = values_of(request)
         text = "\n".join([value for _, _, value in values]).encode("latin-1")
         hits = self.scanner.scan(text)
@@ -92,9 +92,9 @@ class BuiltinMatcher:
         return list({each.position: each for each in found}.values())
 
     def refused_at_once(self, request: AccessRequest, domain: str | None, threshold: int) -> list[Placed]:
-        """Return rules that match the beginning of a long URI, if their scores alone refuse the request, else none.
+        """Return rules that match the beginning of a long URI if they suffice to refuse, else none.
 
-        They match the whole request as well. ``protocol-not-inspected`` says that the rest was not looked at.
+        They match the whole request, too. ``protocol-not-inspected`` marks that the rest was not inspected.
         """
         values = beginning_of(request)
         text = "\n".join([value for _, _, value in values]).encode("latin-1")
@@ -117,7 +117,7 @@ class BuiltinMatcher:
         return found + [each for each in marks if scope.covers(each.rule) and _looks_at(each, rest, scope)]
 
     def _matches_of_uri(self, uri: bytes, scope: Scope) -> list[Placed]:
-        """Return the rules about the raw URI that match it."""
+        """Return the matching rules for the raw URI."""
         if not self._of_uri:
             return []
         hits: set[int] | None = None
@@ -136,12 +136,12 @@ class BuiltinMatcher:
 
 
 def _ends(values: list[Value]) -> list[int]:
-    """Return where each value ends in the text of all."""
+    """Return the end offset of each value in the joined text."""
     return list(accumulate([len(value) + 1 for _, _, value in values], initial=-1))[1:]
 
 
 def _holds(placed: Placed, values: list[Value], hit: int | None, scope: Scope) -> bool:
-    """True if a value that the rule looks at matches; the one at ``hit`` is known to."""
+    """True if any targeted value matches; the one at index ``hit`` does."""
     if hit is not None and _looks_at(placed, values[hit], scope):
         return True
     return any(

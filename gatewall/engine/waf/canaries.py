@@ -1,4 +1,4 @@
-"""Attacks that must be found, and what must not: a database that finds nothing looks healthy otherwise. No I/O."""
+"""WAF self-test: attacks that a scanner must detect, and harmless texts that it must not. No I/O."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ ATTACKS = (
     b"{{7*7}}${7*7}",
     b"http://169.254.169.254/latest/meta-data/",
 )
-"""Each is found by a built-in pattern at least."""
+"""Each matches at least one built-in pattern."""
 HARMLESS = (
     b"/index.html",
     b"/wiki/Minutes of the 3rd meeting",
@@ -24,21 +24,21 @@ HARMLESS = (
     b"x-client: backup 1.2 (Linux)",
     b"Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
 )
-"""None is found by a built-in pattern."""
+"""None matches a built-in pattern."""
 
 
 def are_told_apart(scanner: Scanner) -> bool:
-    """True if a scanner of the built-in patterns finds every attack, and nothing in the rest."""
+    """True if a scanner of the built-in patterns detects every attack, and nothing in the harmless texts."""
     return all(scanner.scan(each) for each in ATTACKS) and not scanner.scan(b"\n".join(HARMLESS))
 
 
 def agrees(scanner: Scanner, patterns: Sequence[bytes]) -> bool:
-    """True if the scanner finds in the canaries whatever RE2 finds there, and no more in those that are harmless."""
+    """True if the scanner agrees with RE2 on the canaries (``misread``)."""
     return not misread(scanner, patterns)
 
 
 def misread(scanner: Scanner, patterns: Sequence[bytes]) -> frozenset[int]:
-    """Return the numbers of the patterns that the scanner did not leave out and reads otherwise than RE2."""
+    """Return the numbers of included patterns whose matches in the canaries differ from RE2's."""
     numbers = [number for number in range(len(patterns)) if number not in scanner.left_out]
     plain = OneByOne([patterns[number] for number in numbers])
     attacks, harmless = b"\n".join(ATTACKS), b"\n".join(HARMLESS)

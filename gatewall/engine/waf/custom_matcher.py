@@ -1,7 +1,7 @@
-"""Matches the rules that people write, with the exact meaning of their operator, targets and transforms. No I/O.
+"""Match custom rules, exactly by their operator, targets and transforms. No I/O.
 
-Many rules are looked for in one scan of everything any of them looks at; those that are found there,
-and those that the scan cannot judge, are then held against their own values.
+Many rules are prefiltered by one multi-pattern scan over all their targets; candidates, and rules that the scan cannot
+judge, are then tested on their own values.
 """
 
 from collections.abc import Iterable
@@ -17,21 +17,21 @@ from gatewall.engine.waf.scope import Scope
 from gatewall.engine.waf.views import Value, Views
 
 WORTH_A_SCAN = 8
-"""With fewer rules than this one by one is as fast."""
+"""Fewer rules are as fast one by one."""
 
 Part = tuple[Target, tuple[Transform, ...]]
-"""What a rule looks at: a target and the transforms made to it."""
+"""What a rule inspects: a target and its transforms."""
 Numbered = tuple[Placed, tuple[int, ...]]
-"""A rule and the numbers of the parts that it looks at."""
+"""A rule and the numbers of the parts that it inspects."""
 
 
 class CustomMatcher:
-    """The custom rules of one policy. What several rules look at is gathered once."""
+    """Custom rules of one policy; shared targets are computed once."""
 
     __slots__ = ("_alone", "_parts", "_rules", "_scanned", "is_worth_a_scan", "scanner")
 
     def __init__(self, rules: Iterable[tuple[int, WafRule]], scanners: Scanners | None = None) -> None:
-        """Take the rules with their places in the order. Raises PatternRefused."""
+        """``rules`` with their positions. Raises PatternRefused."""
         parts: dict[Part, int] = {}
         self._rules: list[Numbered] = []
         for position, rule in rules:
@@ -48,16 +48,16 @@ class CustomMatcher:
 
     def _use(self, scanner: Scanner) -> None:
         self._alone = self._alone + [self._scanned[number] for number in sorted(scanner.left_out)]
-        self.scanner = scanner  # last: another thread may match meanwhile
+        self.scanner = scanner  # last, because other threads may be matching
 
     @property
     def apart(self) -> list[WafRule]:
-        """The rules that RE2 looks for by itself beside the scan of all others."""
+        """Rules that RE2 tests separately from the combined scan."""
         placed = sorted([placed for placed, _ in self._alone], key=attrgetter("position")) if self.scanner else []
         return [each.rule for each in placed]
 
     def matches(self, request: AccessRequest, domain: str | None) -> list[Placed]:
-        """Return the rules that match the request, in no order."""
+        """Return the matching rules, unordered."""
         views = Views(request)
         parts = [transforms.apply_to_all(changes, views.of(target)) for target, changes in self._parts]
         scanner = self.scanner

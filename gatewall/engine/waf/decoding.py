@@ -1,7 +1,6 @@
-"""Undoes what an attacker wraps a payload in. Texts hold bytes as latin-1 characters. Bounded, no I/O.
+"""Decode evasions: percent and base64 encoding, entities, escapes, comments, shell quotes. Bounded, no I/O.
 
-Every function here gives a text that is at most as long as what it was given, so that layers of
-encoding can shrink a request and never grow it.
+Texts are latin-1. No function returns a longer text than it was given, so layers of encoding cannot blow up a request.
 """
 
 import html
@@ -11,7 +10,7 @@ from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 ROUNDS = 3
-"""How often a value is percent-decoded, so that double encoding does not hide anything."""
+"""Rounds of percent-decoding, against double encoding."""
 _HEX = frozenset("0123456789abcdefABCDEF")
 _OCTAL = frozenset("01234567")
 _IN_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_="
@@ -19,16 +18,16 @@ _UNSEEN = bytes([*range(9), 11, *range(14, 32), *range(127, 161)])
 _UNREADABLE = bytes([*range(9), 11, 12, *range(14, 32), *range(127, 256)])
 _SHELL_QUOTES = b"'\"\\^`"
 MIN_BASE64 = 12
-"""A shorter text is not read as base64."""
+"""Shorter texts are not decoded as base64."""
 _SHORT = 256
 _PADDING = (b"", None, b"==", b"=")
-"""By how many characters base64 text is longer than a multiple of four; one is too few to say anything."""
+"""Padding by length modulo four; a remainder of one is not base64."""
 _PLAIN_BASE64 = bytes.maketrans(b"-_", b"+/")
-_MAX_UNREADABLE = 33  # one character in this many may be unreadable in what base64 text says
+_MAX_UNREADABLE = 33  # decoded base64 may have one unreadable character in this many
 
 
 def percent_decoded(text: str) -> str:
-    """Return the text with ``%XX`` and ``%uXXXX`` decoded until it no longer changes, at most three times."""
+    """Decode ``%XX`` and ``%uXXXX`` until nothing changes, at most three times."""
     for _ in range(ROUNDS):
         if "%" not in text:
             break
@@ -40,7 +39,7 @@ def percent_decoded(text: str) -> str:
 
 
 def _bytes_decoded(data: bytes) -> bytes:
-    try:  # the same in C, ten times as fast; it refuses what is no pair of digits
+    try:  # in C, ten times as fast; raises ValueError for malformed escapes
         return escape_decode(data.replace(b"\\", b"\\\\").replace(b"%", b"\\x"))[0]
     except ValueError:
         return unquote_to_bytes(data)
@@ -51,7 +50,7 @@ def _without(text: str, unwanted: bytes) -> str:
 
 
 def _wide_decoded(text: str) -> str:
-    """``%uXXXX``, which old IIS and some frameworks read."""
+    """Decode ``%uXXXX``, which old IIS and some frameworks accept."""
     if "%u" not in text and "%U" not in text:
         return text
     first, *parts = text.split("%")
@@ -66,14 +65,14 @@ def _wide_decoded(text: str) -> str:
 
 
 def character(code: int) -> str:
-    """Return the one byte that a code point stands for; full-width forms are the ASCII they look like."""
+    """Return the byte of a code point; full-width forms become the ASCII they look like."""
     if 0xFF01 <= code <= 0xFF5E:
         code -= 0xFEE0
     return chr(code) if code < 0x100 else "?"
 
 
 def loosened(text: str) -> str:
-    """Return the text without entities, escapes, comments and NULs: what a browser, SQL or script engine reads."""
+    """Remove entities, escapes, comments and NULs, as a browser, SQL or script engine does."""
     if "&" in text:
         text = html.unescape(text).encode("latin-1", "replace").decode("latin-1")
     if "\\" in text:
@@ -96,7 +95,7 @@ def _unescaped(text: str) -> str:
 
 
 def _escape(part: str) -> tuple[int | None, int]:
-    """Return the code that stands behind a backslash, and how long it is written."""
+    """Return the code point of an escape after its backslash, and the escape's length."""
     letter = part[:1]
     if letter in {"x", "X"}:
         digits, length = part[1:3], 3
@@ -114,13 +113,13 @@ def _escape(part: str) -> tuple[int | None, int]:
 
 
 def _narrowed(text: str) -> str:
-    """Full-width letters in UTF-8 are the ASCII they look like."""
+    """Replace UTF-8 full-width letters by the ASCII they look like."""
     wide = text.encode("latin-1").decode("utf-8", "replace")
     return "".join([character(ord(each)) if ord(each) > 0xFF else each for each in wide])
 
 
 def _without_comments(text: str) -> str:
-    """``/*x*/`` is a space; MySQL runs what is in ``/*!50000x*/``."""
+    """Replace ``/*x*/`` by a space; MySQL executes the content of ``/*!50000x*/``."""
     first, *parts = text.split("/*")
     found = [first]
     for part in parts:
@@ -133,7 +132,7 @@ def _without_comments(text: str) -> str:
 
 
 def unquoted(text: str) -> str:
-    """Return the text without the characters that a shell drops: ``c'a't`` runs ``cat``."""
+    """Remove what a shell drops: ``c'a't`` runs ``cat``."""
     if "$" in text:
         for nothing in ("$@", "$*"):
             text = text.replace(nothing, "")
@@ -143,11 +142,11 @@ def unquoted(text: str) -> str:
 
 
 def base64_decoded(text: str) -> str | None:
-    """Return the readable text that this one is base64 of, or None."""
+    """Decode base64 if the result is readable text, else return None."""
     return _short_base64_decoded(text) if len(text) <= _SHORT else _base64_decoded(text)
 
 
-@lru_cache(maxsize=2048)  # cookies and headers come again with every request
+@lru_cache(maxsize=2048)  # cookies and headers repeat with every request
 def _short_base64_decoded(text: str) -> str | None:
     return _base64_decoded(text)
 

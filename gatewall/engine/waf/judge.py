@@ -1,4 +1,4 @@
-"""The built-in rules as they come, held against one request: for measuring. No I/O."""
+"""Test requests against the default built-in rules, for measuring detection rates. No I/O."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ THRESHOLD = 5
 
 
 def builtin_rules() -> tuple[WafRule, ...]:
-    """Return the built-in rules as an installation has them that changed none."""
+    """Return the built-in rules of a default installation."""
     return tuple(
         WafRule(
             id=number,
@@ -36,24 +36,24 @@ def builtin_rules() -> tuple[WafRule, ...]:
 
 
 class Judge:
-    """Says of raw requests whether the built-in rules would refuse them."""
+    """Judges raw requests by the built-in rules."""
 
     def __init__(self, scanners: Scanners | None = COMPILED_NOW) -> None:
-        """Take where scanners come from; None is RE2, which finds the same and is slower."""
+        """Without ``scanners`` RE2 is used, with equal results."""
         self._rules = RuleSet(builtin_rules(), scanners)
 
     def __call__(
         self, method: bytes, uri: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes | None = None
     ) -> bool:
-        """Return whether the request would be refused, as the WAF step finds out."""
+        """True if the WAF step would refuse the request."""
         return _refuse(self._rules.inspect(request_of(method, uri, headers, body), None, THRESHOLD))
 
     def matches(self, request: AccessRequest) -> tuple[WafRule, ...]:
-        """Return the rules that match."""
+        """Return the matching rules."""
         return tuple(self._rules.inspect(request, None))
 
     def refusing(self, request: AccessRequest) -> tuple[WafRule, ...]:
-        """Return the rules that match, if the scores of one category reach the threshold."""
+        """Return the matching rules if the scores of one category reach the threshold, else none."""
         found = self.matches(request)
         return found if _refuse(found) else ()
 
@@ -68,7 +68,7 @@ def _refuse(found: Iterable[WafRule]) -> bool:
 def request_of(
     method: bytes, uri: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes | None = None
 ) -> AccessRequest:
-    """Return the access request that a proxy would show us of this one."""
+    """Build the access request of a raw HTTP request."""
     named = tuple([(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers])
     cookies = []
     host = next((value for name, value in named if name == "host"), None)

@@ -1,7 +1,6 @@
-r"""Rewrites a pattern so that it never matches across the end of a line.
+r"""Rewrite a pattern so that it never matches across a line feed.
 
-The values of a request are scanned as lines of one text. A pattern that stays on its line matches
-the text exactly if it matches one of the values alone.
+The values of a request are scanned as lines of one text: such a pattern matches a line exactly if it matches the value.
 """
 
 _NO_LINE_FEED = {"s": r"\t\r\f ", "S": None, "W": None, "D": None}
@@ -9,9 +8,9 @@ _ALONE = {"s": r"[\t\r\f ]", "S": r"[^\t\n\r\f ]", "W": r"[^\w\n]", "D": r"[^\d\
 
 
 def on_one_line(pattern: str) -> str:
-    r"""Return the pattern with classes that leave out the line feed.
+    r"""Return the pattern with classes that exclude the line feed.
 
-    Raises ValueError where it has none: ``\n`` itself, ``[^\W]`` and the like, POSIX classes, ``(?s)``.
+    Raises ValueError if impossible: ``\n``, ``[^\W]`` and the like, POSIX classes, ``(?s)``.
     """
     found: list[str] = []
     inside = False
@@ -29,7 +28,7 @@ def on_one_line(pattern: str) -> str:
             position += 2 if negated else 1
             continue
         if inside and character == "[" and following == ":":
-            raise ValueError("a POSIX class may hold a line feed")
+            raise ValueError("a POSIX class may match a line feed")
         inside = inside and character != "]"
         found.append(character)
         position += 1
@@ -38,12 +37,12 @@ def on_one_line(pattern: str) -> str:
 
 def _escaped(letter: str, *, inside: bool) -> str:
     if letter in {"n", "A", "z", "C", "Q", "p", "P"}:
-        raise ValueError(rf"\{letter} does not stay on its line")
+        raise ValueError(rf"\{letter} may match a line feed")
     if letter not in _ALONE:
         return "\\" + letter
     if not inside:
         return _ALONE[letter]
     text = _NO_LINE_FEED[letter]
     if text is None:
-        raise ValueError(rf"\{letter} in a class may hold a line feed")
+        raise ValueError(rf"\{letter} in a class may match a line feed")
     return text

@@ -1,4 +1,4 @@
-"""The WAF step of a policy: built-in and custom rules over one request. No I/O."""
+"""WAF rules of a policy, built-in and custom: match them against a request. No I/O."""
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
@@ -20,10 +20,7 @@ class RuleSet:
     __slots__ = ("_builtin", "_custom", "_scanners", "rules")
 
     def __init__(self, rules: Iterable[WafRule], scanners: Scanners | None = None) -> None:
-        """Compile the rules in the order in which they are reported.
-
-        RE2 matches them until ``scanners`` gives something faster. Raises PatternRefused.
-        """
+        """Compile rules in reporting order; RE2 matches until ``scanners`` has a scanner. Raises PatternRefused."""
         self.rules = tuple(rules)
         placed = list(enumerate(self.rules))
         builtin = [each for each in placed if each[1].builtin]
@@ -34,7 +31,7 @@ class RuleSet:
 
     @property
     def engine(self) -> str:
-        """What scans for the rules: ``hyperscan``, or ``re2`` in its place; empty without rules."""
+        """Scan engine: ``hyperscan``, or ``re2`` as the fallback; empty without rules."""
         if self._builtin:
             return self._builtin.scanner.name
         if self._custom:
@@ -43,14 +40,11 @@ class RuleSet:
 
     @property
     def apart(self) -> Sequence[WafRule]:
-        """The rules that RE2 looks for by itself: the engine that scans for all others does not take their patterns."""
+        """Rules that RE2 tests separately: hyperscan does not accept their patterns."""
         return self._custom.apart if self._custom else ()
 
     def check(self) -> str:
-        """Hold the engine against the canaries; return what is wrong with it in words, empty if nothing is.
-
-        An engine that fails is not used again: RE2 takes its place for good.
-        """
+        """Self-test the engine with the canaries; return what is wrong, or empty. RE2 replaces a failing engine."""
         if self._builtin:
             self._builtin.check()
             if self._builtin.is_distrusted:
@@ -60,17 +54,16 @@ class RuleSet:
         return self._scanners.trouble or WAITING
 
     def _is_waiting(self) -> bool:
-        """True if a scanner was asked for that is not there."""
+        """True if a requested scanner is not there yet."""
         builtin, custom = self._builtin, self._custom
         if builtin and isinstance(builtin.scanner, OneByOne):
             return True
         return custom is not None and custom.is_worth_a_scan and custom.scanner is None
 
     def inspect(self, request: AccessRequest, domain: str | None, stop_at: int = 0) -> tuple[WafRule, ...]:
-        """Return the rules that match the request, which was made for this registered domain.
+        """Return the rules that match a request to this registered domain.
 
-        With ``stop_at``, the score at which the caller refuses, only some of them may be named where these
-        reach it: an attack need not be read to its end. The answer is the same.
+        With ``stop_at``, the refusal threshold, possibly only some rules that reach it: matching may stop early.
         """
         builtin = self._builtin
         found = []

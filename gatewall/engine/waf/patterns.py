@@ -1,7 +1,6 @@
-"""Compiles patterns with RE2: the only module that knows it.
+"""Compile patterns with RE2; the only module that imports it.
 
-RE2 runs on bytes in LATIN1. In UTF-8 ``(?i)k`` would also match U+212A, and a byte sequence that is
-not UTF-8 would match nothing at all.
+RE2 runs on bytes in LATIN1: in UTF-8 ``(?i)k`` would also match U+212A, and invalid UTF-8 would never match.
 """
 
 from collections.abc import Callable
@@ -26,10 +25,10 @@ class PatternRefused(Refused):
 
 
 def compile_pattern(pattern: str, operator: Operator) -> Test:
-    """Return the test that says whether a value matches.
+    """Return a function that tests whether a value matches.
 
-    Raises PatternRefused if the pattern is empty, not text, over 4 KiB, not RE2 syntax (back-references and
-    look-around have no linear-time form) or needs over 1 MiB when compiled.
+    Raises PatternRefused if the pattern is empty, not text, over 4 KiB, not RE2 syntax (no back-references or
+    look-around) or needs over 1 MiB when compiled.
     """
     needle = needle_of(pattern)
     match operator:
@@ -42,14 +41,14 @@ def compile_pattern(pattern: str, operator: Operator) -> Test:
             return lambda value: value == needle
         case Operator.STARTS_WITH:
             return lambda value: value.startswith(needle)
-        case Operator.ENDS_WITH:  # pragma: no branch - the last operator; mypy sees that every one is here
+        case Operator.ENDS_WITH:  # pragma: no branch - the last operator; mypy checks exhaustiveness
             return lambda value: value.endswith(needle)
 
 
 def compile_find(pattern: str, operator: Operator) -> Find:
-    """Return what says where in a value the pattern's first match begins and ends, None where there is none.
+    """Return a function that gives the span of the first match in a value, or None. Raises PatternRefused.
 
-    It finds something in exactly the values that ``compile_pattern`` says match. Raises PatternRefused.
+    It matches the same values as ``compile_pattern``.
     """
     test, needle = compile_pattern(pattern, operator), needle_of(pattern)
     match operator:
@@ -58,14 +57,14 @@ def compile_find(pattern: str, operator: Operator) -> Find:
             return lambda value: found.span() if (found := search(value)) else None
         case Operator.ENDS_WITH:
             return lambda value: (len(value) - len(needle), len(value)) if test(value) else None
-        case _:  # of these, the first occurrence is the match
+        case _:  # the first occurrence is the match
             return lambda value: (value.find(needle), value.find(needle) + len(needle)) if test(value) else None
 
 
 def needle_of(pattern: str) -> bytes:
-    """Return the bytes that a pattern is held against a value as. Raises PatternRefused."""
+    """Encode a pattern as matched against values. Raises PatternRefused."""
     try:
-        needle = pattern.encode("utf-8")  # as browsers send text; a regex names other bytes as \xff
+        needle = pattern.encode("utf-8")  # as browsers send text; a regex writes other bytes as \xff
     except UnicodeEncodeError:
         raise PatternRefused(_("the pattern is not text: it holds half of a surrogate pair")) from None
     if not 0 < len(needle) <= MAX_PATTERN_BYTES:
@@ -76,10 +75,7 @@ def needle_of(pattern: str) -> bytes:
 
 
 def compile_line_search(pattern: bytes) -> Ends:
-    """Return what says where, in lines of text, the pattern's first match ends; -1 where there is none.
-
-    Raises PatternRefused.
-    """
+    """Return a function that gives the end of the first match in lines of text, or -1. Raises PatternRefused."""
     search = _regex(b"(?m)" + pattern).search
 
     def ends(lines: bytes) -> int:
@@ -89,7 +85,7 @@ def compile_line_search(pattern: bytes) -> Ends:
     return ends
 
 
-@lru_cache(maxsize=1024)  # a new policy has the patterns of the one before
+@lru_cache(maxsize=1024)  # consecutive policies share patterns
 def _regex(pattern: bytes) -> "re2._Regexp":
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1

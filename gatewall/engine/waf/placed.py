@@ -1,4 +1,4 @@
-"""A rule made ready to run. No I/O."""
+"""A compiled rule with its position. No I/O."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from gatewall.engine.waf.rules import Target, WafRule
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A rule, its place in the order, and its test for a single value."""
+    """A rule, its position in reporting order, and its test for a single value."""
 
     position: int
     rule: WafRule

@@ -1,4 +1,4 @@
-"""Where in a request a rule matches, for those who ask why. Not on the way of an answer. No I/O."""
+"""Where in a request a rule matches, for explanations; not used for decisions. No I/O."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from gatewall.engine.waf.scope import Scope
 from gatewall.engine.waf.views import Views
 
 MAX_PLACES = 5
-"""Of one rule: who asks why wants to see one or two."""
+"""Per rule."""
 _OF_URI = frozenset({Target.URI, Target.PATH, Target.QUERY, Target.ARGS, Target.ARG_NAMES})
 
 
 class Form(StrEnum):
-    """How the matched text was read.
+    """Form of the value that matched.
 
-    ``rewritten``: without entities, escapes, comments or quotes, taken out of base64 or JSON, or as the
-    rule's own transforms left it.
+    ``rewritten``: without entities, escapes, comments or quotes, decoded from base64 or JSON, or changed by the rule's
+    transforms.
     """
 
     AS_SENT = "as-sent"
@@ -33,7 +33,7 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A match: the target, the name of its argument, header or cookie, the value, and the text in it (latin-1)."""
+    """A match: target, name of the argument, header or cookie, the value, and the matched text in it (latin-1)."""
 
     target: Target
     name: str | None
@@ -43,7 +43,7 @@ class Place:
 
 
 class Places:
-    """The places in one request at one registered domain where rules match, as the matchers see it."""
+    """Finds where rules match in one request to one registered domain, in the matchers' values."""
 
     def __init__(self, request: AccessRequest, domain: str | None) -> None:
         self._request = request
@@ -51,10 +51,7 @@ class Places:
         self._views = Views(request)
 
     def of(self, rule: WafRule) -> tuple[Place, ...]:
-        """Return the first places where the rule matches, one a part, in the first of its forms that does.
-
-        None if it does not apply here.
-        """
+        """Return the first places where the rule matches, one per part and form; empty if it does not apply."""
         if not self._scope.covers(rule):
             return ()
         find = compile_find(rule.pattern, rule.operator)

@@ -1,22 +1,22 @@
-"""Which custom rules can match at all: their patterns as expressions of the multi-pattern engine. No I/O.
+"""Translate custom rules to hyperscan expressions that prefilter for RE2. No I/O.
 
-An expression finds whatever its rule finds, and may find more: RE2 has the last word.
+An expression matches whenever its rule does, and possibly more: RE2 decides.
 """
 
 from gatewall.engine.waf import vector
 from gatewall.engine.waf.rules import Operator, WafRule
 
-READ_OTHERWISE = "RE2 and the engine that scans for many patterns at once read it differently"
+READ_OTHERWISE = "RE2 and hyperscan interpret it differently"
 _TOO_SUBTLE = (b"\0", rb"\A", rb"\z", rb"\S", rb"\C", rb"\p", rb"\P", rb"\Q", b"[:", b"{,", b"(?U")
 _BYTES = (rb"\x", *(b"\\%d" % digit for digit in range(8)))
 _SPECIAL = frozenset(b"\\^$.|?*+()[]{}/-")
 
 
 def expression_of(rule: WafRule) -> bytes | None:
-    """Return the expression of a rule, None where only RE2 can say whether it matches.
+    """Return the expression of a rule, or None if only RE2 can match it.
 
-    Values are lines of one text: what tells the end of a value from the end of a line, or reads a class
-    otherwise than RE2 does, is left to RE2.
+    Values are scanned as lines of one text, so patterns that distinguish the end of a value from the end of a line, or
+    have classes that hyperscan interprets differently, are left to RE2.
     """
     needle = rule.pattern.encode("utf-8")
     match rule.operator:
@@ -28,12 +28,12 @@ def expression_of(rule: WafRule) -> bytes | None:
             return b"^" + _literal(needle)
         case Operator.ENDS_WITH:
             return _literal(needle) + b"$"
-        case Operator.CONTAINS:  # pragma: no branch - the last operator; mypy sees that every one is here
+        case Operator.CONTAINS:  # pragma: no branch - the last operator; mypy checks exhaustiveness
             return _literal(needle)
 
 
 def why_apart(rule: WafRule) -> str:
-    """Return why RE2 looks for a rule by itself, beside the one scan for all others; empty if it does not."""
+    """Return why RE2 tests a rule separately from the combined scan, or empty if it does not."""
     if not vector.AVAILABLE:
         return ""
     expression = expression_of(rule)
@@ -43,12 +43,12 @@ def why_apart(rule: WafRule) -> str:
 def _regex(pattern: bytes) -> bytes | None:
     if not pattern.isascii() or any(part in pattern for part in _TOO_SUBTLE):
         return None
-    if b"[^" in pattern and (rb"\s" in pattern or rb"\v" in pattern):  # each holds more here than it does to RE2
+    if b"[^" in pattern and (rb"\s" in pattern or rb"\v" in pattern):  # larger classes in hyperscan than in RE2
         return None
     groups = pattern.split(b"(?")[1:]
-    if any(group.lstrip(b"imsU").startswith(b"-") for group in groups):  # ``(?i-m)`` takes the lines away from ^ and $
+    if any(group.lstrip(b"imsU").startswith(b"-") for group in groups):  # ``(?i-m)`` switches off multi-line mode
         return None
-    if groups and any(part in pattern for part in _BYTES):  # those beyond ASCII have two cases to RE2 and one here
+    if groups and any(part in pattern for part in _BYTES):  # RE2 folds case beyond ASCII, hyperscan does not
         return None
     return pattern
 

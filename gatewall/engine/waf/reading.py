@@ -1,8 +1,7 @@
-"""What the built-in rules look at: the request as an attacker's target would read it. No I/O.
+"""Values that the built-in rules inspect: the request's parts, decoded as an attacked application would. No I/O.
 
-A value is shown as sent (percent-decoded), and in further forms where those differ: without entities,
-escapes and comments; without what a shell drops; and what it is base64 or JSON of. A line feed is in
-no value: values are joined by it.
+Each value is percent-decoded; further forms are added where they differ: without entities, escapes and comments;
+without shell quotes; decoded from base64 or JSON. No value contains a line feed, which joins values for the scan.
 """
 
 import json
@@ -14,27 +13,27 @@ from gatewall.engine.waf.decoding import MIN_BASE64, base64_decoded, loosened, p
 from gatewall.engine.waf.rules import Target
 
 Value = tuple[Target, str | None, str]
-"""Where a value stands, the name of its argument, header or cookie, and its text (latin-1)."""
+"""Target, name of the argument, header or cookie, and text (latin-1)."""
 
 MAX_URI = 32_768
 MAX_HEADER = 8_192
 MAX_HEADERS = 65_536
 MAX_BODY = 65_536
 MAX_SEPARATE = 256
-"""How many arguments and cookies are matched one by one; those behind are one value together."""
+"""Arguments and cookies that are matched one by one; further ones form one value."""
 LONG_URI = 1_024
-"""Only a longer URI is worth a look at its beginning before everything else."""
+"""Only for longer URIs is the beginning inspected first."""
 BEGINNING = 256
 CUT = 32
-"""So many characters at the end of a cut value may be read otherwise there: half an escape, three times decoded."""
-_MAX_INSIDE = 64  # values taken out of one JSON text
-_LONG_NAME = 16  # a longer one may be base64 of something
+"""Characters at the end of a cut value that may decode differently: half an escape, three times decoded."""
+_MAX_INSIDE = 64  # values from one JSON text
+_LONG_NAME = 16  # longer names may be base64
 _SHORT = 256
 _MAX_DEPTH = 3  # base64 in JSON in base64
 UNINSPECTED = "\x01uninspected "
-"""Begins the value that says which part was too long to be looked at; the name of the part follows."""
+"""Prefix of the value that names a part too long to be inspected."""
 FROM_ELSEWHERE = "\x01from elsewhere "
-"""Begins the value with the names of the arguments of a link on another site."""
+"""Prefix of the value with the argument names of a link from another site."""
 
 _PLAIN_HEADERS = frozenset(
     {
@@ -51,16 +50,16 @@ _PLAIN_HEADERS = frozenset(
 )  # fmt: skip
 _TRIGGERS = ("'", '"', "\\", "&", "/*", "$", "`", "^", "\x00", "\xef")
 _FORMLESS = bytes(set(range(32, 127)) - set(b"'\"\\&*$`^{["))
-"""Text of nothing but these holds no trigger and no line feed, and is no JSON: base64 is all that it can be."""
+"""Text of these bytes only contains no trigger, no line feed and no JSON, but possibly base64."""
 
 
 _URI, _PATH, _ARGS, _ARG_NAMES = Target.URI, Target.PATH, Target.ARGS, Target.ARG_NAMES
 _HEADERS, _USER_AGENT, _COOKIES = Target.HEADERS, Target.USER_AGENT, Target.COOKIES
-_REFERER, _BODY = Target.REFERER, Target.BODY  # a look-up in the class costs as much as a short comparison
+_REFERER, _BODY = Target.REFERER, Target.BODY  # module constants, because enum look-ups are slow
 
 
 def values_of(request: AccessRequest) -> list[Value]:
-    """Return everything that is looked at but the raw URI, in the order in which it is scanned."""
+    """Return everything that is inspected except the raw URI, in scan order."""
     uri = request.uri
     values: list[Value] = []
     if len(uri) > MAX_URI:
@@ -79,9 +78,9 @@ def values_of(request: AccessRequest) -> list[Value]:
 
 
 def beginning_of(request: AccessRequest) -> list[Value]:
-    """Return the first values of a URI longer than ``LONG_URI``, as sent, the last of them cut.
+    """Return the values in the beginning of a URI longer than ``LONG_URI``, not decoded further.
 
-    But for its last ``CUT`` characters this begins values that ``values_of`` returns, too.
+    Except for the last ``CUT`` characters, ``values_of`` returns them, too.
     """
     path, _, query = request.uri[:BEGINNING].partition("?")
     values: list[Value] = [(_PATH, None, percent_decoded(path).replace("\n", "\r"))]
@@ -93,7 +92,7 @@ def beginning_of(request: AccessRequest) -> list[Value]:
 
 
 def raw_uri(request: AccessRequest) -> str:
-    """Return the URI as sent if something in it is encoded, else nothing: it is for tricks of encoding alone."""
+    """Return the URI as sent if it contains an encoding, for rules on encoding tricks; else ""."""
     uri = request.uri
     return uri[:MAX_URI].replace("\n", "\r") if "%" in uri or "\\" in uri else ""
 
@@ -121,7 +120,7 @@ def _path(values: list[Value], path: str) -> None:
     last = path[path.rfind("/") + 1 :]
     inside = base64_decoded(last) if len(last) >= MIN_BASE64 else None
     if inside is None and len(path) > len(last) + 1:
-        inside = base64_decoded(path[1:])  # a slash is a letter of base64
+        inside = base64_decoded(path[1:])  # base64 may contain slashes
     if inside is not None:
         _add(values, _PATH, None, percent_decoded(inside))
 
@@ -187,7 +186,7 @@ def _referer(values: list[Value], request: AccessRequest, value: str) -> None:
 
 
 def _referer_values(value: str) -> tuple[str, tuple[Value, ...]]:
-    """Return the host of a referer, and what is looked at of it."""
+    """Return the host of a referer, and its values to inspect."""
     address, _, query = value.partition("?")
     values: list[Value] = []
     if query:
@@ -198,7 +197,7 @@ def _referer_values(value: str) -> tuple[str, tuple[Value, ...]]:
     return host, tuple(values)
 
 
-@lru_cache(maxsize=2048)  # a page is the referer of all its parts
+@lru_cache(maxsize=2048)  # a page is the referer of all its resources
 def _short_referer_values(value: str) -> tuple[str, tuple[Value, ...]]:
     return _referer_values(value)
 
@@ -232,14 +231,14 @@ def _body(values: list[Value], request: AccessRequest) -> None:
             _add(values, _BODY, None, each)
     elif media_type or text[:1] == "<":
         _add(values, _BODY, None, body_texts.of_other(text, media_type))
-    else:  # Envoy leaves the type out unless it is told to send it
+    else:  # Envoy omits the content type unless configured to send it
         _arguments(values, _BODY, text)
 
 
 def _add(
     values: list[Value], target: Target, name: str | None, text: str, *, base64: bool = True, depth: int = 0
 ) -> None:
-    """Add a value and the other forms that it has."""
+    """Add a value and its further forms."""
     if not text.encode("latin-1").translate(None, _FORMLESS):
         values.append((target, name, text))
         if base64 and len(text) >= MIN_BASE64 and " " not in text:
@@ -264,7 +263,7 @@ def _other_forms(values: list[Value], target: Target, name: str | None, text: st
 
 
 def _look_through(values: list[Value], target: Target, name: str | None, text: str, depth: int) -> None:
-    """Add what the text is base64 or JSON of."""
+    """Add values decoded from base64 or JSON."""
     if depth >= _MAX_DEPTH:
         return
     if (inside := base64_decoded(text)) is not None:
@@ -275,7 +274,7 @@ def _look_through(values: list[Value], target: Target, name: str | None, text: s
 
 
 def _json_texts(text: str) -> list[str]:
-    """Return names and texts of a JSON text, none if it is not JSON."""
+    """Return the names and strings in a JSON text; empty if it is not JSON."""
     try:
         waiting = [json.loads(text)]
     except (ValueError, RecursionError):

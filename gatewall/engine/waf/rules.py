@@ -1,4 +1,4 @@
-"""WAF rules as values. What is accepted here is what the matcher understands. No I/O."""
+"""Value classes of WAF rules: operators, targets, transforms, categories, exclusions. No I/O."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from gatewall.engine.model import Action
 
 
 class Operator(StrEnum):
-    """How a pattern is held against a value."""
+    """How a pattern is compared with a value."""
 
     REGEX = "regex"
     CONTAINS = "contains"
@@ -17,7 +17,7 @@ class Operator(StrEnum):
 
 
 class Target(StrEnum):
-    """The part of a request that a rule looks at. ``uri`` and ``query`` are raw, the others decoded."""
+    """Part of a request that a rule inspects. ``uri`` and ``query`` are raw, the others decoded."""
 
     URI = "uri"
     PATH = "path"
@@ -32,11 +32,11 @@ class Target(StrEnum):
     HOST = "host"
     BODY = "body"
 
-    __hash__ = str.__hash__  # that of Enum is Python, and a rule's targets are looked up at each of its matches
+    __hash__ = str.__hash__  # Enum's is slow Python code, and targets are looked up for each match
 
 
 class Transform(StrEnum):
-    """A change made to each value before it is matched, in the order of the rule."""
+    """Change made to each value before matching, in the rule's order."""
 
     LOWERCASE = "lowercase"
     URL_DECODE = "url-decode"
@@ -49,7 +49,7 @@ class Transform(StrEnum):
 
 
 class Category(StrEnum):
-    """The class of attack that a rule is about; scores add up within one."""
+    """Class of attack; scores add up within one."""
 
     SQLI = "sqli"
     XSS = "xss"
@@ -61,11 +61,11 @@ class Category(StrEnum):
     PROTOCOL = "protocol"
     CUSTOM = "custom"
 
-    __hash__ = str.__hash__  # that of Enum is Python, and scores are added up by it
+    __hash__ = str.__hash__  # Enum's is slow Python code, and scores are keyed by it
 
 
 class Severity(StrEnum):
-    """How bad a match is, for the operator; it does not change the decision."""
+    """Severity of a match, for operators; it does not affect the decision."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -75,7 +75,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """Where a rule does not look; every part that is set must hold, up to the moment of expiry."""
+    """Exemption from a rule; all parts that are set must apply, until the expiry."""
 
     domain: str | None = None
     path_prefix: str | None = None
@@ -85,9 +85,9 @@ class Exclusion:
 
 @dataclass(frozen=True, slots=True)
 class WafRule:
-    """One rule: the pattern, where it looks, and what a match counts.
+    """A WAF rule: pattern, targets, and score.
 
-    A built-in rule looks at its targets in every form they can be decoded to (``reading.py``).
+    A built-in rule inspects its targets in all decoded forms (``reading.py``).
     """
 
     id: int

@@ -1,4 +1,4 @@
-"""Finds many patterns in one text at once: the port of the multi-pattern engine, and its stand-in. No I/O."""
+"""Port of the multi-pattern scan engine, and its fallback on RE2. No I/O."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -6,42 +6,39 @@ from typing import Protocol
 from gatewall.engine.waf.patterns import compile_line_search
 
 Hit = tuple[int, int]
-"""The number of a pattern and the position in the text at which a match of it ends."""
+"""Number of a pattern and end offset of one of its matches."""
 
 
 class Scanner(Protocol):
-    """Looks for a fixed list of patterns; ``^`` and ``$`` hold at line feeds."""
+    """Scans for a fixed list of patterns; ``^`` and ``$`` match at line feeds."""
 
     name: str
     left_out: frozenset[int]
-    """The numbers of the patterns that it does not look for: its engine does not take them."""
+    """Numbers of the patterns that the engine does not accept."""
 
     def scan(self, text: bytes) -> list[Hit]:
-        """Return one match of each pattern that has any, in no order."""
+        """Return one match of each matching pattern, unordered."""
 
 
 class Scanners(Protocol):
-    """Where scanners of the multi-pattern engine come from; compiling takes seconds.
-
-    ``trouble`` says why there is none, empty where there is or may be one yet.
-    """
+    """Source of compiled scanners; compiling takes seconds."""
 
     @property
     def trouble(self) -> str:
-        """Why there is none."""
+        """Why there are no scanners; empty if there are or may be later."""
 
     def want(self, patterns: Sequence[bytes], ready: Callable[[Scanner], None]) -> None:
-        """Call ``ready`` with a scanner for the patterns, now or from another thread, or never."""
+        """Call ``ready`` with a scanner for the patterns: now, later from another thread, or never."""
 
 
 class OneByOne:
-    """The stand-in: RE2, one pattern after the other. Linear as well, and about twenty times slower."""
+    """Fallback: RE2, one pattern after the other; also linear, about twenty times slower."""
 
     name = "re2"
     left_out: frozenset[int] = frozenset()
 
     def __init__(self, patterns: Sequence[bytes]) -> None:
-        """Raise PatternRefused if one of them is not RE2 syntax."""
+        """Raise PatternRefused if a pattern is not RE2 syntax."""
         self._searches = [compile_line_search(pattern) for pattern in patterns]
 
     def scan(self, text: bytes) -> list[Hit]:

@@ -1,4 +1,4 @@
-"""Where a rule applies: its domain, its path, and the exclusions from both. No I/O."""
+"""Where a rule applies: domain, path prefix and exclusions. No I/O."""
 
 from gatewall.engine.expiry import is_live
 from gatewall.engine.model import AccessRequest
@@ -7,7 +7,7 @@ from gatewall.engine.waf.views import readings
 
 
 class Scope:
-    """One request at one registered domain, as rules are limited to them."""
+    """Checks rules' scopes for one request to one registered domain."""
 
     __slots__ = ("_domain", "_readings", "_request")
 
@@ -23,7 +23,7 @@ class Scope:
         return rule.path_prefix is None or self._may_be_below(rule.path_prefix)
 
     def spares(self, rule: WafRule, name: str | None) -> bool:
-        """True if an exclusion of the rule holds for the value of this name."""
+        """True if an exclusion of the rule applies to the value of this name."""
         return any(
             (exclusion.domain is None or exclusion.domain == self._domain)
             and (exclusion.path_prefix is None or self._is_surely_below(exclusion.path_prefix))
@@ -33,12 +33,12 @@ class Scope:
         )
 
     def _may_be_below(self, prefix: str) -> bool:
-        """True if some server may take the path for the prefix or for one below it."""
+        """True if some server may resolve the path to the prefix or below it."""
         start = _start(prefix)
         return any(_is_below(path, start) for path in self._paths())
 
     def _is_surely_below(self, prefix: str) -> bool:
-        """True if every server takes the path for the prefix or for one below it."""
+        """True if every server resolves the path to the prefix or below it."""
         start = _start(prefix)
         return all(_is_below(path, start) for path in self._paths())
 
@@ -53,5 +53,5 @@ def _start(prefix: str) -> bytes:
 
 
 def _is_below(path: bytes, start: bytes) -> bool:
-    """``/admin`` does not cover ``/administrator``."""
+    """True for the path itself or below it: ``/admin`` does not cover ``/administrator``."""
     return path == start or path.startswith(start + b"/")

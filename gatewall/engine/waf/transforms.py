@@ -1,4 +1,4 @@
-"""The closed list of transforms, each a bounded function from bytes to bytes. No I/O."""
+"""Transforms of WAF rules, each a bounded function from bytes to bytes. No I/O."""
 
 import base64
 import binascii
@@ -10,14 +10,14 @@ from gatewall.engine.waf.views import Value, canonical_path, decode
 
 
 def _html_decode(value: bytes) -> bytes:
-    """Return the value with its entities as UTF-8; bytes that are not UTF-8 stay what they are."""
+    """Decode HTML entities to UTF-8; invalid UTF-8 is kept."""
     if b"&" not in value:
         return value
     return html.unescape(value.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 def _base64_decode(value: bytes) -> bytes:
-    """Return what the value encodes, or the value itself where it is not base64."""
+    """Decode base64; return the value unchanged if it is not."""
     try:
         padded = value.strip() + b"=" * (-len(value.strip()) % 4)
         return base64.b64decode(padded, altchars=b"-_" if {45, 95} & set(value) else None, validate=True)
@@ -38,14 +38,14 @@ _FUNCTIONS: dict[Transform, Callable[[bytes], bytes]] = {
 
 
 def apply(transforms: tuple[Transform, ...], value: bytes) -> bytes:
-    """Return the value after the transforms, in their order."""
+    """Apply the transforms in order."""
     for transform in transforms:
         value = _FUNCTIONS[transform](value)
     return value
 
 
 def apply_to_all(transforms: tuple[Transform, ...], values: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Return the named values after the transforms."""
+    """Apply the transforms to named values."""
     for transform in transforms:
         function = _FUNCTIONS[transform]
         values = tuple([(name, function(value)) for name, value in values])

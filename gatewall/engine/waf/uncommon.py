@@ -1,9 +1,7 @@
-r"""Tells which patterns match only where a text holds an uncommon character, such as ``<`` or a quote. No I/O.
+r"""Which patterns match only texts with an uncommon character, such as ``<`` or a quote? No I/O.
 
-Most harmless text holds none, and need not be scanned for them. The answer errs on one side: a pattern
-that is read here with any doubt is looked for in all texts.
-
-Case does not matter: what is uncommon has none.
+Most harmless texts have none and need not be scanned for them. When in doubt, a pattern is scanned for in all texts.
+Case does not matter: uncommon characters have none.
 """
 
 import string
@@ -11,23 +9,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 COMMON = f"{string.ascii_letters}{string.digits}_ \n\x01/().;,-:=+".encode() + bytes(range(0x80, 0x100))
-"""What harmless paths, arguments and user agents are made of, and the marks of ``reading.py``. All else is uncommon."""
+"""Bytes of harmless paths, arguments and user agents, and the marks of ``reading.py``. All others are uncommon."""
 _LITERAL_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _CLASSES = "dDwWsS"
 _HEX = frozenset(string.hexdigits)
 
 Numbered = tuple[int, bytes]
-"""A pattern and its number in the list that it comes from."""
+"""A pattern with its number in the original list."""
 
 
 class _Doubt(Exception):
-    """The pattern is written in a way that is not read here."""
+    """Syntax that this parser does not support."""
 
 
 def split_up(patterns: Sequence[bytes]) -> tuple[list[Numbered], list[Numbered]]:
-    """Return what to look for in all texts, and what only in those with an uncommon character.
+    """Return the patterns for all texts, and those only for texts with an uncommon character.
 
-    A pattern of several alternatives may be in both, each time with some of them: it matches where one of the two does.
+    A pattern's alternatives may be split between both lists; it matches where one of them does.
     """
     anywhere: list[Numbered] = []
     elsewhere: list[Numbered] = []
@@ -40,7 +38,7 @@ def split_up(patterns: Sequence[bytes]) -> tuple[list[Numbered], list[Numbered]]
 
 
 def _read(pattern: bytes) -> tuple[bytes, list[tuple[bytes, bool]]]:
-    """Return the flag that a pattern begins with, and its alternatives, each with whether it needs such a character."""
+    """Return a pattern's leading flag, and its alternatives, each with whether it needs an uncommon character."""
     prefix = b"(?i)" if pattern.startswith(b"(?i)") else b""
     reader = _Reader(pattern[len(prefix) :].decode("latin-1"))
     try:
@@ -54,7 +52,7 @@ def _read(pattern: bytes) -> tuple[bytes, list[tuple[bytes, bool]]]:
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads the syntax that RE2 and hyperscan have in common, from left to right."""
+    """Recursive-descent parser of the syntax common to RE2 and hyperscan."""
 
     pattern: str
     at: int = 0
@@ -80,7 +78,7 @@ class _Reader:
         return True
 
     def alternatives(self) -> list[tuple[str, bool]]:
-        """Return each alternative up to the end of the group, and whether it needs an uncommon character."""
+        """Return each alternative of the group, and whether it needs an uncommon character."""
         found = []
         while True:
             began = self.at
@@ -114,14 +112,14 @@ class _Reader:
 
     def _group(self) -> bool:
         if self._next() == "?" and not (self._took("?:") or self._took("?i:")):
-            raise _Doubt  # a flag for what follows, a name, a look-around
+            raise _Doubt  # inline flags, named groups, look-around
         found = self.alternatives()
         if not self._took(")"):
             raise _Doubt
         return all(needs for _, needs in found)
 
     def _is_at_least_once(self) -> bool:
-        """Read how often the item is repeated."""
+        """Parse a quantifier; True unless it allows zero repetitions."""
         if self._took("*") or self._took("?"):
             least = 0
         elif self._took("+"):
@@ -130,13 +128,13 @@ class _Reader:
             least = self._counted()
         else:
             return True
-        self._took("?")  # as few as possible: it matches the same texts
+        self._took("?")  # lazy: matches the same texts
         if self._next() in {"*", "+", "?", "{"}:
             raise _Doubt
         return least > 0
 
     def _counted(self) -> int:
-        """Return the least number of ``{2}``, ``{2,}`` or ``{2,3}``."""
+        """Return the minimum of ``{2}``, ``{2,}`` or ``{2,3}``."""
         text, end, _ = self.pattern[self.at :].partition("}")
         least, _, most = text.partition(",")
         if not (end and _is_number(least) and (not most or _is_number(most))):
@@ -145,7 +143,7 @@ class _Reader:
         return int(least)
 
     def _escaped(self) -> str:
-        """Return the character that stands behind a backslash, empty for a position or a class."""
+        """Return the escaped character, empty for an assertion or a class."""
         letter = self._take()
         if letter == "x":
             digits = self._take() + self._take()
@@ -155,7 +153,7 @@ class _Reader:
         if letter in _LITERAL_ESCAPES:
             return _LITERAL_ESCAPES[letter]
         if letter in _CLASSES or letter in "bB":
-            return ""  # each class holds common characters
+            return ""  # each class contains common characters
         if letter.isalnum() or not letter.isascii():
             raise _Doubt
         return letter
@@ -164,7 +162,7 @@ class _Reader:
         is_negated = self._took("^")
         if self._next() == "]":
             raise _Doubt
-        needs = not is_negated  # what is left out is never all that is common
+        needs = not is_negated  # a negated class always contains common characters
         while not self._took("]"):
             if self._next() == "[" and self.pattern[self.at + 1 : self.at + 2] in {":", ".", "="}:
                 raise _Doubt
@@ -187,7 +185,7 @@ class _Reader:
 
 
 def _is_uncommon(character: str) -> bool:
-    """True if this is a character, and an uncommon one."""
+    """True for an uncommon character; False for none."""
     return bool(character) and ord(character) not in COMMON
 
 

@@ -1,4 +1,4 @@
-"""Hyperscan (Vectorscan): finds many patterns in one pass. The only module that knows it."""
+"""Multi-pattern scanning with hyperscan (Vectorscan); the only module that imports it."""
 
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
@@ -10,36 +10,35 @@ from gatewall.engine.waf.canaries import misread
 from gatewall.engine.waf.scanning import Hit, Scanner
 from gatewall.engine.waf.uncommon import COMMON, Numbered, split_up
 
-hyperscan: Any  # its stubs know neither flags nor errors
+hyperscan: Any  # its stubs lack flags and errors
 try:
     import hyperscan
-except ImportError:  # pragma: no cover - a machine for which there is no wheel
+except ImportError:  # pragma: no cover - no wheel for this machine
     hyperscan = None
 
 AVAILABLE = hyperscan is not None
 VERSION = f"hyperscan {hyperscan.__version__}" if AVAILABLE else ""
 
 LAYOUT = f"2 {COMMON.hex()}"
-"""What databases are made of besides their patterns: kept ones are of use to those alone that lay them out alike."""
-_PARTS = 3  # compiling grows faster than the list: three databases take half the time of one
+"""Layout of serialized databases besides their patterns; part of the cache key."""
+_PARTS = 3  # compile time grows faster than the list: three databases take half the time of one
 _WORTH_PARTS = 128
 _LENGTH_BYTES = 8
 _NUMBER_BYTES = 4
 _ANYWHERE, _ELSEWHERE, _LEFT_OUT = b"a", b"e", b"l"
 
 Scan = tuple[Callable[..., None], Any]
-"""The method of a database, and scratch space for it."""
+"""Scan method of a database, and its scratch space."""
 
 
 class DatabaseRefused(ValueError):
-    """The patterns or bytes make no database; the message says why."""
+    """The patterns cannot be compiled, or the bytes are no database; the message says why."""
 
 
 class VectorScanner:
-    """Databases in block mode. Safe to share: each thread has scratch space of its own.
+    """Hyperscan databases in block mode; thread-safe, with scratch space per thread.
 
-    Patterns that need a character which harmless text seldom holds have databases of their own, which
-    are used on texts with such a character alone.
+    Patterns that need an uncommon character are in separate databases, which scan only texts with one.
     """
 
     name = "hyperscan"
@@ -54,10 +53,9 @@ class VectorScanner:
 
     @classmethod
     def compiled(cls, patterns: Sequence[bytes]) -> "VectorScanner":
-        """Compile the patterns, each on its own lines (``^`` and ``$`` hold at line feeds).
+        """Compile the patterns (``^`` and ``$`` match at line feeds).
 
-        A pattern that the engine does not take, or reads otherwise than RE2 in the canaries, is left out and named in
-        ``left_out``: it costs the others nothing.
+        Patterns that hyperscan refuses, or matches unlike RE2 in the canaries, are omitted and listed in ``left_out``.
         """
         anywhere, elsewhere = split_up(patterns)
         try:
@@ -79,7 +77,7 @@ class VectorScanner:
 
     @classmethod
     def loaded(cls, data: bytes) -> "VectorScanner":
-        """Return the scanner that ``dumped`` gave these bytes. Raises DatabaseRefused."""
+        """Load a scanner from the bytes of ``dumped``. Raises DatabaseRefused."""
         found: dict[bytes, list[Any]] = {_ANYWHERE: [], _ELSEWHERE: []}
         left_out: set[int] = set()
         while data:
@@ -99,25 +97,25 @@ class VectorScanner:
         return cls(found[_ANYWHERE], found[_ELSEWHERE], left_out)
 
     def dumped(self) -> bytes:
-        """Return the databases as bytes for this version of the engine and of ours, on this processor."""
+        """Serialize the databases, for this version of hyperscan and layout, and this processor."""
         databases = [(_ANYWHERE, each) for each in self._anywhere] + [(_ELSEWHERE, each) for each in self._elsewhere]
         parts = [(kind, hyperscan.dumpb(database)) for kind, database in databases]
         parts += [(_LEFT_OUT, number.to_bytes(_NUMBER_BYTES, "big")) for number in sorted(self.left_out)]
         return b"".join([kind + len(part).to_bytes(_LENGTH_BYTES, "big") + part for kind, part in parts])
 
     def scan(self, text: bytes) -> list[Hit]:
-        """Return one match of each pattern that has any, in no order."""
+        """Return one match of each matching pattern, unordered."""
         try:
             anywhere, elsewhere = self._local.scans
         except AttributeError:
             anywhere, elsewhere = self._local.scans = self._with_scratch()
         hits: list[Hit] = []
         for scan, scratch in anywhere:
-            scan(text, _note, 0, hits, scratch)  # by position: names cost a tenth of a short scan
+            scan(text, _note, 0, hits, scratch)  # keyword arguments cost a tenth of a short scan
         if elsewhere and text.translate(None, COMMON):
             for scan, scratch in elsewhere:
                 scan(text, _note, 0, hits, scratch)
-            return list(dict(sorted(hits, reverse=True)).items())  # the first of two, one from each kind
+            return list(dict(sorted(hits, reverse=True)).items())  # a split pattern may match in both: keep the first
         return hits
 
     def _with_scratch(self) -> tuple[list[Scan], list[Scan]]:
@@ -134,7 +132,7 @@ def _compiled_parts(numbered: Sequence[Numbered]) -> list[Any]:
 
 
 def _databases(numbered: Sequence[Numbered]) -> list[Any]:
-    """Return databases of patterns each of which the engine takes alone, while all together may be too large for it."""
+    """Compile patterns that are accepted one by one; split the list if it is too large as a whole."""
     try:
         return _compiled_parts(numbered)
     except DatabaseRefused:
@@ -146,7 +144,7 @@ def _databases(numbered: Sequence[Numbered]) -> list[Any]:
 
 @lru_cache(maxsize=1024)
 def why_refused(pattern: bytes) -> str:
-    """Return why the engine does not take a pattern, in its own words; empty if it does."""
+    """Return hyperscan's reason for refusing a pattern, or empty."""
     try:
         _compile([(0, pattern)])
     except DatabaseRefused as error:
@@ -173,12 +171,12 @@ def _note(number: int, start: int, end: int, flags: int, hits: list[Hit]) -> Non
 
 
 class CompiledNow:
-    """Scanners that are compiled while the caller waits: for measuring and for tests."""
+    """Source of scanners that compiles synchronously, for measuring and for tests."""
 
     trouble = ""
 
     def want(self, patterns: Sequence[bytes], ready: Callable[[Scanner], None]) -> None:
-        """Call ``ready`` at once. Raises DatabaseRefused."""
+        """Call ``ready`` before returning. Raises DatabaseRefused."""
         ready(_compiled(tuple(patterns)))
 
 

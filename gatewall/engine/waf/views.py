@@ -1,4 +1,4 @@
-"""What a rule can look at: the parts of a request as bytes, each worked out at most once. No I/O."""
+"""Values that custom rules inspect: parts of a request as bytes, each computed at most once. No I/O."""
 
 import posixpath
 from urllib.parse import unquote_to_bytes
@@ -7,18 +7,18 @@ from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.rules import Target
 
 _DECODING_ROUNDS = 3
-"""How often a value is percent-decoded, so that double encoding does not hide anything."""
+"""Rounds of percent-decoding, against double encoding."""
 MAX_BODY = 65_536
 MAX_SEPARATE = 64
-"""How many arguments, cookies and headers are matched one by one; those behind are one value together."""
-_JOINT = "\f"  # white space to every pattern, and neither an entity nor in any text
+"""Arguments, cookies and headers that are matched one by one; further ones form one value."""
+_JOINT = "\f"  # white space to every pattern; neither in an entity nor in any text
 
 Value = tuple[str | None, bytes]
-"""The name of an argument, header or cookie (None where there is none), and the value to match."""
+"""Name of the argument, header or cookie (None without), and the value to match."""
 
 
 def decode(value: bytes) -> bytes:
-    """Return the value percent-decoded until it no longer changes, at most three times."""
+    """Percent-decode until nothing changes, at most three times."""
     for _ in range(_DECODING_ROUNDS):
         if b"%" not in value:
             break
@@ -35,10 +35,9 @@ def canonical_path(raw: bytes) -> bytes:
 
 
 def readings(raw: bytes) -> tuple[bytes, ...]:
-    """Return the paths that some server may take this one for; the last is the canonical one.
+    """Return the paths that servers may resolve this one to; the last is the canonical one.
 
-    It may be decoded once or more, its ``;`` parameters may be dropped, repeated slashes may be
-    merged, and dot segments resolved, or none of it.
+    Servers differ in rounds of decoding, ``;`` parameters, repeated slashes and dot segments.
     """
     found: dict[bytes, None] = {}
     for _ in range(_DECODING_ROUNDS):
@@ -68,7 +67,7 @@ def _resolved(path: bytes) -> bytes:
 
 
 class Views:
-    """The parts of one request, by target."""
+    """Values of one request, by target."""
 
     __slots__ = ("_arguments", "_path", "_query", "_request", "_values")
 
@@ -79,7 +78,7 @@ class Views:
         self._arguments: list[tuple[str | None, bytes, bytes]] | None = None
 
     def of(self, target: Target) -> tuple[Value, ...]:
-        """Return the values that a rule with this target looks at."""
+        """Return the values of a target."""
         values = self._values.get(target)
         if values is None:
             values = self._values[target] = self._look(target)
@@ -109,11 +108,11 @@ class Views:
                 return ((None, request.method.encode("latin-1")),)
             case Target.HOST:
                 return ((None, request.host.name.encode("latin-1")),) if request.host else ()
-            case Target.BODY:  # pragma: no branch - the last target; mypy sees that every one is here
+            case Target.BODY:  # pragma: no branch - the last target; mypy checks exhaustiveness
                 return ((None, request.body[:MAX_BODY]),) if request.body else ()
 
     def _args(self) -> list[tuple[str | None, bytes, bytes]]:
-        """Return the name as text, the name and the value of each argument."""
+        """Return each argument: name as text, name, value."""
         if self._arguments is None:
             self._arguments = _arguments(self._query)
         return self._arguments
@@ -127,7 +126,7 @@ def _arguments(query: bytes) -> list[tuple[str | None, bytes, bytes]]:
             name, _, value = part.partition(b"=")
             name = decode(name)
             found.append((name.decode("latin-1"), name, decode(value)))
-    for rest in parts[MAX_SEPARATE:]:  # at most one; it is names and values alike
+    for rest in parts[MAX_SEPARATE:]:  # at most one, with names and values
         decoded = decode(rest.replace(b"&", _JOINT.encode()))
         found.append((None, decoded, decoded))
     return found

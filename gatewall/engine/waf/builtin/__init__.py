@@ -1,6 +1,6 @@
-"""The built-in WAF rules, by class of attack. Own patterns, written against RE2; data only.
+"""Built-in WAF rules, by class of attack. Own patterns, written for RE2; data only.
 
-A built-in rule is known by its key, for ever: rows refer to it, and a key is never reused.
+The key of a rule is permanent: rows refer to it, so never reuse one.
 """
 
 from gatewall.engine.waf.builtin.injection import INJECTION_RULES

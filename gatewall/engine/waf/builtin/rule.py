@@ -1,4 +1,4 @@
-"""What a built-in rule is, and where most of them look."""
+"""Value class of a built-in rule, and common targets."""
 
 from dataclasses import dataclass
 
@@ -8,16 +8,16 @@ ARGUMENTS = (Target.ARGS, Target.ARG_NAMES, Target.BODY)
 PATH_AND_ARGUMENTS = (Target.PATH, *ARGUMENTS)
 VALUES = (*ARGUMENTS, Target.COOKIES)
 ALL_BUT_REFERER = (Target.PATH, *VALUES, Target.HEADERS, Target.USER_AGENT)
-"""A search for the words of a query language is in the referer of every part of the page that shows what was found."""
+"""Without the referer: a search for SQL terms is in the referer of every request of its result page."""
 EVERYTHING_SENT = (*PATH_AND_ARGUMENTS, Target.COOKIES, Target.HEADERS, Target.USER_AGENT, Target.REFERER)
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltinRule:
-    """One rule of the set; ``reason`` tells the operator what a match means.
+    """A built-in rule; ``reason`` tells operators what a match means.
 
-    The pattern is of RE2 and stays on one line (``lines.on_one_line``). A score below 5 means: not
-    alone enough at the default threshold.
+    The RE2 pattern matches within one line (``lines.on_one_line``). A score below 5 alone does not reach the default
+    threshold.
     """
 
     key: str
