@@ -30,8 +30,8 @@ def request_is_malformed(facts: Facts) -> Verdict | None:
 def client_is_blocked(facts: Facts) -> Verdict | None:
     """The most specific live list entry of the client is a blocklist entry.
 
-    Before anything that costs: a blocked client gets no look-up, no pattern, no signature. It does not weaken the
-    allowlist: both lists are compared in one look-up, and the more specific entry has won already.
+    Before every expensive check: a blocked client causes no look-up, no pattern match, no signature check. It does not
+    weaken the allowlist: both lists are compared in one look-up, and the more specific entry has won already.
     """
     if entry := facts.standing.blocked:
         return Verdict(Effect.DENY, Reason.CLIENT_BLOCKED, DecidedBy("ip-black-list", entry.id))
@@ -41,8 +41,8 @@ def client_is_blocked(facts: Facts) -> Verdict | None:
 def host_is_not_authorized(facts: Facts) -> Verdict | None:
     """The host is not registered (`authorized_domains_mode` `registered`), or its domain has the access `denied`.
 
-    Before the allowlist: an allowlist entry says who may come, not that a host exists. A denied domain is denied to
-    everybody.
+    Before the allowlist: an allowlist entry admits a client, but does not make a host exist. A denied domain is denied
+    to every client.
     """
     domain = facts.domain
     if domain is None:
@@ -57,8 +57,8 @@ def host_is_not_authorized(facts: Facts) -> Verdict | None:
 def client_is_allowed(facts: Facts) -> Verdict | None:
     """The most specific live list entry is an allowlist entry without `inspect`.
 
-    Before country and WAF: the entry is the operator's word for exactly this client (monitoring, an office, a partner
-    abroad). To run the WAF and country checks anyway, set `inspect`.
+    Before country and WAF: the operator trusts exactly this client (monitoring, an office, a partner abroad).
+    To run the WAF and country checks anyway, set `inspect`.
     """
     return _allowed_client(facts, inspect=False)
 
@@ -84,8 +84,8 @@ def country_is_blocked(facts: Facts) -> Verdict | None:
 def waf_rules_match(facts: Facts) -> Verdict | None:
     """The scores of enforced matches of one category reach `waf_threshold`.
 
-    Before public hosts and credentials: an attack on a public page is an attack, and a good session is no license to
-    attack. No signature is verified for it.
+    Before public hosts and credentials: an attack on a public page is an attack too, and a valid session does not
+    excuse one. No signature is verified before this step.
     """
     scores: defaultdict[str, int] = defaultdict(int)
     for match in facts.rule_matches:
@@ -118,7 +118,7 @@ def client_is_over_rate(facts: Facts) -> Verdict | None:
 def host_is_public(facts: Facts) -> Verdict | None:
     """The domain has the access `public`.
 
-    Before credentials: a public domain asks for none.
+    Before credentials: a public domain requires none.
     """
     if facts.domain and facts.domain.access is Access.PUBLIC:
         return Verdict(Effect.ALLOW, Reason.HOST_PUBLIC, DecidedBy("authorized-domains", facts.domain.id))
@@ -128,7 +128,7 @@ def host_is_public(facts: Facts) -> Verdict | None:
 def credential_is_missing(facts: Facts) -> Verdict | None:
     """No credential was sent.
 
-    Apart from the next, because a client without a credential has done nothing wrong.
+    Separate from the next step, because a client without a credential has done nothing wrong.
     """
     if not facts.request.credentials:
         return Verdict(Effect.CHALLENGE, Reason.CREDENTIAL_MISSING)
@@ -158,7 +158,7 @@ def host_is_not_in_scope(facts: Facts) -> Verdict | None:
 def second_factor_is_missing(facts: Facts) -> Verdict | None:
     """The domain has the access `two_factor` and the subject did not prove one.
 
-    After the scope: nobody is asked for a second factor by a site they may not enter.
+    After the scope: a site does not ask for a second factor if the user may not enter it.
     """
     subject, domain = facts.subject, facts.domain
     if subject is None or domain is None or domain.access is not Access.TWO_FACTOR:
@@ -180,7 +180,7 @@ _VALID = {
 def subject_is_valid(facts: Facts) -> Verdict | None:
     """A credential proved a subject.
 
-    Last: nothing stands against the subject. No step after it lets anybody in.
+    Last: every check has passed, and no later step admits a request.
     """
     if facts.subject is None:
         return None
