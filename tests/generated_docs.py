@@ -71,7 +71,7 @@ PARTS = {
     ),
     "why each step stands where it stands": (
         "decisions.md",
-        "## Why each step stands where it stands\n\n",
+        "## Why the steps have this order\n\n",
         r"(?:(?:\d+\.|  ) .*\n)*",
         why_here,
     ),
