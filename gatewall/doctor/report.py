@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from gatewall.doctor import words
+from gatewall.doctor import finding_texts
 from gatewall.doctor.probing.evidence import Arrival, Evidence, Reply, Seen
 from gatewall.doctor.probing.findings import Finding, Result, Verdict, worst
 from gatewall.doctor.probing.judging import judge
@@ -45,9 +45,9 @@ def own_host() -> str:
 def _check(result: Result, evidence: Evidence) -> dict[str, Any]:
     return {
         "id": result.check,
-        "title": str(words.TITLES[result.check]),
+        "title": str(finding_texts.TITLES[result.check]),
         "verdict": result.verdict.value,
-        "why": str(words.WHY[result.check]),
+        "why": str(finding_texts.WHY[result.check]),
         "findings": [_finding(finding, evidence) for finding in result.findings],
         "fix": _fix(result, evidence) if _is_to_be_fixed(result, evidence) else None,
     }
@@ -63,7 +63,7 @@ def _fix(result: Result, evidence: Evidence) -> dict[str, Any]:
     kind, place = evidence.kind, place_of(evidence.target.host.name)
     found = snippets(kind, result.check, place) if kind else []
     return {
-        "words": str(words.FIXES[result.check]),
+        "words": str(finding_texts.FIXES[result.check]),
         "snippets": [{"file": snippet.file, "text": snippet.text} for snippet in found],
         "documentation": f"docs/proxies/{kind or 'README'}.md",
     }
@@ -76,7 +76,7 @@ def _finding(finding: Finding, evidence: Evidence) -> dict[str, Any]:
         "verdict": finding.verdict.value,
         "probe": finding.probe or None,
         "sent": _line(seen) if seen else None,
-        "words": words.meaning(finding),
+        "words": finding_texts.meaning(finding),
     }
 
 

@@ -1,4 +1,4 @@
-"""Verdicts and findings of the proxy doctor; their texts are in ``gatewall.doctor.words``. Pure."""
+"""Verdicts and findings of the proxy doctor; their texts are in ``gatewall.doctor.finding_texts``. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

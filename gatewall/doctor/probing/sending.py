@@ -42,7 +42,7 @@ def send(target: Target, probe: Probe, way: Way, seconds: float = SECONDS) -> Re
         return Reply(failure=refused.message)
     except (OSError, http.client.HTTPException, ValueError) as error:
         late = Message(_("no answer within %(seconds)s s"), seconds=f"{seconds:g}")
-        return Reply(failure=late if deadline.left <= 0 else _why(error))
+        return Reply(failure=late if deadline.left <= 0 else _failure_reason(error))
     finally:
         deadline.cancel()
 
@@ -59,8 +59,8 @@ def _sent(target: Target, probe: Probe, way: Way, deadline: Deadline) -> Reply:
             response.begin()
             if deadline.left <= 0:
                 raise TimeoutError  # truncated headers look complete
-            shown = {name: _shown(response.headers[name]) for name in SHOWN_HEADERS if name in response.headers}
-            return Reply(response.status, shown, here)
+            headers = {name: _ascii_line(response.headers[name]) for name in SHOWN_HEADERS if name in response.headers}
+            return Reply(response.status, headers, here)
         finally:
             response.close()
     finally:
@@ -117,13 +117,13 @@ def _context(way: Way) -> ssl.SSLContext:
     return context
 
 
-def _shown(value: str | None) -> str:
+def _ascii_line(value: str | None) -> str:
     """Return a header value as one line of ASCII."""
     cut = (value or "")[:_MAX_SHOWN]
     return "".join(char if " " <= char < _LAST_ASCII else "?" for char in cut)
 
 
-def _why(error: Exception) -> str:
+def _failure_reason(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return Message(_("no answer in time"))
     if isinstance(error, ssl.SSLError):

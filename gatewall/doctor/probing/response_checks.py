@@ -13,7 +13,7 @@ _SENT_ON = "ingress-nginx"
 """Also redirects programs to the guard page, and responds 403 for hidden paths; neither can be configured."""
 
 
-def asked(evidence: Evidence) -> Iterator[Finding]:
+def subrequest_made(evidence: Evidence) -> Iterator[Finding]:
     """Check whether the plain probe reached the gate."""
     seen, reply = evidence.plain, evidence.plain.reply
     if seen.arrival is not None:
@@ -30,7 +30,7 @@ def asked(evidence: Evidence) -> Iterator[Finding]:
         yield wrong("walked-around", probes.PLAIN, status=str(reply.status))
 
 
-def trusted(evidence: Evidence) -> Iterator[Finding]:
+def trusted_peer(evidence: Evidence) -> Iterator[Finding]:
     """Check whether the gate trusts the proxy, and report recent untrusted peers."""
     base = evidence.base
     if base.visible.isdisjoint({"for", "host", "proto", "method", "uri"}):
@@ -134,7 +134,7 @@ def identity(evidence: Evidence) -> Iterator[Finding]:
         yield not_applicable("identity-not-seen-from-outside", probes.FORGED_IDENTITY)
 
 
-def every_time(evidence: Evidence) -> Iterator[Finding]:
+def not_cached(evidence: Evidence) -> Iterator[Finding]:
     """Check that the gate is asked for every request, and that refusals are not cached."""
     again = evidence.seen[probes.AGAIN]
     if again.arrival is not None:
