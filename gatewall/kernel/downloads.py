@@ -154,6 +154,8 @@ def _opened(url: str, parts: SplitResult, reach: Reach, deadline: Deadline, tag:
             return error
         error.close()
         raise DownloadFailed(f"{shown(parts)} answered {error.code}") from None
+    except DownloadRefused:  # a ValueError, too
+        raise
     except (OSError, http.client.HTTPException, ValueError) as error:  # URLError is an OSError, a bad URL a ValueError
         deadline.refuse_late(shown(parts))
         raise DownloadFailed(f"{shown(parts)} cannot be reached ({_why(error)})") from None
