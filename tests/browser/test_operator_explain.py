@@ -54,7 +54,7 @@ def test_a_lock_out_reverts_by_itself(wall, visit):
     wait_until(lambda: not passes(visitor, wall.url("office")), what="the lock-out")
     wait_until(lambda: passes(visitor, wall.url("office")), what="its end")
 
-    assert "refuses its maker's address 127.0.0.1" in banner
+    assert "locks out the address it was made from: 127.0.0.1" in banner
     admin.goto(wall.page("/admin/history/"))
     assert admin.locator(".waiting").count() == 0
     first, second = admin.locator(".revisions > li").all()[:2]

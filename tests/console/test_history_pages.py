@@ -197,14 +197,14 @@ def answer(pages, number, word):
 def test_what_waits_stands_on_every_page(behind_proxy, waiting, path):
     words = text_of(behind_proxy.get(path))
 
-    assert f"Revision {waiting} refuses its maker's address {ME}" in words
+    assert f"Revision {waiting} locks out the address it was made from: {ME}" in words
     assert f"{PendingConfirmation.objects.get().deadline:%Y-%m-%d %H:%M:%S} UTC" in words
 
 
 def test_what_waits_is_for_admins_alone(behind_proxy, waiting, client):
     words = text_of(client.get("/wall/admin/login/"))
 
-    assert "refuses its maker" not in words
+    assert "locks out the address" not in words
     assert client.post(f"/wall/admin/history/{waiting}/confirm/", {"word": "keep"}).status_code == 302
     assert confirmation.pending().exists()
 
@@ -225,7 +225,7 @@ def test_it_can_be_reverted_at_once(behind_proxy, waiting):
 
     response = answer(behind_proxy, waiting, "revert")
 
-    assert "The change is taken back." in text_of(response)
+    assert "The change is reverted." in text_of(response)
     assert not BlocklistEntry.objects.exists()
     assert AllowlistEntry.objects.exists()
     assert PolicyRevision.objects.get(pk=now()).actor == "alice"
@@ -240,4 +240,4 @@ def test_any_other_word_does_nothing(behind_proxy, waiting, word):
 def test_what_could_not_be_taken_back_says_why(behind_proxy, waiting):
     PendingConfirmation.objects.update(problem="for a reason")
 
-    assert "It could not be taken back: for a reason" in text_of(behind_proxy.get("/"))
+    assert "It could not be reverted: for a reason" in text_of(behind_proxy.get("/"))

@@ -127,7 +127,7 @@ class Confirmation(OperatorPage):
                 messages.success(request, _("The change stays."))
             elif word == "revert":
                 confirmation.revert(row.number, actor=str(request.user))
-                messages.success(request, _("The change is taken back."))
+                messages.success(request, _("The change is reverted."))
             else:
                 messages.error(request, _("Keep it, or revert it."))
         except Refusal as refusal:
