@@ -170,7 +170,7 @@ class UserAdmin(ServiceAdmin):
             row, actor=actor(request), password=password, revoke_git_tokens=revoke and password is not None, **values
         )
         if is_own and password is not None:  # users who change their own password stay signed in
-            admin_session.go_on(request, user, visitor=browser.visitor(request), at=timezone.now())
+            admin_session.keep_signed_in(request, user, visitor=browser.visitor(request), at=timezone.now())
 
     def delete_row(self, request: HttpRequest, row: User) -> None:
         services.delete_user(row, actor=actor(request))

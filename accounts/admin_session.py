@@ -39,7 +39,7 @@ def begin(store: SessionBase, user: User, *, amr: Iterable[str], visitor: Visito
     return row
 
 
-def go_on(request: HttpRequest, user: User, *, visitor: Visitor, at: datetime) -> Session:
+def keep_signed_in(request: HttpRequest, user: User, *, visitor: Visitor, at: datetime) -> Session:
     """Keep the owner signed in after a change that ended all their sessions; return the new row. Raises Gone.
 
     Drops the method of a second factor that was removed: a new factor must be verified first.

@@ -194,11 +194,11 @@ class Password(_UserView):
         user = services.change_user(user, actor=str(request.user), password=new, revoke_git_tokens=revoke)
         if not self.is_own:
             return Response(UserOutput(selectors.users(now).get(pk=user.pk)).data)
-        return self._go_on(request, user, visitor, now)
+        return self._keep_signed_in(request, user, visitor, now)
 
-    def _go_on(self, request: Request, user: User, visitor: login.Visitor, now: datetime) -> Response:
+    def _keep_signed_in(self, request: Request, user: User, visitor: login.Visitor, now: datetime) -> Response:
         if request.auth is None:
-            row = admin_session.go_on(django_request(request), user, visitor=visitor, at=now)
+            row = admin_session.keep_signed_in(django_request(request), user, visitor=visitor, at=now)
             audiences, amr = login.LOGIN.audiences, tuple(row.amr)
         else:
             own = session_token(request)

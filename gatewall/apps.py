@@ -24,7 +24,7 @@ class GatewallConfig(AppConfig):
         from accounts import fresh_sign_in  # noqa: PLC0415
         from accounts.models import User  # noqa: PLC0415
         from audit.events import recording, revision_events  # noqa: PLC0415
-        from gatewall.api.fresh_sign_in import asked_by  # noqa: PLC0415
+        from gatewall.api.fresh_sign_in import register_check  # noqa: PLC0415
         from gatewall.install.checks import register_all  # noqa: PLC0415
         from gatewall.policy import revisions  # noqa: PLC0415
         from gatewall.publication.announcement import announce  # noqa: PLC0415
@@ -35,7 +35,7 @@ class GatewallConfig(AppConfig):
         revisions.call_after_commit(announce)
         revisions.call_in_transaction(revision_events.record)
         recording.call_in_transaction(incidents.witness)
-        asked_by(fresh_sign_in)
+        register_check(fresh_sign_in)
         scopes.scoped_by(User, License)
         register_all()
         gc.freeze()  # what is loaded stays: no later collection looks at it

@@ -43,7 +43,7 @@ def issue_license(
 ) -> tuple[License, MachineToken]:
     """Create a license; return it with its token. Raises ValidationError, NameTaken, DomainRemoved."""
     license_ = License(name=name, created_by=actor, **values)
-    token = _stamp(license_, LICENSE_PREFIX)
+    token = _set_token(license_, LICENSE_PREFIX)
     _save(license_)
     license_.authorized_domains.set(still_registered(authorized_domains))
     made = difference(None, describe(license_))
@@ -83,9 +83,9 @@ def issue_git_token(
     """
     if not selectors.user_exists(user_id):
         raise Gone(_("the user was deleted in the meantime"))
-    _refuse_one_more(user_id)
+    _refuse_too_many(user_id)
     row = GitToken(user_id=user_id, name=name, expires_at=expires_at, created_by=actor)
-    token = _stamp(row, GIT_TOKEN_PREFIX)
+    token = _set_token(row, GIT_TOKEN_PREFIX)
     _save(row)
     made = difference(None, describe(row))
     revisions.advance(shard_of_git_token(row.digest), actor=actor, changes=[made])
@@ -110,7 +110,7 @@ def revoke_git_token(token: GitToken, *, actor: str) -> None:
     revisions.advance(shard_of_git_token(token.digest), actor=actor, changes=[gone])
 
 
-def _stamp(row: MachineCredential, prefix: str) -> MachineToken:
+def _set_token(row: MachineCredential, prefix: str) -> MachineToken:
     token = new_token(prefix)
     row.prefix, row.digest = token.prefix, token.digest
     return token
@@ -125,6 +125,6 @@ def _save(row: MachineCredential) -> None:
         raise NameTaken(_("%(row)s is there already"), row=repr(row.name)) from None
 
 
-def _refuse_one_more(user_id: int) -> None:
+def _refuse_too_many(user_id: int) -> None:
     if selectors.git_tokens_of(user_id).count() >= MAX_GIT_TOKENS:
         raise TooManyGitTokens(f"a user has at most {MAX_GIT_TOKENS} git tokens: delete one that is not needed")

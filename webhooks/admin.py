@@ -59,7 +59,7 @@ class WebhookAdmin(ServiceAdmin):
         return to_delete, counts, forbidden - {Delivery._meta.verbose_name}, protected  # noqa: SLF001 - Django's documented API
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
-        return self._shown_once(request, obj, _ISSUED.get(request) or "", f"{obj} was created")
+        return self._show_once(request, obj, _ISSUED.get(request) or "", f"{obj} was created")
 
     @admin.action(description="Send a test")
     def send_test(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> None:
@@ -83,9 +83,9 @@ class WebhookAdmin(ServiceAdmin):
             self.message_user(request, "You signed in more than ten minutes ago: sign in again.", messages.ERROR)
             return None
         webhook, secret = services.rotate_secret(chosen[0], actor=actor(request))
-        return self._shown_once(request, webhook, secret, f"{webhook} has a new secret")
+        return self._show_once(request, webhook, secret, f"{webhook} has a new secret")
 
-    def _shown_once(self, request: HttpRequest, webhook: Webhook, secret: str, title: str) -> HttpResponse:
+    def _show_once(self, request: HttpRequest, webhook: Webhook, secret: str, title: str) -> HttpResponse:
         # No redirect: a message for the next page would store the secret in a cookie or a row.
         self.message_user(request, f"The secret is {secret}", messages.SUCCESS)
         self.message_user(request, "It is shown this once. Copy it now.", messages.WARNING)

@@ -53,7 +53,7 @@ _OF_ATTACKS = frozenset({EventKind.CLIENT_BANNED, EventKind.CLIENT_SUSPECTED})
 
 
 @dataclass(slots=True)
-class _Seen:
+class _Occurrences:
     """Aggregated events of one incident; ``until`` is the end of a ban."""
 
     event: Event
@@ -63,7 +63,7 @@ class _Seen:
     until: datetime | None
     ban: int | None
 
-    def add(self, other: "_Seen") -> None:
+    def add(self, other: "_Occurrences") -> None:
         """Merge other events into these. A merged ban has no single ban id."""
         self.count += other.count
         self.first_at, self.last_at = min(self.first_at, other.first_at), max(self.last_at, other.last_at)
@@ -82,7 +82,7 @@ def witness(tallies: Sequence[Tally]) -> None:
     found = _grouped((tally for tally in wanted if tally.event.kind not in SINGLE), window)
     ordered = sorted(found)  # sorted, so that concurrent writers lock incidents in the same order
     for start in range(0, len(ordered), _AT_ONCE):
-        part = _with_room({key: found[key] for key in ordered[start : start + _AT_ONCE]})
+        part = _limit_open({key: found[key] for key in ordered[start : start + _AT_ONCE]})
         outbox.put(_beginning(incident, seen, webhooks) for incident, seen in _join(part, window))
 
 
@@ -110,15 +110,17 @@ def _close(pk: UUID, at: datetime) -> bool:
     incident.open_key, incident.ends_at = None, at
     incident.save(update_fields=["open_key", "ends_at"])
     for notice in incident.notices.all():  # one, or none if every outbox was full
-        _put_end(incident, notice, at, why)
+        _add_end_notice(incident, notice, at, why)
     return True
 
 
-def _put_end(incident: Incident, notice: Notice, at: datetime, why: str) -> None:
-    told = selectors.webhooks().filter(enabled=True, deliveries__notice=notice)
+def _add_end_notice(incident: Incident, notice: Notice, at: datetime, why: str) -> None:
+    receivers = selectors.webhooks().filter(enabled=True, deliveries__notice=notice)
     data = notices.ended(notices.data_of(notice.body), count=incident.count, last_at=incident.last_at, at=at, why=why)
     # without a limit: at most one per notice of a beginning
-    outbox.put([Draft(notices.ended_type(incident.kind), at, lambda: data, list(told), incident)], is_limited=False)
+    outbox.put(
+        [Draft(notices.ended_type(incident.kind), at, lambda: data, list(receivers), incident)], is_limited=False
+    )
 
 
 def _is_of_another_clock(at: datetime) -> Q:
@@ -136,7 +138,7 @@ def _single(tally: Tally, webhooks: Iterable[Webhook]) -> Draft:
     )
 
 
-def _beginning(incident: Incident, seen: _Seen, webhooks: Iterable[Webhook]) -> Draft:
+def _beginning(incident: Incident, seen: _Occurrences, webhooks: Iterable[Webhook]) -> Draft:
     event = seen.event
     return Draft(
         event.kind.value,
@@ -149,8 +151,8 @@ def _beginning(incident: Incident, seen: _Seen, webhooks: Iterable[Webhook]) -> 
     )
 
 
-def _grouped(tallies: Iterable[Tally], window: timedelta) -> dict[str, _Seen]:
-    found: dict[str, _Seen] = {}
+def _grouped(tallies: Iterable[Tally], window: timedelta) -> dict[str, _Occurrences]:
+    found: dict[str, _Occurrences] = {}
     is_attack: bool | None = None
     for tally in tallies:
         event, at = tally.event, tally.moment
@@ -159,7 +161,7 @@ def _grouped(tallies: Iterable[Tally], window: timedelta) -> dict[str, _Seen]:
             is_attack = _is_attack(at - window) if is_attack is None else is_attack
             group = "attack" if is_attack else group
         until, ban = _ban_of(event)
-        seen = _Seen(event, tally.count, at, tally.last_at or at, until, None if group == "attack" else ban)
+        seen = _Occurrences(event, tally.count, at, tally.last_at or at, until, None if group == "attack" else ban)
         key = f"{event.kind} {group}"[:120]
         if key in found:
             found[key].add(seen)
@@ -189,11 +191,11 @@ def _ban_of(event: Event) -> tuple[datetime | None, int | None]:
     return datetime.fromisoformat(event.detail["expires_at"]), event.detail.get("entry")
 
 
-def _with_room(seen: dict[str, _Seen]) -> dict[str, _Seen]:
+def _limit_open(seen: dict[str, _Occurrences]) -> dict[str, _Occurrences]:
     """Merge new events of kinds with too many open incidents into one catch-all incident per kind."""
     are_open = set(Incident.objects.filter(open_key__in=seen).values_list("open_key", flat=True))
     room: dict[EventKind, int] = {}
-    kept: dict[str, _Seen] = {}
+    kept: dict[str, _Occurrences] = {}
     for key, each in seen.items():
         kind = each.event.kind
         if key not in are_open and kind not in room:
@@ -209,9 +211,9 @@ def _with_room(seen: dict[str, _Seen]) -> dict[str, _Seen]:
     return kept
 
 
-def _join(seen: Mapping[str, _Seen], window: timedelta) -> list[tuple[Incident, _Seen]]:
+def _join(seen: Mapping[str, _Occurrences], window: timedelta) -> list[tuple[Incident, _Occurrences]]:
     """Add events to their incidents; return the new incidents. One that closes meanwhile is begun again."""
-    begun: list[tuple[Incident, _Seen]] = []
+    new: list[tuple[Incident, _Occurrences]] = []
     left = dict(seen)
     for _ in range(_TRIES):
         if not left:
@@ -220,16 +222,16 @@ def _join(seen: Mapping[str, _Seen], window: timedelta) -> list[tuple[Incident, 
         made = {key: _incident(key, each, now + window) for key, each in left.items()}
         Incident.objects.bulk_create(made.values(), ignore_conflicts=True)
         rows = Incident.objects.select_for_update().order_by("open_key").in_bulk(left, field_name="open_key")
-        begun += [(row, left[key]) for key, row in rows.items() if row.pk == made[key].pk]
-        going_on = {key: row for key, row in rows.items() if row.pk != made[key].pk}
-        for key, row in going_on.items():
-            _go_on(row, left[key], now + window)
-        Incident.objects.bulk_update(going_on.values(), ["count", "last_at", "ends_at", "ban"])
+        new += [(row, left[key]) for key, row in rows.items() if row.pk == made[key].pk]
+        ongoing = {key: row for key, row in rows.items() if row.pk != made[key].pk}
+        for key, row in ongoing.items():
+            _extend(row, left[key], now + window)
+        Incident.objects.bulk_update(ongoing.values(), ["count", "last_at", "ends_at", "ban"])
         left = {key: each for key, each in left.items() if key not in rows}
-    return begun
+    return new
 
 
-def _incident(key: str, seen: _Seen, quiet_at: datetime) -> Incident:
+def _incident(key: str, seen: _Occurrences, quiet_at: datetime) -> Incident:
     return Incident(
         kind=seen.event.kind.value,
         open_key=key,
@@ -241,7 +243,7 @@ def _incident(key: str, seen: _Seen, quiet_at: datetime) -> Incident:
     )
 
 
-def _go_on(row: Incident, seen: _Seen, quiet_at: datetime) -> None:
+def _extend(row: Incident, seen: _Occurrences, quiet_at: datetime) -> None:
     row.count += seen.count
     row.last_at = max(row.last_at, seen.last_at)
     row.ends_at = max(row.ends_at, seen.until or quiet_at)

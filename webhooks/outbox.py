@@ -58,17 +58,17 @@ class Claimed:
 
 def put(drafts: Iterable[Draft], *, is_limited: bool = True) -> list[Delivery]:
     """Add notices to outboxes with room; return the deliveries. Runs in the caller's transaction."""
-    now, rooms, left_out = timezone.now(), _Rooms(), Counter[int]()
+    now, capacity, left_out = timezone.now(), _Capacity(), Counter[int]()
     made, deliveries = [], []
     for draft in drafts:
-        takers = [webhook for webhook in draft.webhooks if not is_limited or rooms.take(webhook.pk, now)]
-        left_out.update(webhook.pk for webhook in draft.webhooks if webhook not in takers)
-        if not takers:
+        receivers = [webhook for webhook in draft.webhooks if not is_limited or capacity.take(webhook.pk, now)]
+        left_out.update(webhook.pk for webhook in draft.webhooks if webhook not in receivers)
+        if not receivers:
             continue
         body = notices.body_of(draft.type, draft.at, draft.data())
         notice = Notice(id=draft.id, type=draft.type, incident=draft.incident, created_at=now, body=body)
         made.append(notice)
-        deliveries += [Delivery(webhook=taker, notice=notice, created_at=now, next_at=now) for taker in takers]
+        deliveries += [Delivery(webhook=receiver, notice=notice, created_at=now, next_at=now) for receiver in receivers]
     Notice.objects.bulk_create(made)
     Delivery.objects.bulk_create(deliveries)
     for pk, number in sorted(left_out.items()):
@@ -76,7 +76,7 @@ def put(drafts: Iterable[Draft], *, is_limited: bool = True) -> list[Delivery]:
     return deliveries
 
 
-class _Rooms:
+class _Capacity:
     """Remaining capacity of each outbox."""
 
     def __init__(self) -> None:
@@ -99,17 +99,17 @@ def claim(at: datetime, *, busy: Collection[int]) -> list[Claimed]:
     is_due = Q(next_at__lte=at) | Q(next_at__gt=at + _LONGEST_WAIT)
     due = Delivery.objects.filter(is_due, status=DeliveryStatus.WAITING, webhook__enabled=True)
     idle = set(due.order_by().values_list("webhook_id", flat=True).distinct()) - set(busy)
-    found = (_first_of(due.filter(webhook_id=webhook_id), at) for webhook_id in sorted(idle))
+    found = (_claim_first(due.filter(webhook_id=webhook_id), at) for webhook_id in sorted(idle))
     return [claimed for claimed in found if claimed is not None]
 
 
-def _first_of(due: QuerySet[Delivery], at: datetime) -> Claimed | None:
+def _claim_first(due: QuerySet[Delivery], at: datetime) -> Claimed | None:
     delivery = due.select_related("notice", "webhook").order_by("next_at", "id").first()
     if delivery is None:
         return None
     lease = at + LEASE
-    mine = Delivery.objects.filter(pk=delivery.pk, status=DeliveryStatus.WAITING, next_at=delivery.next_at)
-    if not mine.update(next_at=lease, attempts=F("attempts") + 1, tried_at=at):
+    leased = Delivery.objects.filter(pk=delivery.pk, status=DeliveryStatus.WAITING, next_at=delivery.next_at)
+    if not leased.update(next_at=lease, attempts=F("attempts") + 1, tried_at=at):
         return None
     webhook = delivery.webhook
     return Claimed(
@@ -138,7 +138,7 @@ def note_delivered(claimed: Claimed, status: int, at: datetime) -> None:
     values = {"status": DeliveryStatus.DELIVERED, "next_at": None, "response_status": status, "failure": ""}
     with transaction.atomic():
         hold(claimed.webhook_id)
-        if _mine(claimed).update(**values):
+        if _leased(claimed).update(**values):
             Webhook.objects.filter(pk=claimed.webhook_id).update(succeeded_at=at, failing_since=None, failure="")
 
 
@@ -152,7 +152,7 @@ def note_failed(claimed: Claimed, status: int | None, failure: str, at: datetime
         values |= {"next_at": at + wait}
     with transaction.atomic():
         hold(claimed.webhook_id)
-        if _mine(claimed).update(**values):
+        if _leased(claimed).update(**values):
             own = Webhook.objects.filter(pk=claimed.webhook_id)
             own.update(failure=failure[:500])
             own.filter(failing_since=None).update(failing_since=at)
@@ -166,7 +166,7 @@ def hold(webhook_id: int) -> None:
     list(Webhook.objects.select_for_update(no_key=True).filter(pk=webhook_id).values_list("pk"))
 
 
-def _mine(claimed: Claimed) -> QuerySet[Delivery]:
+def _leased(claimed: Claimed) -> QuerySet[Delivery]:
     """Return the delivery if the lease is still ours: any other change moves ``next_at``."""
     return Delivery.objects.filter(pk=claimed.id, status=DeliveryStatus.WAITING, next_at=claimed.lease)
 

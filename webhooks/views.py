@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gatewall.api import etags
-from gatewall.api.fresh_sign_in import proven
+from gatewall.api.fresh_sign_in import reauthenticated_values
 from gatewall.api.operations import operation
 from gatewall.api.resources import Resource
 from webhooks import selectors, services
@@ -59,7 +59,7 @@ class Webhooks(Resource):
         """Rotate the secret of a webhook and return it once; the previous secret signs for another day."""
         form, webhook = RotateInput(data=request.data), self.get_object()
         form.is_valid(raise_exception=True)
-        proven(request, form)
+        reauthenticated_values(request, form)
         webhook, secret = services.rotate_secret(webhook, actor=self.actor)
         return Response({**self.show(webhook), "secret": secret})
 
@@ -89,7 +89,7 @@ class Deliveries(Resource):
     def retrieve(self, request: Request, **path: Any) -> Response:
         """Show a delivery with the data that was sent."""
         shown = dict(DeliveryWithDataOutput().to_representation(self.get_object()))
-        return etags.shown_if_changed(request, shown, etags.tag_of(shown))
+        return etags.conditional_response(request, shown, etags.tag_of(shown))
 
     @operation(body=NothingInput, answer=DeliveryOutput, status=202, refuses={404, 409})
     def resend(self, request: Request, **path: Any) -> Response:

@@ -24,7 +24,7 @@ class _Run:
     parts: Sequence[Part] = field(compare=False)
 
 
-def put_together(parts: Sequence[Part]) -> Summary:
+def merge(parts: Sequence[Part]) -> Summary:
     """Return the merged summary. It is shared: do not modify it."""
     if len(parts) == 1 or sum([len(text) for text, _ in parts]) > _MAX_CHARACTERS:
         return _added_up(parts)

@@ -26,7 +26,7 @@ _ADD_USE = (
 def add_counts(counts: Counts) -> None:
     """Add these counts to those of the database."""
     if counts.minutes or counts.uses:
-        _wait_for_others()
+        _lock_until_commit()
     for spans in counts.portions(_MINUTES_AT_ONCE):
         _add_spans(spans)
     uses = [
@@ -38,7 +38,7 @@ def add_counts(counts: Counts) -> None:
             cursor.executemany(_ADD_USE, uses)
 
 
-def _wait_for_others() -> None:
+def _lock_until_commit() -> None:
     """Serialize hosts until the commit: summaries are read, changed and written back.
 
     All hosts update the same day anyway. On SQLite there is one writer.
@@ -49,7 +49,7 @@ def _wait_for_others() -> None:
 
 
 def _add_spans(spans: dict[Place, Summary]) -> None:
-    for place, summary in _there(spans):
+    for place, summary in _stored(spans):
         spans[place].add(summary)
     for (kind, width, _start), summary in spans.items():
         if kind not in EXACT:
@@ -65,7 +65,7 @@ def _add_spans(spans: dict[Place, Summary]) -> None:
     )
 
 
-def _there(places: Collection[Place]) -> list[tuple[Place, Summary]]:
+def _stored(places: Collection[Place]) -> list[tuple[Place, Summary]]:
     """Return the stored summaries of these places."""
     starts: dict[int, set[datetime]] = {}
     for _kind, width, start in places:

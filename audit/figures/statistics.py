@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Q, QuerySet, Sum
 
 from audit.counting.counts import DAY, EVER, HOUR, KEYS, MINUTE, TEN_MINUTES, rule_of, start_of
-from audit.counting.merging import put_together
+from audit.counting.merging import merge
 from audit.counting.summaries import Summary
 from audit.models import GapKind, LogGap, SpanCount
 
@@ -71,7 +71,7 @@ def summaries(window: Window, kinds: Collection[str]) -> dict[str, Summary]:
     rows = _spans(window, kinds, DAY).order_by("kind", "width", "start")
     spans = rows.values_list("kind", "width", "counts", "error")
     for (kind, _), run in groupby(spans, key=itemgetter(0, 1)):
-        found[kind].add(put_together([(text, error) for _, _, text, error in run]))
+        found[kind].add(merge([(text, error) for _, _, text, error in run]))
     return found
 
 

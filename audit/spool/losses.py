@@ -37,7 +37,7 @@ class LossCounter:
 
     def open(self) -> None:
         """Open the counter file: keep ours, adopt an abandoned one, or create one. Raises OSError."""
-        self._leave_if_removed()
+        self._close_if_removed()
         if self._descriptor >= 0:
             return
         if not any(self._adopt(path) for path in loss_files(self._folder)):
@@ -47,7 +47,7 @@ class LossCounter:
 
     def add(self, at: float) -> None:
         """Count a record lost at ``at`` (seconds since the epoch)."""
-        self._leave_if_removed()
+        self._close_if_removed()
         self.count += 1
         with suppress(OSError):  # the next write includes it
             self._write(at)
@@ -58,7 +58,7 @@ class LossCounter:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def _leave_if_removed(self) -> None:
+    def _close_if_removed(self) -> None:
         """Close the file if it was removed; its count is lost."""
         if self._descriptor >= 0 and not os.fstat(self._descriptor).st_nlink:
             self.close()

@@ -104,10 +104,10 @@ _DIGITS = "0123456789"
 
 def is_secret_name(name: str) -> bool:
     """Return whether a decoded name indicates a secret value. Only the end of overlong names is read."""
-    return _of_short(name) if len(name) <= _SHORT else _judged(name[-_LONGEST:])
+    return _of_short(name) if len(name) <= _SHORT else _has_secret_word(name[-_LONGEST:])
 
 
-def _judged(name: str) -> bool:
+def _has_secret_word(name: str) -> bool:
     words = _words(name)
     if not words:
         return False
@@ -120,7 +120,7 @@ def _judged(name: str) -> bool:
     return len(words) == 1 and _is_secret_alone(whole)
 
 
-_of_short = lru_cache(4096)(_judged)  # a site has few distinct names
+_of_short = lru_cache(4096)(_has_secret_word)  # a site has few distinct names
 
 
 def _words(name: str) -> list[str]:

@@ -107,7 +107,7 @@ class SpoolWriter:
                 self._next.remove()
                 self._next = None
             self._losses.close()
-        self._let_go_of_full()
+        self._sync_full()
 
     def _lose(self, record: AccessRecord, why: object) -> bool:
         if not self._losses.count:
@@ -117,7 +117,7 @@ class SpoolWriter:
 
     def _append(self, frame: bytes) -> None:
         is_over = self._descriptor < 0 or self._size + len(frame) > self._segment_bytes
-        if is_over and not self._goes_on_in_next():
+        if is_over and not self._switch_to_next():
             if time.monotonic() < self._retry_at:
                 raise OSError("the last try failed a moment ago")
             self._retry_at = time.monotonic() + _RETRY_SECONDS
@@ -140,7 +140,7 @@ class SpoolWriter:
         self._losses.open()  # first, so that later failures are counted persistently
         _, self._descriptor, self._size = new_segment(self._folder, self._node, self._folder_bytes)
 
-    def _goes_on_in_next(self) -> bool:
+    def _switch_to_next(self) -> bool:
         """Switch from a full segment to the prepared one; return False if there is none."""
         following, self._next = self._next, None
         if following is None:
@@ -167,31 +167,31 @@ class SpoolWriter:
         try:
             os.fdatasync(self._descriptor)
         except OSError as error:
-            self._distrust(error)
+            self._abandon_segment(error)
             return False
         return True
 
-    def _distrust(self, error: OSError) -> None:
+    def _abandon_segment(self, error: OSError) -> None:
         """Close the segment: after a failed sync the kernel may have dropped data."""
         logger.error("access log: not synced: %s", error)
         self._give_up_segment()
 
-    def _leave_removed(self) -> None:
+    def _replace_removed(self) -> None:
         """Start a new segment if the file was removed, as it would not be shipped."""
         logger.error("access log: the spool was removed, with what was in it")
         self._give_up_segment()
 
     def _sync_until_closed(self) -> None:
-        self._keep_losses()
+        self._store_losses()
         with suppress(OSError):
             unnamed.remove_abandoned(self._folder)
         while not self._stop.wait(_SYNC_SECONDS):
-            self._let_go_of_full()
+            self._sync_full()
             self._sync_outside_lock()
-            self._make_next()
-            self._keep_losses()
+            self._create_next()
+            self._store_losses()
 
-    def _make_next(self) -> None:
+    def _create_next(self) -> None:
         """Create the next segment, outside of the lock, as it waits for the disk."""
         with self._lock:
             is_due = self._descriptor >= 0 and 2 * self._size >= self._segment_bytes
@@ -207,7 +207,7 @@ class SpoolWriter:
                 return
         made.remove()
 
-    def _let_go_of_full(self) -> None:
+    def _sync_full(self) -> None:
         """Sync full segments; until then they count as being written."""
         with self._lock:
             full, self._full = self._full, []
@@ -219,7 +219,7 @@ class SpoolWriter:
             finally:
                 os.close(descriptor)
 
-    def _keep_losses(self) -> None:
+    def _store_losses(self) -> None:
         """Create the counter file before the disk is full, and store pending losses."""
         with self._lock, suppress(OSError):
             if not self._stop.is_set():
@@ -230,7 +230,7 @@ class SpoolWriter:
         """Sync a duplicate of the descriptor, so that no request waits for the disk."""
         with self._lock:
             if self._descriptor >= 0 and not os.fstat(self._descriptor).st_nlink:
-                self._leave_removed()
+                self._replace_removed()
             if self._descriptor < 0 or not self._unsynced:
                 return
             try:
@@ -242,6 +242,6 @@ class SpoolWriter:
             os.fdatasync(descriptor)
         except OSError as error:
             with self._lock:
-                self._distrust(error)
+                self._abandon_segment(error)
         finally:
             os.close(descriptor)

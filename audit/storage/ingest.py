@@ -105,7 +105,7 @@ class _Pass:
         """Read the new records of a file."""
         try:
             if path.suffix == LOSSES:
-                _book_losses(path, self.looked)
+                _record_losses(path, self.looked)
             else:
                 self._take_segment(path)
         except OSError as error:
@@ -136,7 +136,7 @@ class _Pass:
         segment = segment_of(path)
         if segment is None:
             if finished:
-                _set_aside(path)
+                _quarantine(path)
             return
         position = _position(segment.id) or segment.first
         for batch in batches(path, segment, position, size, _batch_bytes()):
@@ -159,14 +159,14 @@ class _Pass:
         if not read.is_finished:
             return
         try:
-            _bury(read.path, read.segment, waiting)
+            _remove_shipped(read.path, read.segment, waiting)
         except OSError as error:
             self.failed.append(error)
         else:
             self.looked.pop(read.path, None)
 
 
-def _book_losses(path: Path, looked: Looked) -> None:
+def _record_losses(path: Path, looked: Looked) -> None:
     """Record the losses of this host's processes as gaps, each once.
 
     The file stays for the next process.
@@ -174,15 +174,15 @@ def _book_losses(path: Path, looked: Looked) -> None:
     losses = losses_of(path)
     if losses is None:
         if not is_being_written(path):
-            _set_aside(path)
+            _quarantine(path)
         return
     if losses.count and looked.get(path) != (losses.count, 0):
         with transaction.atomic():
             whole = Segment(losses.id, losses.node, 0)
-            told = _claim([whole])[whole]
-            if losses.count > told:
+            recorded = _claim([whole])[whole]
+            if losses.count > recorded:
                 at = datetime.fromtimestamp(losses.at, UTC) if losses.at else timezone.now()
-                _tell(losses.node, GapKind.DROPPED, losses.count - told, at)
+                _record_gap(losses.node, GapKind.DROPPED, losses.count - recorded, at)
                 _move({whole: losses.count})
     looked[path] = losses.count, 0
 
@@ -219,7 +219,7 @@ def _keep_bad(batch: Batch) -> None:
         quarantine.keep(batch.path, batch.start, number, data)
     if batch.bad:
         logger.error("access log: %d records of segment %s are set aside", len(batch.bad), batch.segment.id)
-        _tell(batch.segment.node, GapKind.DAMAGED, len(batch.bad))
+        _record_gap(batch.segment.node, GapKind.DAMAGED, len(batch.bad))
 
 
 def _commit_for_sure() -> None:
@@ -257,20 +257,20 @@ def _read_to(segment: Segment, position: int) -> SpoolSegment:
     return SpoolSegment(id=segment.id, node=segment.node, position=position, shipped_at=timezone.now())
 
 
-def _tell(node: str, kind: GapKind, count: int, at: datetime | None = None) -> None:
+def _record_gap(node: str, kind: GapKind, count: int, at: datetime | None = None) -> None:
     LogGap.objects.create(node=node, at=at or timezone.now(), kind=kind, count=count)
     gap = Event(EventKind.LOG_GAP, timezone.now(), detail={"node": node, "gap": kind.value})
     count_events([Tally(gap, f"{node} {kind.value}", count)])
     tallies.add(tallies.lost(kind), count)
 
 
-def _set_aside(path: Path) -> None:
+def _quarantine(path: Path) -> None:
     """Quarantine a file with an invalid head."""
     quarantine.rename(path)
-    _tell("", GapKind.DAMAGED, 1)
+    _record_gap("", GapKind.DAMAGED, 1)
 
 
-def _bury(path: Path, segment: Segment, torn_bytes: int) -> None:
+def _remove_shipped(path: Path, segment: Segment, torn_bytes: int) -> None:
     """Remove a completely shipped segment; quarantine a torn record at its end and record it.
 
     Its writer was killed while writing it, so that the request got no response; or the disk lost the rest.
@@ -281,6 +281,6 @@ def _bury(path: Path, segment: Segment, torn_bytes: int) -> None:
             _commit_for_sure()
             if _claim([segment])[segment] < size:
                 quarantine.keep(path, size - torn_bytes, 0, read_from(path, size - torn_bytes, torn_bytes))
-                _tell(segment.node, GapKind.TORN, 1)
+                _record_gap(segment.node, GapKind.TORN, 1)
                 _move({segment: size})
     path.unlink()

@@ -30,7 +30,7 @@ def drop_before(day: date) -> list[str]:
     """Drop the partitions that end before this day; return their names. Raises django.db.Error if one is in use."""
     old = [name for name in sorted(_names()) if name < _name(day)] if connection.vendor == "postgresql" else []
     for name in old:
-        _execute_unless_it_waits(f"DROP TABLE {name}")
+        _execute_with_lock_timeout(f"DROP TABLE {name}")
     return old
 
 
@@ -43,7 +43,7 @@ def drop_oldest(today: date) -> int | None:
     if not days or days[0] >= _name(today):
         return None
     rows = estimate_rows(days[0])
-    _execute_unless_it_waits(f"DROP TABLE {days[0]}")
+    _execute_with_lock_timeout(f"DROP TABLE {days[0]}")
     return rows
 
 
@@ -73,14 +73,14 @@ def _make(day: date) -> None:
         f"CREATE TABLE IF NOT EXISTS {_name(day)} PARTITION OF {TABLE} FOR VALUES FROM ('{first}') TO ('{last}')"
     )
     try:
-        _execute_unless_it_waits(statement)
+        _execute_with_lock_timeout(statement)
     except Error:
         # A long reader, to be retried; or the default partition already has records of that day, from a wrong clock,
         # where they stay.
         return
 
 
-def _execute_unless_it_waits(statement: str) -> None:
+def _execute_with_lock_timeout(statement: str) -> None:
     """Execute a statement that needs an exclusive lock, with a short lock timeout, so that readers do not queue."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL lock_timeout TO '1s'")

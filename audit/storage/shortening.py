@@ -81,7 +81,7 @@ class Budget:
             if not rows:
                 return
             with transaction.atomic():
-                _tell(at, size, max_bytes)
+                _record_event(at, size, max_bytes)
                 number = _delete(rows)
                 tallies.add(tally, number)
             if tally == tallies.LOG_FOLDED:
@@ -96,7 +96,7 @@ def _drop_a_day(done: Shortened, at: datetime, size: LogSize, max_bytes: int) ->
     with transaction.atomic():
         rows = partitions.drop_oldest(partitions.day_of(at))
         if rows is not None:
-            _tell(at, size, max_bytes)
+            _record_event(at, size, max_bytes)
             tallies.add(tallies.LOG_DELETED, rows)
             done.days = 1
     if done.days:  # after the transaction: dropping a partition locks the log until the commit
@@ -140,7 +140,7 @@ def _hex(id_: Any) -> str:
     return str(id_.hex)
 
 
-def _tell(at: datetime, size: LogSize, max_bytes: int) -> None:
+def _record_event(at: datetime, size: LogSize, max_bytes: int) -> None:
     """Record the event, unless one of this episode exists."""
     last = tallies.last_at(tallies.LOG_FOLDED, tallies.LOG_DELETED)
     if last is None or abs(at - last) > EPISODE:

@@ -28,16 +28,16 @@ class Stale(APIException):
     default_code = CODES[status.HTTP_412_PRECONDITION_FAILED]
 
 
-def tag_of(shown: Mapping[str, Any], volatile: Collection[str] = ()) -> str:
+def tag_of(content: Mapping[str, Any], volatile: Collection[str] = ()) -> str:
     """Return the strong entity tag of an object's JSON.
 
     Volatile fields such as counters are hashed separately behind a dot: ``If-None-Match`` compares both parts,
     ``If-Match`` only the first.
     """
-    firm = _digest({name: value for name, value in shown.items() if name not in volatile})
+    stable = _digest({name: value for name, value in content.items() if name not in volatile})
     if not volatile:
-        return f'"{firm}"'
-    return f'"{firm}.{_digest({name: shown.get(name) for name in volatile})}"'
+        return f'"{stable}"'
+    return f'"{stable}.{_digest({name: content.get(name) for name in volatile})}"'
 
 
 def has_condition(request: Request) -> bool:
@@ -51,35 +51,35 @@ def refuse_stale(request: Request, tag: str) -> None:
     A weak tag never matches. Raises ValidationError for a malformed ``If-Match``, because ignoring it would drop a
     protection that the caller requested.
     """
-    wanted = request.headers.get("If-Match")
-    if wanted is not None and wanted.strip() != "*":
-        tags = _parse(wanted)
+    if_match = request.headers.get("If-Match")
+    if if_match is not None and if_match.strip() != "*":
+        tags = _parse(if_match)
         if tags is None:
             raise ValidationError({"If-Match": [ErrorDetail("a list of entity tags, or *", code="malformed")]})
-        if _firm(tag) not in {_firm(opaque) for weak, opaque in tags if not weak}:
+        if _stable_part(tag) not in {_stable_part(opaque) for weak, opaque in tags if not weak}:
             raise Stale
     if _is_none_match(request, tag):
         raise Stale("it is there, and If-None-Match says that it must not be")
 
 
-def shown_if_changed(request: Request, shown: Mapping[str, Any], tag: str) -> Response:
+def conditional_response(request: Request, content: Mapping[str, Any], tag: str) -> Response:
     """Return the response to a GET of one object: 304 if the caller's copy is current.
 
     The browsable page is another representation, without a tag.
     """
     if getattr(request.accepted_renderer, "format", "json") != "json":
-        return Response(shown)
+        return Response(content)
     if _is_none_match(request, tag):
         return Response(status=status.HTTP_304_NOT_MODIFIED, headers={"ETag": tag})
-    return Response(shown, headers={"ETag": tag})
+    return Response(content, headers={"ETag": tag})
 
 
 def _is_none_match(request: Request, tag: str) -> bool:
     """Return whether ``If-None-Match`` matches this object; a malformed one matches nothing."""
-    known = request.headers.get("If-None-Match")
-    if known is None:
+    if_none_match = request.headers.get("If-None-Match")
+    if if_none_match is None:
         return False
-    return known.strip() == "*" or tag.strip('"') in {opaque for _, opaque in _parse(known) or ()}
+    return if_none_match.strip() == "*" or tag.strip('"') in {opaque for _, opaque in _parse(if_none_match) or ()}
 
 
 def _parse(header: str) -> list[tuple[bool, str]] | None:
@@ -90,7 +90,7 @@ def _parse(header: str) -> list[tuple[bool, str]] | None:
     return [(bool(weak), opaque) for line in lines for weak, opaque in re.findall(_TAG, line)]
 
 
-def _firm(tag: str) -> str:
+def _stable_part(tag: str) -> str:
     return tag.strip('"').partition(".")[0]
 
 

@@ -67,14 +67,14 @@ def text(column: str, *, max_length: int, lookup: str = "exact", parse: Parse | 
 
 def one_of(column: str, values: Iterable[Any]) -> ValueFilter:
     """Return a filter by one of these values or enum members."""
-    known = [str(getattr(value, "value", value)) for value in values]
+    allowed = [str(getattr(value, "value", value)) for value in values]
 
     def member(value: str) -> str:
-        if value not in known:
-            raise ValidationError(f"one of {', '.join(known)}", "invalid-choice")
+        if value not in allowed:
+            raise ValidationError(f"one of {', '.join(allowed)}", "invalid-choice")
         return value
 
-    return ValueFilter(column, "exact", parse=member, openapi={"type": "string", "enum": known})
+    return ValueFilter(column, "exact", parse=member, openapi={"type": "string", "enum": allowed})
 
 
 def whole_number(column: str, *, least: int = 0, most: int = MAX_WHOLE_NUMBER) -> ValueFilter:

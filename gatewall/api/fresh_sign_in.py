@@ -1,7 +1,7 @@
 """Require a recent sign-in before creating credentials that outlive the session.
 
-A stolen session could otherwise create a permanent credential. ``accounts`` registers the check (``asked_by``), as its
-sibling apps must not import it.
+A stolen session could otherwise create a permanent credential. ``accounts`` registers the check (``register_check``),
+as its sibling apps must not import it.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from gatewall.api.serializers import StrictInput, TextField
 
 
-class Asker(Protocol):
+class SignInCheck(Protocol):
     """Checks how recently the caller signed in, and re-authenticates callers."""
 
     def is_fresh(self, request: HttpRequest | Request) -> bool:
@@ -23,24 +23,24 @@ class Asker(Protocol):
         """Raise a Refusal unless the sign-in is fresh, or the password or code is correct."""
 
 
-_asker: list[Asker] = []
+_check: list[SignInCheck] = []
 
 
-def asked_by(asker: Asker) -> None:
+def register_check(check: SignInCheck) -> None:
     """Register the check."""
-    _asker[:] = [asker]
+    _check[:] = [check]
 
 
 def is_fresh(request: HttpRequest | Request) -> bool:
     """Return whether the caller signed in within the last ten minutes."""
-    return _asker[0].is_fresh(request)
+    return _check[0].is_fresh(request)
 
 
 def require_fresh_sign_in(
     request: HttpRequest | Request, *, password: str | None = None, code: str | None = None
 ) -> None:
     """Raise a Refusal unless the sign-in is fresh, or the caller's password or second-factor code is correct."""
-    _asker[0].require(request, password=password, code=code)
+    _check[0].require(request, password=password, code=code)
 
 
 class FreshInput(StrictInput):
@@ -56,7 +56,7 @@ class FreshInput(StrictInput):
         return fields
 
 
-def proven(request: Request, form: StrictInput) -> Mapping[str, Any]:
+def reauthenticated_values(request: Request, form: StrictInput) -> Mapping[str, Any]:
     """Return the values of a valid body, after re-authentication if its type requires it. Raises a Refusal."""
     values = dict(form.validated_data)
     if isinstance(form, FreshInput):

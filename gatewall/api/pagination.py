@@ -42,14 +42,14 @@ class _CountedOnce(Paginator):  # type: ignore[type-arg]  # not generic at run t
     @cached_property
     def count(self) -> int:
         key = _key_of(self.object_list)
-        known = cache.get(key) if key else None
-        if known is None:
+        cached = cache.get(key) if key else None
+        if cached is None:
             number: int = self.object_list.count()
             if key and number >= LONG:
                 cache.set(key, "long", _KEPT_SECONDS)  # the next page stores the count with its version
             return number
         version = _version()
-        of_version, _, text = str(known).rpartition(" ")
+        of_version, _, text = str(cached).rpartition(" ")
         if of_version == version and text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS:
             return int(text)  # a writer to the cache could set a wrong count, but nothing worse
         number = self.object_list.count()

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from gatewall.api import etags
 from gatewall.api.caller import caller_of
 from gatewall.api.filters import Filters, ListFilters
-from gatewall.api.fresh_sign_in import proven
+from gatewall.api.fresh_sign_in import reauthenticated_values
 from gatewall.api.pagination import everything, wants_everything
 from gatewall.api.queries import refuse_unknown_parameters, search_text
 from gatewall.api.serializers import StrictInput
@@ -66,12 +66,12 @@ class Resource(ApiView, viewsets.GenericViewSet[Any]):
 
     def retrieve(self, request: Request, **path: Any) -> Response:
         shown = self.show(self.get_object())
-        return etags.shown_if_changed(request, shown, self._tag(shown))
+        return etags.conditional_response(request, shown, self._tag(shown))
 
     def create(self, request: Request, **path: Any) -> Response:
         form = self.input(data=request.data, context=self.get_serializer_context())
         form.is_valid(raise_exception=True)
-        row = self.create_row(**proven(request, form))
+        row = self.create_row(**reauthenticated_values(request, form))
         shown = self.created(row)
         headers = {"Location": self._location(row), "ETag": self._tag(shown)}
         return Response(self._with_pending(shown), status=status.HTTP_201_CREATED, headers=headers)

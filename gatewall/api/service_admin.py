@@ -21,7 +21,7 @@ from gatewall.api.translation import messages_of
 from gatewall.kernel.refusals import Refusal
 
 _NEVER_SHOWN = frozenset({"password", "digest"})
-_ASKED = ("current_password", "current_code")
+_CREDENTIALS = ("current_password", "current_code")
 _LONGEST_CODE = 64
 MAX_CHOSEN = 500
 """Maximum number of selected rows; a service deletes each, in one transaction."""
@@ -45,7 +45,7 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         """Skip the check: a service may replace an expired duplicate."""
 
     def _post_clean(self) -> None:
-        self.instance.validate_constraints = _nothing  # for the same reason
+        self.instance.validate_constraints = _skip_constraints  # for the same reason
         super()._post_clean()  # type: ignore[misc]  # Django's own, which its stubs leave out
 
 
@@ -117,8 +117,8 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
         """Call the service with a freshly loaded row, because the form has modified its own instance."""
         if not change:
-            asked = _ASKED if isinstance(form, FreshForm) else ()
-            values = {name: value for name, value in form.cleaned_data.items() if name not in asked}
+            credentials = _CREDENTIALS if isinstance(form, FreshForm) else ()
+            values = {name: value for name, value in form.cleaned_data.items() if name not in credentials}
             obj.pk = self.create_row(request, **values).pk
         elif form.changed_data:
             row = self.get_object(request, str(obj.pk))
@@ -152,8 +152,8 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
         return super().response_action(request, queryset)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        asked = _ASKED if obj is None and issubclass(self.form, FreshForm) and not is_fresh(request) else ()
-        return (*super().get_fields(request, obj), *asked)
+        credentials = _CREDENTIALS if obj is None and issubclass(self.form, FreshForm) and not is_fresh(request) else ()
+        return (*super().get_fields(request, obj), *credentials)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002 - signature of Django
         form = super().get_form(request, obj, change, **options)
@@ -167,7 +167,7 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
         extra_context: dict[str, Any] | None = None,
     ) -> Any:
         if request.method == "POST" and object_id is None and issubclass(self.form, FreshForm):
-            _ask_again(request)
+            _reauthenticate(request)
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
         except (Refusal, ValidationError, self.model.DoesNotExist) as error:
@@ -180,7 +180,7 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
         try:
             return super().delete_view(request, object_id, extra_context)
         except (Refusal, ValidationError) as error:
-            return self._refused(request, error, "change", object_id)
+            return self._redirect_refused(request, error, "change", object_id)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         if request.method != "POST":
@@ -189,9 +189,9 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
             with transaction.atomic():  # all selected rows are deleted, or none
                 return super().changelist_view(request, extra_context)
         except (Refusal, ValidationError) as error:
-            return self._refused(request, error, "changelist")
+            return self._redirect_refused(request, error, "changelist")
 
-    def _refused(
+    def _redirect_refused(
         self, request: HttpRequest, error: Refusal | ValidationError, page: str, *arguments: str
     ) -> HttpResponse:
         for words in messages_of(error):
@@ -211,9 +211,9 @@ def forced(request: HttpRequest) -> bool:
     return request.POST.get("force") == "on"
 
 
-def _ask_again(request: HttpRequest) -> None:
+def _reauthenticate(request: HttpRequest) -> None:
     """Re-authenticate before the page's transaction, whose rollback would undo the failure count."""
-    password, code = (request.POST.get(name) or None for name in _ASKED)
+    password, code = (request.POST.get(name) or None for name in _CREDENTIALS)
     try:
         require_fresh_sign_in(request, password=password, code=code[:_LONGEST_CODE] if code else None)
     except Refusal as refusal:
@@ -224,5 +224,5 @@ def _is_id(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 19
 
 
-def _nothing(exclude: object = None) -> None:
+def _skip_constraints(exclude: object = None) -> None:
     """Do nothing."""

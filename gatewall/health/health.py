@@ -116,7 +116,7 @@ def is_trusted(environ: Mapping[str, Any]) -> bool:
     return callers.includes(environ.get("REMOTE_ADDR", ""), forwarded_for, environ.get("HTTP_AUTHORIZATION", ""))
 
 
-class _Open(ApiView):
+class _PublicStatus(ApiView):
     """Public status without a rate limit; details only for trusted callers and admins."""
 
     is_rate_limited = False
@@ -128,10 +128,10 @@ class _Open(ApiView):
         """Do nothing: an invalid credential or an unavailable database must not change the status."""
 
     def _answer(self, request: Request, found: dict[str, str], *, ready: bool) -> Response:
-        said: dict[str, Any] = {"status": "ok" if ready else "unavailable"}
+        body: dict[str, Any] = {"status": "ok" if ready else "unavailable"}
         if is_trusted(request.META) or _is_admin(request):
-            said["checks"] = found
-        return Response(said, status=200 if ready else 503)
+            body["checks"] = found
+        return Response(body, status=200 if ready else 503)
 
 
 def _is_admin(request: Request) -> bool:
@@ -141,7 +141,7 @@ def _is_admin(request: Request) -> bool:
         return False
 
 
-class Live(_Open):
+class Live(_PublicStatus):
     """Liveness: the process responds."""
 
     @operation(answer=_HEALTH)
@@ -149,7 +149,7 @@ class Live(_Open):
         return self._answer(request, {}, ready=True)
 
 
-class Ready(_Open):
+class Ready(_PublicStatus):
     """Readiness: 503 when database, published policy or spool cannot be used."""
 
     @operation(answer=_HEALTH, also={503: _HEALTH})

@@ -36,7 +36,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerSign:
+class WorkerState:
     """A worker of a host, and the revision of its policy."""
 
     pid: int
@@ -46,14 +46,14 @@ class WorkerSign:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeSign:
+class NodeIndicator:
     """A host, and the last report of its agent."""
 
     node: Node
     is_silent: bool
     is_behind: bool
     is_unconfirmed: bool
-    workers: Sequence[WorkerSign]
+    workers: Sequence[WorkerState]
 
     @property
     def level(self) -> Level:
@@ -70,7 +70,7 @@ class NodeSign:
 
 
 @dataclass(frozen=True, slots=True)
-class LogSign:
+class LogIndicator:
     """Size of the access log (None until measured), rows removed to limit it, and the last time of that."""
 
     used_bytes: int | None
@@ -81,15 +81,15 @@ class LogSign:
 
 
 @dataclass(frozen=True, slots=True)
-class Signs:
+class Indicators:
     """All indicators; ``gaps`` by reason and ``failed`` webhook deliveries are of the window."""
 
     revision: int
-    nodes: Sequence[NodeSign]
+    nodes: Sequence[NodeIndicator]
     lag_seconds: float | None
     spooled_bytes: int
     gaps: Mapping[str, int]
-    log: LogSign
+    log: LogIndicator
     since: datetime
     geo: GeoDatabase | None
     geo_days: int
@@ -132,13 +132,13 @@ class Signs:
         return Level.BAD if self.failed else Level.LOOK if self.failing else Level.GOOD
 
 
-def signs(at: datetime, window: Window) -> Signs:
+def signs(at: datetime, window: Window) -> Indicators:
     """Return the indicators at ``at``; counts are over the window."""
     hosts, head = list(Node.objects.all()), revisions.head()
     now = nodes.database_now()
     backlog = log_backlog(hosts, now)
     database = geo.describe(geo.in_use())
-    return Signs(
+    return Indicators(
         revision=head.revision,
         nodes=[_node(node, head.revision, now) for node in hosts],
         lag_seconds=backlog["lag_seconds"],
@@ -169,12 +169,12 @@ def _silence(node: Node, at: datetime) -> timedelta:
     return silence if silence > _LAGS_AFTER else timedelta()
 
 
-def _node(node: Node, revision: int, at: datetime) -> NodeSign:
+def _node(node: Node, revision: int, at: datetime) -> NodeIndicator:
     workers = [
-        WorkerSign(each["pid"], each["revision"], str(each.get("rejected", "")), each["revision"] != revision)
+        WorkerState(each["pid"], each["revision"], str(each.get("rejected", "")), each["revision"] != revision)
         for each in node.workers
     ]
-    return NodeSign(
+    return NodeIndicator(
         node,
         is_silent=at - node.seen_at > _SILENT_AFTER,
         is_behind=node.revision != revision,
@@ -183,9 +183,9 @@ def _node(node: Node, revision: int, at: datetime) -> NodeSign:
     )
 
 
-def _log() -> LogSign:
+def _log() -> LogIndicator:
     totals = tallies.totals()
-    return LogSign(
+    return LogIndicator(
         used_bytes=tallies.noted(tallies.LOG_BYTES),
         max_bytes=system_settings.current().access_log_max_bytes,
         folded=totals[tallies.LOG_FOLDED],

@@ -66,7 +66,7 @@ def install(
             size = _convert(temporary, target, more, at)
         elif more:
             raise GeoDatabaseRefused("an MMDB file is one; only text ranges come in several")
-        kind, built_at = _look_at(temporary, at)
+        kind, built_at = _inspect(temporary, at)
         temporary.replace(target)
     sync_folder(target.parent)
     return Installed(kind, built_at, size, digest)
@@ -131,7 +131,7 @@ def _copy(source: Readable, path: Path) -> tuple[int, str]:
     return size, digest.hexdigest()
 
 
-def _look_at(path: Path, at: datetime) -> tuple[str, datetime]:
+def _inspect(path: Path, at: datetime) -> tuple[str, datetime]:
     """Return type and build time of a database after a test look-up."""
     try:
         with maxminddb.open_database(path) as reader:
@@ -148,6 +148,6 @@ def _look_at(path: Path, at: datetime) -> tuple[str, datetime]:
 
 def _require_countries(path: Path, networks: list[IPNetwork]) -> None:
     countries = Countries(path)
-    known = (network for network in networks if countries.country_of(network.network_address))
-    if len(list(islice(known, _ENOUGH))) < min(_ENOUGH, max(1, len(networks))):
+    located = (network for network in networks if countries.country_of(network.network_address))
+    if len(list(islice(located, _ENOUGH))) < min(_ENOUGH, max(1, len(networks))):
         raise GeoDatabaseRefused("no countries are known to it")

@@ -94,11 +94,11 @@ def replace_compromised(files: Mapping[str, Path | None], at: datetime) -> list[
 def _finish(rings: "_Rings", at: datetime) -> list[str]:
     lines, needed = _reseal_all(rings[DATA])
     life = max(timedelta(hours=system_settings.current().session_hours), longest_session_life(at))
-    kept = {
+    retained = {
         SESSIONS: pruned(rings[SESSIONS], at - life - RESTART_GRACE),
         DATA: pruned(rings[DATA], at - RESTART_GRACE, needed),
     }
-    for name, ring in kept.items():
+    for name, ring in retained.items():
         dropped = [key.kid for key in rings[name].keys if key not in ring.keys]
         if dropped:
             rings.replace(name, ring)

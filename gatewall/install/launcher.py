@@ -89,7 +89,7 @@ def require_free_socket(path: Path, variable: str) -> None:
     raise PortTakenError(f"The socket {path} is taken: stop what listens there, or set {variable}.")
 
 
-def _lowest_given_out() -> int:
+def _lowest_ephemeral_port() -> int:
     """Return the lowest ephemeral port of the kernel."""
     try:
         return int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
@@ -97,7 +97,7 @@ def _lowest_given_out() -> int:
         return 32768
 
 
-def ports_not_given_out(lowest: int) -> range:
+def non_ephemeral_ports(lowest: int) -> range:
     """Return ports outside of the ephemeral range, which begins at `lowest`.
 
     If hardly any are below it, return those of the parity that Linux uses last.
@@ -131,7 +131,7 @@ def free_port() -> int:
 
     No two calls return the same port while their processes run. Raises PortTakenError when there is none.
     """
-    left = [number for number in ports_not_given_out(_lowest_given_out()) if number not in _told]
+    left = [number for number in non_ephemeral_ports(_lowest_ephemeral_port()) if number not in _told]
     for number in random.sample(left, min(len(left), 1_000)):
         with suppress(PortTakenError):
             require_free(Port("127.0.0.1", number, ""))
@@ -146,12 +146,12 @@ def answers(url: str) -> bool:
     return _get(url)[0] in {200, 302, 401, 403}
 
 
-def complaint(url: str) -> str:
+def reported_problem(url: str) -> str:
     """Return the problem that a health page reports, with its fix; empty if it reports none or is unreachable."""
     with suppress(ValueError, KeyError, TypeError, AttributeError):
-        failing = {name: said for name, said in json.loads(_get(url)[1])["checks"].items() if said != "ok"}
+        failing = {name: problem for name, problem in json.loads(_get(url)[1])["checks"].items() if problem != "ok"}
         cures = [_CURES[name] for name in failing if name in _CURES]
-        return "; ".join([f"{name}: {said}" for name, said in failing.items()] + cures)
+        return "; ".join([f"{name}: {problem}" for name, problem in failing.items()] + cures)
     return ""
 
 
@@ -210,8 +210,8 @@ class Supervisor(Manager):  # type: ignore[misc]  # honcho has no types
                 if self._terminating:
                     return
                 if time.monotonic() > deadline:
-                    said = complaint(url)
-                    self.trouble = f"{url} did not answer within {READY_SECONDS:.0f} s{f' ({said})' if said else ''}"
+                    problem = f" ({text})" if (text := reported_problem(url)) else ""
+                    self.trouble = f"{url} did not answer within {READY_SECONDS:.0f} s{problem}"
                     os.kill(os.getpid(), signal.SIGTERM)
                     return
                 time.sleep(0.1)

@@ -95,7 +95,7 @@ class PolicyRevisions(Resource):
     def retrieve(self, request: Request, **path: Any) -> Response:
         """Show a revision with its changes."""
         shown = dict(RevisionWithChangesOutput(self.get_object()).data)
-        return etags.shown_if_changed(request, shown, etags.tag_of(shown))
+        return etags.conditional_response(request, shown, etags.tag_of(shown))
 
     @operation(body=RestoreInput, answer=RevisionRestored, refuses={404, 409})
     def restore(self, request: Request, **path: Any) -> Response:

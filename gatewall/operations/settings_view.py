@@ -58,7 +58,7 @@ class Settings(ApiView):
     def get(self, request: Request) -> Response:
         """Show the system settings."""
         shown = _shown(system_settings.current())
-        return etags.shown_if_changed(request, shown, etags.tag_of(shown))
+        return etags.conditional_response(request, shown, etags.tag_of(shown))
 
     @operation(body=SettingsInput, answer=SettingsChanged, is_tagged=True, is_partial=True)
     def put(self, request: Request) -> Response:

@@ -131,12 +131,12 @@ def overview(request: HttpRequest, caller: Caller, status: int = 200, **words: o
     user, at = caller.user, pages.now()
     sessions = selectors.live_sessions(user.pk, at).order_by("-issued_at", "jti")
     git_tokens = licensing_selectors.git_tokens_of(user.pk).order_by("-pk")
-    shown = Paginator(sessions, _ROWS).get_page(request.GET.get("sessions"))
+    session_page = Paginator(sessions, _ROWS).get_page(request.GET.get("sessions"))
     context = {
         "user": user,
         "has_second_factor": selectors.has_second_factor(user),
-        "sessions": shown,
-        "devices": [(row, name_of(row.user_agent), str(row.pk) == caller.token["jti"]) for row in shown],
+        "sessions": session_page,
+        "devices": [(row, name_of(row.user_agent), str(row.pk) == caller.token["jti"]) for row in session_page],
         "git_tokens": Paginator(git_tokens, _ROWS).get_page(request.GET.get("tokens")),
         "token_days": _TOKEN_DAYS,
         "ask_password": not reauthentication.is_fresh(caller.signed_in_at, at),

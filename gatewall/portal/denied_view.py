@@ -25,12 +25,12 @@ class Denied(View):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         trusted = settings.GATEWALL_TRUSTED_PROXIES.trusts_peer(request.META.get("REMOTE_ADDR", ""))
-        told = request.headers if trusted else {}
-        reason, decision_id = told.get("X-Gatewall-Reason", ""), told.get("X-Gatewall-Decision-Id", "")
-        wanted = "{}://{}{}".format(*(told.get(f"X-Forwarded-{part}", "") for part in ("Proto", "Host", "Uri")))
+        headers = request.headers if trusted else {}
+        reason, decision_id = headers.get("X-Gatewall-Reason", ""), headers.get("X-Gatewall-Decision-Id", "")
+        target_url = "{}://{}{}".format(*(headers.get(f"X-Forwarded-{part}", "") for part in ("Proto", "Host", "Uri")))
         words = {
             "words": gettext(_WORDS.get(reason, _OTHERWISE)),
             "decision_id": decision_id if _DECISION_ID.fullmatch(decision_id) else "",
             "other_account": reason == Reason.HOST_NOT_IN_SCOPE.value,
         }
-        return pages.page(request, "denied", words, return_url=pages.safe_return_url(request, wanted), status=403)
+        return pages.page(request, "denied", words, return_url=pages.safe_return_url(request, target_url), status=403)

@@ -39,17 +39,17 @@ class FirstAdmin(Form):
     """Create the first administrator, once, with the secret of the link."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        return _page(request, _believed(request.GET.get("token", "")))
+        return _page(request, _require_token(request.GET.get("token", "")))
 
     def send(self, request: HttpRequest) -> HttpResponse:
-        _believed(request.POST.get("token", ""))
+        _require_token(request.POST.get("token", ""))
         username, password = request.POST.get("username", ""), request.POST.get("password", "")
         services.create_first_admin(username=username, password=password)
         _file().unlink(missing_ok=True)
         return see_other(pages.guard_url())
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
-        return _page(request, _believed(request.POST.get("token", "")), error, status)
+        return _page(request, _require_token(request.POST.get("token", "")), error, status)
 
 
 def _page(request: HttpRequest, token: str, error: str = "", status: int = 200) -> HttpResponse:
@@ -57,7 +57,7 @@ def _page(request: HttpRequest, token: str, error: str = "", status: int = 200) 
     return pages.page(request, "first_admin", words, status=status)
 
 
-def _believed(token: str) -> str:
+def _require_token(token: str) -> str:
     """Return the token if it is the secret of the link and still needed. Raises Http404."""
     secret = _live_secret()
     if secret is None or not secrets.compare_digest(token.encode("utf-8", "replace"), secret.encode()):

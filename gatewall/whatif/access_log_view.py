@@ -86,7 +86,7 @@ class AccessLogEntry(ApiView):
         if row is None:
             raise Http404
         body = _body(row, again=again == "true")
-        return etags.shown_if_changed(request, body, etags.tag_of(body))
+        return etags.conditional_response(request, body, etags.tag_of(body))
 
 
 def _body(row: AccessLog, *, again: bool) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from gatewall.install import launcher
-from gatewall.install.launcher import complaint, free_port, ports_not_given_out
+from gatewall.install.launcher import free_port, non_ephemeral_ports, reported_problem
 from tests.support.publisher import publishing
 
 PICK = """
@@ -26,8 +26,8 @@ print(free_port())
     [(32_768, 10_000, 32_767, 1), (12_001, 10_000, 12_000, 1), (1_024, 10_001, 65_535, 2), (1_025, 10_000, 65_534, 2)],
 )
 def test_free_port_is_none_that_an_outgoing_connection_is_given_first(monkeypatch, lowest, first, last, step):
-    ports = ports_not_given_out(lowest)
-    monkeypatch.setattr(launcher, "_lowest_given_out", lambda: lowest)
+    ports = non_ephemeral_ports(lowest)
+    monkeypatch.setattr(launcher, "_lowest_ephemeral_port", lambda: lowest)
 
     assert (ports[0], ports[-1], ports.step) == (first, last, step)
     assert free_port() in ports
@@ -89,7 +89,7 @@ def test_free_port_of_a_process_that_ended_is_given_again(pick_here):
 )
 def test_what_a_health_page_says_is_wrong_comes_with_the_cure(status, body, said):
     with publishing({"/health/ready": (status, {}, body.encode())}) as page:
-        found = complaint(f"{page.url}/health/ready")
+        found = reported_problem(f"{page.url}/health/ready")
 
     assert found.startswith(said)
     assert ("manage.py publish_policy" in found) is ("policy" in said)
@@ -97,4 +97,4 @@ def test_what_a_health_page_says_is_wrong_comes_with_the_cure(status, body, said
 
 
 def test_what_does_not_answer_says_nothing():
-    assert complaint(f"http://127.0.0.1:{free_port()}/health/ready") == ""
+    assert reported_problem(f"http://127.0.0.1:{free_port()}/health/ready") == ""

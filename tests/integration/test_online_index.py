@@ -137,7 +137,7 @@ def test_building_keeps_no_writer_out_and_outwaits_the_patience_of_a_migration()
 
     def build():
         try:
-            with migrate._impatient("default"):
+            with migrate._lock_timeout("default"):
                 built.append(apply(GeoBlockRule, "remark"))
         finally:
             connection.close()

@@ -68,7 +68,7 @@ def test_records_are_rows_once_and_none_is_taken_for_damaged(folder, monkeypatch
 def test_losses_are_told_once(folder, monkeypatch):
     losing(spooled(folder, records(1), close=False), 7)
 
-    shipped_by_two(folder, monkeypatch, "_tell")
+    shipped_by_two(folder, monkeypatch, "_record_gap")
 
     assert gaps() == [("dropped", 7)]
 
@@ -78,6 +78,6 @@ def test_a_torn_end_is_told_once(folder, monkeypatch):
     (path,) = segment_files(folder)
     path.write_bytes(path.read_bytes()[:-10])
 
-    shipped_by_two(folder, monkeypatch, "_tell")
+    shipped_by_two(folder, monkeypatch, "_record_gap")
 
     assert (gaps(), AccessLog.objects.count()) == ([("torn", 1)], 2)

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from audit.counting import merging
-from audit.counting.merging import put_together
+from audit.counting.merging import merge
 from audit.counting.summaries import Summary
 
 
@@ -40,21 +40,21 @@ def added_up(parts):
 def test_the_sum_is_that_of_all_parts_each_time(seed):
     parts = parts_of(seed)
 
-    assert put_together(parts) == put_together(list(parts)) == added_up(parts)
+    assert merge(parts) == merge(list(parts)) == added_up(parts)
 
 
 def test_the_same_parts_are_read_once(monkeypatch):
     parts, read = parts_of(1), []
     monkeypatch.setattr(merging, "_added_up", lambda parts: read.append(len(parts)) or added_up(parts))
 
-    assert [put_together(parts) for _ in range(3)] == [added_up(parts)] * 3
+    assert [merge(parts) for _ in range(3)] == [added_up(parts)] * 3
     assert read == [5]
 
 
 @pytest.mark.parametrize("change", ["a count", "an error", "one more", "a border"])
 def test_what_differs_in_anything_is_put_together_anew(change):
     parts = [('{"a":1}', 0), ('{"b":2}', 3)]
-    put_together(parts)
+    merge(parts)
     other = {
         "a count": [('{"a":2}', 0), ('{"b":2}', 3)],
         "an error": [('{"a":1}', 0), ('{"b":2}', 4)],
@@ -62,26 +62,26 @@ def test_what_differs_in_anything_is_put_together_anew(change):
         "a border": [('{"a":1}', 3), ('{"b":2}', 0)],
     }[change]
 
-    assert put_together(other) == added_up(other)
+    assert merge(other) == added_up(other)
 
 
 def test_adding_to_a_summary_does_not_change_what_is_remembered():
     parts = parts_of(2)
     mine = Summary()
-    mine.add(put_together(parts))
-    mine.add(put_together(parts))
+    mine.add(merge(parts))
+    mine.add(merge(parts))
 
-    assert put_together(parts) == added_up(parts)
+    assert merge(parts) == added_up(parts)
     assert mine.total == 2 * added_up(parts).total
 
 
 def test_nothing_is_held_of_the_texts_nor_of_very_long_ones():
     parts = parts_of(3)
-    put_together(parts)
+    merge(parts)
     key = merging._Run(b"", parts)
     merging._remembered(key)
     assert key.parts == ()
 
     before = merging._remembered.cache_info().currsize
-    put_together([(_text(random.Random(4), 20) + " " * merging._MAX_CHARACTERS, 0)] * 2)  # noqa: S311 - as above
+    merge([(_text(random.Random(4), 20) + " " * merging._MAX_CHARACTERS, 0)] * 2)  # noqa: S311 - as above
     assert merging._remembered.cache_info().currsize == before

@@ -76,7 +76,7 @@ def in_order(spool):
 
 def test_a_full_segment_is_left_without_waiting_for_the_disk(writer, spool, synced):
     written = filled(writer)
-    writer._make_next()
+    writer._create_next()
     synced.clear()
 
     written = over(writer, written)
@@ -98,27 +98,27 @@ def test_without_a_next_one_the_disk_is_waited_for(writer, spool, synced):
 def test_the_thread_brings_the_full_one_to_disk_and_lets_go_of_it(writer, spool, synced):
     written = filled(writer)
     (full,) = segment_files(spool)
-    writer._make_next()
+    writer._create_next()
     over(writer, written)
     synced.clear()
     before = is_being_written(full)
 
-    writer._let_go_of_full()
+    writer._sync_full()
 
     assert synced == [full.stat().st_ino]
     assert (before, is_being_written(full)) == (True, False)
 
 
 def test_the_next_one_is_made_when_half_of_the_one_before_is_full(writer, spool):
-    writer._make_next()
+    writer._create_next()
     assert segment_files(spool) == []
     writer.write(a_record())
-    writer._make_next()
+    writer._create_next()
     assert len(segment_files(spool)) == 1
     filled(writer)
 
     for _ in range(3):
-        writer._make_next()
+        writer._create_next()
 
     assert len(segment_files(spool)) == 2
     assert all(map(is_being_written, segment_files(spool)))
@@ -126,7 +126,7 @@ def test_the_next_one_is_made_when_half_of_the_one_before_is_full(writer, spool)
 
 def test_of_two_turns_between_two_of_the_thread_the_second_makes_its_own(writer, spool):
     filled(writer)
-    writer._make_next()
+    writer._create_next()
     written = over(writer, 100)
     written = over(writer, written)
 
@@ -136,7 +136,7 @@ def test_of_two_turns_between_two_of_the_thread_the_second_makes_its_own(writer,
 
 def test_a_next_one_that_was_removed_takes_no_record(writer, spool):
     filled(writer)
-    writer._make_next()
+    writer._create_next()
     shutil.rmtree(spool)
 
     over(writer, 100)
@@ -150,7 +150,7 @@ def test_a_spool_that_is_over_its_bound_has_no_next_one(spool):
     writer = SpoolWriter(spool, "node-1", segment_bytes=SEGMENT_BYTES, folder_bytes=1000)
     written = filled(writer)
 
-    writer._make_next()
+    writer._create_next()
     for number in range(written, 40):
         writer.write(a_record(number))
 
@@ -161,13 +161,13 @@ def test_a_spool_that_is_over_its_bound_has_no_next_one(spool):
 
 def test_closing_leaves_no_empty_segment_and_what_is_full_on_disk(writer, spool, synced):
     written = filled(writer)
-    writer._make_next()
+    writer._create_next()
     written = over(writer, written)
     segments = segment_files(spool)
     while 2 * writer._size < SEGMENT_BYTES:
         writer.write(a_record(written))
         written += 1
-    writer._make_next()
+    writer._create_next()
     assert len(segment_files(spool)) == 3
     synced.clear()
 
@@ -188,7 +188,7 @@ def test_one_that_is_made_while_the_writer_is_closed_is_removed(writer, spool, m
 
     monkeypatch.setattr(spool_module, "new_segment", made_meanwhile)
     open_before = len(list(Path("/proc/self/fd").iterdir()))
-    writer._make_next()
+    writer._create_next()
 
     assert len(segment_files(spool)) == 1
     assert len(list(Path("/proc/self/fd").iterdir())) < open_before
@@ -197,11 +197,11 @@ def test_one_that_is_made_while_the_writer_is_closed_is_removed(writer, spool, m
 def test_a_full_one_that_cannot_be_synced_is_said_and_let_go_of(writer, spool, monkeypatch, caplog):
     written = filled(writer)
     (full,) = segment_files(spool)
-    writer._make_next()
+    writer._create_next()
     over(writer, written)
     with monkeypatch.context() as patch:
         patch.setattr(os, "fdatasync", lambda _: (_ for _ in ()).throw(OSError("input/output error")))
-        writer._let_go_of_full()
+        writer._sync_full()
 
     assert "not synced: input/output error" in caplog.text
     assert not is_being_written(full)

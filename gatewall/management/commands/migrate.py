@@ -21,7 +21,7 @@ class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         for number in range(1, _TRIES + 1):
             try:
-                with _impatient(options["database"]):
+                with _lock_timeout(options["database"]):
                     super().handle(*args, **options)
             except OperationalError as error:
                 if getattr(error.__cause__, "sqlstate", "") != _LOCK_NOT_AVAILABLE:
@@ -34,7 +34,7 @@ class Command(migrate.Command):
 
 
 @contextmanager
-def _impatient(alias: str) -> Iterator[None]:
+def _lock_timeout(alias: str) -> Iterator[None]:
     """Limit the lock wait of statements on this connection within the block."""
     connection = connections[alias]
     if connection.vendor != "postgresql":

@@ -30,14 +30,14 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        asked, settings, now = options["days"], system_settings.current(), timezone.now()
-        if asked is not None and not 1 <= asked <= _LONGEST:
-            raise CommandError(f"--days is 1 to {_LONGEST}, not {asked}", returncode=2)
-        days = asked or settings.access_log_retention_days
+        days_option, settings, now = options["days"], system_settings.current(), timezone.now()
+        if days_option is not None and not 1 <= days_option <= _LONGEST:
+            raise CommandError(f"--days is 1 to {_LONGEST}, not {days_option}", returncode=2)
+        days = days_option or settings.access_log_retention_days
         pruned = retention.prune(now, days=days)
         partitions = f", and {pruned.partitions} whole days" if pruned.partitions else ""
         self.stdout.write(f"deleted {pruned.rows} rows older than {days} days{partitions}")
-        days = asked or settings.event_retention_days
+        days = days_option or settings.event_retention_days
         self.stdout.write(f"deleted {retention.prune_events(now, days=days).rows} events older than {days} days")
         if options["compact"]:
             self._compact()

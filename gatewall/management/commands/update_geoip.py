@@ -35,8 +35,8 @@ class Command(BaseCommand):
         parser.add_argument("--sha256", metavar="HEX", help="refuse a file with another digest")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        wanted = options["sha256"]
-        if wanted is not None and not re.fullmatch(r"[0-9A-Fa-f]{64}", wanted):
+        expected_sha256 = options["sha256"]
+        if expected_sha256 is not None and not re.fullmatch(r"[0-9A-Fa-f]{64}", expected_sha256):
             raise CommandError("--sha256 has 64 hexadecimal digits", returncode=2)
         target, named = geo_file.installed(settings.GATEWALL_HOME), settings.GATEWALL_GEOIP_DATABASE
         if named not in {None, target}:
@@ -47,7 +47,7 @@ class Command(BaseCommand):
         try:
             with ExitStack() as stack:
                 source, *more = [stack.enter_context(_opened(name)) for name in names]
-                installed = install(source, target, at=timezone.now(), sha256=wanted, more=more)
+                installed = install(source, target, at=timezone.now(), sha256=expected_sha256, more=more)
         except (GeoDatabaseRefused, DownloadRefused) as refused:
             raise CommandError(f"the geo database stays as it is: {refused}") from None
         except DownloadFailed as failed:
