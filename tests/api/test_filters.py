@@ -171,31 +171,32 @@ MALFORMED = [
 ]
 
 
-@pytest.mark.parametrize(("path", "name", "value"), MALFORMED, ids=[f"{p}?{n}={v[:24]}" for p, n, v in MALFORMED])
-def test_a_malformed_filter_is_refused_by_its_name(admin, path, name, value):
-    assert fields_refused(admin.get(path, {name: value})) == {name}
+@pytest.mark.parametrize("path", sorted({path for path, _, _ in MALFORMED}))
+def test_a_malformed_filter_is_refused_by_its_name(admin, path):
+    for name, value in [(name, value) for of, name, value in MALFORMED if of == path]:
+        assert fields_refused(admin.get(path, {name: value})) == {name}, value
+
+
+MEANINGLESS = [
+    ("page=1&page=1", "page"),
+    ("created_by=a&created%5Fby=b", "created_by"),
+    ("search=%00", "search"),
+    ("search=a%00b", "search"),
+    ("search=%ED%A0%80", "search"),
+    ("search=%FF", "search"),
+    ("created_by=%C3", "created_by"),
+    ("%00=1", ""),
+    ("%FF=1", ""),
+    ("created_by__startswith=a", "created_by__startswith"),
+    ("format=json", "format"),
+    ("username__password=a", "username__password"),
+]
 
 
 @ALL_KINDS
-@pytest.mark.parametrize(
-    ("query", "name"),
-    [
-        ("page=1&page=1", "page"),
-        ("created_by=a&created%5Fby=b", "created_by"),
-        ("search=%00", "search"),
-        ("search=a%00b", "search"),
-        ("search=%ED%A0%80", "search"),
-        ("search=%FF", "search"),
-        ("created_by=%C3", "created_by"),
-        ("%00=1", ""),
-        ("%FF=1", ""),
-        ("created_by__startswith=a", "created_by__startswith"),
-        ("format=json", "format"),
-        ("username__password=a", "username__password"),
-    ],
-)
-def test_a_query_of_no_or_two_meanings_is_refused(admin, kind, query, name):
-    assert fields_refused(admin.send("GET", f"{kind.path}?{query}")) == {name}
+def test_a_query_of_no_or_two_meanings_is_refused(admin, kind):
+    for query, name in MEANINGLESS:
+        assert fields_refused(admin.send("GET", f"{kind.path}?{query}")) == {name}, query
 
 
 @pytest.mark.parametrize("path", ["/session", "/health", "/system/settings", "/schema"])

@@ -67,31 +67,31 @@ def test_head_is_get_without_a_body(admin, kind, query):
     assert (response.status_code, b"".join(response)) == (200, b"")
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("page_size", "0"),
-        ("page_size", "501"),
-        ("page_size", "-1"),
-        ("page_size", "ten"),
-        ("page_size", "1e2"),
-        ("page_size", "١"),  # noqa: RUF001 - a digit to Python
-        ("page", "0"),
-        ("page", "last"),
-        ("page", "9" * 40),
-        ("all", "yes"),
-        ("all", "True"),
-        ("ordering", "password"),
-        ("ordering", "id,created_at"),
-        ("ordering", "--id"),
-        ("ordering", ""),
-        ("limit", "10"),
-        ("Page", "1"),
-        ("\ud7ff'; --", "1"),
-    ],
-)
-def test_a_bad_parameter_is_refused_by_its_name(admin, kind, name, value):
-    assert fields_refused(admin.get(kind.path, {name: value})) == {name}
+BAD_PARAMETERS = [
+    ("page_size", "0"),
+    ("page_size", "501"),
+    ("page_size", "-1"),
+    ("page_size", "ten"),
+    ("page_size", "1e2"),
+    ("page_size", "١"),  # noqa: RUF001 - a digit to Python
+    ("page", "0"),
+    ("page", "last"),
+    ("page", "9" * 40),
+    ("all", "yes"),
+    ("all", "True"),
+    ("ordering", "password"),
+    ("ordering", "id,created_at"),
+    ("ordering", "--id"),
+    ("ordering", ""),
+    ("limit", "10"),
+    ("Page", "1"),
+    ("\ud7ff'; --", "1"),
+]
+
+
+def test_a_bad_parameter_is_refused_by_its_name(admin, kind):
+    for name, value in BAD_PARAMETERS:
+        assert fields_refused(admin.get(kind.path, {name: value})) == {name}, value
 
 
 def test_the_largest_page_is_500_rows(admin, kind):
