@@ -111,7 +111,7 @@ def offers(record: AccessRecord, today: dict[str, Any]) -> list[Offer]:
             return list(_for_blocked_client(record))
         case Reason.COUNTRY_BLOCKED:
             return list(_allow_client(record, inspect=False))
-        case Reason.HOST_NOT_AUTHORIZED if not _decided_by(record, decision):
+        case Reason.HOST_NOT_AUTHORIZED if not (decision["decided_by"] if decision else record.decided_by):
             return list(_for_unknown_host(record))
     return []
 
@@ -220,8 +220,3 @@ def _domain_of(record: AccessRecord, policy: PolicySnapshot | None) -> str | Non
     request = recorded_request(record, timezone.now().timestamp())
     domain = policy.domains.match(request.host) if policy and request else None
     return domain.name if domain else None
-
-
-def _decided_by(record: AccessRecord, decision: dict[str, Any] | None) -> dict[str, Any] | None:
-    row: dict[str, Any] | None = decision["decided_by"] if decision else record.decided_by
-    return row

@@ -109,7 +109,7 @@ def ban(offences: Iterable[Offence], *, until: datetime) -> list[BlocklistEntry]
     banned = _networks_with_ban(chosen)
     new = [offence for network, offence in chosen.items() if network not in banned and not _led_to_ban(offence)]
     room = MAX_BANS - BlocklistEntry.objects.filter(source=AUTO_BAN).count()
-    gone = _delete_bans(_expired(timezone.now()), len(new) - room)
+    gone = _delete_bans(Q(expires_at__lte=timezone.now()), len(new) - room)
     room = max(0, room + len(gone))
     for offence in new[room:]:
         suspect(offence, Spared.TOO_MANY_BANS)
@@ -135,14 +135,11 @@ def prune(at: datetime) -> int:
 
     Also deletes bans created in the future, by a clock that was set back since.
     """
-    gone = _delete_bans(_expired(at - timedelta(days=1)) | Q(created_at__gt=at + _CLOCK_TOLERANCE), _PRUNE_LIMIT)
+    is_old = Q(expires_at__lte=at - timedelta(days=1)) | Q(created_at__gt=at + _CLOCK_TOLERANCE)
+    gone = _delete_bans(is_old, _PRUNE_LIMIT)
     if gone:
         revisions.advance(blocked_networks_of(AUTO_BAN), actor=AUTO_BAN, changes=gone)
     return len(gone)
-
-
-def _expired(at: datetime) -> Q:
-    return Q(expires_at__lte=at)
 
 
 def _delete_bans(which: Q, at_most: int) -> list[Change | None]:

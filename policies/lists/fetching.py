@@ -36,7 +36,7 @@ def fetch_next(at: datetime, should_stop: Callable[[], bool] = lambda: False) ->
         values = _import_download(subscription, at, should_stop)
     except (DownloadRefused, DownloadFailed, ListRefused, OSError) as error:
         words = str(error)[:500]
-        logger.warning("list %s not taken: %s", subscription.name, words)
+        logger.warning("list %s was not imported: %s", subscription.name, words)
         number = min(subscription.failures + 1, _MAX_FAILURES)
         values = {"failure": words, "failures": number, "next_at": _retry_at(subscription, at)}
     _row_if_unchanged(subscription).update(tried_at=at, **values)

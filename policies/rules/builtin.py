@@ -47,7 +47,7 @@ def _upsert(rule: BuiltinRule, row: WafRule | None) -> Change | None:
         return rows.write(row, **fixed)
     name = free_name(rule.key)
     if name != rule.key:
-        _log.warning("built-in rule %s is called %s: a rule of yours has its name", rule.key, name)
+        _log.warning("built-in rule %s was installed as %s: a custom rule has its name", rule.key, name)
     return rows.write(
         WafRule(builtin_key=rule.key, name=name),
         **fixed,

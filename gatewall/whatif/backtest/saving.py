@@ -1,5 +1,6 @@
 """Save the draft of a finished backtest as policy, through the service of its resource."""
 
+from dataclasses import replace
 from typing import Any
 
 from gatewall.engine.messages import gettext_noop as _
@@ -58,8 +59,7 @@ def save(run: Backtest, how: str, *, actor: str, caller: Caller | None, force: b
     if not force and _may_have_changed(draft, run.result["policy_revision"]):
         raise OtherRow(_("the row was changed after the draft was tried: try it again, or send force: true"))
     other = {"action": Action.MONITOR.value} if how == MONITOR else {}
-    confirmed = Draft(draft.resource, draft.change, draft.id, draft.values, force=force)
-    row = apply(confirmed, actor=actor, caller=caller, note=_note(run), **other)
+    row = apply(replace(draft, force=force), actor=actor, caller=caller, note=_note(run), **other)
     run.saved = {"how": how, "id": getattr(row, "pk", None)}
     run.save(update_fields=["saved"])
     return row

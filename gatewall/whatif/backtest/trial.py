@@ -100,8 +100,10 @@ def _with_draft(
 def _effect_of(draft: Draft) -> _Effect:
     with transaction.atomic():
         # Forced and without a caller: the draft was validated when it was queued.
-        before, base = _changes(), revisions.current().revision
-        apply(_forced(draft), actor="backtest", caller=None)
+        base = revisions.current().revision
+        with one_moment() as moment:
+            before = dict(moment.segments)
+        apply(replace(draft, force=True), actor="backtest", caller=None)
         with one_moment() as moment:
             changed = {
                 name: SegmentData(change, _constant(segment_bytes(moment, name)))
@@ -120,15 +122,6 @@ def _merge(base: int, records: list[tuple[int, Any, Any]]) -> tuple[int, Any, An
     if any(changes is None or counts is None for _, changes, counts in records):
         return base + 1, None, None
     return base + 1, [each for _, some, _ in records for each in some], [each for *_, some in records for each in some]
-
-
-def _forced(draft: Draft) -> Draft:
-    return Draft(draft.resource, draft.change, draft.id, draft.values, force=True)
-
-
-def _changes() -> dict[str, str]:
-    with one_moment() as moment:
-        return dict(moment.segments)
 
 
 def _readers(moment: Moment) -> dict[str, SegmentData]:
