@@ -16,7 +16,7 @@ from gatewall.agent.backtest_runner import BacktestRunner
 from gatewall.agent.host_events import HostEvents
 from gatewall.agent.list_fetcher import ListFetcher
 from gatewall.agent.log_shipper import LogShipper
-from gatewall.agent.unconfirmed import CutOff
+from gatewall.agent.unconfirmed import ConfirmationGaps
 from gatewall.agent.webhook_sender import WebhookSender
 from gatewall.engine.snapshot import Version
 from gatewall.kernel.log_lines import ProblemLog
@@ -52,7 +52,7 @@ class Agent:
         self._run = run
         self._node = node
         self._events = HostEvents(node, run)
-        self._cut_off = CutOff(node, files.confirmations)
+        self._gaps = ConfirmationGaps(node, files.confirmations)
         self._published: Version | None = None
         self._stamp: Stamp | None = None
         self._log = ProblemLog(logger, "agent: ", "publishing again")
@@ -88,10 +88,10 @@ class Agent:
     def turn(self) -> None:
         """Publish committed changes; once a second revert and report; every ten minutes clean up."""
         try:
-            self._cut_off.look(timezone.now())
+            self._gaps.check(timezone.now())
             self._publish()
-            self._cut_off.look(timezone.now())
-            self._cut_off.tell()
+            self._gaps.check(timezone.now())
+            self._gaps.record()
             with published_by_caller():
                 self._maintain()
         except Error as error:
@@ -133,7 +133,7 @@ class Agent:
         if refused and refused != self._refused:
             self._verified_at = float("-inf")  # verify again: published files may be damaged
         self._refused = refused
-        self._events.look(timezone.now(), filter(None, [self._log.problem, *refused]))
+        self._events.record(timezone.now(), filter(None, [self._log.problem, *refused]))
 
     def _tidy(self) -> None:
         """Delete a batch of old rows; if there were any, continue in the next turn, after publishing."""

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 _ROOT = Path(__file__).resolve().parents[2]
 _LONGEST_SECONDS = 3 * 3600.0
 _END_SECONDS = 5.0
-_TOLD_TO_END = frozenset({-signal.SIGTERM, -signal.SIGINT})
+_TERMINATED = frozenset({-signal.SIGTERM, -signal.SIGINT})
 
 
 class BacktestRunner(Loop):
@@ -33,9 +33,9 @@ class BacktestRunner(Loop):
     def _work(self) -> None:
         run = runs.claim_next(timezone.now())
         if run is not None:
-            self._see_through(run)
+            self._supervise(run)
 
-    def _see_through(self, run: Backtest) -> None:
+    def _supervise(self, run: Backtest) -> None:
         claim = run.claim
         if claim is None:
             return
@@ -49,7 +49,7 @@ class BacktestRunner(Loop):
                 waited += self.every_seconds
         finally:
             _end(process)
-            if process.returncode in _TOLD_TO_END:
+            if process.returncode in _TERMINATED:
                 self._stop.wait(_END_SECONDS)  # a stopping service signals all its processes, and ours may come later
             # A result that the subprocess has recorded itself stays.
             if self._stop.is_set():

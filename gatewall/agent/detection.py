@@ -35,55 +35,55 @@ _TOO_LATE = timedelta(minutes=15)
 _OTHER_CLOCK = timedelta(hours=1)
 """Later rows were written before the clock was set back."""
 _GOES_ON = timedelta(seconds=30)
-_TOLD_EVERY_SECONDS = 3600
+_EVENT_SECONDS = 3600
 _MOST_VERDICTS = 10_000
 _VERDICTS_AT_ONCE = 1_000
 """A ban locks the policy head while it checks earlier bans."""
 
 
 class Watch:
-    """Attack detection of one agent. ``saw()`` never raises; ``turn()`` raises django.db.Error."""
+    """Attack detection of one agent. ``observe()`` never raises; ``turn()`` raises django.db.Error."""
 
     def __init__(self, trusted: TrustedProxies) -> None:
         self._trusted = trusted
         self._detectors = Detectors(Limits())
-        self._of_pages = Detectors(Limits())
+        self._page_detectors = Detectors(Limits())
         """Requests that web pages made browsers send: reported, but never a reason for a ban."""
         self._verdicts: list[tuple[Verdict, Spared | None]] = []
         self._counted: dict[int, int] = {}
         self._marked: dict[int, int] = {}
         self._settled = 0
-        self._looked_at: datetime | None = None
+        self._scanned_at: datetime | None = None
 
-    def saw(self, record: AccessRecord) -> None:
+    def observe(self, record: AccessRecord) -> None:
         """Feed a shipped access record to the detectors."""
         probe = probe_of(record)
         if probe is None:
             return
         if record.made_by_page:
-            self._keep(self._of_pages.probe(probe), Spared.MADE_BY_PAGE)
+            self._keep(self._page_detectors.probe(probe), Spared.MADE_BY_PAGE)
         else:
             self._keep(self._detectors.probe(probe))
 
     def turn(self, at: datetime) -> None:
         """Once a second: feed recent failed sign-ins to the detectors, and ban the detected clients."""
-        if self._looked_at is not None and abs(at - self._looked_at) < _EVERY:
+        if self._scanned_at is not None and abs(at - self._scanned_at) < _EVERY:
             return
         settings = system_settings.current()
-        self._detectors.limits = self._of_pages.limits = _limits(settings)
-        self._look_at_sign_ins(at)
-        self._looked_at = at
+        self._detectors.limits = self._page_detectors.limits = _limits(settings)
+        self._scan_sign_ins(at)
+        self._scanned_at = at
         if settings.auto_ban_mode == EnforcementMode.OFF:
             self._verdicts = []
         # Retried in the next turn on an error; already recorded bans are not repeated.
         self._act(self._verdicts[:_VERDICTS_AT_ONCE], at, settings)
         self._verdicts = self._verdicts[_VERDICTS_AT_ONCE:]
 
-    def _look_at_sign_ins(self, at: datetime) -> None:
+    def _scan_sign_ins(self, at: datetime) -> None:
         rows = selectors.failed_sign_ins(self._since(at))
         for row in rows:
             if row.pk in self._counted or row.pk > self._settled:  # each row once, also if the clock is set back
-                self._look_at_row(row)
+                self._scan_row(row)
         kept = {row.pk for row in rows}
         self._settled = max([self._settled, *(key for key in self._counted if key not in kept)])
         self._counted = {key: number for key, number in self._counted.items() if key in kept}
@@ -92,11 +92,11 @@ class Watch:
     def _since(self, at: datetime) -> datetime:
         """Return the start of the scan: the last scan minus an overlap, within the window."""
         window = timedelta(seconds=self._detectors.limits.window_seconds)
-        if self._looked_at is None:
+        if self._scanned_at is None:
             return at - window
-        return max(min(at, self._looked_at) - _LATE, at - max(window, _LATE))
+        return max(min(at, self._scanned_at) - _LATE, at - max(window, _LATE))
 
-    def _look_at_row(self, row: SecurityEvent) -> None:
+    def _scan_row(self, row: SecurityEvent) -> None:
         new = row.count - self._counted.get(row.pk, 0)
         marks = row.marks[self._marked.get(row.pk, 0) :] or row.marks[-1:]
         self._counted[row.pk], self._marked[row.pk] = row.count, len(row.marks)
@@ -115,7 +115,7 @@ class Watch:
         for verdict, spared in verdicts:
             offence = _offence(verdict)
             if offence is None:
-                _tell_attack(verdict)
+                _record_attack(verdict)
             elif (why := spared or protection.of(offence) or _by_time(offence, at) or _by_mode(settings)) is not None:
                 banning.suspect(offence, why)
             else:
@@ -162,7 +162,7 @@ def _offence(verdict: Verdict) -> Offence | None:
 
 
 @revisions.one_at_a_time
-def _tell_attack(verdict: Verdict) -> None:
+def _record_attack(verdict: Verdict) -> None:
     at = datetime.fromtimestamp(verdict.at, UTC)
     since = datetime.fromtimestamp(verdict.first_at, UTC)
     until = timezone.now() + _OTHER_CLOCK
@@ -170,7 +170,7 @@ def _tell_attack(verdict: Verdict) -> None:
     if told.filter(last_at__gt=at - _GOES_ON).exists():
         return  # another host's agent, or this one before a restart, has reported it
     event = Event(EventKind.ATTACK_DETECTED, at, detail={"detector": verdict.detector.value, **verdict.figures})
-    count_event(event, verdict.detector.value, period=_TOLD_EVERY_SECONDS)
+    count_event(event, verdict.detector.value, period=_EVENT_SECONDS)
 
 
 def _by_time(offence: Offence, at: datetime) -> Spared | None:

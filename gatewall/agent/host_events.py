@@ -26,19 +26,19 @@ class HostEvents:
         self._node = node
         self._notes = run / untrusted.FOLDER
         self._monotonic = monotonic
-        self._told: frozenset[str] = frozenset()
+        self._recorded: frozenset[str] = frozenset()
         self._clocks: tuple[float, float] | None = None
 
-    def look(self, at: datetime, problems: Iterable[str]) -> None:
+    def record(self, at: datetime, problems: Iterable[str]) -> None:
         """Record events since the last call; ``problems`` are the current reasons why policies are refused."""
-        self._look_at_clock(at)
-        self._look_at_problems(at, frozenset(problem[:_LONGEST_PROBLEM] for problem in problems))
-        for note in untrusted.taken_notes(self._notes):
+        self._check_clock(at)
+        self._record_problems(at, frozenset(problem[:_LONGEST_PROBLEM] for problem in problems))
+        for note in untrusted.take_notes(self._notes):
             peer = parse_address(note.peer)
             event = Event(EventKind.PROXY_UNTRUSTED, at, str(peer) if peer else None, detail={"node": self._node})
             count_event(event, self._node)
 
-    def _look_at_clock(self, at: datetime) -> None:
+    def _check_clock(self, at: datetime) -> None:
         now, before = (at.timestamp(), self._monotonic()), self._clocks
         if before is not None:
             jump = (now[0] - before[0]) - (now[1] - before[1])
@@ -47,9 +47,9 @@ class HostEvents:
                 count_event(Event(EventKind.CLOCK_JUMPED, at, detail=detail), self._node)
         self._clocks = now
 
-    def _look_at_problems(self, at: datetime, problems: frozenset[str]) -> None:
-        for problem in sorted(problems - self._told):
+    def _record_problems(self, at: datetime, problems: frozenset[str]) -> None:
+        for problem in sorted(problems - self._recorded):
             key = hashlib.sha256(problem.encode("utf-8", "replace")).hexdigest()[:16]
             detail = {"node": self._node, "problem": problem}
             count_event(Event(EventKind.POLICY_REJECTED, at.astimezone(UTC), detail=detail), f"{self._node} {key}")
-        self._told = problems
+        self._recorded = problems

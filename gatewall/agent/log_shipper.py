@@ -56,7 +56,7 @@ class LogShipper(Loop):
     def _work(self) -> None:
         began = time.monotonic()
         self.failing = "the access log is not shipped"
-        ingest.ship(self._spool, self._looked, self._stop.is_set, self._watch.saw)
+        ingest.ship(self._spool, self._looked, self._stop.is_set, self._watch.observe)
         self.failing = "the access log is not looked through"
         self._watch.turn(timezone.now())
         if self._stop.is_set():

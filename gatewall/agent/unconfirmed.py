@@ -11,7 +11,7 @@ from gatewall.snapshot.confirmed import ALARM_SECONDS, Confirmations, elapsed
 _AT_MOST = 100
 
 
-class CutOff:
+class ConfirmationGaps:
     """Detects gaps between confirmations of this host's policy, by any process."""
 
     def __init__(self, node: str, confirmations: Confirmations, clock: Callable[[], float] = elapsed) -> None:
@@ -19,9 +19,9 @@ class CutOff:
         self._confirmations = confirmations
         self._clock = clock
         self._last: float | None = None
-        self._untold: deque[tuple[datetime, datetime]] = deque(maxlen=_AT_MOST)
+        self._pending: deque[tuple[datetime, datetime]] = deque(maxlen=_AT_MOST)
 
-    def look(self, at: datetime) -> None:
+    def check(self, at: datetime) -> None:
         """Note a gap that has ended since the last call; ``at`` is now. Uses no database."""
         before, after = self._last, self._confirmations.last()
         if after is None:
@@ -30,15 +30,15 @@ class CutOff:
         if before is not None and after - before > ALARM_SECONDS:
             # Relative to now: the wall clock may have been set in between.
             since, until = (at - timedelta(seconds=self._clock() - moment) for moment in (before, after))
-            self._untold.append((since, until))
+            self._pending.append((since, until))
 
-    def tell(self) -> None:
+    def record(self) -> None:
         """Record an event for each noted gap. Raises django.db.Error; the rest is recorded at the next call."""
-        while self._untold:
-            self._tell(*self._untold[0])
-            self._untold.popleft()
+        while self._pending:
+            self._record_gap(*self._pending[0])
+            self._pending.popleft()
 
-    def _tell(self, since: datetime, until: datetime) -> None:
+    def _record_gap(self, since: datetime, until: datetime) -> None:
         detail = {
             "node": self._node,
             "from": _text(since),

@@ -30,7 +30,7 @@ class AddIndexOnline(AddIndex):
         if schema_editor.connection.in_atomic_block:
             raise NotSupportedError("AddIndexOnline needs a migration with atomic = False")
         builder = _Builder(schema_editor, model, self.index)
-        with builder.without_haste():
+        with builder.without_lock_timeout():
             builder.build()
 
     def describe(self) -> str:
@@ -47,11 +47,11 @@ class _Builder:
         self._index = index
 
     def build(self) -> None:
-        partitions = [name for (name,) in self._asked(_PARTITIONS, self._table)]
+        partitions = [name for (name,) in self._query(_PARTITIONS, self._table)]
         if not partitions:
             self._build_on(self._table, self._index)
             return
-        if not self._asked(_KNOWN, self._index.name):
+        if not self._query(_KNOWN, self._index.name):
             # Quick: ON ONLY builds nothing. Partitions created from now on get the index.
             statement = str(self._index.create_sql(self._model, self._editor))
             here = f" ON {self._editor.quote_name(self._table)} "
@@ -59,25 +59,25 @@ class _Builder:
         for partition in partitions:
             part = self._index.clone()
             part.name = f"{partition}_{self._index.name}"[:_LONGEST_NAME]
-            if self._asked(_ATTACHED, part.name, self._index.name):
+            if self._query(_ATTACHED, part.name, self._index.name):
                 continue
             self._build_on(partition, part)
             names = map(self._editor.quote_name, (self._index.name, part.name))
             self._editor.execute("ALTER INDEX {} ATTACH PARTITION {}".format(*names), params=None)
 
     @contextmanager
-    def without_haste(self) -> Iterator[None]:
+    def without_lock_timeout(self) -> Iterator[None]:
         """Disable ``lock_timeout``: a concurrent build waits for transactions but blocks none."""
-        ((before,),) = self._asked("SELECT current_setting('lock_timeout')")
-        self._asked("SELECT set_config('lock_timeout', '0', false)")
+        ((before,),) = self._query("SELECT current_setting('lock_timeout')")
+        self._query("SELECT set_config('lock_timeout', '0', false)")
         try:
             yield
         finally:
-            self._asked("SELECT set_config('lock_timeout', %s, false)", before)
+            self._query("SELECT set_config('lock_timeout', %s, false)", before)
 
     def _build_on(self, table: str, index: Index) -> None:
         """Create the index unless it exists; drop and recreate an invalid one."""
-        known = self._asked(_KNOWN, index.name)
+        known = self._query(_KNOWN, index.name)
         if known == [(True,)]:
             return
         if known:
@@ -86,7 +86,7 @@ class _Builder:
         statement.rename_table_references(self._table, table)
         self._editor.execute(statement, params=None)
 
-    def _asked(self, question: str, *values: str) -> list[tuple[Any, ...]]:
+    def _query(self, question: str, *values: str) -> list[tuple[Any, ...]]:
         with self._editor.connection.cursor() as cursor:
             cursor.execute(question, values)
             rows: list[tuple[Any, ...]] = cursor.fetchall()

@@ -18,7 +18,7 @@ from redis.connection import AbstractConnection
 
 logger = logging.getLogger(__name__)
 
-_NONSENSE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
+_PARSE_ERRORS = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 """What redis-py's parsers raise on malformed responses."""
 _MAX_DIGITS = 20  # of Redis's 64-bit integers, with a sign
 
@@ -47,14 +47,14 @@ class PlainSerializer:
         return int(data) if len(data) <= _MAX_DIGITS and data.removeprefix(b"-").isdigit() else None
 
 
-class _Question(local):
+class _Deadline(local):
     """Deadline of this thread's cache command on the monotonic clock; None without one."""
 
     ends_at: float | None = None
     latest_at: float = 0.0
 
 
-_question = _Question()
+_deadline = _Deadline()
 
 
 class _BoundedSocket:
@@ -74,37 +74,37 @@ class _BoundedSocket:
         self._inner.settimeout(seconds)
 
     def recv(self, size: int, *flags: int) -> bytes:
-        self._wait_no_longer()
+        self._apply_deadline()
         data = self._inner.recv(size, *flags)
-        self._moved(len(data))
+        self._extend_deadline(len(data))
         return data
 
     def recv_into(self, buffer: Any, *arguments: int) -> int:
-        self._wait_no_longer()
+        self._apply_deadline()
         size = self._inner.recv_into(buffer, *arguments)
-        self._moved(size)
+        self._extend_deadline(size)
         return size
 
     def sendall(self, data: Any) -> None:
         """Send in pieces: the timeout of ``socket.sendall`` would be for all bytes together."""
         rest = memoryview(data)
         while rest:
-            self._wait_no_longer()
+            self._apply_deadline()
             size = self._inner.send(rest)
-            self._moved(size)
+            self._extend_deadline(size)
             rest = rest[size:]
 
-    def _wait_no_longer(self) -> None:
+    def _apply_deadline(self) -> None:
         timeout = self._timeout
-        if _question.ends_at is not None and timeout != 0:  # 0 polls
-            timeout = _question.ends_at - time.monotonic()
+        if _deadline.ends_at is not None and timeout != 0:  # 0 polls
+            timeout = _deadline.ends_at - time.monotonic()
             if timeout <= 0:
                 raise TimeoutError("the answer takes too long")
         self._inner.settimeout(timeout)
 
-    def _moved(self, size: int) -> None:
-        if _question.ends_at is not None:
-            _question.ends_at = min(_question.ends_at + size / self.BYTES_PER_SECOND, _question.latest_at)
+    def _extend_deadline(self, size: int) -> None:
+        if _deadline.ends_at is not None:
+            _deadline.ends_at = min(_deadline.ends_at + size / self.BYTES_PER_SECOND, _deadline.latest_at)
 
 
 class _Bounded(AbstractConnection):
@@ -116,13 +116,13 @@ class _Bounded(AbstractConnection):
     def on_connect_check_health(self, *arguments: Any, **options: Any) -> None:
         try:
             super().on_connect_check_health(*arguments, **options)
-        except _NONSENSE as error:
+        except _PARSE_ERRORS as error:
             raise InvalidResponse("the greeting makes no sense") from error
 
     def read_response(self, *arguments: Any, **options: Any) -> Any:
         try:
             return super().read_response(*arguments, **options)
-        except _NONSENSE as error:
+        except _PARSE_ERRORS as error:
             self.disconnect()  # type: ignore[no-untyped-call]  # redis-py types most of its own
             raise InvalidResponse("the answer makes no sense") from error
 
@@ -147,11 +147,11 @@ class SharedCache(RedisCache):
     ``get`` and ``set`` raise, as Django's do, and apply the timeout to each read.
     """
 
-    LEFT_ALONE_SECONDS = 5.0
+    SKIP_SECONDS = 5.0
     LONGEST_SECONDS = 3.0
     """Per command: enough for the largest cached segment."""
     _PATIENCE_SECONDS = 0.25
-    _asked_again_at: ClassVar[dict[str, float]] = {}
+    _retry_at: ClassVar[dict[str, float]] = {}
     """By server: Django creates a cache object per thread."""
 
     _options: dict[str, Any]  # set by Django, whose stubs leave it out
@@ -162,22 +162,22 @@ class SharedCache(RedisCache):
         self._patience: float = self._options.get("socket_timeout", self._PATIENCE_SECONDS)
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
-        return self._ask(lambda: super(SharedCache, self).get(key, default, version), default)
+        return self._run(lambda: super(SharedCache, self).get(key, default, version), default)
 
     def set(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
-        self._ask(lambda: super(SharedCache, self).set(key, value, timeout, version), None)
+        self._run(lambda: super(SharedCache, self).set(key, value, timeout, version), None)
 
-    def _ask(self, question: Callable[[], Any], otherwise: Any) -> Any:
-        if time.monotonic() < self._asked_again_at.get(self._address, 0.0):
-            return otherwise
+    def _run(self, command: Callable[[], Any], default: Any) -> Any:
+        if time.monotonic() < self._retry_at.get(self._address, 0.0):
+            return default
         now = time.monotonic()
-        _question.ends_at, _question.latest_at = now + self._patience, now + self.LONGEST_SECONDS
+        _deadline.ends_at, _deadline.latest_at = now + self._patience, now + self.LONGEST_SECONDS
         try:
-            return question()
+            return command()
         except (RedisError, OSError) as error:
-            self._asked_again_at[self._address] = time.monotonic() + self.LEFT_ALONE_SECONDS
+            self._retry_at[self._address] = time.monotonic() + self.SKIP_SECONDS
             # Log no address: it may contain a password.
             logger.warning("the cache cannot be used (%s)", type(error).__name__)
-            return otherwise
+            return default
         finally:
-            _question.ends_at = None
+            _deadline.ends_at = None

@@ -14,7 +14,7 @@ from gatewall.gate.decision_id import new_decision_id
 from gatewall.gate.record import record_of
 from gatewall.gate.responses import GuardPage, answer, for_browser
 from gatewall.gate.subrequest import Subrequest
-from gatewall.gate.upstream_headers import leftovers
+from gatewall.gate.upstream_headers import site_headers
 from gatewall.kernel.clientip import TrustedProxies, peer_or_unknown
 from gatewall.server.answer_bytes import Answer
 from gatewall.snapshot.confirmed import PolicyAge
@@ -63,7 +63,7 @@ class Records(Protocol):
 class Peers(Protocol):
     """Observer of the peers that send subrequests."""
 
-    def look_at(self, subrequest: Subrequest) -> None:
+    def observe(self, subrequest: Subrequest) -> None:
         """Record a peer that an operator should know about. Never raises."""
 
 
@@ -104,7 +104,7 @@ class Gate:
             policy = self._policies.current()
             request = dialect.parse(subrequest, self._trusted, at)
             if self._peers is not None:
-                self._peers.look_at(subrequest)
+                self._peers.observe(subrequest)
             if policy is None or (policy.settings.stale_policy is StalePolicy.STRICT and self._is_stale(policy)):
                 decision = CANNOT_DECIDE
             else:
@@ -113,7 +113,7 @@ class Gate:
             if dialect.answers_browsers:
                 given = for_browser(given, request, decision_id)
             if dialect.cuts_credentials and given.status == Effect.ALLOW.status:
-                given = replace(given, headers=(*given.headers, *leftovers(subrequest.headers)))
+                given = replace(given, headers=(*given.headers, *site_headers(subrequest.headers)))
             kept = self._record(request, decision, policy, decision_id, given.status)
             if not kept and _must_be_kept(policy):
                 given = self._undecided(dialect, subrequest, request, decision_id)

@@ -35,7 +35,7 @@ class UntrustedPeers:
         self._trusted = trusted
         self._next_at = 0.0
 
-    def look_at(self, subrequest: Subrequest) -> None:
+    def observe(self, subrequest: Subrequest) -> None:
         """Record the peer if it sends forwarding headers and is not trusted."""
         if self._trusted.trusts_peer(subrequest.peer) or not _forwards(subrequest.headers):
             return
@@ -50,7 +50,7 @@ class UntrustedPeers:
         replace_file(self._folder / str(os.getpid()), json.dumps(asdict(note)).encode(), synced=False)
 
 
-def taken_notes(folder: Path) -> Iterator[UntrustedPeer]:
+def take_notes(folder: Path) -> Iterator[UntrustedPeer]:
     """Yield the notes since the last call, and delete them."""
     for path in sorted(folder.glob("*")) if folder.is_dir() else []:
         if path.name.startswith("."):

@@ -16,7 +16,7 @@ _BEHIND_A_COMMA = re.compile(rf",[ \t]*{re.escape(COOKIE_NAME)}[ \t]*=.*", re.IG
 _NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/]")
 
 
-def leftovers(headers: Headers) -> tuple[tuple[str, str], ...]:
+def site_headers(headers: Headers) -> tuple[tuple[str, str], ...]:
     """Return ``Cookie`` and ``Authorization``, each if it was sent, without our credentials; empty if nothing is left.
 
     A value with a control byte becomes empty: no server sends one. Raises ValueError on two different values.

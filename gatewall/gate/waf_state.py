@@ -23,8 +23,8 @@ def waf_checks(policy: PolicySnapshot | None) -> dict[str, str]:
     wrong = policy.waf.check()
     if wrong == DISTRUSTED:
         logger.error("WAF: %s", wrong)
-    found = {"waf": wrong or "ok", "waf_engine": policy.waf.engine or "none"}
-    return found | ({"waf_apart": _named(policy.waf.apart)} if policy.waf.apart else {})
+    checks = {"waf": wrong or "ok", "waf_engine": policy.waf.engine or "none"}
+    return checks | ({"waf_apart": _named(policy.waf.apart)} if policy.waf.apart else {})
 
 
 def _named(rules: Sequence[WafRule]) -> str:

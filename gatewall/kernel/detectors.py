@@ -31,7 +31,7 @@ FEW_ACCOUNTS = 3
 _KINDS_OF_PROBE = 2
 _PLACES_OF_RULES = 3
 _IPV6_PREFIX = 64
-_AGAIN_SECONDS = 30.0
+_REPORT_SECONDS = 30.0
 """How often an ongoing attack is reported, so that its incident does not end."""
 
 
@@ -111,7 +111,7 @@ class Detectors:
         self._networks: OrderedDict[IPNetwork, _Seen] = OrderedDict()
         self._accounts: OrderedDict[str, float] = OrderedDict()
         self._is_attacked = False
-        self._told_at = 0.0
+        self._reported_at = 0.0
 
     def __len__(self) -> int:
         """Return the number of networks with state."""
@@ -126,7 +126,7 @@ class Detectors:
         seen.failures.append(signal.at)
         while seen.failures[0] <= since or len(seen.failures) > self.limits.brute_force_failures:
             seen.failures.popleft()
-        _note(seen.accounts, signal.account, signal.at, since, self.limits.stuffing_accounts)
+        _record(seen.accounts, signal.account, signal.at, since, self.limits.stuffing_accounts)
         verdicts = self._overall(signal, since)
         own = self._of_sign_ins(network, seen, signal)
         return [*verdicts, *([own] if own else [])]
@@ -135,11 +135,11 @@ class Detectors:
         """Process a refused request and return its verdicts."""
         network = network_of(signal.client)
         seen, since = self._seen(network), signal.at - self.limits.window_seconds
-        _note(seen.targets, hash(signal.target), signal.at, since, self.limits.probing_targets)
+        _record(seen.targets, hash(signal.target), signal.at, since, self.limits.probing_targets)
         for kind in sorted(signal.kinds):
-            _note(seen.kinds, kind, signal.at, since, _KINDS_OF_PROBE)
+            _record(seen.kinds, kind, signal.at, since, _KINDS_OF_PROBE)
         for rule in sorted(signal.rules):
-            _note(seen.rules, rule, signal.at, since, self.limits.probing_rules)
+            _record(seen.rules, rule, signal.at, since, self.limits.probing_rules)
         figures = {"targets": len(seen.targets), "rules": len(seen.rules)}
         if len(seen.kinds) < _KINDS_OF_PROBE:
             return []
@@ -151,29 +151,29 @@ class Detectors:
 
     def _of_sign_ins(self, network: IPNetwork, seen: _Seen, signal: FailedSignIn) -> Verdict | None:
         figures = {"failures": len(seen.failures), "accounts": len(seen.accounts)}
-        if len(seen.accounts) >= self._enough_accounts():
+        if len(seen.accounts) >= self._account_limit():
             return self._verdict(Detector.STUFFING, network, signal, seen.accounts.values(), figures)
         if len(seen.failures) >= self.limits.brute_force_failures:
             return self._verdict(Detector.BRUTE_FORCE, network, signal, seen.failures, figures)
         return None
 
-    def _enough_accounts(self) -> int:
+    def _account_limit(self) -> int:
         return FEW_ACCOUNTS if self._is_attacked else self.limits.stuffing_accounts
 
     def _overall(self, signal: FailedSignIn, since: float) -> list[Verdict]:
         """Return the verdict of a distributed attack; when it begins, also those of its known participants."""
-        _note(self._accounts, signal.account, signal.at, since, MAX_ACCOUNTS)
+        _record(self._accounts, signal.account, signal.at, since, MAX_ACCOUNTS)
         number, enough = len(self._accounts), self.limits.stuffing_accounts_overall
-        went_on = self._is_attacked
-        self._is_attacked = number >= (enough // 2 if went_on else enough)  # hysteresis
-        if not self._is_attacked or (went_on and abs(signal.at - self._told_at) < _AGAIN_SECONDS):
+        was_attacked = self._is_attacked
+        self._is_attacked = number >= (enough // 2 if was_attacked else enough)  # hysteresis
+        if not self._is_attacked or (was_attacked and abs(signal.at - self._reported_at) < _REPORT_SECONDS):
             return []
-        self._told_at = signal.at
+        self._reported_at = signal.at
         first_at = next(iter(self._accounts.values()))
-        told = Verdict(Detector.DISTRIBUTED_STUFFING, None, None, first_at, signal.at, {"accounts": number})
-        return [told] if went_on else [told, *self._taking_part(signal, since)]
+        attack = Verdict(Detector.DISTRIBUTED_STUFFING, None, None, first_at, signal.at, {"accounts": number})
+        return [attack] if was_attacked else [attack, *self._participants(signal, since)]
 
-    def _taking_part(self, signal: FailedSignIn, since: float) -> list[Verdict]:
+    def _participants(self, signal: FailedSignIn, since: float) -> list[Verdict]:
         verdicts, until = [], signal.at + self.limits.window_seconds
         for network, seen in list(self._networks.items()):
             accounts = [at for at in seen.accounts.values() if since < at <= until]
@@ -211,7 +211,7 @@ def network_of(client: IPAddress) -> IPNetwork:
     return ip_network((client, prefix), strict=False)
 
 
-def _note(seen: OrderedDict[Key, float], key: Key, at: float, since: float, most: int) -> None:
+def _record(seen: OrderedDict[Key, float], key: Key, at: float, since: float, most: int) -> None:
     """Record a key as seen, and evict entries before the window or over the limit.
 
     Entries more than a window in the future are evicted too: the clock was set back.

@@ -60,7 +60,7 @@ def network_of(client: IPAddress) -> bytes:
     return number.to_bytes(8, "big") + bytes([client.version])
 
 
-class LookedAtRequestRate:
+class ReadOnlyRequestRate:
     """Read-only view of the table, for dry runs."""
 
     def __init__(self, path: Path) -> None:

@@ -49,12 +49,12 @@ def announce(version: Version) -> bool:
         Notifier(run).notify()
         return False
     with watching(files.folder, workers_folder(run)) as news:
-        patience = _Patience(news, time.monotonic() + _WAIT_SECONDS)
+        patience = _Deadline(news, time.monotonic() + _WAIT_SECONDS)
         Notifier(run).notify()
-        return _is_published_in_time(files, run, version, patience) and _is_taken_in_time(run, version, patience)
+        return _is_published_in_time(files, run, version, patience) and _is_loaded_in_time(run, version, patience)
 
 
-class _Patience:
+class _Deadline:
     """Deadline of a writer, and the watch that wakes it."""
 
     def __init__(self, news: FolderWatch, deadline: float) -> None:
@@ -64,7 +64,7 @@ class _Patience:
     def seconds_left(self) -> float:
         return max(0.0, self._deadline - time.monotonic())
 
-    def is_left(self) -> bool:
+    def wait_for_change(self) -> bool:
         """Wait for a file change; False after the deadline."""
         seconds = self.seconds_left()
         if not seconds:
@@ -73,7 +73,7 @@ class _Patience:
         return True
 
 
-def _is_published_in_time(files: PolicyFiles, run: Path, version: Version, patience: _Patience) -> bool:
+def _is_published_in_time(files: PolicyFiles, run: Path, version: Version, patience: _Deadline) -> bool:
     in_force = ManifestInForce(files)
     while True:
         with AgentLock(run).held() as is_free:
@@ -81,18 +81,18 @@ def _is_published_in_time(files: PolicyFiles, run: Path, version: Version, patie
                 return _publish_here(files, patience.seconds_left())
         if _is_published(in_force, version):
             return True
-        if not patience.is_left():
+        if not patience.wait_for_change():
             logger.warning("revision %d is committed and not published yet", version.revision)
             return False
 
 
-def _is_taken_in_time(run: Path, version: Version, patience: _Patience) -> bool:
+def _is_loaded_in_time(run: Path, version: Version, patience: _Deadline) -> bool:
     """Return True once no living worker is behind. Workers that refuse the policy are not waited for."""
     while True:
         behind = [state for state in living_workers(workers_folder(run)) if not state.has(version)]
         if not behind:
             return True
-        if all(state.rejected for state in behind) or not patience.is_left():
+        if all(state.rejected for state in behind) or not patience.wait_for_change():
             pids = ", ".join(str(state.pid) for state in behind)
             logger.warning("revision %d is published and not taken by worker %s yet", version.revision, pids)
             return False

@@ -41,7 +41,7 @@ class Moment:
 
 
 @contextmanager
-def one_moment() -> Iterator[Moment]:
+def consistent_read() -> Iterator[Moment]:
     """Yield the state of the policy in a consistent read; blocks no writer."""
     with _repeatable_read():
         changed = {name: str(change) for name, change in PolicySegment.objects.values_list("name", "change")}
@@ -56,7 +56,7 @@ def one_moment() -> Iterator[Moment]:
 def segment_bytes(moment: Moment, name: str) -> bytes:
     """Return a segment's bytes, from the shared cache or compiled from the rows.
 
-    Call it inside ``one_moment()``. Raises ValueError if a row is invalid for the engine.
+    Call it inside ``consistent_read()``. Raises ValueError if a row is invalid for the engine.
     """
     version, change = revisions.version_of(moment.head), moment.segments[name]
     data = segment_cache.fetch(version, name, change)

@@ -8,7 +8,7 @@ from gatewall.snapshot.places import policy_files
 from gatewall.snapshot.published import LastPublished
 
 Sources = tuple[PolicyHolder, Countries]
-_made: list[tuple[Config, Sources]] = []
+_sources: list[tuple[Config, Sources]] = []
 
 
 def sources_of(config: Config) -> Sources:
@@ -16,9 +16,9 @@ def sources_of(config: Config) -> Sources:
 
     The database decides; while it cannot be read, the published files do if they are newer.
     """
-    if not _made or _made[0][0] is not config:
-        _made[:] = [(config, _make(config))]
-    return _made[0][1]
+    if not _sources or _sources[0][0] is not config:
+        _sources[:] = [(config, _make(config))]
+    return _sources[0][1]
 
 
 def _make(config: Config) -> Sources:

@@ -20,7 +20,7 @@ class NewerRelease(NotForward):
 def refuse_going_back(before: Manifest | None, head: PolicyHead) -> None:
     """Raise DatabaseWentBack unless the head equals the published version or follows it."""
     version = revisions.version_of(head)
-    if before is None or _goes_on(before, version, str(head.parent_epoch)):
+    if before is None or _continues(before, version, str(head.parent_epoch)):
         return
     raise DatabaseWentBack(
         f"the database is at revision {version.revision} and does not follow revision "
@@ -42,7 +42,7 @@ def reusable(before: Manifest | None, version: Version) -> Mapping[str, SegmentR
     return before.segments
 
 
-def _goes_on(before: Manifest, version: Version, parent_epoch: str) -> bool:
+def _continues(before: Manifest, version: Version, parent_epoch: str) -> bool:
     if before.version.epoch != version.epoch:
         return parent_epoch == before.version.epoch
     # The numbers may have passed the old ones since the restore; the lineage has not.

@@ -54,7 +54,7 @@ def report_node(name: str, files: PolicyFiles, run: Path, problem: str = "", log
             "seen_at": database_now(),
             "revision": manifest.version.revision if manifest else 0,
             "published_at": datetime.fromtimestamp(manifest.published_at, tz=UTC) if manifest else None,
-            "workers": [_shown(state) for state in living_workers(workers_folder(run))],
+            "workers": [_worker_fields(state) for state in living_workers(workers_folder(run))],
             "problem": problem[:500],
             # If nothing was confirmed since boot, the age is at least the uptime.
             "unconfirmed_seconds": max(0.0, elapsed() - (confirmed_at or 0.0)),
@@ -63,7 +63,7 @@ def report_node(name: str, files: PolicyFiles, run: Path, problem: str = "", log
     )
 
 
-def _shown(state: WorkerState) -> dict[str, Any]:
+def _worker_fields(state: WorkerState) -> dict[str, Any]:
     return {
         "pid": state.pid,
         "revision": state.revision,
@@ -78,9 +78,9 @@ def unconfirmed_seconds(node: Node, at: datetime) -> float:
     For this host the confirmation file counts. For another host it is the agent's last report: while the agent is
     silent, comparisons by that host's control plane are unknown here.
     """
-    said = max(0.0, (at - node.seen_at).total_seconds()) + (node.unconfirmed_seconds or 0.0)
+    reported = max(0.0, (at - node.seen_at).total_seconds()) + (node.unconfirmed_seconds or 0.0)
     confirmed_at = policy_files(settings.CONFIG).confirmations.last() if node.name == node_name()[:100] else None
-    return said if confirmed_at is None else min(said, max(0.0, elapsed() - confirmed_at))
+    return reported if confirmed_at is None else min(reported, max(0.0, elapsed() - confirmed_at))
 
 
 def forget(name: str) -> None:

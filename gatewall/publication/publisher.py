@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from django.utils import timezone
 
 from gatewall.policy import revisions
-from gatewall.publication.compiler import Moment, one_moment, segment_bytes
+from gatewall.publication.compiler import Moment, consistent_read, segment_bytes
 from gatewall.publication.lineage import refuse_going_back, refuse_newer_release, reusable
 from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PATIENCE_SECONDS, PolicyFiles
@@ -39,7 +39,7 @@ def publish(
         before, asked_at = files.in_force(), elapsed()
         if not over_newer_release:
             refuse_newer_release(before)
-        with one_moment() as moment:
+        with consistent_read() as moment:
             version = revisions.version_of(moment.head)
             refuse_going_back(before, moment.head)
             damaged = _damaged(files, before, verify=verify)
@@ -54,7 +54,7 @@ def publish(
         files.publish(manifest)
         files.confirmations.confirm(asked_at)
         if damaged:
-            _tell(damaged)
+            _log_damaged(damaged)
         return manifest
 
 
@@ -72,7 +72,7 @@ def _damaged(files: PolicyFiles, before: Manifest | None, *, verify: bool) -> Co
     return [name for name, ref in before.segments.items() if not is_usable(ref)]
 
 
-def _tell(damaged: Collection[str]) -> None:
+def _log_damaged(damaged: Collection[str]) -> None:
     more = len(damaged) - _NAMED
     logger.warning(
         "the published policy was damaged and is written again from the database: %d of its files (%s%s)",

@@ -44,7 +44,7 @@ class Standby:
     def turn(self) -> bool:
         """Publish the committed policy if no other process does on this host; True if this process stands in."""
         with StandbyLock(self._run).held() as ours:
-            if ours and self._nobody_leads():
+            if ours and self._has_no_leader():
                 self._publish()
                 return True
         if self._published is not None:
@@ -56,27 +56,27 @@ class Standby:
         """Run the worker thread, and restart it after an unexpected exception, which Python wrote to stderr."""
         while not self._stop.is_set():
             try:
-                thread = Thread(target=self._look, name="standby-look", daemon=True)
+                thread = Thread(target=self._watch, name="standby-look", daemon=True)
                 thread.start()
                 thread.join()
             except (MemoryError, RuntimeError) as error:
                 logger.error("the standby has no thread: %s", error)  # noqa: TRY400 - the words say it all
             if not self._stop.is_set():
                 self._published = None
-                self._say("a bug")
+                self._report_problem("a bug")
                 self._stop.wait(_AFTER_A_BUG_SECONDS)
 
-    def _look(self) -> None:
+    def _watch(self) -> None:
         try:
             while not self._stop.wait(_EVERY_SECONDS):
                 try:
                     self.turn()
                 except OSError as error:
-                    self._say(f"the locks of this host cannot be used ({error})")
+                    self._report_problem(f"the locks of this host cannot be used ({error})")
         finally:
             connection.close()
 
-    def _nobody_leads(self) -> bool:
+    def _has_no_leader(self) -> bool:
         return not AgentLock(self._run).is_led()  # the lock is released at once, so a starting agent gets it
 
     def _publish(self) -> None:
@@ -92,7 +92,9 @@ class Standby:
         except (Error, OSError, ValueError) as error:
             self._published = None  # the database may be another one after the failure, with other version numbers
             connection.close()
-            self._say(f"{type(error).__name__}: {error}" if isinstance(error, ValueError) else type(error).__name__)
+            self._report_problem(
+                f"{type(error).__name__}: {error}" if isinstance(error, ValueError) else type(error).__name__
+            )
 
-    def _say(self, problem: str) -> None:
+    def _report_problem(self, problem: str) -> None:
         self._log.say(f"no agent leads, and the policy is not published: {problem}")

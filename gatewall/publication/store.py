@@ -10,7 +10,7 @@ from django.db import Error
 
 from gatewall.engine.snapshot import PolicySnapshot, Version
 from gatewall.policy import revisions
-from gatewall.publication.compiler import Moment, one_moment, segment_bytes
+from gatewall.publication.compiler import Moment, consistent_read, segment_bytes
 from gatewall.publication.lineage import refuse_going_back, reusable
 from gatewall.snapshot.assembly import Assembly, SegmentData
 from gatewall.snapshot.files import PolicyFiles
@@ -69,7 +69,7 @@ class DatabasePolicyStore:
 
     def _load(self) -> PolicySnapshot:
         before = self._files.in_force()  # before the rows: a policy is published after its commit
-        with one_moment() as moment:
+        with consistent_read() as moment:
             refuse_going_back(before, moment.head)
             version = revisions.version_of(moment.head)
             if self._loaded is not None:

@@ -15,7 +15,7 @@ from gatewall.engine.snapshot import PolicySnapshot, WafInspector
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import WafRule
 from gatewall.replay.change_history import ChangeHistory
-from gatewall.replay.recorded_waf import altered_targets, looks_at, unrecorded_targets
+from gatewall.replay.recorded_waf import altered_targets, inspected_targets, unrecorded_targets
 from gatewall.replay.redecision import Assumed, Missing, Redecider, Replay, recorded_request
 
 
@@ -63,7 +63,7 @@ class ChangedRules:
             return True
         altered, unrecorded = altered_targets(record), unrecorded_targets(record)
         for rule in (*self.before, *self.after):
-            if not altered.isdisjoint(looks_at(rule)) or not unrecorded.isdisjoint(rule.targets):
+            if not altered.isdisjoint(inspected_targets(rule)) or not unrecorded.isdisjoint(rule.targets):
                 return True
         return any(rules.inspect(request, domain) for rules in self._sets)
 

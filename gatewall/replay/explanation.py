@@ -77,7 +77,7 @@ class Explainer:
         """Return how the gate would answer this request now."""
         at = self._clock()
         policy = self._policies.current()
-        request = subrequest.forward(as_told(made_up, self._trusted), self._trusted, at)
+        request = subrequest.forward(as_subrequest(made_up, self._trusted), self._trusted, at)
         ports = self._ports
         if made_up.assumed is not None and not request.fault:
             request, ports = _signed_in(request, ports, made_up.assumed)
@@ -96,9 +96,9 @@ class Explainer:
         return Explanation(record, decision.verdict.retry_after_seconds, steps, name, request.fault, places)
 
 
-def as_told(made_up: MadeUpRequest, trusted: TrustedProxies) -> Subrequest:
+def as_subrequest(made_up: MadeUpRequest, trusted: TrustedProxies) -> Subrequest:
     """Return the subrequest that a trusted proxy would send or, if none is trusted, the client itself."""
-    told = {
+    headers = {
         "host": made_up.host,
         "x-forwarded-for": made_up.client,
         "x-forwarded-host": made_up.host,
@@ -106,7 +106,7 @@ def as_told(made_up: MadeUpRequest, trusted: TrustedProxies) -> Subrequest:
         "x-forwarded-method": made_up.method,
         "x-forwarded-uri": made_up.uri,
     }
-    lines = [(name, _one_line(value)) for name, value in told.items() if value is not None]
+    lines = [(name, _one_line(value)) for name, value in headers.items() if value is not None]
     raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in (*lines, *made_up.headers)]
     peer = _UNIX_SOCKET if trusted.networks else made_up.client
     return Subrequest(peer, "http", wire.from_lines(raw))

@@ -55,15 +55,15 @@ class RecordedFacts(Facts):
         ports: Ports,
         record: AccessRecord,
         history: ChangeHistory,
-        tell: Callable[[], object],
+        on_assumed: Callable[[], object],
         unsettled: dict[int, tuple[WafRule, ...]] | None = None,
     ) -> None:
-        """``tell`` is called when a recorded match is used for a rule.
+        """``on_assumed`` is called when a recorded match is used for a rule.
 
         ``unsettled`` caches, by revision, the rules changed since, for all records of a policy and history.
         """
         super().__init__(request, policy, ports)
-        self._record, self._history, self._tell = record, history, tell
+        self._record, self._history, self._on_assumed = record, history, on_assumed
         self._unsettled = {} if unsettled is None else unsettled
         self._with_doubtful = False
 
@@ -72,7 +72,7 @@ class RecordedFacts(Facts):
         """Facts if every possibly matching rule matches."""
         if not self._matches[1]:
             return self
-        worst = RecordedFacts(self.request, self.policy, self._ports, self._record, self._history, self._tell)
+        worst = RecordedFacts(self.request, self.policy, self._ports, self._record, self._history, self._on_assumed)
         worst._with_doubtful = True
         worst.__dict__["_matches"] = self._matches
         return worst
@@ -89,12 +89,12 @@ class RecordedFacts(Facts):
         """Return the ids of the rules that certainly match, and of those that possibly match."""
         recorded = frozenset(rule["id"] for rule in self._record.rules)
         rules = self.policy.waf.rules
-        unsettled = self._changed_since() if self._rules_were_asked else tuple(rules)
+        unsettled = self._changed_since() if self._rules_were_run else tuple(rules)
         if self._was_cut_short:
             changed = {rule.id for rule in unsettled}
             unsettled = tuple(rule for rule in rules if rule.id in changed or rule.id not in recorded)
         if len(unsettled) < len(rules):
-            self._tell()
+            self._on_assumed()
         if not unsettled and not recorded:
             return frozenset(), frozenset()
         settled = {rule.id for rule in rules} - {rule.id for rule in unsettled}
@@ -102,7 +102,7 @@ class RecordedFacts(Facts):
         if unsettled:
             found = {rule.id for rule in self.policy.waf.inspect(self.request, self.domain_name)}
             for rule in unsettled:
-                if self._altered and not self._altered.isdisjoint(looks_at(rule)):
+                if self._altered and not self._altered.isdisjoint(inspected_targets(rule)):
                     doubtful.add(rule.id)  # the recorded text differs from what was sent
                 elif rule.id in found:
                     sure.add(rule.id)  # unrecorded parts can only add matches
@@ -145,7 +145,7 @@ class RecordedFacts(Facts):
         return self._history.row_is_as_of(revision, Resource.WAF_RULES, rule.id)
 
     @cached_property
-    def _rules_were_asked(self) -> bool:
+    def _rules_were_run(self) -> bool:
         if self._record.rules:
             return True
         if not (has_looked_up(self._record, "rule_matches") or self._was_inspected):
@@ -188,7 +188,7 @@ def altered_targets(record: AccessRecord) -> frozenset[Target | None]:
     return frozenset(found)
 
 
-def looks_at(rule: WafRule) -> set[Target | None]:
+def inspected_targets(rule: WafRule) -> set[Target | None]:
     """Return the targets that the rule inspects; None stands for the path, if it has a path prefix."""
     has_prefix = rule.path_prefix is not None or any(each.path_prefix is not None for each in rule.exclusions)
     return {*rule.targets, *({None} if has_prefix else set())}

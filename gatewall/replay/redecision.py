@@ -143,7 +143,7 @@ class Replay:
         """Return the first step's verdict, or what a step before it lacks."""
         if self.facts is not None:
             for step in STEPS:
-                verdict, missing = _asked(step, self.facts)
+                verdict, missing = _evaluate(step, self.facts)
                 if verdict is not None or missing is not None:
                     return Redecided(verdict, missing, frozenset(self.assumed))
         return Redecided(None, Missing.REQUEST, frozenset(self.assumed))
@@ -154,14 +154,14 @@ class Replay:
         for step in STEPS:
             verdict, missing = None, None if facts is not None else Missing.REQUEST
             if facts is not None and (reached or not facts.request.fault):
-                verdict, missing = _asked(step, facts)
+                verdict, missing = _evaluate(step, facts)
             rules = facts.rule_matches if facts and not facts.request.fault and "rule_matches" in step.facts else ()
             decided = reached and verdict is not None
             yield RedecidedStep(step.name, verdict, missing, reached and facts is not None, decided, rules)
             reached = reached and verdict is None and missing is None
 
 
-def _asked(step: Step, facts: RecordedFacts) -> tuple[Verdict | None, Missing | None]:
+def _evaluate(step: Step, facts: RecordedFacts) -> tuple[Verdict | None, Missing | None]:
     """Return the step's verdict, or what it lacks, also if possibly matching rules could have decided it."""
     try:
         verdict = step.function(facts)

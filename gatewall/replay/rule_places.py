@@ -24,15 +24,15 @@ class RulePlaces:
         self._rules = {rule.id: rule for rule in rules} if request else {}
         self._places = Places(request or _NOTHING, domain)
         self._body = (request or _NOTHING).body or b""
-        self._asked = 0
+        self._lookups = 0
 
     def of(self, rule_id: int) -> list[dict[str, object]]:
         """Return ``{target, name, form, text}`` of each place, secrets masked."""
         rule = self._rules.get(rule_id)
-        self._asked += 1
-        return self.shown(self._places.of(rule)) if rule is not None and self._asked <= MAX_RULES else []
+        self._lookups += 1
+        return self.to_json(self._places.of(rule)) if rule is not None and self._lookups <= MAX_RULES else []
 
-    def shown(self, places: Sequence[Place]) -> list[dict[str, object]]:
+    def to_json(self, places: Sequence[Place]) -> list[dict[str, object]]:
         """Format places for display."""
         return [
             {

@@ -16,7 +16,7 @@ EXAMPLES = 3
 _KEPT = 2_000
 
 
-class Favourites:
+class HeavyHitters:
     """Heavy hitters: the most frequent keys with example decisions, and the maximum undercount."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Favourites:
             self._examples = {each: self._examples[each] for each in self._summary.counts}
             self._names = {each: self._names[each] for each in self._summary.counts}
 
-    def shown(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the number of keys (a lower bound if ``error`` is not 0) and the most frequent ones."""
         rows = [
             {"key": key, "name": self._names[key], "count": number, "examples": self._examples[key]}
@@ -52,8 +52,8 @@ class Tally:
         self.read = self.untouched = self.unchanged = self.changed = 0
         self._missing: Counter[str] = Counter()
         self._assumed: Counter[str] = Counter()
-        self._turns, self._people = Favourites(), Favourites()
-        self._hosts, self._subjects, self._clients = Favourites(), Favourites(), Favourites()
+        self._changes, self._people = HeavyHitters(), HeavyHitters()
+        self._hosts, self._subjects, self._clients = HeavyHitters(), HeavyHitters(), HeavyHitters()
 
     def add(self, record: AccessRecord, compared: Compared | None) -> None:
         """Count a recorded request; None: the change makes no difference."""
@@ -73,7 +73,7 @@ class Tally:
     def _add_change(self, record: AccessRecord, compared: Compared) -> None:
         self.changed += 1
         example, subject = record.decision_id, record.subject
-        self._turns.add(json.dumps([_words(compared.before), _words(compared.after)]), example)
+        self._changes.add(json.dumps([_words(compared.before), _words(compared.after)]), example)
         self._hosts.add(record.host or "", example)
         self._clients.add(record.client_ip, example)
         if subject is None:
@@ -92,11 +92,11 @@ class Tally:
             "changed": self.changed,
             "undecidable": {"total": self._missing.total(), "missing": dict(sorted(self._missing.items()))},
             "assumed": dict(sorted(self._assumed.items())),
-            "people": _subjects(self._people.shown()),
-            "changes": _named(self._turns.shown(), _turn),
-            "hosts": _named(self._hosts.shown(), lambda key: {"host": key or None}),
-            "subjects": _subjects(self._subjects.shown()),
-            "clients": _named(self._clients.shown(), lambda key: {"client_ip": key}),
+            "people": _subjects(self._people.to_json()),
+            "changes": _named(self._changes.to_json(), _change),
+            "hosts": _named(self._hosts.to_json(), lambda key: {"host": key or None}),
+            "subjects": _subjects(self._subjects.to_json()),
+            "clients": _named(self._clients.to_json(), lambda key: {"client_ip": key}),
         }
 
 
@@ -111,7 +111,7 @@ def _subjects(shown: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _turn(key: str) -> dict[str, Any]:
+def _change(key: str) -> dict[str, Any]:
     before, after = json.loads(key)
     lets_in = after["outcome"] == Effect.ALLOW
     return {"from": before, "to": after, "lets_in": lets_in}

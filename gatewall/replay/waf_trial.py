@@ -13,10 +13,10 @@ from gatewall.engine.waf.rules import WafRule
 from gatewall.gate import subrequest
 from gatewall.gate.gate import Policies
 from gatewall.kernel.clientip import TrustedProxies
-from gatewall.replay.explanation import MadeUpRequest, as_told
+from gatewall.replay.explanation import MadeUpRequest, as_subrequest
 from gatewall.replay.rule_places import RulePlaces
 
-_TOLD_BY_A_PROXY = TrustedProxies.parse(["127.0.0.1"])
+_PROXY = TrustedProxies.parse(["127.0.0.1"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class RuleTrial:
 
     def run(self, policy: PolicySnapshot, made_up: MadeUpRequest, body: bytes | None, draft: Draft | None) -> Trial:
         """Return which rules of this policy, and of a draft, match the request."""
-        request = subrequest.forward(as_told(made_up, _TOLD_BY_A_PROXY), _TOLD_BY_A_PROXY, self._clock())
+        request = subrequest.forward(as_subrequest(made_up, _PROXY), _PROXY, self._clock())
         if request.fault:
             return Trial(request.fault, None, (), RulePlaces((), None, None))
         if body is not None:

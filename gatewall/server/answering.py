@@ -27,7 +27,7 @@ class AnsweringWorker(Worker):  # type: ignore[misc] # gunicorn has no types
     lingering_seconds = LEAVING_SECONDS
 
     @property
-    def answers(self) -> bool:
+    def is_ready(self) -> bool:
         """True once the worker accepts connections."""
         return os.fstat(self.tmp.fileno()).st_size > 0
 
@@ -50,7 +50,7 @@ class AnsweringWorker(Worker):  # type: ignore[misc] # gunicorn has no types
         for each in ENDING:
             signal.signal(each, lambda *_: os._exit(0))
 
-    def say_it_answers(self) -> None:
+    def report_ready(self) -> None:
         """Report to the master that connections are accepted; ``run`` calls it."""
         os.ftruncate(self.tmp.fileno(), 1)
 
@@ -75,7 +75,7 @@ class AnsweringWorker(Worker):  # type: ignore[misc] # gunicorn has no types
             loop.add_signal_handler(at_once, self.end_at_once, ends)
         server = self.make_server()
         server.start()
-        self.say_it_answers()
+        self.report_ready()
         beats = loop.create_task(self._beat())
         await ends.wait()
         await server.stop(self.stop_seconds, self.lingering_seconds)

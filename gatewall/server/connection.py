@@ -78,7 +78,7 @@ class Connection(asyncio.BufferedProtocol):
         self._phase = Phase.IDLE
         self._turn: asyncio.Handle | None = None
         self._is_blocked = self._is_ending = self._is_half_closed = False
-        self._thrown_away = 0
+        self._discarded = 0
         self.deadline = loop.time() + self.idle_seconds
 
     # Callbacks of the transport.
@@ -100,7 +100,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         if self._is_ending:
-            self._throw_away(nbytes)
+            self._discard(nbytes)
             return
         self._reader.feed(bytes(self._context.buffer[:nbytes]))
         if self._turn is None and not self._is_blocked:
@@ -120,12 +120,12 @@ class Connection(asyncio.BufferedProtocol):
         self._is_blocked = False
         if not self._is_ending:
             self.deadline = self._loop.time() + self._allowed()
-            self._take_turn()
+            self._schedule_turn()
 
     # Called by the server.
 
     @property
-    def may_go(self) -> bool:
+    def is_evictable(self) -> bool:
         """True if the connection can be evicted: no request is under way, and no response is half written."""
         is_free = self._phase is not Phase.BODY and self._turn is None and not self._is_blocked
         return is_free or self._is_ending
@@ -133,21 +133,21 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def is_idle(self) -> bool:
         """True if no byte has come since the last response."""
-        return self.may_go and (self._phase is Phase.IDLE or self._is_ending)
+        return self.is_evictable and (self._phase is Phase.IDLE or self._is_ending)
 
-    def leave(self) -> None:
+    def close(self) -> None:
         """Close gracefully: bytes already written still go out."""
         self._mark_end()
         self._transport.close()
 
-    def go(self) -> None:
+    def evict(self) -> None:
         """Close to make room for another connection."""
         if self._is_ending:
             self._transport.abort()
         else:
-            self.leave()
+            self.close()
 
-    def give_up(self) -> None:
+    def abort(self) -> None:
         """Close at once; unsent bytes are lost."""
         self._transport.abort()
 
@@ -162,7 +162,7 @@ class Connection(asyncio.BufferedProtocol):
         elif self._phase is not Phase.IDLE:
             self._refuse(408)
         else:
-            self.leave()
+            self.close()
 
     # One request.
 
@@ -176,18 +176,18 @@ class Connection(asyncio.BufferedProtocol):
         self._turn = None
         if self._is_blocked or self._is_ending:
             return
-        found = self._reader.next()
-        if found is None:
+        parsed = self._reader.next()
+        if parsed is None:
             self._wait()
-        elif isinstance(found, Refusal):
-            self._refuse(found.status)
+        elif isinstance(parsed, Refusal):
+            self._refuse(parsed.status)
         else:
-            self._answer(found)
+            self._answer(parsed)
 
     def _wait(self) -> None:
         """Read on until the request is complete."""
         if self._is_half_closed:
-            self.leave()
+            self.close()
             return
         if self._reader.wants_continue:
             self._reader.wants_continue = False
@@ -202,16 +202,16 @@ class Connection(asyncio.BufferedProtocol):
     def _answer(self, request: Request) -> None:
         """Start answering the request; the implementation calls ``_answered`` afterwards."""
 
-    def _answered(self, *, is_read: bool, stays: bool) -> None:
+    def _answered(self, *, is_read: bool, keep_open: bool) -> None:
         """Continue after a response; ``is_read`` if the request was read to its end."""
         self._phase = Phase.IDLE
         self._context.answered(self)
-        if not stays:
+        if not keep_open:
             self._end(is_read=is_read)
         elif not self._is_blocked:
             self.deadline = self._loop.time() + self.idle_seconds
             if self._reader.has_more or self._is_half_closed:
-                self._take_turn()
+                self._schedule_turn()
             else:
                 self._transport.resume_reading()
 
@@ -219,7 +219,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport.write(REFUSALS[status])
         self._end(is_read=False)
 
-    def _take_turn(self) -> None:
+    def _schedule_turn(self) -> None:
         """Parse the next pipelined request after the other connections have had their turn."""
         self._transport.pause_reading()
         if self._turn is None:
@@ -234,7 +234,7 @@ class Connection(asyncio.BufferedProtocol):
         further input is read and discarded until the proxy closes.
         """
         if is_read and not self._reader.has_more:
-            self.leave()
+            self.close()
             return
         self._mark_end()
         if self._is_half_closed:
@@ -248,9 +248,9 @@ class Connection(asyncio.BufferedProtocol):
         self.deadline = self._loop.time() + LINGER_SECONDS
         self._context.ended(self)
 
-    def _throw_away(self, number: int) -> None:
-        self._thrown_away += number
-        if self._thrown_away > LINGER_BYTES:
+    def _discard(self, number: int) -> None:
+        self._discarded += number
+        if self._discarded > LINGER_BYTES:
             self._transport.abort()
 
 
@@ -265,13 +265,13 @@ class AtOnceConnection(Connection):
         method, target, lines, body, keep_alive = request
         context = self._context
         keep_alive = keep_alive and not context.is_leaving
-        sent, stays = REFUSALS[503], False
+        sent, keep_open = REFUSALS[503], False
         try:
             answer = self._application(method.decode("latin-1"), target, lines, self._peer, "http", body)
             sent = answer_bytes(answer, context.date, shows_body=method != b"HEAD", keep_alive=keep_alive)
-            stays = keep_alive
+            keep_open = keep_alive
         except Unsendable:
             logger.exception("an answer could not be sent")
         finally:  # also if the application raised: the proxy waits, and the loop logs the exception
             self._transport.write(sent)
-            self._answered(is_read=body is None or body.ended, stays=stays)
+            self._answered(is_read=body is None or body.ended, keep_open=keep_open)

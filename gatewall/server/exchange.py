@@ -34,10 +34,10 @@ class Outlet(Protocol):
 
     is_lost: bool
 
-    def pass_on(self, data: bytes) -> None:
+    def write_piece(self, data: bytes) -> None:
         """Write a piece; set ``room`` of the exchange once another fits or the connection is lost."""
 
-    def finish(self, data: bytes, *, stays: bool) -> None:
+    def finish(self, data: bytes, *, keep_open: bool) -> None:
         """Write the last piece."""
 
 
@@ -102,14 +102,14 @@ class Exchange:
         if self._is_chunked:
             last += b"0\r\n\r\n"
         is_whole = not self._has_body or self._declared in {None, self._sent}
-        self._call(lambda: self._outlet.finish(last, stays=self._keep_alive and is_whole))
+        self._call(lambda: self._outlet.finish(last, keep_open=self._keep_alive and is_whole))
 
     def _send(self, piece: bytes) -> None:
         """Send a piece and wait until there is room for another. Raises Gone."""
         data = (b"" if self.has_begun else self._head(None)) + self._framed(piece)
         self.room.clear()
         if not self._outlet.is_lost:  # a lost connection never sets ``room`` again
-            self._call(lambda: self._outlet.pass_on(data))
+            self._call(lambda: self._outlet.write_piece(data))
             self.room.wait()
         if self._outlet.is_lost:
             raise Gone

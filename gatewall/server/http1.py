@@ -172,7 +172,7 @@ class RequestReader:
     def _head(self) -> Request | None:
         end = self._input.find(_END, self._searched) + 4
         if end == 3:
-            self._look_at_incomplete_head()
+            self._check_incomplete_head()
             return None
         if end == len(self._input):
             head, self._input = self._input, b""
@@ -196,7 +196,7 @@ class RequestReader:
             return self._request(None, keep_alive=self._keep_alive and self._is_new)
         return self._start_of_body(lines)
 
-    def _look_at_incomplete_head(self) -> None:
+    def _check_incomplete_head(self) -> None:
         """Refuse early what cannot become a valid head: the client may wait for the response before it sends more."""
         there = self._input
         self.phase = Phase.HEAD if there else Phase.IDLE

@@ -56,7 +56,7 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
         self._replaced_up_to = 0
         self._reloaded_at = 0.0
         self._next_start = 0.0
-        self._looked_at = self._spares_until = time.monotonic()
+        self._checked_at = self._lenient_until = time.monotonic()
 
     def signal(self, sig: int, frame: Any) -> None:
         """Handle a signal; also in a worker that was just forked and has no handlers of its own yet."""
@@ -92,16 +92,16 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
             self._next_start = now + _RETRY_SECONDS
             for _ in range(missing):
                 self.spawn_worker()
-        answering = sum(each.answers for each in current)
+        answering = sum(each.is_ready for each in current)
         is_late = now > self._reloaded_at + self.cfg.graceful_timeout
-        may_go = answering >= self.num_workers or (answering > 0 and is_late)
-        leaving = [each for each in replaced if may_go or not each.answers]
+        can_stop = answering >= self.num_workers or (answering > 0 and is_late)
+        leaving = [each for each in replaced if can_stop or not each.is_ready]
         for each in leaving + current[: max(0, -missing)]:
             self.kill_worker(each.pid, signal.SIGTERM)
 
     def reap_workers(self) -> None:
         """Forget exited workers. One that failed to start ends the master only if none was ever ready."""
-        if any(each.answers for each in self.WORKERS.values()):
+        if any(each.is_ready for each in self.WORKERS.values()):
             self._outlives_failures = True
         while True:
             try:
@@ -116,10 +116,10 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
     def murder_workers(self) -> None:
         """Kill workers without a heartbeat, but give them time after the whole machine was suspended."""
         now = time.monotonic()
-        if now - self._looked_at > _HALT_SECONDS:
-            self._spares_until = now + _HALT_SECONDS
-        self._looked_at = now
-        if now >= self._spares_until:
+        if now - self._checked_at > _HALT_SECONDS:
+            self._lenient_until = now + _HALT_SECONDS
+        self._checked_at = now
+        if now >= self._lenient_until:
             super().murder_workers()
 
     def stop(self, graceful: bool = True) -> None:  # noqa: FBT001, FBT002 - gunicorn's signature

@@ -59,12 +59,12 @@ class Server:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._silent_until = 0.0
-        self._none = asyncio.Event()
+        self._drained = asyncio.Event()
 
     def start(self) -> None:
         """Start accepting connections."""
         self._tick()
-        self._listen()
+        self._start_accepting()
 
     @abstractmethod
     def _connect(self, peer: str) -> Connection:
@@ -77,27 +77,27 @@ class Server:
         """
         end = self._loop.time() + seconds
         self.is_leaving = True
-        self._deafen()
+        self._stop_accepting()
         for each in self._listening:
             while self._accept(each):
                 pass
             each.close()
-        self._look()
-        await self._until_none(min(end, self._loop.time() + lingering))
+        self._check_drained()
+        await self._wait_drained(min(end, self._loop.time() + lingering))
         for connection in self._all():
             if connection.is_idle:
-                connection.leave()
-        await self._until_none(end)
+                connection.close()
+        await self._wait_drained(end)
         for connection in self._all():
-            connection.go()
+            connection.evict()
         if self._timer is not None:
             self._timer.cancel()
 
-    async def _until_none(self, end: float) -> None:
+    async def _wait_drained(self, end: float) -> None:
         """Wait until all connections are closed or it is time ``end``."""
         with suppress(TimeoutError):
             async with asyncio.timeout_at(end):
-                await self._none.wait()
+                await self._drained.wait()
 
     # Called by the connections.
 
@@ -121,28 +121,28 @@ class Server:
         """Remove a closed connection."""
         self._fresh.pop(connection, None)
         self._served.pop(connection, None)
-        self._look()
+        self._check_drained()
 
-    def _look(self) -> None:
+    def _check_drained(self) -> None:
         if self.is_leaving and not (self._fresh or self._served or self._opening):
-            self._none.set()
+            self._drained.set()
 
     # New connections.
 
-    def _listen(self) -> None:
+    def _start_accepting(self) -> None:
         if not self.is_leaving:
             for each in self._listening:
                 self._loop.add_reader(each.fileno(), self._accept, each)
 
-    def _deafen(self) -> None:
+    def _stop_accepting(self) -> None:
         for each in self._listening:
             self._loop.remove_reader(each.fileno())
 
     def _accept(self, listening: socket.socket) -> bool:
         """Accept one connection, if one waits and there is room; True if another attempt makes sense."""
         there = len(self._fresh) + len(self._served) + len(self._opening)
-        goes = self._least_missed() if there >= self._most else None
-        if there >= self._most and not goes:
+        evicted = self._connection_to_evict() if there >= self._most else None
+        if there >= self._most and not evicted:
             self._pause("all that there is room for are in use")
             return False
         try:
@@ -153,11 +153,11 @@ class Server:
             return True
         except OSError as error:  # out of descriptors or memory
             self._pause(str(error))
-            if goes := self._least_missed():
-                goes.go()
+            if evicted := self._connection_to_evict():
+                evicted.evict()
             return False
-        if goes:
-            goes.go()
+        if evicted:
+            evicted.evict()
         accepted.setblocking(False)
         peer = address[0] if isinstance(address, tuple) else ""
         opening = self._loop.connect_accepted_socket(partial(self._connect, peer), accepted)
@@ -172,24 +172,24 @@ class Server:
         if now >= self._silent_until:
             self._silent_until = now + _SILENT_SECONDS
             logger.warning("connections are not accepted for a moment: %s", why)
-        self._deafen()
-        self._loop.call_later(_PAUSE_SECONDS, self._listen)
+        self._stop_accepting()
+        self._loop.call_later(_PAUSE_SECONDS, self._start_accepting)
 
     def _opened(self, task: "asyncio.Task[object]") -> None:
         self._opening.discard(task)
         if not task.cancelled():
             task.exception()  # the peer closed before the connection was set up
-        self._look()
+        self._check_drained()
 
-    def _least_missed(self) -> Connection | None:
+    def _connection_to_evict(self) -> Connection | None:
         """Return the connection to evict, or None if all are in use."""
         fresh, served = self._fresh, self._served
         old = self._loop.time() - _UNREAD_SECONDS
         return (
-            _first(takewhile(lambda each: fresh[each] <= old, fresh), lambda each: each.may_go)
+            _first(takewhile(lambda each: fresh[each] <= old, fresh), lambda each: each.is_evictable)
             or _first(served, lambda each: each.is_idle)
-            or _first(fresh, lambda each: each.may_go)
-            or _first(served, lambda each: each.may_go)
+            or _first(fresh, lambda each: each.is_evictable)
+            or _first(served, lambda each: each.is_evictable)
         )
 
     # Time.
@@ -206,8 +206,8 @@ class Server:
         return [*self._fresh, *self._served]
 
 
-def _first(queue: Iterable[Connection], may_go: Callable[[Connection], bool]) -> Connection | None:
-    return next((each for each in queue if may_go(each)), None)
+def _first(queue: Iterable[Connection], is_evictable: Callable[[Connection], bool]) -> Connection | None:
+    return next((each for each in queue if is_evictable(each)), None)
 
 
 def most_connections(most: int) -> int:

@@ -48,7 +48,7 @@ def bounds(_target: bytes, length: int | None) -> BodyBounds:
     return _NOT_READ if length is None or length > MAX_BODY else _READ
 
 
-class Threads(connection.Server, Protocol):
+class ThreadedContext(connection.Server, Protocol):
     """A server whose threads answer."""
 
     name: tuple[str, str]
@@ -56,23 +56,23 @@ class Threads(connection.Server, Protocol):
     def run(self, exchange: Exchange, environ: Environ, outlet: "ThreadedConnection") -> None:
         """Answer on a thread."""
 
-    def waits(self, outlet: "ThreadedConnection") -> None:
+    def reader_blocked(self, outlet: "ThreadedConnection") -> None:
         """Record that a thread waits for the client."""
 
-    def waits_no_more(self, outlet: "ThreadedConnection") -> None:
+    def reader_unblocked(self, outlet: "ThreadedConnection") -> None:
         """Record that no thread waits for the client. Idempotent."""
 
-    def weigh(self, outlet: "ThreadedConnection") -> None:
+    def update_weight(self, outlet: "ThreadedConnection") -> None:
         """Recount the memory that the connection holds."""
 
 
 class ThreadedConnection(Connection):
     """A connection whose requests threads answer. Meanwhile no further request is read."""
 
-    _context: Threads
+    _context: ThreadedContext
     write_seconds = WRITE_SECONDS
 
-    def __init__(self, context: Threads, loop: asyncio.AbstractEventLoop, peer: str) -> None:
+    def __init__(self, context: ThreadedContext, loop: asyncio.AbstractEventLoop, peer: str) -> None:
         super().__init__(context, loop, peer)
         self._exchange: Exchange | None = None
         self._is_read = True
@@ -92,14 +92,14 @@ class ThreadedConnection(Connection):
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_lost = True
         super().connection_lost(exc)
-        self._context.waits_no_more(self)
-        self._context.weigh(self)
+        self._context.reader_unblocked(self)
+        self._context.update_weight(self)
         if self._exchange is not None:
             self._exchange.room.set()
 
     def buffer_updated(self, nbytes: int) -> None:
         super().buffer_updated(nbytes)
-        self._context.weigh(self)
+        self._context.update_weight(self)
 
     def resume_writing(self) -> None:
         if self._exchange is None:
@@ -107,13 +107,13 @@ class ThreadedConnection(Connection):
             return
         self._is_blocked = False
         self.deadline = math.inf
-        self._context.waits_no_more(self)
+        self._context.reader_unblocked(self)
         self._exchange.room.set()
 
     # Called by the server.
 
     @property
-    def may_go(self) -> bool:
+    def is_evictable(self) -> bool:
         """True unless a thread is at work or the client is reading the response. A slow request can be evicted."""
         if self._exchange is not None:
             return False
@@ -138,7 +138,7 @@ class ThreadedConnection(Connection):
         """Bytes held in memory: unanswered input and unsent output."""
         return 0 if self.is_lost else self._reader.size + self._body_size + self._transport.get_write_buffer_size()
 
-    def shed(self) -> None:
+    def free_memory(self) -> None:
         """Free memory, unless a thread is at work: drop the unread response, or refuse the partial request (503)."""
         if self._exchange is not None and not self._is_blocked:
             return
@@ -163,25 +163,25 @@ class ThreadedConnection(Connection):
         environ = environ_of(request, peer=self._peer, is_new=is_new, server=self._context.name)
         self._context.run(self._exchange, environ, self)
 
-    def pass_on(self, data: bytes) -> None:
+    def write_piece(self, data: bytes) -> None:
         """Write a piece of the response. If the client is behind, its thread waits until ``resume_writing``."""
         exchange = self._exchange
         if self.is_lost or exchange is None:
             return
         self._write(data)
         if self._is_blocked:
-            self._context.waits(self)
+            self._context.reader_blocked(self)
         else:
             exchange.room.set()
 
-    def finish(self, data: bytes, *, stays: bool) -> None:
+    def finish(self, data: bytes, *, keep_open: bool) -> None:
         """Write the last piece of the response."""
         self._exchange = None
         self._body_size = 0
         if self.is_lost:
             return
         self._write(data)
-        self._answered(is_read=self._is_read, stays=stays and not self._context.is_leaving)
+        self._answered(is_read=self._is_read, keep_open=keep_open and not self._context.is_leaving)
 
     def fail(self, exchange: Exchange) -> None:
         """Close a connection whose response failed: with 500, or in the middle of a started response.
@@ -193,13 +193,13 @@ class ThreadedConnection(Connection):
         if exchange.has_begun:
             self._transport.abort()
         else:
-            self.finish(REFUSALS[500], stays=False)
+            self.finish(REFUSALS[500], keep_open=False)
 
     def _write(self, data: bytes) -> None:
         self._written += len(data)
         self._written_at = self._loop.time()
         self._transport.write(data)
-        self._context.weigh(self)
+        self._context.update_weight(self)
 
     def _mark_end(self) -> None:
         super()._mark_end()
@@ -231,7 +231,7 @@ class ThreadedServer(Server):
     async def stop(self, seconds: float, lingering: float = 0.0) -> None:
         await super().stop(seconds, lingering)
         for each in self._all():  # their threads must not wait for a client for ever
-            each.give_up()
+            each.abort()
         await asyncio.sleep(0)
         self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -251,18 +251,18 @@ class ThreadedServer(Server):
             logger.error("a request was not answered", exc_info=error)
             outlet.fail(exchange)
 
-    def waits(self, outlet: ThreadedConnection) -> None:
+    def reader_blocked(self, outlet: ThreadedConnection) -> None:
         """Record that a thread waits for the client; if too many wait, close the longest-waiting connection."""
         self._waiting[outlet] = None
         if len(self._waiting) > self._most_waiting:
             longest, _ = self._waiting.popitem(last=False)
-            longest.give_up()
+            longest.abort()
 
-    def waits_no_more(self, outlet: ThreadedConnection) -> None:
+    def reader_unblocked(self, outlet: ThreadedConnection) -> None:
         """Record that no thread waits for the client. Idempotent."""
         self._waiting.pop(outlet, None)
 
-    def weigh(self, outlet: ThreadedConnection) -> None:
+    def update_weight(self, outlet: ThreadedConnection) -> None:
         """Recount the memory of the connection; above the limit, the largest holders free theirs."""
         self._count(outlet)
         if self._weight <= self._most_bytes:
@@ -273,7 +273,7 @@ class ThreadedServer(Server):
         for each in sorted(held, key=attrgetter("weight"), reverse=True):
             if self._weight <= self._most_bytes or not each.weight:
                 return
-            each.shed()
+            each.free_memory()
             self._count(each)
 
     def _count(self, outlet: ThreadedConnection) -> None:

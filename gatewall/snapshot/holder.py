@@ -59,9 +59,9 @@ class PolicyHolder:
         self.age = PolicyAge(lambda: self._confirmed_at, clock)
         self._policy: PolicySnapshot | None = None
         self._refused: Version | None = None
-        self._away = self._read_after = object()  # a new object for each outage
+        self._outage = self._outage_at_load = object()  # a new object for each outage
         self._lock = Lock()
-        self._taking = Lock()
+        self._swap_lock = Lock()
 
     def current(self) -> PolicySnapshot | None:
         """Return the newest available policy, or None if there never was one."""
@@ -69,7 +69,7 @@ class PolicyHolder:
         try:
             version = self._store.version()
             policy = self._policy
-            if self._is_to_be_loaded(version, policy):
+            if self._needs_load(version, policy):
                 policy = self._load(version)
                 is_in_force = policy is not None and not version.supersedes(policy.version)
             else:
@@ -79,16 +79,16 @@ class PolicyHolder:
         except PolicyUnavailable as error:
             logger.warning("policy not refreshed: %s", error)
             if not isinstance(error, PolicyRefused):
-                self._away, self._refused = object(), None
+                self._outage, self._refused = object(), None
             return self._without_store()
         return policy
 
-    def _is_to_be_loaded(self, version: Version, policy: PolicySnapshot | None) -> bool:
+    def _needs_load(self, version: Version, policy: PolicySnapshot | None) -> bool:
         if version == self._refused:
             return False
         if policy is None or version.supersedes(policy.version):
             return True
-        return version == policy.version and self._read_after is not self._away
+        return version == policy.version and self._outage_at_load is not self._outage
 
     def _without_store(self) -> PolicySnapshot | None:
         policy = self._policy
@@ -105,24 +105,24 @@ class PolicyHolder:
 
     def _load(self, version: Version) -> PolicySnapshot | None:
         with self._lock:  # one thread loads, the others wait: a writer must see its own change
-            if not self._is_to_be_loaded(version, self._policy):
+            if not self._needs_load(version, self._policy):
                 return self._policy
-            away = self._away
+            outage = self._outage
             try:
                 loaded = self._store.load(version)
             except PolicyRefused:
                 self._refused = version
                 raise
-            policy = self._take(loaded, anew=self._read_after is not away)
-            self._read_after = away
+            policy = self._take(loaded, forced=self._outage_at_load is not outage)
+            self._outage_at_load = outage
             return policy
 
-    def _take(self, policy: PolicySnapshot, *, anew: bool = False) -> PolicySnapshot:
-        """Swap in the policy if it is newer, or equal on a forced reload (``anew``); return the one in force."""
-        with self._taking:  # never held during I/O
+    def _take(self, policy: PolicySnapshot, *, forced: bool = False) -> PolicySnapshot:
+        """Swap in the policy if it is newer, or equal on a forced reload (``forced``); return the one in force."""
+        with self._swap_lock:  # never held during I/O
             before = self._policy
-            is_again = anew and before is not None and policy.version == before.version
-            if before is not None and not is_again and not policy.version.supersedes(before.version):
+            is_reload = forced and before is not None and policy.version == before.version
+            if before is not None and not is_reload and not policy.version.supersedes(before.version):
                 return before
             self._policy = policy
         if before is not None and policy.version.reloads != before.version.reloads:

@@ -63,9 +63,9 @@ class PatternCache:
         if (scanner := self._in_memory(name)) is not None:
             ready(scanner)
         else:
-            Thread(target=self._bring, args=(name, tuple(patterns), ready), name="patterns", daemon=True).start()
+            Thread(target=self._deliver, args=(name, tuple(patterns), ready), name="patterns", daemon=True).start()
 
-    def _bring(self, name: str, patterns: tuple[bytes, ...], ready: Callable[[Scanner], None]) -> None:
+    def _deliver(self, name: str, patterns: tuple[bytes, ...], ready: Callable[[Scanner], None]) -> None:
         try:
             scanner = self.scanner(name, patterns)
         except (DatabaseRefused, OSError, subprocess.SubprocessError) as error:
@@ -80,7 +80,7 @@ class PatternCache:
 
     def scanner(self, name: str, patterns: tuple[bytes, ...]) -> Scanner:
         """Load or compile the scanner with this name; blocks. DatabaseRefused, OSError, subprocess.SubprocessError."""
-        with self._only_one(name):
+        with self._compile_lock(name):
             if (found := self._in_memory(name)) is not None:
                 return found  # another thread compiled it meanwhile
             found = self._loaded(name, patterns)
@@ -135,7 +135,7 @@ class PatternCache:
         return hmac.digest(self._key, _PURPOSE + name.encode() + b"\n" + data, hashlib.sha256)
 
     @contextmanager
-    def _only_one(self, name: str) -> Iterator[None]:
+    def _compile_lock(self, name: str) -> Iterator[None]:
         """Hold the lock for compiling this name on this host."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with locked(self._folder / f".{name[:2]}.lock"):

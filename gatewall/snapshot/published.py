@@ -107,9 +107,9 @@ class PublishedPolicies:
             while not self._stop.is_set():
                 publications.wait(_POLL_SECONDS)
                 self.refresh()
-                self._say_if_cut_off()
+                self._log_alarm_change()
 
-    def _say_if_cut_off(self) -> None:
+    def _log_alarm_change(self) -> None:
         alarm = self.age.alarm()
         if bool(alarm) != self._alarm:
             self._alarm = bool(alarm)
@@ -141,7 +141,7 @@ class LastPublished:
     def __init__(self, files: PolicyFiles) -> None:
         self._files = files
         self._published = PublishedPolicies(files)
-        self._looked: tuple[Stamp | None, Version] | None = None
+        self._checked: tuple[Stamp | None, Version] | None = None
         self._in_force = ManifestInForce(files)
 
     def later_than(self, version: Version | None) -> PolicySnapshot | None:
@@ -166,15 +166,15 @@ class LastPublished:
     def _is_later(self, version: Version) -> bool:
         """Check the manifest only: building the tables is expensive."""
         try:
-            look = (self._files.stamp(), version)
-            if look == self._looked:
+            checked = (self._files.stamp(), version)
+            if checked == self._checked:
                 return False
             manifest = self._files.manifest()
         except (OSError, ManifestRefused):
             return False
         if manifest is not None and _follows(manifest.version, version):
             return True
-        self._looked = look
+        self._checked = checked
         return False
 
 

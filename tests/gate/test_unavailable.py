@@ -71,7 +71,7 @@ def server():
 def shared_cache(settings, server):
     """A cache server that knows nothing yet."""
     settings.CACHES = caches_on(server.port)
-    SharedCache._asked_again_at.clear()
+    SharedCache._retry_at.clear()
     cache.clear()
     return cache
 

@@ -162,7 +162,7 @@ def test_what_is_told_to_end_with_its_agent_waits_again(monkeypatch):
     soon = Timer(1.5, runner._stop.set)  # a service manager signals all processes at once, in no order
     soon.start()
 
-    runner._see_through(run)
+    runner._supervise(run)
     soon.join()
 
     run.refresh_from_db()

@@ -15,7 +15,7 @@ from gatewall.engine.segments import blocked_networks_of
 from gatewall.engine.snapshot import Segment
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
-from gatewall.publication.compiler import one_moment
+from gatewall.publication.compiler import consistent_read
 from gatewall.snapshot import codec
 from gatewall.snapshot.places import policy_files
 from policies import services as policies
@@ -96,7 +96,7 @@ def test_who_sees_a_revision_sees_every_change_up_to_it(writers):
     def reader():
         looks = 0
         while not done.is_set() or not looks:
-            with one_moment() as moment:
+            with consistent_read() as moment:
                 revision, entries = moment.head.revision, BlocklistEntry.objects.count()
                 numbers = list(PolicyRevision.objects.order_by("number").values_list("number", flat=True))
             if entries != revision - before or numbers != list(range(1, revision + 1)):

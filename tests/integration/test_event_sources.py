@@ -150,7 +150,7 @@ def run(settings):
 
 
 def looked(events, *problems):
-    events.look(timezone.now(), problems)
+    events.record(timezone.now(), problems)
 
 
 def test_a_policy_that_cannot_be_published_is_told_once(settings, run, monkeypatch, caplog):
@@ -199,8 +199,8 @@ def test_a_clock_that_is_put_forward_or_back_is_told_and_time_that_passes_is_not
 def test_a_proxy_that_nobody_has_configured_is_told_and_a_trusted_one_is_not(run):
     events = HostEvents("here", run)
     for peer in ("10.0.0.1", "192.0.2.77"):
-        UntrustedPeers(run / FOLDER, TRUSTED).look_at(a_subrequest(peer=peer, x_forwarded_for="1.2.3.4"))
-    UntrustedPeers(run / FOLDER, TRUSTED).look_at(a_subrequest(peer="192.0.2.78", host="office.example"))
+        UntrustedPeers(run / FOLDER, TRUSTED).observe(a_subrequest(peer=peer, x_forwarded_for="1.2.3.4"))
+    UntrustedPeers(run / FOLDER, TRUSTED).observe(a_subrequest(peer="192.0.2.78", host="office.example"))
     looked(events)
     looked(events)
 
@@ -219,7 +219,7 @@ def test_a_process_writes_no_more_than_one_note_a_minute(run, monkeypatch):
     peers = UntrustedPeers(run / FOLDER, TRUSTED)
     monkeypatch.setattr(peers, "_write", written.append)
     for number in range(50):
-        peers.look_at(a_subrequest(peer=f"192.0.2.{number}", x_forwarded_for="1.2.3.4"))
+        peers.observe(a_subrequest(peer=f"192.0.2.{number}", x_forwarded_for="1.2.3.4"))
 
     assert len(written) == 1
 
@@ -242,6 +242,6 @@ def test_notes_that_are_none_and_a_folder_that_cannot_be_written_harm_nobody(run
     looked(HostEvents("here", run))
     blocked = run / "file"
     blocked.write_text("")
-    UntrustedPeers(blocked, TRUSTED).look_at(a_subrequest(peer="192.0.2.1", x_forwarded_for="1.2.3.4"))
+    UntrustedPeers(blocked, TRUSTED).observe(a_subrequest(peer="192.0.2.1", x_forwarded_for="1.2.3.4"))
 
     assert [event.client_ip for event in found("proxy.untrusted")] == [None]

@@ -27,9 +27,9 @@ def server():
 def shared(settings, server):
     """Django's cache of this thread, on the server."""
     settings.CACHES = caches_on(server.port)
-    SharedCache._asked_again_at.clear()
+    SharedCache._retry_at.clear()
     yield cache
-    SharedCache._asked_again_at.clear()
+    SharedCache._retry_at.clear()
 
 
 def asked(monkeypatch):
@@ -64,7 +64,7 @@ def test_a_server_that_hangs_is_asked_once_in_five_seconds(shared, server, monke
 
 
 def test_it_is_asked_again_when_the_time_is_over(shared, server, monkeypatch):
-    monkeypatch.setattr(SharedCache, "LEFT_ALONE_SECONDS", 0.0)
+    monkeypatch.setattr(SharedCache, "SKIP_SECONDS", 0.0)
     shared.set("key", b"value")
     with server.hanging():
         shared.get("key")
@@ -104,11 +104,11 @@ def odd(settings):
 
         def start(*how):
             settings.CACHES = caches_on(stack.enter_context(answering(*how)))
-            SharedCache._asked_again_at.clear()
+            SharedCache._retry_at.clear()
             return cache
 
         yield start
-    SharedCache._asked_again_at.clear()
+    SharedCache._retry_at.clear()
 
 
 def trickle(connection, _):
@@ -147,7 +147,7 @@ def test_a_large_value_may_be_sent_for_longer_than_a_small_one(odd, monkeypatch)
 
     shared.set("key", b"v" * (LARGE - 1))
 
-    assert (sent, SharedCache._asked_again_at) == ([LARGE], {})
+    assert (sent, SharedCache._retry_at) == ([LARGE], {})
 
 
 def test_however_much_there_is_it_ends(odd, monkeypatch):

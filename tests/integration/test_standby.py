@@ -294,6 +294,6 @@ def test_its_thread_goes_on_after_a_folder_of_locks_that_cannot_be_used(standby,
     monkeypatch.setattr("gatewall.publication.standby._EVERY_SECONDS", 0)
     monkeypatch.setattr(standby, "turn", broken)
 
-    standby._look()
+    standby._watch()
 
     assert len(turns) == 3

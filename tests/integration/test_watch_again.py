@@ -205,7 +205,7 @@ def test_agents_that_find_an_attack_at_once_tell_it_once():
 
     def tell(_):
         try:
-            detection._tell_attack(verdict)
+            detection._record_attack(verdict)
         finally:
             connection.close()
 

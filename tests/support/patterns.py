@@ -20,7 +20,7 @@ def put_compiled(config: Config) -> None:
     if AVAILABLE:
         name = name_of(PATTERNS)
         installed = policy_files(config).patterns
-        with installed._only_one(name):
+        with installed._compile_lock(name):
             installed._keep(name, _builtin())
 
 
@@ -32,7 +32,7 @@ def compile_here(patterns: tuple[bytes, ...]) -> bytes:
 @cache
 def _builtin() -> bytes:
     shared, name = PatternCache(SHARED, _KEY), name_of(PATTERNS)
-    with shared._only_one(name):
+    with shared._compile_lock(name):
         found = shared._loaded(name, PATTERNS)
         if found is None:
             shared._keep(name, _compile(PATTERNS))

@@ -39,7 +39,7 @@ class Watched:
 
     def look(self) -> None:
         """Ship all records, and run the detectors once."""
-        ingest.ship(self.spool, saw=self.watch.saw)
+        ingest.ship(self.spool, saw=self.watch.observe)
         self.watch.turn(timezone.now())
 
 

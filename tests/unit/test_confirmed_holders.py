@@ -92,10 +92,10 @@ def test_a_worker_logs_once_that_it_is_cut_off_and_once_that_it_is_not(host, fil
         for _ in range(5):
             clock.now += 9
             host.age()
-            host.policies._say_if_cut_off()
+            host.policies._log_alarm_change()
         host.confirmed()
         host.age()
-        host.policies._say_if_cut_off()
+        host.policies._log_alarm_change()
 
     assert [record.getMessage() for record in caplog.records] == [
         "policy not confirmed for 18 s",

@@ -181,15 +181,15 @@ def test_while_the_worker_leaves_an_answer_says_so(proxy):
 
 
 def test_only_who_waits_for_nothing_may_go(proxy):
-    states = {"new": (proxy.connection.may_go, proxy.connection.is_idle)}
+    states = {"new": (proxy.connection.is_evictable, proxy.connection.is_idle)}
     proxy.send(b"GET ")
-    states["half a head"] = (proxy.connection.may_go, proxy.connection.is_idle)
+    states["half a head"] = (proxy.connection.is_evictable, proxy.connection.is_idle)
     proxy.send(b"/ HTTP/1.1\r\nContent-Length: 3\r\n\r\n")
-    states["half a body"] = (proxy.connection.may_go, proxy.connection.is_idle)
+    states["half a body"] = (proxy.connection.is_evictable, proxy.connection.is_idle)
     proxy.send(b"abc" + a_request())
-    states["one behind the other"] = (proxy.connection.may_go, proxy.connection.is_idle)
+    states["one behind the other"] = (proxy.connection.is_evictable, proxy.connection.is_idle)
     proxy.turns()
-    states["answered"] = (proxy.connection.may_go, proxy.connection.is_idle)
+    states["answered"] = (proxy.connection.is_evictable, proxy.connection.is_idle)
 
     assert states == {
         "new": (True, True),

@@ -24,12 +24,12 @@ class Reader:
         self.taken = b""
         self.exchange = Exchange(self, Loop(), method=b"GET", is_new=True, keep_alive=True)
 
-    def pass_on(self, data):
+    def write_piece(self, data):
         if not self.is_lost:
             self.taken += data
             self.exchange.room.set()
 
-    def finish(self, data, *, stays):
+    def finish(self, data, *, keep_open):
         self.taken += data
 
     def lose(self):

@@ -36,26 +36,26 @@ def silent(server):
     """A server that was asked in vain a moment ago."""
     server.answers = False
     since, server.now = server.now, server.now + PATIENCE
-    assert not server.pulse.beats(since)
+    assert not server.pulse.is_alive(since)
     return server
 
 
 def test_who_waits_for_a_short_time_asks_nothing(server):
-    assert server.pulse.beats(server.now - PATIENCE + 0.1)
+    assert server.pulse.is_alive(server.now - PATIENCE + 0.1)
     assert server.questions == 0
 
 
 def test_who_waits_long_for_a_server_that_lives_goes_on(server):
-    assert server.pulse.beats(server.now - 3600)
+    assert server.pulse.is_alive(server.now - 3600)
     assert server.questions == 1
 
 
 def test_after_an_answer_nothing_is_asked_for_a_while(server):
     since = server.now - 3600
-    server.pulse.beats(since)
+    server.pulse.is_alive(since)
     server.now += PATIENCE - 0.1
 
-    assert server.pulse.beats(since)
+    assert server.pulse.is_alive(since)
     assert server.questions == 1
 
 
@@ -64,30 +64,30 @@ def test_what_others_hear_saves_the_question(server):
     server.pulse.heard()
     server.answers = False
 
-    assert server.pulse.beats(since)
+    assert server.pulse.is_alive(since)
     assert server.questions == 0
 
 
 def test_who_waits_for_a_server_that_answers_nobody_is_told_to_stop(server):
     server.answers = False
 
-    assert not server.pulse.beats(server.now - PATIENCE)
+    assert not server.pulse.is_alive(server.now - PATIENCE)
 
 
 def test_one_question_tells_all_who_waited_before_it(silent):
-    assert not silent.pulse.beats(100.5)
+    assert not silent.pulse.is_alive(100.5)
     assert silent.questions == 1
 
 
 def test_who_began_to_wait_after_the_question_is_not_given_up_for_it(silent):
     silent.answers = True
 
-    assert silent.pulse.beats(silent.now)
+    assert silent.pulse.is_alive(silent.now)
     assert silent.questions == 2
 
 
 def test_who_begins_to_wait_for_a_silent_server_has_no_patience(silent):
-    assert not silent.pulse.beats(silent.now)
+    assert not silent.pulse.is_alive(silent.now)
     assert silent.questions == 2
 
 
@@ -95,8 +95,8 @@ def test_a_byte_ends_the_silence(silent):
     silent.pulse.heard()
     silent.now += 0.1
 
-    assert silent.pulse.beats(silent.now)
-    assert silent.pulse.lets_in()
+    assert silent.pulse.is_alive(silent.now)
+    assert silent.pulse.may_connect()
     assert silent.questions == 1
 
 
@@ -105,18 +105,18 @@ def test_a_failure_is_none_if_somebody_was_answered_meanwhile(server):
 
     server.pulse.failed(server.now - 1)
 
-    assert server.pulse.lets_in()
+    assert server.pulse.may_connect()
 
 
 def test_everybody_connects_to_a_server_of_which_nothing_is_known(server):
-    assert server.pulse.lets_in()
+    assert server.pulse.may_connect()
     assert server.questions == 0
 
 
 def test_nobody_connects_to_a_server_that_was_silent_a_moment_ago(silent):
     silent.now += 0.9
 
-    assert not silent.pulse.lets_in()
+    assert not silent.pulse.may_connect()
     assert silent.questions == 1
 
 
@@ -125,7 +125,7 @@ def test_one_asks_after_a_second_whether_to_connect_again(silent, answers):
     silent.now += 1
     silent.answers = answers
 
-    assert silent.pulse.lets_in() is answers
+    assert silent.pulse.may_connect() is answers
     assert silent.questions == 2
 
 
@@ -139,11 +139,11 @@ def test_nobody_waits_for_the_question_of_another_in_order_to_connect():
     pulse = Pulse("db:5432", ask, PATIENCE, clock=lambda: next(clock))
     pulse.failed(-10.0)
     found = []
-    first = threading.Thread(target=lambda: found.append(pulse.beats(0.0)))
+    first = threading.Thread(target=lambda: found.append(pulse.is_alive(0.0)))
     first.start()
     asked.wait(60)
 
-    assert not pulse.lets_in()
+    assert not pulse.may_connect()
 
     go_on.set()
     first.join(60)
@@ -155,7 +155,7 @@ def test_silence_and_its_end_are_said_once(server, caplog):
     server.answers = False
     for _ in range(3):
         server.now += PATIENCE
-        server.pulse.beats(server.now - PATIENCE)
+        server.pulse.is_alive(server.now - PATIENCE)
     for _ in range(3):
         server.pulse.heard()
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gatewall.kernel.request_rate import LookedAtRequestRate, SharedRequestRate
+from gatewall.kernel.request_rate import ReadOnlyRequestRate, SharedRequestRate
 from tests.support.cast import NOW, an_address
 
 MINUTE = NOW // 60 * 60
@@ -129,7 +129,7 @@ def test_who_waits_as_long_as_told_is_let_in(tmp_path_factory, limit, before, no
 
 
 def test_looking_tells_what_the_next_request_would_be_told_and_counts_nothing(tmp_path, rate):
-    looked_at = LookedAtRequestRate(tmp_path / "rate")
+    looked_at = ReadOnlyRequestRate(tmp_path / "rate")
     ask(rate, 4)
     before = (tmp_path / "rate").read_bytes()
 
@@ -142,11 +142,11 @@ def test_looking_tells_what_the_next_request_would_be_told_and_counts_nothing(tm
 
 
 def test_looking_where_nobody_has_counted_makes_no_table(tmp_path):
-    assert ask(LookedAtRequestRate(tmp_path / "none"), 9) == [0] * 9
+    assert ask(ReadOnlyRequestRate(tmp_path / "none"), 9) == [0] * 9
     assert not (tmp_path / "none").exists()
 
 
 def test_looking_at_a_table_that_is_being_made_sees_no_request(tmp_path):
     (tmp_path / "short").write_bytes(b"")
 
-    assert ask(LookedAtRequestRate(tmp_path / "short"), 9) == [0] * 9
+    assert ask(ReadOnlyRequestRate(tmp_path / "short"), 9) == [0] * 9

@@ -82,7 +82,7 @@ def test_what_fails_behind_an_answer_does_not_end_the_next_request(worker):
     connection, end = worker.connect()
     worker.feed(connection, a_request())
     first = worker.exchange
-    connection.finish(b"one", stays=True)
+    connection.finish(b"one", keep_open=True)
     worker.feed(connection, a_request())
     assert worker.exchange is not first
     worker._ran(connection, first, Failed())

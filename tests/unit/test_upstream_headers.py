@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewall.gate.headers import from_lines
-from gatewall.gate.upstream_headers import leftovers
+from gatewall.gate.upstream_headers import site_headers
 
 
 def left(*lines):
-    return dict(leftovers(from_lines((name.encode(), value.encode("latin-1")) for name, value in lines)))
+    return dict(site_headers(from_lines((name.encode(), value.encode("latin-1")) for name, value in lines)))
 
 
 def basic(text):

@@ -163,11 +163,11 @@ def test_cache_says_why_it_gives_no_scanner(tmp_path, monkeypatch, available):
 
 
 def test_canaries_are_told_apart_by_sound_patterns_alone():
-    assert canaries.are_told_apart(OneByOne(PATTERNS))
+    assert canaries.passes_canaries(OneByOne(PATTERNS))
     for number in range(len(canaries.ATTACKS)):
         without = [text for text in canaries.ATTACKS if text != canaries.ATTACKS[number]]
-        assert not canaries.are_told_apart(OneByOne([b"^" + _quoted(text) + b"$" for text in without]))
-    assert not canaries.are_told_apart(OneByOne([*PATTERNS, b"index"]))
+        assert not canaries.passes_canaries(OneByOne([b"^" + _quoted(text) + b"$" for text in without]))
+    assert not canaries.passes_canaries(OneByOne([*PATTERNS, b"index"]))
     assert canaries.agrees(OneByOne([b"x"]), [b"x"])
     assert not canaries.agrees(OneByOne([b"x|^$"]), [b"x"])
     assert not canaries.agrees(OneByOne([b"etc/passwd|index"]), [b"etc/passwd"])

@@ -18,7 +18,7 @@ from gatewall.engine.waf.rules import Exclusion, Operator, Target, Transform, Wa
 from gatewall.engine.waf.scanning import OneByOne
 from gatewall.engine.waf.transforms import apply
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow, VectorScanner
-from gatewall.engine.waf.views import Views, readings
+from gatewall.engine.waf.views import Views, possible_paths
 from tests.support.cast import NOW, a_request, a_rule
 from tests.unit.attacks import ATTACKS as FIRST_ATTACKS
 from tests.unit.look_alikes import HARMLESS as FIRST_HARMLESS
@@ -46,7 +46,7 @@ def plainly(rules, request, domain):
 
 
 def plainly_matches(rule, request, domain):
-    paths = readings(request.uri.partition("?")[0].encode("latin-1"))
+    paths = possible_paths(request.uri.partition("?")[0].encode("latin-1"))
     if rule.domain not in {None, domain}:
         return False
     if rule.path_prefix is not None and not any(below(path, rule.path_prefix) for path in paths):

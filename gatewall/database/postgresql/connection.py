@@ -16,9 +16,9 @@ from gatewall.database.postgresql.pulse import Pulse
 Result = TypeVar("Result")
 
 _LOOK_SECONDS = 0.1
-_LEAST_QUESTION_SECONDS = 2.0
+_MIN_PROBE_SECONDS = 2.0
 """Minimum ``connect_timeout`` of libpq and psycopg."""
-_NOT_ASKED_WITH = {"cursor_factory", "context", "prepare_threshold", "target_session_attrs"}
+_NOT_FOR_PROBES = {"cursor_factory", "context", "prepare_threshold", "target_session_attrs"}
 _pulses: dict[tuple[str, str, str], Pulse] = {}
 
 
@@ -42,23 +42,23 @@ class WatchedConnection(psycopg.Connection[Any]):
                     since = time.monotonic()
                     if ready & Ready.R:
                         pulse.heard()
-                elif not pulse.beats(since):
-                    self._give_up(gen)
+                elif not pulse.is_alive(since):
+                    self._abort(gen)
                 wanted = gen.send(ready)
         except StopIteration as end:
             result: Result = end.value
             return result
 
-    def _give_up(self, gen: PQGen[Result]) -> None:
+    def _abort(self, gen: PQGen[Result]) -> None:
         gen.close()
         self.pgconn.finish()
         raise psycopg.OperationalError("the server does not answer")
 
 
-class _Question(psycopg.Connection[Any]):
+class _Probe(psycopg.Connection[Any]):
     """Probe connection with a bounded wait for each response."""
 
-    longest: float = _LEAST_QUESTION_SECONDS
+    longest: float = _MIN_PROBE_SECONDS
 
     def wait(self, gen: PQGen[Result], interval: float = _LOOK_SECONDS, timeout: float | None = None) -> Result:
         return super().wait(gen, interval, self.longest)
@@ -77,7 +77,7 @@ def connect(params: Mapping[str, Any], patience: float) -> WatchedConnection:
 
 
 def _connect_once(attempt: Mapping[str, Any], pulse: Pulse) -> WatchedConnection:
-    if not pulse.lets_in():
+    if not pulse.may_connect():
         raise psycopg.OperationalError("the server did not answer a moment ago")
     began = time.monotonic()
     try:
@@ -95,8 +95,8 @@ def _pulse_of(attempt: Mapping[str, Any], patience: float) -> Pulse:
     host, address, port = (str(attempt.get(name) or "") for name in ("host", "hostaddr", "port"))
     key = host, address, port
     if key not in _pulses:
-        question = {name: value for name, value in attempt.items() if name not in _NOT_ASKED_WITH}
-        _pulses.setdefault(key, Pulse(f"{host}:{port}", lambda: _answers(question, patience), patience))
+        probe = {name: value for name, value in attempt.items() if name not in _NOT_FOR_PROBES}
+        _pulses.setdefault(key, Pulse(f"{host}:{port}", lambda: _answers(probe, patience), patience))
     return _pulses[key]
 
 
@@ -105,12 +105,12 @@ def _answers(params: Mapping[str, Any], patience: float) -> bool:
 
     When connections are refused, waits on older ones end anyway, by a reset or keepalives.
     """
-    seconds = max(_LEAST_QUESTION_SECONDS, patience)
+    seconds = max(_MIN_PROBE_SECONDS, patience)
     began = time.monotonic()
     try:
-        with closing(_Question.connect(**{**params, "connect_timeout": int(seconds)}, autocommit=True)) as question:
-            question.longest = seconds
-            question.execute("SELECT 1")
+        with closing(_Probe.connect(**{**params, "connect_timeout": int(seconds)}, autocommit=True)) as probe:
+            probe.longest = seconds
+            probe.execute("SELECT 1")
     except psycopg.Error:
         return time.monotonic() - began < seconds
     return True

@@ -10,7 +10,7 @@ from threading import Lock
 
 logger = logging.getLogger(__name__)
 
-_AGAIN_SECONDS = 1.0
+_RETRY_SECONDS = 1.0
 """Minimum interval between probes of a silent server."""
 
 
@@ -20,17 +20,17 @@ class Pulse:
     def __init__(
         self,
         name: str,
-        ask: Callable[[], bool],
+        probe: Callable[[], bool],
         patience: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``ask`` probes the server, in bounded time; ``patience`` is how long a wait may be silent, in seconds."""
+        """``probe`` probes the server, in bounded time; ``patience`` is how long a wait may be silent, in seconds."""
         self._name = name
-        self._ask = ask
+        self._probe = probe
         self._patience = patience
         self._clock = clock
-        self._asking = Lock()
-        self._heard_at = self._asked_at = self._failed_at = float("-inf")
+        self._probe_lock = Lock()
+        self._heard_at = self._probed_at = self._failed_at = float("-inf")
         self._silent = False
 
     def heard(self) -> None:
@@ -40,16 +40,16 @@ class Pulse:
             self._silent = False
             logger.info("PostgreSQL at %s answers again", self._name)
 
-    def failed(self, asked_at: float) -> None:
+    def failed(self, probed_at: float) -> None:
         """Record that a probe or connection attempt begun at that time timed out."""
-        if self._heard_at >= asked_at:
+        if self._heard_at >= probed_at:
             return  # another thread got a response meanwhile
-        self._asked_at, self._failed_at = asked_at, self._clock()
+        self._probed_at, self._failed_at = probed_at, self._clock()
         if not self._silent:
             self._silent = True
             logger.error("PostgreSQL at %s does not answer: who waits for it is given up", self._name)
 
-    def beats(self, since: float) -> bool:
+    def is_alive(self, since: float) -> bool:
         """True to go on waiting for a response since that time; may probe the server, which blocks.
 
         Return False only if a probe that started after the wait also timed out.
@@ -57,28 +57,28 @@ class Pulse:
         silence = self._clock() - max(since, self._heard_at)
         if silence < self._patience and not self._silent:
             return True
-        with self._asking:  # one thread probes for all that wait
+        with self._probe_lock:  # one thread probes for all that wait
             if self._heard_at > since and not self._silent:
                 return True
-            if self._silent and self._asked_at >= since:
+            if self._silent and self._probed_at >= since:
                 return False
             return self._answers()
 
-    def lets_in(self) -> bool:
+    def may_connect(self) -> bool:
         """True to connect. For a silent server one thread a second probes first; all others get False."""
         if not self._silent:
             return True
-        if not self._asking.acquire(blocking=False):
+        if not self._probe_lock.acquire(blocking=False):
             return False
         try:
-            return self._clock() - self._failed_at >= _AGAIN_SECONDS and self._answers()
+            return self._clock() - self._failed_at >= _RETRY_SECONDS and self._answers()
         finally:
-            self._asking.release()
+            self._probe_lock.release()
 
     def _answers(self) -> bool:
-        asked_at = self._clock()
-        if self._ask():
+        probed_at = self._clock()
+        if self._probe():
             self.heard()
         else:
-            self.failed(asked_at)
+            self.failed(probed_at)
         return not self._silent

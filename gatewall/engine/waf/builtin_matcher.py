@@ -12,7 +12,7 @@ from itertools import accumulate
 from gatewall.engine.model import AccessRequest, Action
 from gatewall.engine.waf import transforms
 from gatewall.engine.waf.builtin import BUILTIN_RULES
-from gatewall.engine.waf.canaries import are_told_apart
+from gatewall.engine.waf.canaries import passes_canaries
 from gatewall.engine.waf.lines import on_one_line
 from gatewall.engine.waf.patterns import PatternRefused
 from gatewall.engine.waf.placed import Placed
@@ -53,21 +53,21 @@ class BuiltinMatcher:
                 self._by_number.setdefault(number, []).append(placed)
             if Target.URI in rule.targets:
                 self._of_uri.append((number, placed))
-        if not are_told_apart(self.scanner):
+        if not passes_canaries(self.scanner):
             raise PatternRefused("RE2 failed the WAF self-test: unexpected behavior of this RE2 version")
         if scanners is not None:
             scanners.want(PATTERNS, self._use)
 
     def _use(self, scanner: Scanner) -> None:
         """Switch to the scanner if it passes the canaries, else keep the current one."""
-        if not scanner.left_out and are_told_apart(scanner):
+        if not scanner.left_out and passes_canaries(scanner):
             self.scanner = scanner
         else:
             self.is_distrusted = True
 
     def check(self) -> None:
         """Fall back to RE2 if the scanner fails the canaries."""
-        if not (isinstance(self.scanner, OneByOne) or are_told_apart(self.scanner)):
+        if not (isinstance(self.scanner, OneByOne) or passes_canaries(self.scanner)):
             self.scanner = OneByOne(PATTERNS)
             self.is_distrusted = True
 
@@ -105,7 +105,7 @@ class BuiltinMatcher:
             for number, end in self.scanner.scan(text)
             if end <= len(text) - CUT
             for placed in self._by_number.get(number, ())
-            if scope.covers(placed.rule) and _looks_at(placed, values[bisect_left(ends, end)], scope)
+            if scope.covers(placed.rule) and _is_target(placed, values[bisect_left(ends, end)], scope)
         ]
         scores: Counter[Category] = Counter()
         for placed in found:
@@ -114,7 +114,7 @@ class BuiltinMatcher:
             return []
         rest = (Target.URI, None, "")
         marks = self._by_number.get(_NOT_INSPECTED, ())
-        return found + [each for each in marks if scope.covers(each.rule) and _looks_at(each, rest, scope)]
+        return found + [each for each in marks if scope.covers(each.rule) and _is_target(each, rest, scope)]
 
     def _matches_of_uri(self, uri: bytes, scope: Scope) -> list[Placed]:
         """Return the matching rules for the raw URI."""
@@ -142,16 +142,16 @@ def _ends(values: list[Value]) -> list[int]:
 
 def _holds(placed: Placed, values: list[Value], hit: int | None, scope: Scope) -> bool:
     """True if any targeted value matches; the one at index ``hit`` does."""
-    if hit is not None and _looks_at(placed, values[hit], scope):
+    if hit is not None and _is_target(placed, values[hit], scope):
         return True
     return any(
         index != hit
-        and _looks_at(placed, value, scope)
+        and _is_target(placed, value, scope)
         and placed.test(transforms.apply(placed.rule.transforms, value[2].encode("latin-1")))
         for index, value in enumerate(values)
     )
 
 
-def _looks_at(placed: Placed, value: Value, scope: Scope) -> bool:
+def _is_target(placed: Placed, value: Value, scope: Scope) -> bool:
     target, name, _ = value
     return target in placed.targets and not (placed.rule.exclusions and scope.spares(placed.rule, name))

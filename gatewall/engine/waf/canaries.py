@@ -27,7 +27,7 @@ HARMLESS = (
 """None matches a built-in pattern."""
 
 
-def are_told_apart(scanner: Scanner) -> bool:
+def passes_canaries(scanner: Scanner) -> bool:
     """True if a scanner of the built-in patterns detects every attack, and nothing in the harmless texts."""
     return all(scanner.scan(each) for each in ATTACKS) and not scanner.scan(b"\n".join(HARMLESS))
 
@@ -43,9 +43,9 @@ def misread(scanner: Scanner, patterns: Sequence[bytes]) -> frozenset[int]:
     plain = OneByOne([patterns[number] for number in numbers])
     attacks, harmless = b"\n".join(ATTACKS), b"\n".join(HARMLESS)
     wanted = {numbers[number] for number, _ in plain.scan(harmless)}
-    missed = {numbers[number] for number, _ in plain.scan(attacks)} - _found(scanner, attacks)
-    return frozenset((_found(scanner, harmless) ^ wanted) | missed | _found(scanner, b""))
+    missed = {numbers[number] for number, _ in plain.scan(attacks)} - _matching(scanner, attacks)
+    return frozenset((_matching(scanner, harmless) ^ wanted) | missed | _matching(scanner, b""))
 
 
-def _found(scanner: Scanner, text: bytes) -> set[int]:
+def _matching(scanner: Scanner, text: bytes) -> set[int]:
     return {number for number, _ in scanner.scan(text)}

@@ -56,7 +56,7 @@ class Places:
             return ()
         find = compile_find(rule.pattern, rule.operator)
         found: dict[tuple[Target, str | None], Place] = {}
-        for target, name, value in self._looked_at(rule):
+        for target, name, value in self._values(rule):
             if (target, name) in found or (span := find(value)) is None or self._scope.spares(rule, name):
                 continue
             text = value[span[0] : span[1]].decode("latin-1")
@@ -65,7 +65,7 @@ class Places:
                 break
         return tuple(found.values())
 
-    def _looked_at(self, rule: WafRule) -> Iterator[tuple[Target, str | None, bytes]]:
+    def _values(self, rule: WafRule) -> Iterator[tuple[Target, str | None, bytes]]:
         if not rule.builtin:
             for target in rule.targets:
                 for name, value in transforms.apply_to_all(rule.transforms, self._views.of(target)):

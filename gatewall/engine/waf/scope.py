@@ -3,18 +3,18 @@
 from gatewall.engine.expiry import is_live
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf.rules import WafRule
-from gatewall.engine.waf.views import readings
+from gatewall.engine.waf.views import possible_paths
 
 
 class Scope:
     """Checks rules' scopes for one request to one registered domain."""
 
-    __slots__ = ("_domain", "_readings", "_request")
+    __slots__ = ("_domain", "_possible_paths", "_request")
 
     def __init__(self, request: AccessRequest, domain: str | None) -> None:
         self._request = request
         self._domain = domain
-        self._readings: tuple[bytes, ...] | None = None
+        self._possible_paths: tuple[bytes, ...] | None = None
 
     def covers(self, rule: WafRule) -> bool:
         """True if the rule applies here."""
@@ -43,9 +43,9 @@ class Scope:
         return all(_is_below(path, start) for path in self._paths())
 
     def _paths(self) -> tuple[bytes, ...]:
-        if self._readings is None:
-            self._readings = readings(self._request.uri.partition("?")[0].encode("latin-1"))
-        return self._readings
+        if self._possible_paths is None:
+            self._possible_paths = possible_paths(self._request.uri.partition("?")[0].encode("latin-1"))
+        return self._possible_paths
 
 
 def _start(prefix: str) -> bytes:

@@ -34,7 +34,7 @@ def canonical_path(raw: bytes) -> bytes:
     return _resolved(decode(raw))
 
 
-def readings(raw: bytes) -> tuple[bytes, ...]:
+def possible_paths(raw: bytes) -> tuple[bytes, ...]:
     """Return the paths that servers may resolve this one to; the last is the canonical one.
 
     Servers differ in rounds of decoding, ``;`` parameters, repeated slashes and dot segments.
@@ -81,10 +81,10 @@ class Views:
         """Return the values of a target."""
         values = self._values.get(target)
         if values is None:
-            values = self._values[target] = self._look(target)
+            values = self._values[target] = self._compute(target)
         return values
 
-    def _look(self, target: Target) -> tuple[Value, ...]:  # noqa: C901 - a table, one case a target
+    def _compute(self, target: Target) -> tuple[Value, ...]:  # noqa: C901 - a table, one case a target
         request = self._request
         match target:
             case Target.URI:

@@ -15,7 +15,7 @@ from gatewall.engine.snapshot import PolicySnapshot, Segment, Version
 from gatewall.kernel.clientip import Caller
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
-from gatewall.publication.compiler import Moment, one_moment, segment_bytes
+from gatewall.publication.compiler import Moment, consistent_read, segment_bytes
 from gatewall.replay.change_history import ChangeHistory
 from gatewall.replay.comparison import with_rules
 from gatewall.snapshot import codec
@@ -63,7 +63,7 @@ def policies_of(draft: Draft, files: PolicyFiles) -> Policies:
     assembly = Assembly(files.patterns)
     for _ in range(_ATTEMPTS):
         effect = _effect_of(draft)
-        with one_moment() as moment:
+        with consistent_read() as moment:
             version = revisions.version_of(moment.head)
             if version.revision != effect.revision:
                 continue
@@ -101,10 +101,10 @@ def _effect_of(draft: Draft) -> _Effect:
     with transaction.atomic():
         # Forced and without a caller: the draft was validated when it was queued.
         base = revisions.current().revision
-        with one_moment() as moment:
+        with consistent_read() as moment:
             before = dict(moment.segments)
         apply(replace(draft, force=True), actor="backtest", caller=None)
-        with one_moment() as moment:
+        with consistent_read() as moment:
             changed = {
                 name: SegmentData(change, _constant(segment_bytes(moment, name)))
                 for name, change in moment.segments.items()
