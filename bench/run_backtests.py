@@ -26,7 +26,7 @@ from gatewall.policy.resources import Write  # noqa: E402 - needs Django
 from gatewall.replay.change_history import ChangeHistory  # noqa: E402 - needs Django
 from gatewall.replay.comparison import Comparison  # noqa: E402 - needs Django
 from gatewall.replay.tally import Tally  # noqa: E402 - needs Django
-from gatewall.snapshot.places import policy_files  # noqa: E402 - needs Django
+from gatewall.snapshot.host_paths import policy_files  # noqa: E402 - needs Django
 from gatewall.whatif.backtest import trial, window  # noqa: E402 - needs Django
 from gatewall.whatif.backtest.drafts import Draft  # noqa: E402 - needs Django
 from policies.models import AuthorizedDomain  # noqa: E402 - needs Django

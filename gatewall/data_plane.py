@@ -11,7 +11,7 @@ from gatewall.gate.build import build_gate
 from gatewall.gate.countries import Countries
 from gatewall.kernel import env, log_lines
 from gatewall.kernel.trusted_callers import TrustedCallers
-from gatewall.snapshot.places import policy_files, run_folder
+from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.snapshot.published import PublishedPolicies
 from gatewall.snapshot.worker_report import WorkerReport, workers_folder
 

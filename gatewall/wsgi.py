@@ -19,7 +19,7 @@ from gatewall.kernel.env import Config  # noqa: E402 - Django first
 from gatewall.portal import first_run  # noqa: E402 - as above
 from gatewall.publication.control_plane import sources_of  # noqa: E402 - as above
 from gatewall.publication.standby import Standby  # noqa: E402 - as above
-from gatewall.snapshot.places import policy_files, run_folder  # noqa: E402 - as above
+from gatewall.snapshot.host_paths import policy_files, run_folder  # noqa: E402 - as above
 
 
 def build_control_plane_gate(config: Config) -> Gate:

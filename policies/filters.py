@@ -11,7 +11,7 @@ from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Severity
-from policies.list_files.block_lists import Format
+from policies.list_files.parsing import Format
 from policies.validators import canonical_country, canonical_domain, canonical_network
 
 _MAX_FOUND = 10_000

@@ -11,7 +11,7 @@ from gatewall.engine.snapshot import Segment
 from gatewall.engine.waf.rules import Category, Operator, Severity, Target
 from gatewall.kernel.changes import Recorded, Resource, api_fields
 from gatewall.models import Record, choices
-from policies.list_files.block_lists import Format
+from policies.list_files.parsing import Format
 from policies.validators import (
     validate_country_code,
     validate_domain_name,

@@ -12,7 +12,7 @@ from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Severity, Target, Transform
 from policies.countries import COUNTRY_NAMES
 from policies.domain_fields import RegisteredDomainField
-from policies.list_files.block_lists import Format
+from policies.list_files.parsing import Format
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
 from policies.validators import (
     MAX_TRANSFORMS,

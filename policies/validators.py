@@ -16,7 +16,7 @@ from gatewall.engine.messages import Refused
 from gatewall.engine.waf.patterns import PatternRefused, compile_pattern
 from gatewall.engine.waf.rules import Operator, Target, Transform
 from policies.countries import COUNTRY_NAMES
-from policies.list_files.block_lists import ListRefused, source_named
+from policies.list_files.parsing import ListRefused, source_named
 
 _LIST_URL = re.compile(r"https?://[^\s@?#\\\x00-\x20\x7f-\U0010ffff]+")
 _ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")

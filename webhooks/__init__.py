@@ -1,1 +1,1 @@
-"""Webhooks: endpoints, the security events that each receives, and the outbox of deliveries."""
+"""Webhooks: endpoints, incidents of security events, signing, and the outbox of deliveries."""

@@ -1,1 +1,1 @@
-"""Spool: files to which every worker writes access records until the agent ships them. No Django."""
+"""Access records, their fields, the masking of secrets in them, and the spool files that workers write. No Django."""

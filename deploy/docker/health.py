@@ -10,8 +10,8 @@ BASE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(BASE))
 
 from gatewall.kernel import env  # noqa: E402 - found by the path above
+from gatewall.snapshot.host_paths import run_folder  # noqa: E402 - found by the path above
 from gatewall.snapshot.notification import AgentLock  # noqa: E402 - found by the path above
-from gatewall.snapshot.places import run_folder  # noqa: E402 - found by the path above
 
 _SECONDS = 4.0
 _ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - a server's wildcard address is not a destination

@@ -15,7 +15,7 @@ from gatewall.agent.loop import Loop
 from gatewall.database.sqlite.upkeep import Upkeep
 from gatewall.policy import system_settings
 from gatewall.publication.nodes import LogState
-from gatewall.snapshot.places import node_name
+from gatewall.snapshot.host_paths import node_name
 
 logger = logging.getLogger(__name__)
 

@@ -1,1 +1,1 @@
-"""Verification of credentials on the hot path: keys, signatures, digests. Pure: PyJWT and the standard library."""
+"""Verification of credentials on the hot path: session tokens (JWT), keys, digests. Pure: PyJWT and the stdlib."""

@@ -24,7 +24,7 @@ from gatewall.engine.messages import Message
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.file_io import try_lock_file
 from gatewall.kernel.refusals import Conflict
-from gatewall.snapshot.places import run_folder
+from gatewall.snapshot.host_paths import run_folder
 from policies import policy_source
 
 AT_ONCE = 4

@@ -12,7 +12,7 @@ from gatewall.gate.responses import GuardPage
 from gatewall.gate.untrusted import FOLDER, UntrustedPeers
 from gatewall.kernel.env import Config
 from gatewall.kernel.request_rate import SharedRequestRate
-from gatewall.snapshot.places import node_name, run_folder
+from gatewall.snapshot.host_paths import node_name, run_folder
 
 RATES = "request-rate"
 """File in the run folder with the request counts of clients."""

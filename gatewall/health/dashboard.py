@@ -24,7 +24,7 @@ from gatewall.models import Node
 from gatewall.policy import revisions
 from gatewall.publication import nodes as reports
 from gatewall.publication.control_plane import sources_of
-from gatewall.snapshot.places import node_name
+from gatewall.snapshot.host_paths import node_name
 from licensing import selectors as licensing
 from policies import geo
 from policies import selectors as policies

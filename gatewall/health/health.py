@@ -25,8 +25,8 @@ from gatewall.policy import revisions
 from gatewall.publication import nodes
 from gatewall.publication.control_plane import sources_of
 from gatewall.snapshot.confirmed import ALARM_SECONDS
+from gatewall.snapshot.host_paths import policy_files
 from gatewall.snapshot.manifest import ManifestRefused
-from gatewall.snapshot.places import policy_files
 from policies import geo
 
 _NEEDED = ("database", "policy", "spool")

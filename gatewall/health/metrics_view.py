@@ -19,7 +19,7 @@ from gatewall.api.views import ApiView
 from gatewall.health import metrics
 from gatewall.health.health import JsonToAll, is_trusted
 from gatewall.publication.control_plane import sources_of
-from gatewall.snapshot.places import node_name
+from gatewall.snapshot.host_paths import node_name
 
 _SCHEME = "Bearer"
 

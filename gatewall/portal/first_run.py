@@ -16,7 +16,7 @@ from accounts import selectors, services
 from gatewall.kernel.file_io import locked, replace_file
 from gatewall.portal import pages
 from gatewall.portal.pages import Form, see_other
-from gatewall.snapshot.places import run_folder
+from gatewall.snapshot.host_paths import run_folder
 
 logger = logging.getLogger(__name__)
 LIFETIME_SECONDS = 3600

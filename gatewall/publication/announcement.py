@@ -15,9 +15,9 @@ from gatewall.policy import revisions
 from gatewall.publication.publisher import publish
 from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.folder_watch import FolderWatch, watching
+from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.snapshot.manifest import Manifest
 from gatewall.snapshot.notification import AgentLock, Notifier
-from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.published import ManifestInForce
 from gatewall.snapshot.worker_report import living_workers, workers_folder
 

@@ -4,7 +4,7 @@ from gatewall.gate.countries import Countries
 from gatewall.kernel.env import Config
 from gatewall.publication.store import DatabasePolicyStore
 from gatewall.snapshot.holder import PolicyHolder
-from gatewall.snapshot.places import policy_files
+from gatewall.snapshot.host_paths import policy_files
 from gatewall.snapshot.published import LastPublished
 
 Sources = tuple[PolicyHolder, Countries]

@@ -12,8 +12,8 @@ from django.utils import timezone
 from gatewall.models import Node
 from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles
+from gatewall.snapshot.host_paths import node_name, policy_files
 from gatewall.snapshot.manifest import ManifestRefused
-from gatewall.snapshot.places import node_name, policy_files
 from gatewall.snapshot.worker_report import WorkerState, living_workers, workers_folder
 
 SILENT_FOR = timedelta(days=7)

@@ -13,7 +13,7 @@ from gatewall.api.views import ApiView
 from gatewall.models import Node
 from gatewall.policy import revisions
 from gatewall.publication.nodes import report_node
-from gatewall.snapshot.places import node_name, policy_files, run_folder
+from gatewall.snapshot.host_paths import node_name, policy_files, run_folder
 
 
 class NodeOutput(serializers.ModelSerializer[Node]):

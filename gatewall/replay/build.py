@@ -11,7 +11,7 @@ from gatewall.kernel.env import Config
 from gatewall.kernel.request_rate import ReadOnlyRequestRate
 from gatewall.replay.explanation import Explainer
 from gatewall.replay.waf_trial import RuleTrial
-from gatewall.snapshot.places import run_folder
+from gatewall.snapshot.host_paths import run_folder
 
 
 def build_explainer(config: Config, policies: Policies, countries: Countries) -> Explainer:

@@ -1,1 +1,1 @@
-"""The policy in memory: published files, read, verified, followed and held by every worker. No Django."""
+"""The policy in memory: published files, verified and followed, and the cache of compiled WAF patterns. No Django."""

@@ -18,7 +18,7 @@ from gatewall.api.queries import choice_in, refuse_unknown_parameters
 from gatewall.api.serializers import ShapedField
 from gatewall.api.views import ApiView
 from gatewall.replay.redecision import Assumed, Missing
-from gatewall.whatif.redecision import decide_again, trace
+from gatewall.whatif.replay_record import decide_again, trace
 from gatewall.whatif.rule_shapes import PLACED_RULES
 
 _TEXT = {"type": "string"}

@@ -14,7 +14,7 @@ from gatewall.api.serializers import ShapedField, StrictInput, TextField, WholeN
 from gatewall.api.views import ApiView
 from gatewall.engine.model import SubjectKind
 from gatewall.replay.explanation import AssumedSubject, MadeUpRequest
-from gatewall.whatif.explanation import explain
+from gatewall.whatif.explain_request import explain
 from gatewall.whatif.rule_shapes import PLACED_RULES
 from licensing import selectors as licensing
 

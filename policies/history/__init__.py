@@ -1,1 +1,1 @@
-"""The history of policy changes: undo, restore and confirmation."""
+"""Policy history: undo, restore, the lockout guard, and the revert of changes that are not confirmed in time."""

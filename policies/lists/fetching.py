@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 
 from gatewall.kernel.downloads import DownloadFailed, DownloadRefused, download
-from policies.list_files.block_lists import MAX_BYTES, Format, ListRefused, source_named
+from policies.list_files.parsing import MAX_BYTES, Format, ListRefused, source_named
 from policies.lists.importing import ImportRules, import_list
 from policies.lists.subscriptions import reach_of
 from policies.models import BlocklistEntry, ListSubscription

@@ -15,8 +15,8 @@ from gatewall.kernel.clientip import Caller, TrustedProxies
 from gatewall.policy import revisions
 from policies import rows
 from policies.history.lockout import guard_against_lockout
-from policies.list_files.block_lists import BadLine, Format, Listed, ListRefused, Ranges, read_list, source_named
 from policies.list_files.diff import Entry, ListDiff
+from policies.list_files.parsing import BadLine, Format, Listed, ListRefused, Ranges, read_list, source_named
 from policies.lists import rows as list_rows
 from policies.models import BlocklistEntry
 

@@ -15,7 +15,7 @@ from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions
 from policies import selectors
 from policies.history.lockout import is_allowed
-from policies.list_files.block_lists import Format, Listed, Ranges, read_list
+from policies.list_files.parsing import Format, Listed, Ranges, read_list
 from policies.lists.importing import Imported, Importer, ImportRules, dropped_for, import_list
 
 MAX_BYTES = 512 * 1024

@@ -9,7 +9,7 @@ from gatewall.engine.segments import blocked_networks_of
 from gatewall.kernel.downloads import ANYWHERE, PUBLIC, DownloadRefused, Reach, require_acceptable
 from gatewall.policy import revisions
 from policies import rows
-from policies.list_files.block_lists import source_named
+from policies.list_files.parsing import source_named
 from policies.lists.importing import remove_entries
 from policies.models import ListSubscription
 

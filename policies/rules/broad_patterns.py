@@ -7,10 +7,10 @@ from gatewall.engine.hosts import Authority
 from gatewall.engine.messages import Message
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.model import AccessRequest, Action
+from gatewall.engine.waf.forms import Views
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.patterns import compile_pattern
 from gatewall.engine.waf.rules import WafRule as EngineRule
-from gatewall.engine.waf.views import Views
 from gatewall.kernel.refusals import Conflict
 from policies.models import WafRule
 from policies.policy_source import engine_rule

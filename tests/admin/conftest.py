@@ -13,7 +13,7 @@ from gatewall.credentials.sessions import SessionVerifier
 from gatewall.engine.evaluate import evaluate
 from gatewall.policy import revisions
 from gatewall.publication.store import DatabasePolicyStore
-from gatewall.snapshot.places import policy_files
+from gatewall.snapshot.host_paths import policy_files
 from tests.support.cast import AUDIENCE, ISSUER, a_ports, a_request
 from tests.support.proxies import enter_admin_site
 

@@ -11,7 +11,7 @@ from audit.spool.writer import SpoolWriter
 from audit.storage import ingest
 from gatewall.health import uptime
 from gatewall.models import Node
-from gatewall.snapshot.places import node_name
+from gatewall.snapshot.host_paths import node_name
 from tests.api.resources import KINDS, make
 from tests.support.proxies import a_token, a_user
 from tests.support.records import a_record

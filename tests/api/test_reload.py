@@ -6,7 +6,7 @@ import pytest
 
 from gatewall.engine.snapshot import Version
 from gatewall.policy import revisions
-from gatewall.snapshot.places import run_folder
+from gatewall.snapshot.host_paths import run_folder
 from gatewall.snapshot.worker_report import WorkerReport
 from tests.support.cast import a_policy
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from gatewall.install.launcher import free_port
+from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.snapshot.notification import AgentLock
-from gatewall.snapshot.places import policy_files, run_folder
 from tests.support.locks import leads
 from tests.support.processes import agent, configuration, control_plane, data_plane, request, wait_until
 from tests.support.servers import CLIENT, Verdict, about, ask, tell

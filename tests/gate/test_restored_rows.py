@@ -5,7 +5,7 @@ from django.conf import settings
 
 from gatewall.models import PolicyHead, PolicyRevision
 from gatewall.publication.publisher import confirm_new_epoch, publish
-from gatewall.snapshot.places import policy_files
+from gatewall.snapshot.host_paths import policy_files
 from policies import services
 from policies.models import BlocklistEntry
 from tests.support.cast import CLIENT

@@ -17,8 +17,8 @@ from gatewall.kernel.clientip import Caller
 from gatewall.models import Node, PendingConfirmation
 from gatewall.policy import revisions
 from gatewall.publication import announcement
+from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.snapshot.notification import AgentLock
-from gatewall.snapshot.places import policy_files, run_folder
 from policies import services
 from policies.models import AUTO_BAN, BlocklistEntry
 from tests.support.cast import MOMENT

@@ -15,8 +15,8 @@ from django.db import connection
 
 from gatewall.policy import revisions
 from gatewall.publication import announcement
+from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.snapshot.notification import AgentLock
-from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.published import PublishedPolicies
 from gatewall.snapshot.worker_report import WorkerReport, workers_folder
 from policies import rows, services

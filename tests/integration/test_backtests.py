@@ -18,7 +18,7 @@ from gatewall.engine.addresses import parse_address
 from gatewall.kernel.clientip import Caller
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
-from gatewall.snapshot.places import policy_files
+from gatewall.snapshot.host_paths import policy_files
 from gatewall.whatif.backtest import running, runs, trial, window
 from gatewall.whatif.backtest.models import Backtest, State
 from policies import services

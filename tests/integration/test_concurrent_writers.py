@@ -17,7 +17,7 @@ from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
 from gatewall.publication.compiler import consistent_read
 from gatewall.snapshot import codec
-from gatewall.snapshot.places import policy_files
+from gatewall.snapshot.host_paths import policy_files
 from policies import services as policies
 from policies.history.restore import restore
 from policies.models import MANUAL, BlocklistEntry

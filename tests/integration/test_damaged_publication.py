@@ -14,8 +14,8 @@ from gatewall.engine.snapshot import Segment
 from gatewall.publication import announcement, compiler
 from gatewall.publication.publisher import publish
 from gatewall.publication.standby import Standby
+from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.snapshot.notification import AgentLock
-from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.published import PublishedPolicies
 from gatewall.snapshot.worker_report import WorkerReport
 from policies import services

@@ -19,8 +19,8 @@ from gatewall.agent.agent import Agent
 from gatewall.agent.host_events import HostEvents
 from gatewall.agent.log_shipper import LogShipper
 from gatewall.gate.untrusted import FOLDER, UntrustedPeers
+from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.snapshot.notification import AgentLock
-from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.worker_report import WorkerReport
 from policies import services
 from policies.models import BlocklistEntry

@@ -14,7 +14,7 @@ from gatewall.publication.standby import Standby
 from gatewall.publication.store import DatabasePolicyStore
 from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.holder import PolicyHolder
-from gatewall.snapshot.places import policy_files, run_folder
+from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.snapshot.published import LastPublished
 from tests.integration.test_fast_clocks import a_session
 from tests.support.cast import MOMENT

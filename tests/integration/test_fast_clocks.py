@@ -11,7 +11,7 @@ from accounts import policy_source, selectors, services
 from accounts.models import Session
 from gatewall.agent import housekeeping
 from gatewall.publication.publisher import publish
-from gatewall.snapshot.places import policy_files
+from gatewall.snapshot.host_paths import policy_files
 from gatewall.snapshot.published import PublishedPolicies
 from tests.support.cast import MOMENT
 

@@ -12,7 +12,7 @@ from django.db import OperationalError, connection
 
 from accounts.models import User
 from gatewall.portal import first_run
-from gatewall.snapshot.places import run_folder
+from gatewall.snapshot.host_paths import run_folder
 from tests.support.proxies import PASSWORD, a_user
 from tests.support.visitor import Visitor, field, words
 

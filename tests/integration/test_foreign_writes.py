@@ -18,8 +18,8 @@ from gatewall.publication.standby import Standby
 from gatewall.publication.store import DatabasePolicyStore
 from gatewall.snapshot.assembly import Assembly
 from gatewall.snapshot.holder import PolicyHolder
+from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.snapshot.notification import AgentLock
-from gatewall.snapshot.places import policy_files, run_folder
 from gatewall.snapshot.published import PublishedPolicies
 from licensing import services as licensing
 from licensing.models import GitToken, License

@@ -14,7 +14,7 @@ from gatewall.agent import housekeeping
 from gatewall.agent.agent import Agent
 from gatewall.agent.log_shipper import LogShipper
 from gatewall.models import Node
-from gatewall.snapshot.places import policy_files, run_folder
+from gatewall.snapshot.host_paths import policy_files, run_folder
 from tests.support.proxies import a_token
 
 pytestmark = pytest.mark.django_db

@@ -120,7 +120,7 @@ def test_a_list_of_too_many_entries_is_refused(import_list, monkeypatch):
 
 
 def test_a_list_of_too_many_bytes_is_refused(import_list, monkeypatch):
-    monkeypatch.setattr("policies.list_files.block_lists.MAX_BYTES", 1024)
+    monkeypatch.setattr("policies.list_files.parsing.MAX_BYTES", 1024)
 
     assert "more than" in str(refusal(import_list, "1.2.3.4\n" + "# filler\n" * 200))
 

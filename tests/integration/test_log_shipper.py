@@ -18,8 +18,8 @@ from gatewall.agent.agent import Agent
 from gatewall.agent.log_shipper import LogShipper
 from gatewall.models import Node
 from gatewall.policy import system_settings
+from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.snapshot.notification import AgentLock
-from gatewall.snapshot.places import policy_files, run_folder
 from tests.support.cast import NOW
 from tests.support.processes import wait_until
 from tests.support.records import a_record

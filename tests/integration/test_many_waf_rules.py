@@ -10,7 +10,7 @@ from gatewall.engine.snapshot import Segment
 from gatewall.policy import revisions
 from gatewall.publication.publisher import publish
 from gatewall.snapshot import codec
-from gatewall.snapshot.places import policy_files
+from gatewall.snapshot.host_paths import policy_files
 from gatewall.snapshot.published import PublishedPolicies
 from policies import services
 from policies.models import WafRule

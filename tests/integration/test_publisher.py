@@ -5,7 +5,7 @@ from django.conf import settings
 
 from gatewall.engine.snapshot import Segment
 from gatewall.publication.publisher import publish
-from gatewall.snapshot.places import policy_files
+from gatewall.snapshot.host_paths import policy_files
 from policies import services
 
 pytestmark = pytest.mark.django_db(transaction=True)

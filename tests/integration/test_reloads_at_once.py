@@ -11,8 +11,8 @@ from gatewall.agent.log_shipper import LogShipper
 from gatewall.policy import revisions
 from gatewall.publication.standby import Standby
 from gatewall.snapshot.files import PolicyFiles
+from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.snapshot.notification import AgentLock
-from gatewall.snapshot.places import policy_files, run_folder
 from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)

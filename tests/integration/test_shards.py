@@ -19,7 +19,7 @@ from gatewall.engine.segments import (
 from gatewall.engine.snapshot import Segment
 from gatewall.publication.publisher import publish
 from gatewall.publication.store import DatabasePolicyStore
-from gatewall.snapshot.places import policy_files
+from gatewall.snapshot.host_paths import policy_files
 from licensing import services as licensing
 from licensing.models import GitToken, License
 from policies import services as policies

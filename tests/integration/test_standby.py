@@ -15,8 +15,8 @@ from gatewall.publication.lineage import DatabaseWentBack
 from gatewall.publication.publisher import publish
 from gatewall.publication.standby import Standby
 from gatewall.snapshot import manifest as manifests
+from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.snapshot.notification import AgentLock, StandbyLock
-from gatewall.snapshot.places import policy_files, run_folder
 from policies import services
 from policies.models import WafRule
 

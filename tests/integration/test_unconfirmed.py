@@ -21,8 +21,8 @@ from gatewall.models import Node
 from gatewall.publication.nodes import report_node
 from gatewall.publication.publisher import publish
 from gatewall.snapshot.confirmed import elapsed
+from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.snapshot.notification import AgentLock
-from gatewall.snapshot.places import policy_files, run_folder
 from tests.support.cast import MOMENT
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -23,10 +23,10 @@ EQUIVALENT: dict[str, str] = {
     "gatewall/engine/waf/transforms.py _base64_decode: {45, 95} & set(value) -> {45, 95} | set(value)": (
         "with altchars the standard letters count as well: it is asked for values that have none of - and _ too"
     ),
-    "gatewall/engine/waf/views.py decode: break -> continue": _ONLY_COST,
-    "gatewall/engine/waf/views.py decode: break -> continue #2": _ONLY_COST,
-    "gatewall/engine/waf/views.py possible_paths: break -> continue": _ONLY_COST,
-    "gatewall/engine/waf/views.py Views.of: values = self._values.get(target) -> values = None": (
+    "gatewall/engine/waf/forms.py decode: break -> continue": _ONLY_COST,
+    "gatewall/engine/waf/forms.py decode: break -> continue #2": _ONLY_COST,
+    "gatewall/engine/waf/forms.py possible_paths: break -> continue": _ONLY_COST,
+    "gatewall/engine/waf/forms.py Views.of: values = self._values.get(target) -> values = None": (
         "values are kept to be worked out once; again they are the same"
     ),
     "gatewall/credentials/base64url.py decode: -len(text) -> len(text)": (

@@ -18,7 +18,7 @@ from gatewall.publication.publisher import publish
 from gatewall.server.answer_bytes import answer_bytes
 from gatewall.server.environ import environ_of
 from gatewall.server.http1 import Request, RequestReader
-from gatewall.snapshot.places import policy_files
+from gatewall.snapshot.host_paths import policy_files
 from gatewall.snapshot.published import PublishedPolicies
 from tests.support.cast import CLIENT, OFFICE
 from tests.support.proxies import ROOT, AuthEndpoint

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gatewall.snapshot.places import run_folder
+from gatewall.snapshot.host_paths import run_folder
 
 
 def leads(home: Path, process: int) -> bool:

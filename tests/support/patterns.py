@@ -7,8 +7,8 @@ from gatewall.engine.waf.builtin_matcher import PATTERNS
 from gatewall.engine.waf.vector import AVAILABLE, VectorScanner
 from gatewall.kernel.env import Config
 from gatewall.snapshot import pattern_cache
+from gatewall.snapshot.host_paths import policy_files
 from gatewall.snapshot.pattern_cache import PatternCache, name_of
-from gatewall.snapshot.places import policy_files
 
 SHARED = Path(__file__).resolve().parents[2] / ".pytest_cache" / "patterns"
 _KEY = b"the tests of this checkout"

@@ -20,8 +20,8 @@ from urllib.parse import urlencode
 from gatewall.install import demo
 from gatewall.install.launcher import answers, free_port
 from gatewall.kernel import env
+from gatewall.snapshot.host_paths import run_folder
 from gatewall.snapshot.notification import AgentLock
-from gatewall.snapshot.places import run_folder
 from tests.support.locks import leads
 from tests.support.patterns import put_compiled
 from tests.support.templates import folder_of

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.hosts import Authority, Domain, DomainTable, Host, parse_domain_name
-from gatewall.engine.waf.views import canonical_path
+from gatewall.engine.waf.forms import canonical_path
 
 DIGITS = st.text("0123456789abcdefABCDEF.:/", min_size=2, max_size=45)
 NETWORKS = st.one_of(st.ip_addresses().map(str), DIGITS) | st.tuples(st.ip_addresses(), st.integers(0, 128)).map(

@@ -16,7 +16,7 @@ from gatewall.engine.addresses import parse_network
 from gatewall.engine.messages import MAX_STORED, Message, Refused, stored_message
 from gatewall.kernel.refusals import Gone
 from gatewall.whatif.explain_view import ExplainInput
-from policies.list_files.block_lists import BadLine
+from policies.list_files.parsing import BadLine
 from tests.messages import BASE
 
 _RAISING = (

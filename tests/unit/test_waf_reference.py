@@ -9,6 +9,7 @@ from gatewall.engine.waf import custom_matcher
 from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.canaries import ATTACKS as CANARIES
 from gatewall.engine.waf.canaries import agrees
+from gatewall.engine.waf.forms import Views, possible_paths
 from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.patterns import compile_pattern
@@ -18,7 +19,6 @@ from gatewall.engine.waf.rules import Exclusion, Operator, Target, Transform, Wa
 from gatewall.engine.waf.scanning import OneByOne
 from gatewall.engine.waf.transforms import apply
 from gatewall.engine.waf.vector import AVAILABLE, CompiledNow, VectorScanner
-from gatewall.engine.waf.views import Views, possible_paths
 from tests.support.cast import NOW, a_request, a_rule
 from tests.unit.attacks import ATTACKS as FIRST_ATTACKS
 from tests.unit.look_alikes import HARMLESS as FIRST_HARMLESS

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewall.engine.waf.forms import canonical_path, decode, possible_paths
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import Exclusion, Target, Transform
 from gatewall.engine.waf.transforms import apply
-from gatewall.engine.waf.views import canonical_path, decode, possible_paths
 from tests.support.cast import NOW, a_request, a_rule
 
 BINARY = bytes(range(0xF0, 0x100)) + b"\xfb\xff"

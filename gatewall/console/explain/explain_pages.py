@@ -23,8 +23,8 @@ from gatewall.console.site.pages import OperatorPage
 from gatewall.engine.model import Effect
 from gatewall.kernel.refusals import Refusal
 from gatewall.whatif import exemptions, explain_view
-from gatewall.whatif.explanation import explain
-from gatewall.whatif.redecision import decide_again, trace
+from gatewall.whatif.explain_request import explain
+from gatewall.whatif.replay_record import decide_again, trace
 
 _FIELDS = ("client_ip", "host", "method", "uri", "scheme")
 _MAX_LINES = 100

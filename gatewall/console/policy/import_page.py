@@ -21,7 +21,7 @@ from gatewall.api.translation import translated
 from gatewall.console.site.pages import OperatorPage
 from gatewall.kernel.refusals import Refusal
 from gatewall.policy import revisions
-from policies.list_files.block_lists import Format, ListRefused
+from policies.list_files.parsing import Format, ListRefused
 from policies.lists.importing import Imported, Importer, ImportRules
 from policies.lists.preview import MAX_BYTES, ListPreview, Proposal, import_as_shown, preview
 from policies.validators import validate_list_name

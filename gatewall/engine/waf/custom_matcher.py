@@ -9,12 +9,12 @@ from operator import attrgetter
 
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf import transforms
+from gatewall.engine.waf.forms import Value, Views
 from gatewall.engine.waf.placed import Placed
 from gatewall.engine.waf.prefilter import expression_of
 from gatewall.engine.waf.rules import Target, Transform, WafRule
 from gatewall.engine.waf.scanning import Scanner, Scanners
 from gatewall.engine.waf.scope import Scope
-from gatewall.engine.waf.views import Value, Views
 
 WORTH_A_SCAN = 8
 """Fewer rules are as fast one by one."""

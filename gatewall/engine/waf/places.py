@@ -8,11 +8,11 @@ from functools import cached_property
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf import transforms
 from gatewall.engine.waf.decoding import percent_decoded
+from gatewall.engine.waf.forms import Views
 from gatewall.engine.waf.patterns import compile_find
 from gatewall.engine.waf.reading import Value, raw_uri, values_of
 from gatewall.engine.waf.rules import Target, WafRule
 from gatewall.engine.waf.scope import Scope
-from gatewall.engine.waf.views import Views
 
 MAX_PLACES = 5
 """Per rule."""

@@ -2,8 +2,8 @@
 
 from gatewall.engine.expiry import is_live
 from gatewall.engine.model import AccessRequest
+from gatewall.engine.waf.forms import possible_paths
 from gatewall.engine.waf.rules import WafRule
-from gatewall.engine.waf.views import possible_paths
 
 
 class Scope:

@@ -5,8 +5,8 @@ import binascii
 import html
 from collections.abc import Callable
 
+from gatewall.engine.waf.forms import Value, canonical_path, decode
 from gatewall.engine.waf.rules import Transform
-from gatewall.engine.waf.views import Value, canonical_path, decode
 
 
 def _html_decode(value: bytes) -> bytes:

@@ -12,7 +12,7 @@ from django.db import Error
 from gatewall.agent.agent import Agent
 from gatewall.agent.log_shipper import LogShipper
 from gatewall.publication.nodes import forget
-from gatewall.snapshot.places import node_name, policy_files, run_folder
+from gatewall.snapshot.host_paths import node_name, policy_files, run_folder
 
 
 class Command(BaseCommand):

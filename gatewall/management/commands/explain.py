@@ -10,8 +10,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX
+from gatewall.whatif.explain_request import explain
 from gatewall.whatif.explain_view import ExplainInput
-from gatewall.whatif.explanation import explain
 
 _MAX_TOKEN = 8192
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from gatewall.kernel.downloads import DownloadFailed, DownloadRefused, download, is_url
 from gatewall.policy import revisions
-from policies.list_files.block_lists import MAX_BYTES, Format, ListRefused
+from policies.list_files.parsing import MAX_BYTES, Format, ListRefused
 from policies.lists.importing import Imported, ImportRules, import_list, remove_list
 
 _MAX_DAYS = 36_500

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from gatewall.publication.publisher import confirm_new_epoch, publish
 from gatewall.snapshot.files import NotForward
-from gatewall.snapshot.places import policy_files
+from gatewall.snapshot.host_paths import policy_files
 
 
 class Command(BaseCommand):

@@ -19,7 +19,7 @@ from gatewall.kernel.refusals import Refusal
 from gatewall.replay.comparison import Comparison
 from gatewall.replay.tally import Tally
 from gatewall.snapshot.assembly import SegmentRefused
-from gatewall.snapshot.places import policy_files
+from gatewall.snapshot.host_paths import policy_files
 from gatewall.whatif.backtest import runs, trial, window
 from gatewall.whatif.backtest.models import Backtest
 

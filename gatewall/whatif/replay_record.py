@@ -18,7 +18,7 @@ from gatewall.replay.change_history import ChangeHistory
 from gatewall.replay.redecision import Redecided, RedecidedStep, Redecider, recorded_request
 from gatewall.replay.rule_places import RulePlaces
 from gatewall.replay.trace import TraceStep, trace_of
-from gatewall.whatif.explanation import NOT_MATCHED
+from gatewall.whatif.explain_request import NOT_MATCHED
 from gatewall.whatif.rule_shapes import placed
 from policies import selectors
 
