@@ -20,29 +20,28 @@ def test_an_unknown_field_is_refused(admin, kind):
 
 
 @ALL_KINDS
-@pytest.mark.parametrize("body", [[], [{}], "text", 1, 1.5, True, None], ids=repr)
-def test_a_body_that_is_no_object_is_refused(admin, kind, body):
-    assert admin.send("POST", kind.path, json.dumps(body).encode()).status_code == 400
+def test_a_body_that_is_no_object_is_refused(admin, kind):
+    for body in ([], [{}], "text", 1, 1.5, True, None):
+        assert admin.send("POST", kind.path, json.dumps(body).encode()).status_code == 400, body
+
+
+NO_JSON = [
+    b"{",
+    b"",
+    b"{'a': 1}",
+    b'{"a": 1,}',
+    b"\xff\xfe{}",
+    b"\xef\xbb\xbf{}",
+    b'{"a": NaN}',
+    b'{"a": Infinity}',
+    b"[" * 9000,
+]
 
 
 @ALL_KINDS
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"{",
-        b"",
-        b"{'a': 1}",
-        b'{"a": 1,}',
-        b"\xff\xfe{}",
-        b"\xef\xbb\xbf{}",
-        b'{"a": NaN}',
-        b'{"a": Infinity}',
-        b"[" * 9000,
-    ],
-    ids=lambda body: repr(body[:12]),
-)
-def test_a_body_that_is_no_json_is_refused(admin, kind, body):
-    assert admin.send("POST", kind.path, body).status_code == 400
+def test_a_body_that_is_no_json_is_refused(admin, kind):
+    for body in NO_JSON:
+        assert admin.send("POST", kind.path, body).status_code == 400, body[:12]
 
 
 @ALL_KINDS
@@ -56,9 +55,9 @@ def test_a_field_that_is_there_twice_is_refused(admin, kind):
 
 
 @ALL_KINDS
-@pytest.mark.parametrize("media_type", ["text/plain", "application/x-www-form-urlencoded", "application/xml", ""])
-def test_another_media_type_is_refused(admin, kind, media_type):
-    assert admin.send("POST", kind.path, raw(kind), media_type).status_code == 415
+def test_another_media_type_is_refused(admin, kind):
+    for media_type in ("text/plain", "application/x-www-form-urlencoded", "application/xml", ""):
+        assert admin.send("POST", kind.path, raw(kind), media_type).status_code == 415, media_type
 
 
 @ALL_KINDS

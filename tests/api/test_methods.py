@@ -49,19 +49,19 @@ def test_head_is_there_where_get_is(admin, alice, name):
     assert {**response.headers}.keys() >= {"X-Request-Id", "Cache-Control"}
 
 
-@ALL_ROUTES
-def test_options_tells_the_methods_and_nothing_of_any_row(admin, alice, name):
-    response = admin.send("OPTIONS", path_of(name, alice.pk))
+def test_options_tells_the_methods_and_nothing_of_any_row(admin, alice):
+    for name in NAMES:
+        response = admin.send("OPTIONS", path_of(name, alice.pk))
 
-    assert response.status_code == 200
-    if name not in NO_JSON:
-        assert set(response.json()) == {"name", "methods"}
-        assert verbs_of(name) <= set(response.json()["methods"])
+        assert response.status_code == 200, name
+        if name not in NO_JSON:
+            assert set(response.json()) == {"name", "methods"}, name
+            assert verbs_of(name) <= set(response.json()["methods"]), name
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in OPEN])
-def test_options_tells_strangers_nothing(anonymous, alice, name):
-    assert anonymous.send("OPTIONS", path_of(name, alice.pk)).status_code == 401
+def test_options_tells_strangers_nothing(anonymous, alice):
+    for name in set(NAMES) - set(OPEN):
+        assert anonymous.send("OPTIONS", path_of(name, alice.pk)).status_code == 401, name
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("health") and name not in TO_ALL])
@@ -82,10 +82,10 @@ def test_a_body_that_is_not_json_is_not_read(admin, alice, name):
         assert (response.status_code, response.json()["code"]) == (415, "unsupported-media-type"), media_type
 
 
-@ALL_ROUTES
-def test_a_body_over_the_limit_is_refused_everywhere(admin, alice, name):
-    verb = min(verbs_of(name) - {"GET"} or {"GET"})
+def test_a_body_over_the_limit_is_refused_everywhere(admin, alice):
+    for name in NAMES:
+        verb = min(verbs_of(name) - {"GET"} or {"GET"})
 
-    response = admin.send(verb, path_of(name, alice.pk), b" " * (1024 * 1024 + 1))
+        response = admin.send(verb, path_of(name, alice.pk), b" " * (1024 * 1024 + 1))
 
-    assert (response.status_code, response.json()["code"]) == (413, "body-too-large")
+        assert (response.status_code, response.json()["code"]) == (413, "body-too-large"), name
