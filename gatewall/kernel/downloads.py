@@ -269,7 +269,7 @@ def _acceptable(url: str, reach: Reach, *, encrypted: bool = False) -> SplitResu
     if parts.username is not None or parts.password is not None:
         raise DownloadRefused("a URL with a user in it is not fetched")
     if parts.scheme in {"http", "https"} and host and Authority.of_url(url) is None:
-        raise DownloadRefused("the URL has an ambiguous host name")
+        raise DownloadRefused("the URL has no valid host name")
     if parts.scheme == "https" and host:
         return parts
     address = parse_address(host)

@@ -114,12 +114,11 @@ class PolicyRevocation(models.Model):
 
 
 class Node(models.Model):
-    """A host and what its agent last said of it.
+    """A host, as its agent last reported it.
 
-    Of its access log, what is older than ``log_lag_seconds`` is in the database or set aside; null while its
-    spool was not read to the end once. ``unconfirmed_seconds``: how long its policy was not compared with the database
-    and found to be the one in force, at ``seen_at``, since the boot where it never was. ``seen_at`` is by the clock of
-    the database.
+    All access records older than ``log_lag_seconds`` are in the database or in quarantine; null until the first full
+    pass over the spool. ``unconfirmed_seconds``: for how long, at ``seen_at``, its policy had not been confirmed as
+    current by the database; since boot if it never was. ``seen_at`` is by the clock of the database.
     """
 
     name = models.CharField(max_length=100, unique=True)

@@ -27,7 +27,8 @@ def test_reload_publishes_everything_again_and_names_this_host(admin, settings):
 
 def test_reload_names_the_workers_of_this_host(admin, settings):
     report = WorkerReport(run_folder(settings.CONFIG.home) / "workers")
-    report.loaded(a_policy(version=Version(7, reloads=LATER)), reloaded=False)
+    version = Version(7, reloads=LATER, epoch=revisions.current().epoch)
+    report.loaded(a_policy(version=version), reloaded=False)
 
     body = admin.post("/system/reload").json()
 

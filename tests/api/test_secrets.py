@@ -54,13 +54,13 @@ def test_a_refused_token_is_not_repeated(wall):
 def test_a_bug_is_answered_without_a_word_about_it(alice, monkeypatch):
     from django.test import Client  # noqa: PLC0415
 
-    from policies import selectors  # noqa: PLC0415
+    from policies.models import BlocklistEntry  # noqa: PLC0415
     from tests.support.proxies import assert_well_formed  # noqa: PLC0415
 
     def broken():
         raise RuntimeError("canary")
 
-    monkeypatch.setattr(selectors, "blocked_networks", broken)
+    monkeypatch.setattr(BlocklistEntry.objects, "get_queryset", broken)
     client = Client(raise_request_exception=False, headers={"Service-Authorization": a_token(alice)})
 
     response = client.get("/wall/ip-black-list")

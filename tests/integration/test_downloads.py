@@ -123,7 +123,7 @@ def test_a_url_that_is_never_fetched(url, reach):
 @pytest.mark.parametrize("host", ["a..example", f"{'a' * 64}.example"])
 @pytest.mark.parametrize("reach", [PUBLIC, ANYWHERE])
 def test_a_host_that_no_name_can_be_is_refused(host, reach):
-    with pytest.raises(DownloadRefused, match="no host name"):
+    with pytest.raises(DownloadRefused, match="no valid host name"):
         fetched(f"https://{host}/list", reach=reach)
 
 
