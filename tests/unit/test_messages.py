@@ -22,7 +22,7 @@ from tests.messages import BASE
 _RAISING = (
     *("rules/broad_patterns", "history/confirmation", "rules/drafts", "lists/importing", "lists/preview"),
     *("history/lockout", "history/rollback", "history/undo", "history/restore", "rows", "services", "validators"),
-    *("list_files/block_lists", "domain_fields"),
+    *("list_files/parsing", "domain_fields"),
 )
 MODULES = [
     *(f"policies/{name}.py" for name in _RAISING),
