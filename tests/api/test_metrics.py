@@ -79,8 +79,8 @@ def test_every_reason_has_the_outcome_that_the_engine_gives_it(scrape):
 
 
 def test_lost_records_are_counted_by_why(scrape):
-    ingest._tell("a", GapKind.DROPPED, 5)
-    ingest._tell("b", GapKind.DROPPED, 2)
+    ingest._record_gap("a", GapKind.DROPPED, 5)
+    ingest._record_gap("b", GapKind.DROPPED, 2)
 
     found = scrape()
 

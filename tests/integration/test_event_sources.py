@@ -98,9 +98,9 @@ def test_records_that_are_missing_are_told(folder):
 def test_records_that_are_missing_again_and_again_are_one_event_a_minute(folder):
     with time_machine.travel(MOMENT, tick=False):
         for number in (3, 4):
-            ingest._tell("node-1", GapKind.DROPPED, number)
-        ingest._tell("node-1", GapKind.TORN, 1)
-        ingest._tell("node-2", GapKind.TORN, 1)
+            ingest._record_gap("node-1", GapKind.DROPPED, number)
+        ingest._record_gap("node-1", GapKind.TORN, 1)
+        ingest._record_gap("node-2", GapKind.TORN, 1)
 
     assert [event.count for event in found("log.gap")] == [7, 1, 1]
 
