@@ -3,11 +3,15 @@
 import os
 import signal
 import time
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import psutil
 import pytest
 
+from gatewall.database.sqlite.base import QUEUE_SUFFIX
 from gatewall.install.launcher import free_port
+from gatewall.kernel.file_io import try_lock_file
 from tests.support.processes import agent, control_plane, data_plane, prepare, wait_until
 from tests.support.servers import CLIENT, OFFICE, Admin, Verdict, about, ask, tell
 
@@ -21,6 +25,8 @@ class Slow(NamedTuple):
     control: int
     auth: int
     publisher: Any
+    queue: Path
+    """The lock that every writer of the database holds."""
 
 
 @pytest.fixture
@@ -32,12 +38,28 @@ def hampered(tmp_path):
     with agent(tmp_path) as publisher, one, data_plane(tmp_path, auth):
         admin = Admin(control)
         admin.post("/authorized-domains", name=OFFICE)
-        yield Slow(admin, control, auth, publisher)
+        yield Slow(admin, control, auth, publisher, tmp_path / f"gatewall.sqlite3{QUEUE_SUFFIX}")
 
 
 def is_enforced(site, client):
     question = about(client=client, Service_Authorization=site.admin.token)
     return {ask(site.auth, question) for _ in range(4)} == {Verdict(403, "client-blocked")}
+
+
+def stop_agent(site):
+    """Stop the agent outside of a write: stopped within one, it would hold up every other writer."""
+
+    def is_stopped():
+        os.kill(site.publisher.pid, signal.SIGSTOP)
+        wait_until(lambda: psutil.Process(site.publisher.pid).status() == psutil.STATUS_STOPPED, what="the stop")
+        lock = try_lock_file(site.queue)
+        if lock is None:
+            os.kill(site.publisher.pid, signal.SIGCONT)
+            return False
+        os.close(lock)
+        return True
+
+    wait_until(is_stopped, what="a moment in which the agent writes nothing")
 
 
 def is_published(site):
@@ -56,7 +78,7 @@ def test_write_is_answered_and_says_so_when_the_agent_does_not_publish(hampered,
         lambda: hampered.admin.post("/system/reload"),
     ):
         wait_until(lambda: is_published(hampered), what="the agent to publish")  # its lease is renewed then
-        os.kill(hampered.publisher.pid, signal.SIGSTOP)
+        stop_agent(hampered)
         began = time.monotonic()
         answers.append(write())
         took.append(time.monotonic() - began)
@@ -70,7 +92,7 @@ def test_write_is_answered_and_says_so_when_the_agent_does_not_publish(hampered,
 
 
 def test_writer_publishes_when_the_lease_of_a_stopped_agent_has_ended(hampered):
-    os.kill(hampered.publisher.pid, signal.SIGSTOP)
+    stop_agent(hampered)
 
     wait_until(lambda: is_published(hampered), what="the end of the lease")
     answer = hampered.admin.post("/ip-black-list", ip="203.0.113.2")
@@ -82,7 +104,7 @@ def test_writer_publishes_when_the_lease_of_a_stopped_agent_has_ended(hampered):
 
 def test_control_plane_obeys_at_once_when_the_agent_does_not_publish(hampered):
     question = about(client=CLIENT, Service_Authorization=hampered.admin.token)
-    os.kill(hampered.publisher.pid, signal.SIGSTOP)
+    stop_agent(hampered)
 
     hampered.admin.post("/ip-black-list", ip=CLIENT)
 
