@@ -68,7 +68,7 @@ def test_one_that_is_kept_stays_until_somebody_else_takes_it_off(wall, visit):
     enter(wall, admin)
     shut_out(wall, admin)
 
-    admin.click("text=Keep it")
+    admin.click("role=button[name='Keep it']")
 
     assert "was confirmed by admin" in admin.locator("main").inner_text()
     admin.wait_for_timeout(12_000)
