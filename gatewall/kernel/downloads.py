@@ -3,13 +3,11 @@
 import http.client
 import re
 import socket
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Timer
 from typing import Any, BinaryIO
 from urllib.parse import SplitResult, urlsplit
 
@@ -19,6 +17,7 @@ from gatewall.engine.hosts import Authority
 from gatewall.engine.messages import Refused
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.clientip import TrustedProxies
+from gatewall.kernel.deadline import Deadline
 
 _CONNECT_SECONDS = 30
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -71,7 +70,7 @@ def download(url: str, *, reach: Reach = BY_HAND, seconds: float = 600, tag: str
 class Download:
     """Response body and entity tag; ``is_unchanged`` after 304."""
 
-    def __init__(self, response: Any, name: str, deadline: "Deadline") -> None:
+    def __init__(self, response: Any, name: str, deadline: Deadline) -> None:
         self._response = response
         self._name = name
         self._deadline = deadline
@@ -86,9 +85,9 @@ class Download:
         try:
             piece: bytes = self._response.read1(size)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            self._deadline.refuse_late(self._name)
+            _refuse_late(self._deadline, self._name)
             raise DownloadFailed(f"{self._name} broke off ({_why(error)})") from None
-        self._deadline.refuse_late(self._name)
+        _refuse_late(self._deadline, self._name)
         self._missing -= len(piece)
         if not piece and self._missing > 0:
             raise DownloadFailed(f"{self._name} broke off")
@@ -106,42 +105,9 @@ class Download:
             file.write(piece)
 
 
-class Deadline:
-    """Shuts down the connections of a download on timeout: a slow server may dribble for ever."""
-
-    def __init__(self, seconds: float) -> None:
-        self._ends = time.monotonic() + seconds
-        self._watched: list[tuple[Timer, socket.socket]] = []
-
-    def watch(self, connection: socket.socket) -> None:
-        """Shut down this connection on timeout; ``dup`` shares it below TLS."""
-        same = connection.dup()
-        timer = Timer(max(0.0, self.left), _shut, [same])
-        timer.daemon = True
-        timer.start()
-        self._watched.append((timer, same))
-
-    @property
-    def left(self) -> float:
-        """Seconds left; zero or negative on timeout."""
-        return self._ends - time.monotonic()
-
-    def refuse_late(self, name: str) -> None:
-        """Raise DownloadFailed on timeout."""
-        if self.left <= 0:
-            raise DownloadFailed(f"{name} took too long")
-
-    def cancel(self) -> None:
-        """Cancel all timers."""
-        for timer, same in self._watched:
-            timer.cancel()
-            timer.join()
-            same.close()
-
-
-def _shut(connection: socket.socket) -> None:
-    with suppress(OSError):  # closed already
-        connection.shutdown(socket.SHUT_RDWR)
+def _refuse_late(deadline: Deadline, name: str) -> None:
+    if deadline.left <= 0:
+        raise DownloadFailed(f"{name} took too long")
 
 
 def _opened(url: str, parts: SplitResult, reach: Reach, deadline: Deadline, tag: str) -> Any:
@@ -157,7 +123,7 @@ def _opened(url: str, parts: SplitResult, reach: Reach, deadline: Deadline, tag:
     except DownloadRefused:  # a ValueError, too
         raise
     except (OSError, http.client.HTTPException, ValueError) as error:  # URLError is an OSError, a bad URL a ValueError
-        deadline.refuse_late(shown(parts))
+        _refuse_late(deadline, shown(parts))
         raise DownloadFailed(f"{shown(parts)} cannot be reached ({_why(error)})") from None
 
 

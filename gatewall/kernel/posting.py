@@ -4,13 +4,13 @@ It uses no proxy, follows no redirect, and reads only the status of the response
 """
 
 import http.client
-import socket
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
-from gatewall.kernel.downloads import Deadline, DownloadRefused, Reach, addresses_of, require_acceptable
+from gatewall.kernel.deadline import Deadline
+from gatewall.kernel.downloads import DownloadRefused, Reach, addresses_of, require_acceptable
 
 _MAX_WHY = 200
 
@@ -47,7 +47,8 @@ def _answer(parts: SplitResult, body: bytes, headers: Mapping[str, str], reach: 
     host, is_encrypted = parts.hostname or "", parts.scheme == "https"
     connection = http.client.HTTPConnection(host, parts.port or (443 if is_encrypted else 80))
     try:
-        connection.sock = _connected(host, connection.port, reach, deadline)
+        addresses = addresses_of(host, connection.port, private=reach.private)
+        connection.sock = deadline.connect(addresses, connection.port)
         if is_encrypted:
             connection.sock = ssl.create_default_context().wrap_socket(connection.sock, server_hostname=host)
         connection.putrequest("POST", parts.path or "/", skip_host=True, skip_accept_encoding=True)
@@ -60,22 +61,6 @@ def _answer(parts: SplitResult, body: bytes, headers: Mapping[str, str], reach: 
         return status
     finally:
         connection.close()
-
-
-def _connected(host: str, port: int, reach: Reach, deadline: Deadline) -> socket.socket:
-    """Connect to an address that ``reach`` allows. Raises DownloadRefused, OSError."""
-    failure: OSError = TimeoutError()
-    for address in addresses_of(host, port, private=reach.private):
-        if deadline.left <= 0:
-            break
-        try:
-            connection = socket.create_connection((address, port), deadline.left)
-        except OSError as error:
-            failure = error
-            continue
-        deadline.watch(connection)
-        return connection
-    raise failure
 
 
 def _late(deadline: Deadline, seconds: float) -> str:

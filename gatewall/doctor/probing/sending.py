@@ -16,7 +16,8 @@ from gatewall.engine.addresses import parse_address
 from gatewall.engine.messages import Message
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.special_addresses import CLOUD_METADATA, inside_of
-from gatewall.kernel.downloads import Deadline, DownloadRefused, addresses_of
+from gatewall.kernel.deadline import Deadline
+from gatewall.kernel.downloads import DownloadRefused, addresses_of
 
 SECONDS = 5.0
 _MAX_SHOWN = 500
@@ -82,24 +83,13 @@ def _bytes_of(target: Target, probe: Probe) -> bytes:
 
 def _connected(target: Target, way: Way, deadline: Deadline) -> socket.socket:
     """Connect to one of the site's addresses. Raises DownloadRefused, OSError."""
-    failure: OSError = TimeoutError()
     port = way.port or target.port
-    for address in addresses_of(way.address or target.host.name.strip("[]"), port, private=True):
-        _require_a_host(address)
-        if deadline.left <= 0:
-            break
-        try:
-            connection = socket.create_connection((address, port), deadline.left)
-        except OSError as error:
-            failure = error
-            continue
-        deadline.watch(connection)
-        return connection
-    raise failure
+    found = addresses_of(way.address or target.host.name.strip("[]"), port, private=True)
+    return deadline.connect(map(_ordinary_host, found), port)
 
 
-def _require_a_host(text: str) -> None:
-    """Raise DownloadRefused for addresses that are not ordinary hosts, such as cloud metadata."""
+def _ordinary_host(text: str) -> str:
+    """Return the address. Raises DownloadRefused unless it is one of an ordinary host (cloud metadata is not)."""
     address = parse_address(text.partition("%")[0])
     if isinstance(address, IPv6Address):
         address = address.ipv4_mapped or inside_of(address) or address
@@ -107,6 +97,7 @@ def _require_a_host(text: str) -> None:
         raise DownloadRefused(_("%(address)s is no address of a proxy"), address=text)
     if address.is_link_local or address.is_multicast or address.is_unspecified:
         raise DownloadRefused(_("%(address)s is no address of a proxy"), address=text)
+    return text
 
 
 def _context(way: Way) -> ssl.SSLContext:
