@@ -49,6 +49,7 @@ class AnsweringWorker(Worker):  # type: ignore[misc] # gunicorn has no types
         super().init_signals()
         for each in ENDING:
             signal.signal(each, lambda *_: os._exit(0))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)  # the master blocked them before the fork
 
     def report_ready(self) -> None:
         """Report to the master that connections are accepted; ``run`` calls it."""

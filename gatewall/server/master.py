@@ -58,13 +58,17 @@ class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
         self._next_start = 0.0
         self._checked_at = self._lenient_until = time.monotonic()
 
-    def signal(self, sig: int, frame: Any) -> None:
-        """Handle a signal; also in a worker that was just forked and has no handlers of its own yet."""
-        if os.getpid() != self.pid:
-            if sig in ENDING:
-                os._exit(0)
-            return
-        super().signal(sig, frame)
+    def spawn_worker(self) -> Any:
+        """Start a worker. A signal to end waits until the worker has its own handlers (``init_signals``).
+
+        Python forgets a signal that arrives between the system call and the end of ``os.fork``: the worker would
+        serve until the master kills it.
+        """
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        try:
+            return super().spawn_worker()
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
     def handle_hup(self) -> None:
         """Replace all workers, unless the new settings are invalid."""

@@ -39,7 +39,7 @@ INTERNALS = (
         ("gatewall.server.master", "gatewall.server.answering"),
         {
             "gunicorn.app.wsgiapp": "WSGIApplication",
-            "gunicorn.arbiter": "Arbiter WORKERS LISTENERS worker_age num_workers pid systemd signal handle_hup "
+            "gunicorn.arbiter": "Arbiter WORKERS LISTENERS worker_age num_workers systemd handle_hup "
             "handle_usr2 manage_workers reap_workers murder_workers spawn_worker kill_worker stop",
             "gunicorn.errors": "HaltServer",
             "gunicorn.sock": "close_sockets",

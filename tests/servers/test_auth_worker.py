@@ -4,6 +4,7 @@ import http.client
 import os
 import signal
 import stat
+import sys
 import threading
 import time
 
@@ -122,6 +123,29 @@ def test_workers_that_are_told_to_end_while_they_start_do_so(home, port):
         wait_until(lambda: workers(process))
         process.send_signal(signal.SIGTERM)
 
+        assert process.wait(20) == 0
+
+
+STOPS_WHILE_FORKING = """
+import os
+from gatewall.server import master
+
+class HastyMaster(master.Master):
+    def manage_workers(self):
+        super().manage_workers()
+        raise StopIteration  # as SIGTERM does
+
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+master.Master = HastyMaster
+master.main()
+"""
+
+
+def test_workers_that_have_not_run_since_the_fork_are_stopped_too(home, port):
+    """On one processor the master's SIGTERM reaches a worker before the interpreter finished the fork there."""
+    options = ["-c", "deploy/data_plane.conf.py", "gatewall.data_plane:application()"]
+    env = environment(home, GATEWALL_AUTH_PORT=str(port), GATEWALL_WORKERS="8")
+    with running([sys.executable, "-c", STOPS_WHILE_FORKING, *options], log=home / "auth.log", env=env) as process:
         assert process.wait(20) == 0
 
 
