@@ -33,12 +33,12 @@ class UserForm(ServiceForm):
 
     revoke_git_tokens = forms.BooleanField(
         required=False,
-        help_text="With a new password: delete the git tokens of this user, which otherwise stay.",
+        help_text="With a new password: also delete the git tokens of this user.",
     )
 
     forget_second_factor = forms.BooleanField(
         required=False,
-        help_text="For a user who has lost it: secret and recovery codes are forgotten, every session ends.",
+        help_text="For a user who has lost it: deletes the secret and the recovery codes, and ends every session.",
     )
 
     unlock_code_entry = forms.BooleanField(
@@ -52,14 +52,14 @@ class UserForm(ServiceForm):
         strip=False,
         max_length=1024,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
-        help_text="Your own: to change your password or give up your second factor, unless you have just signed in.",
+        help_text="Your own password, to change it or to remove your second factor, unless you have just signed in.",
     )
 
     current_code = forms.CharField(
         required=False,
         max_length=64,
         widget=forms.TextInput(attrs={"autocomplete": "one-time-code"}),
-        help_text="Or, to give up your second factor, a code of it.",
+        help_text="Or, to remove your second factor, a code of it.",
     )
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -141,7 +141,7 @@ class _PathCount(Counted):
 
 class _RuleCount(Counted):
     id = serializers.IntegerField()
-    name = serializers.CharField(help_text="as it was called when it matched")
+    name = serializers.CharField(help_text="The rule's name at the time of the match.")
 
 
 class _CountryCount(Counted):

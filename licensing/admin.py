@@ -47,7 +47,9 @@ class MachineCredentialAdmin(ServiceAdmin):
 class GitTokenForm(FreshForm):
     """Form of a git token, with a default expiry."""
 
-    never_expires = forms.BooleanField(required=False, help_text="Otherwise, and without a moment, it does in 90 days.")
+    never_expires = forms.BooleanField(
+        required=False, help_text="Without this and without a time it expires in 90 days."
+    )
 
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean()

@@ -101,7 +101,7 @@ class AllowlistEntry(Record):
     domain = models.ForeignKey(
         AuthorizedDomain, on_delete=models.CASCADE, null=True, blank=True, related_name="allowlist_entries"
     )
-    inspect = models.BooleanField(default=False, help_text="country and WAF rules are still looked at")
+    inspect = models.BooleanField(default=False, help_text="Check the country and the WAF rules anyway.")
     remark = models.CharField(max_length=500, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
 
@@ -211,7 +211,7 @@ class ListSubscription(Record):
         default=1440, validators=[MinValueValidator(15), MaxValueValidator(43_200)]
     )
     enabled = models.BooleanField(default=True)
-    allow_private = models.BooleanField(default=False, help_text="also http, and addresses that are not public")
+    allow_private = models.BooleanField(default=False, help_text="Allow http and addresses that are not public.")
     remark = models.CharField(max_length=500, blank=True)
     next_at = models.DateTimeField(default=timezone.now, editable=False)
     tried_at = models.DateTimeField(null=True, editable=False)

@@ -25,7 +25,7 @@ class WebhookForm(FreshForm):
         choices=[(kind.value, kind.value) for kind in EventKind],
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="none: all kinds",
+        help_text="Kinds of events to send; empty means all.",
     )
 
 

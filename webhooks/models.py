@@ -27,10 +27,12 @@ class Webhook(Record):
 
     name = models.CharField(max_length=100, unique=True)
     url = models.CharField(max_length=1000, validators=[validate_url])
-    kinds = models.JSONField(default=list, blank=True, validators=[validate_kinds], help_text="none: all kinds")
+    kinds = models.JSONField(
+        default=list, blank=True, validators=[validate_kinds], help_text="Kinds of events to send; empty means all."
+    )
     least_severity = models.CharField(max_length=16, choices=choices(EventSeverity), default=EventSeverity.HIGH.value)
     enabled = models.BooleanField(default=True)
-    allow_private = models.BooleanField(default=False, help_text="also http, and addresses that are not public")
+    allow_private = models.BooleanField(default=False, help_text="Allow http and addresses that are not public.")
     remark = models.CharField(max_length=500, blank=True)
     sealed_secret = models.CharField(max_length=255, editable=False)
     sealed_previous = models.CharField(max_length=255, blank=True, editable=False)

@@ -27,7 +27,7 @@ class AdminLoginForm(AdminAuthenticationForm):
         label=_("Code"),
         required=False,
         max_length=64,
-        help_text=_("of your authenticator app, or a recovery code, if you have switched the second factor on"),
+        help_text=_("From your authenticator app, or a recovery code, if you use a second factor."),
         widget=forms.TextInput(attrs={"autocomplete": "one-time-code"}),
     )
 

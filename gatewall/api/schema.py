@@ -34,7 +34,7 @@ _PENDING = {
     "confirm_by": {
         "type": "string",
         "format": "date-time",
-        "description": "the change refuses your own address: it is taken back then unless you confirm its revision",
+        "description": "your own address is refused: the change is reverted then unless you confirm its revision",
     },
 }
 _CONDITIONS = {"PUT": "If-Match", "DELETE": "If-Match", "GET": "If-None-Match"}

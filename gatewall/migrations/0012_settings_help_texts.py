@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='systemsettings',
             name='authorized_domains_mode',
-            field=models.CharField(choices=[('any', 'any'), ('registered', 'registered')], default='any', help_text='Whether a host that nobody registered is treated like any other (`any`) or refused (`registered`). Registering the first domain sets `registered`; deleting the last one does not set it back.', max_length=16),
+            field=models.CharField(choices=[('any', 'any'), ('registered', 'registered')], default='any', help_text='Whether requests for hosts that are not registered domains are decided like any others (`any`) or refused (`registered`). Registering the first domain sets `registered`; deleting the last one does not set it back.', max_length=16),
         ),
         migrations.AlterField(
             model_name='systemsettings',
@@ -54,7 +54,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='systemsettings',
             name='contact',
-            field=models.CharField(blank=True, help_text='Whom a refused visitor may ask; shown on every visitor page.', max_length=200),
+            field=models.CharField(blank=True, help_text='Contact for visitors who are refused; shown on every visitor page.', max_length=200),
         ),
         migrations.AlterField(
             model_name='systemsettings',

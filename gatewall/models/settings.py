@@ -61,8 +61,9 @@ class SettingsColumns(models.Model):
 
     authorized_domains_mode = one_of(
         _POLICY.authorized_domains_mode,
-        "Whether a host that nobody registered is treated like any other (`any`) or refused (`registered`). "
-        "Registering the first domain sets `registered`; deleting the last one does not set it back.",
+        "Whether requests for hosts that are not registered domains are decided like any others (`any`) or "
+        "refused (`registered`). Registering the first domain sets `registered`; deleting the last one does not set it "
+        "back.",
     )
     waf_mode = one_of(
         _POLICY.waf_mode,
@@ -181,7 +182,7 @@ class SettingsColumns(models.Model):
     )
     guard_message = models.CharField(max_length=500, blank=True, help_text="A text on the sign-in page.")
     contact = models.CharField(
-        max_length=200, blank=True, help_text="Whom a refused visitor may ask; shown on every visitor page."
+        max_length=200, blank=True, help_text="Contact for visitors who are refused; shown on every visitor page."
     )
 
     class Meta:

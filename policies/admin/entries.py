@@ -21,7 +21,9 @@ _CONFIRM = "admin/policies/delete_confirmation.html"
 class NetworkForm(ServiceForm):
     """Edit a network in any notation; store the canonical one."""
 
-    network = forms.CharField(max_length=64, help_text="an address or a network, like 192.0.2.7 or 2001:db8::/32")
+    network = forms.CharField(
+        max_length=64, help_text="An address or a network, for example 192.0.2.7 or 2001:db8::/32."
+    )
 
     def clean_network(self) -> str:
         """Return the network in canonical form."""
@@ -32,7 +34,7 @@ class BlocklistForm(NetworkForm):
     """Edit a blocklist entry."""
 
     force = forms.BooleanField(
-        required=False, help_text="also when the network is very large, or shuts out my own address"
+        required=False, help_text="Accept a very large network, or one that contains your own address."
     )
 
 

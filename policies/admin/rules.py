@@ -52,12 +52,12 @@ class WafRuleForm(ServiceForm):
 
     pattern = PatternField()
     targets = forms.MultipleChoiceField(choices=choices(Target), widget=forms.CheckboxSelectMultiple)
-    transforms = WordsField(required=False, help_text="in their order, separated by commas")
+    transforms = WordsField(required=False, help_text="In their order, separated by commas.")
     exclusions = forms.JSONField(
         required=False,
         help_text='like [{"path_prefix": "/editor", "argument": "text", "expires_at": "2026-01-31T12:00:00Z"}]',
     )
-    force = forms.BooleanField(required=False, help_text="also when the pattern matches everything")
+    force = forms.BooleanField(required=False, help_text="Accept a pattern that matches everything.")
 
     def clean_exclusions(self) -> Any:
         """Return the exclusions; an empty field is an empty list."""

@@ -69,7 +69,7 @@ def _pending_row(number: int) -> PendingConfirmation:
         raise Gone(_("there is no such revision"))
     row = pending().filter(pk=number).first()
     if row is None:
-        raise NothingToConfirm(_("revision %(number)s waits for nobody's word"), number=number)
+        raise NothingToConfirm(_("revision %(number)s does not wait for a confirmation"), number=number)
     return row
 
 

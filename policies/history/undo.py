@@ -121,7 +121,9 @@ class Past:
     def _domain(self, name: str, number: int) -> int:
         if name not in self._domains:
             raise CannotRestore(
-                _("revision %(number)s names the domain %(domain)s, which nothing tells of"), number=number, domain=name
+                _("revision %(number)s names the domain %(domain)s, whose content is not recorded"),
+                number=number,
+                domain=name,
             )
         return self._domains[name]
 

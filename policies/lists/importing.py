@@ -219,7 +219,7 @@ def _replace(
     source: str, diff: ListDiff, skipped: _Skipped, rules: ImportRules, still_wanted: Callable[[], bool], by: Importer
 ) -> Imported:
     if not still_wanted():
-        raise ListRefused(_("nobody wants it any more"))
+        raise ListRefused(_("the import was canceled"))
     diff.load_existing(list_rows.rows_of(source))
     outcome = _outcome(diff, skipped, rules)
     if outcome.changes:

@@ -67,7 +67,7 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('created_by', models.CharField(blank=True, editable=False, max_length=64)),
                 ('network', models.CharField(max_length=43, validators=[policies.validators.validate_network])),
-                ('inspect', models.BooleanField(default=False, help_text='country and WAF rules are still looked at')),
+                ('inspect', models.BooleanField(default=False, help_text='Check the country and the WAF rules anyway.')),
                 ('remark', models.CharField(blank=True, max_length=500)),
                 ('expires_at', models.DateTimeField(blank=True, null=True)),
                 ('domain', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='allowlist_entries', to='policies.authorizeddomain')),

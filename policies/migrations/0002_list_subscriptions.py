@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                 ('format', models.CharField(choices=[('auto', 'auto'), ('plain', 'plain'), ('csv', 'csv'), ('ndjson', 'ndjson')], default='auto', max_length=16)),
                 ('interval_minutes', models.PositiveIntegerField(default=1440, validators=[django.core.validators.MinValueValidator(15), django.core.validators.MaxValueValidator(43200)])),
                 ('enabled', models.BooleanField(default=True)),
-                ('allow_private', models.BooleanField(default=False, help_text='also http, and addresses that are not public')),
+                ('allow_private', models.BooleanField(default=False, help_text='Allow http and addresses that are not public.')),
                 ('remark', models.CharField(blank=True, max_length=500)),
                 ('next_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('tried_at', models.DateTimeField(editable=False, null=True)),

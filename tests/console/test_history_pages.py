@@ -216,7 +216,7 @@ def test_it_can_be_kept(behind_proxy, waiting):
     assert "was confirmed by alice" in text_of(response)
     assert not confirmation.pending().exists()
     assert BlocklistEntry.objects.exists()
-    assert "waits for nobody's word" in text_of(answer(behind_proxy, waiting, "revert"))
+    assert "does not wait for a confirmation" in text_of(answer(behind_proxy, waiting, "revert"))
     assert BlocklistEntry.objects.exists()
 
 

@@ -67,7 +67,7 @@ class NetworkForm(forms.Form):
 class BanForm(NetworkForm):
     """The fields of a ban; ``force`` is offered after a refusal."""
 
-    force = forms.BooleanField(required=False, label=gettext_lazy("Do it all the same"))
+    force = forms.BooleanField(required=False, label=gettext_lazy("Do it anyway"))
 
 
 class AllowForm(NetworkForm):
