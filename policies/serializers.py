@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from rest_framework import serializers
 
 from audit.figures.used_resources import HitsOutput, LastHitOutput
@@ -32,11 +31,7 @@ FETCHED = ("next_at", "tried_at", "succeeded_at", "failure", "entries")
 """Fields of a subscription that fetching changes."""
 _TEXT = {"type": ["string", "null"], "maxLength": 500}
 _TARGETS = {"type": "array", "items": {"enum": [each.value for each in Target]}, "minItems": 1}
-_TRANSFORMS = {
-    "type": "array",
-    "items": {"enum": [each.value for each in Transform]},
-    "maxItems": MAX_TRANSFORMS,
-}
+_TRANSFORMS = {"type": "array", "items": {"enum": [each.value for each in Transform]}, "maxItems": MAX_TRANSFORMS}
 _EXPIRY = {"type": ["string", "null"], "format": "date-time"}
 _EXCLUSIONS = {
     "type": "array",
@@ -108,7 +103,6 @@ class AuthorizedDomainInput(StrictInput):
     force = FlagField(required=False)
 
     def validate_name(self, name: str) -> str:
-        """Return the domain name in canonical form."""
         return canonical_domain(name)
 
 
@@ -127,7 +121,6 @@ class GeoBlockRuleInput(StrictInput):
     remark = TextField(max_length=500, allow_blank=True, required=False)
 
     def validate_country_code(self, code: str) -> str:
-        """Return the country code in upper case."""
         return canonical_country(code)
 
 
@@ -148,21 +141,13 @@ class GeoBlockRuleOutput(HitsOutput, serializers.ModelSerializer[GeoBlockRule]):
 class ListSubscriptionInput(StrictInput):
     """A list subscription as sent."""
 
-    name = TextField(max_length=50)
-    url = TextField(max_length=1000)
+    name = TextField(max_length=50, validators=[validate_list_name])
+    url = TextField(max_length=1000, validators=[validate_list_url])
     format = serializers.ChoiceField(choices=[each.value for each in Format], required=False)
     interval_minutes = WholeNumberField(min_value=15, max_value=43_200, required=False)
     enabled = FlagField(required=False)
     allow_private = FlagField(required=False)
     remark = TextField(max_length=500, allow_blank=True, required=False)
-
-    def validate_name(self, value: str) -> str:
-        """Raise ValidationError for an invalid list name."""
-        return str(_checked(validate_list_name, value))
-
-    def validate_url(self, value: str) -> str:
-        """Raise ValidationError unless it is a URL without secrets."""
-        return str(_checked(validate_list_url, value))
 
 
 class ListSubscriptionOutput(serializers.ModelSerializer[ListSubscription]):
@@ -179,8 +164,8 @@ class WafRuleInput(StrictInput):
     name = TextField(max_length=100)
     pattern = TextField(max_length=4096, trim_whitespace=False)
     operator = serializers.ChoiceField(choices=[operator.value for operator in Operator], required=False)
-    targets = ShapedField(_TARGETS, required=False)
-    transforms = ShapedField(_TRANSFORMS, required=False)
+    targets = ShapedField(_TARGETS, required=False, validators=[validate_targets])
+    transforms = ShapedField(_TRANSFORMS, required=False, validators=[validate_transforms])
     category = serializers.ChoiceField(choices=[category.value for category in Category], required=False)
     severity = serializers.ChoiceField(choices=[severity.value for severity in Severity], required=False)
     score = WholeNumberField(min_value=1, max_value=10, required=False)
@@ -188,26 +173,10 @@ class WafRuleInput(StrictInput):
     priority = WholeNumberField(min_value=0, max_value=1_000_000, required=False)
     enabled = FlagField(required=False)
     domain = RegisteredDomainField(allow_null=True, required=False)
-    path_prefix = TextField(max_length=500, allow_null=True, required=False)
-    exclusions = ShapedField(_EXCLUSIONS, required=False)
+    path_prefix = TextField(max_length=500, allow_null=True, required=False, validators=[validate_path_prefix])
+    exclusions = ShapedField(_EXCLUSIONS, required=False, validators=[validate_exclusions])
     description = TextField(max_length=1000, allow_blank=True, required=False)
     force = FlagField(required=False)
-
-    def validate_targets(self, value: Any) -> Any:
-        """Raise ValidationError for unknown targets."""
-        return _checked(validate_targets, value)
-
-    def validate_transforms(self, value: Any) -> Any:
-        """Raise ValidationError for unknown transforms."""
-        return _checked(validate_transforms, value)
-
-    def validate_exclusions(self, value: Any) -> Any:
-        """Raise ValidationError for invalid exclusions."""
-        return _checked(validate_exclusions, value)
-
-    def validate_path_prefix(self, value: str | None) -> str | None:
-        """Raise ValidationError for a prefix that no path has."""
-        return value if value is None else _checked(validate_path_prefix, value)
 
 
 class WafRuleOutput(LastHitOutput, serializers.ModelSerializer[WafRule]):
@@ -220,22 +189,8 @@ class WafRuleOutput(LastHitOutput, serializers.ModelSerializer[WafRule]):
     class Meta:
         model = WafRule
         fields = (
-            *_RECORD,
-            "name",
-            "pattern",
-            "operator",
-            "targets",
-            "transforms",
-            "category",
-            "severity",
-            "score",
-            "action",
-            "priority",
-            "enabled",
-            "domain",
-            "path_prefix",
-            "exclusions",
-            "description",
+            *(*_RECORD, "name", "pattern", "operator", "targets", "transforms", "category", "severity"),
+            *("score", "action", "priority", "enabled", "domain", "path_prefix", "exclusions", "description"),
             *("builtin", "hits", "last_hit_at"),
         )
 
@@ -262,11 +217,3 @@ class WafRuleBatchOutput(serializers.Serializer[Any]):
     matched = serializers.IntegerField()
     changed = serializers.IntegerField()
     policy_pending = serializers.BooleanField(required=False)
-
-
-def _checked(validate: Any, value: Any) -> Any:
-    try:
-        validate(value)
-    except ValidationError as error:
-        raise serializers.ValidationError(error.messages, code=error.code) from None
-    return value

@@ -1,7 +1,7 @@
 """Validators of policy fields; they call the engine's parsers, so that accepted input is valid there."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -59,33 +59,24 @@ def canonical_country(text: str) -> str:
     return code
 
 
-def _must_be_canonical(canonical: Callable[[str], str]) -> Callable[[str], None]:
-    def validate(text: str) -> None:
-        spelling = canonical(text)
-        if spelling != text:
-            raise ValidationError(_("write %(spelling)s"), params={"spelling": repr(spelling)}, code="not-canonical")
-
-    return validate
-
-
-_validate_network = _must_be_canonical(canonical_network)
-_validate_domain = _must_be_canonical(canonical_domain)
-_validate_country = _must_be_canonical(canonical_country)
+def _require_spelling(spelling: str, text: str) -> None:
+    if spelling != text:
+        raise ValidationError(_("write %(spelling)s"), params={"spelling": repr(spelling)}, code="not-canonical")
 
 
 def validate_network(text: str) -> None:
     """Raise ValidationError unless the network is in canonical form."""
-    _validate_network(text)
+    _require_spelling(canonical_network(text), text)
 
 
 def validate_domain_name(text: str) -> None:
     """Raise ValidationError unless the domain name is in canonical form."""
-    _validate_domain(text)
+    _require_spelling(canonical_domain(text), text)
 
 
 def validate_country_code(text: str) -> None:
     """Raise ValidationError unless it is a country code in upper case."""
-    _validate_country(text)
+    _require_spelling(canonical_country(text), text)
 
 
 def validate_source(text: str) -> None:
@@ -140,7 +131,7 @@ def validate_exclusions(value: Any) -> None:
             raise ValidationError(_("an exclusion has domain, path_prefix or argument, and expires_at"), code="invalid")
         _validate_texts(exclusion.values())
         if exclusion.get("domain"):
-            _validate_domain(exclusion["domain"])
+            validate_domain_name(exclusion["domain"])
         if exclusion.get("path_prefix"):
             validate_path_prefix(exclusion["path_prefix"])
         try:
