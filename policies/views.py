@@ -197,7 +197,9 @@ class WafRuleBatch(ApiView):
         category, builtin = values.pop("category"), values.pop("builtin", None)
         if "action" in values:
             values["action"] = Action(values["action"])
-        chosen = selectors.waf_rules_of(category, builtin=builtin)
+        chosen = WafRule.objects.filter(category=category)
+        if builtin is not None:
+            chosen = chosen.filter(builtin_key__isnull=not builtin)
         changed = change_waf_rules(chosen, actor=str(request.user), **values)
         body = {"category": category, "matched": chosen.count(), "changed": changed}
         return Response({**body, "policy_pending": True} if revisions.publication_is_pending() else body)

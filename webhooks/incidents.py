@@ -19,7 +19,7 @@ from audit.models import SecurityEvent
 from gatewall.engine.addresses import canonical_text, parse_address
 from gatewall.kernel.detectors import Detector, network_of
 from gatewall.policy import system_settings
-from policies import selectors as policies
+from policies.models import BlocklistEntry
 from webhooks import notices, outbox, selectors
 from webhooks.models import Incident, Notice, Webhook
 from webhooks.outbox import Draft
@@ -88,7 +88,7 @@ def witness(tallies: Sequence[Tally]) -> None:
 
 def close_ended(at: datetime, *, at_most: int = 200) -> int:
     """Close incidents that are over, each with a notice; return how many."""
-    standing = policies.blocked_networks().filter(pk=OuterRef("ban"))
+    standing = BlocklistEntry.objects.filter(pk=OuterRef("ban"))
     is_lifted = Q(ban__isnull=False) & ~Exists(standing)
     is_over = Q(ends_at__lte=at) | _is_of_another_clock(at) | is_lifted
     over = Incident.objects.filter(is_over, open_key__isnull=False).order_by("ends_at")
@@ -100,7 +100,7 @@ def _close(pk: UUID, at: datetime) -> bool:
     incident = Incident.objects.select_for_update().filter(pk=pk, open_key__isnull=False).first()
     if incident is None:
         return False
-    is_lifted = incident.ban is not None and not policies.blocked_networks().filter(pk=incident.ban).exists()
+    is_lifted = incident.ban is not None and not BlocklistEntry.objects.filter(pk=incident.ban).exists()
     is_lost = Incident.objects.filter(_is_of_another_clock(at), pk=pk).exists()
     if incident.ends_at > at and not is_lost and not is_lifted:
         return False  # it continued in the meantime

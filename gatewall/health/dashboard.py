@@ -28,6 +28,7 @@ from gatewall.snapshot.host_paths import node_name
 from licensing import selectors as licensing
 from policies import geo
 from policies import selectors as policies
+from policies.models import AuthorizedDomain, BlocklistEntry
 
 TOP = 10
 SPANS: Mapping[str, tuple[timedelta, timedelta]] = {
@@ -153,10 +154,10 @@ def _counts(at: datetime) -> dict[str, int]:
     """Return the number of rows per kind, including expired and disabled ones, and of live sessions."""
     return {
         **accounts.number_of_users(),
-        "blacklist": policies.blocked_networks().count(),
+        "blacklist": BlocklistEntry.objects.count(),
         "whitelist": policies.allowed_networks().count(),
         "waf_rules": policies.waf_rules().count(),
-        "domains": policies.authorized_domains().count(),
+        "domains": AuthorizedDomain.objects.count(),
         "licenses": licensing.licenses().count(),
         "active_sessions": accounts.number_of_live_sessions(at),
     }

@@ -23,6 +23,7 @@ from gatewall.policy import revisions, system_settings
 from gatewall.publication import nodes
 from policies import geo
 from policies import selectors as policies
+from policies.models import ListSubscription
 
 BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 """In seconds; each bound is one of ``audit.counting.counts.latency_class``, so that the buckets are exact."""
@@ -204,7 +205,7 @@ def _lists(at: datetime) -> Iterator[Metric]:
         "gatewall_list_age_seconds", "Since the stalest of the lists that are fetched was fetched.", labels=[]
     )
     ages = []
-    for subscription in policies.list_subscriptions().only("enabled", "failure", "succeeded_at", "created_at"):
+    for subscription in ListSubscription.objects.only("enabled", "failure", "succeeded_at", "created_at"):
         if not subscription.enabled:
             states["off"] += 1
             continue

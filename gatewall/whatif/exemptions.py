@@ -37,7 +37,7 @@ from gatewall.publication.control_plane import sources_of
 from gatewall.replay.redecision import recorded_request
 from gatewall.whatif.narrow_exclusions import narrowest
 from policies import selectors, services
-from policies.models import MANUAL, AuthorizedDomain, WafRule
+from policies.models import MANUAL, AuthorizedDomain, BlocklistEntry, WafRule
 from policies.validators import canonical_domain, exclusion_expiry
 
 MAX_RULES = 10
@@ -138,7 +138,7 @@ def apply(
                 actor=actor, network=offer.name, domain=domain, inspect=offer.inspect, remark=remark, expires_at=until
             )
         case Kind.UNBLOCK:
-            services.unblock_network(selectors.blocked_networks().get(pk=_row(offer)), actor=actor)
+            services.unblock_network(BlocklistEntry.objects.get(pk=_row(offer)), actor=actor)
         case Kind.REGISTER:
             access = Access.AUTHENTICATED.value
             services.register_domain(actor=actor, name=offer.name, access=access, remark=remark, caller=caller)
@@ -195,7 +195,7 @@ def _for_rules(record: AccessRecord, today: dict[str, Any]) -> list[Offer]:
 
 def _for_blocked_client(record: AccessRecord) -> Iterator[Offer]:
     address = canonical_text(parse_network(record.client_ip))
-    entry = selectors.blocked_networks().filter(network=address, source=MANUAL).first()
+    entry = BlocklistEntry.objects.filter(network=address, source=MANUAL).first()
     if entry is not None and (entry.expires_at is None or entry.expires_at > timezone.now()):
         yield Offer(Kind.UNBLOCK, address, entry.pk)  # an allowlist entry for the same address would lose against it
     else:

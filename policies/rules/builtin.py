@@ -9,7 +9,7 @@ from gatewall.engine.waf.builtin.rule import BuiltinRule
 from gatewall.engine.waf.rules import Operator
 from gatewall.kernel.changes import Change
 from gatewall.policy import revisions
-from policies import rows, selectors
+from policies import rows
 from policies.models import WafRule
 
 _log = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ def seed_waf_rules(*, actor: str) -> int:
 
     Sets only pattern and operator; all other fields may have been edited.
     """
-    known = selectors.builtin_rules_by_key()
+    known = {rule.builtin_key: rule for rule in WafRule.objects.filter(builtin_key__isnull=False)}
     changes = [_upsert(rule, known.get(rule.key)) for rule in BUILTIN_RULES]
     changed = sum(change is not None for change in changes)
     if changed:

@@ -5,7 +5,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from gatewall.engine.hosts import Access
-from policies import selectors, services
+from policies import services
+from policies.models import AuthorizedDomain
 
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
@@ -14,7 +15,7 @@ class Command(BaseCommand):
     help = "Registers localhost, 127.0.0.1 and [::1]; authorized_domains_mode stays as it is."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if selectors.authorized_domains().exists():
+        if AuthorizedDomain.objects.exists():
             return  # do not restore domains that were removed
         for name in _LOOPBACK_NAMES:
             services.register_domain(actor="seed", name=name, access=Access.AUTHENTICATED.value, seed=True)
