@@ -16,13 +16,13 @@ from gatewall.engine.segments import kind_of, source_of
 from gatewall.engine.snapshot import Segment
 from gatewall.snapshot import keyed_rows
 from gatewall.snapshot.keyed_rows import KeyedRows, KeyedRowsRefused
-from gatewall.snapshot.row_codecs import KINDS, list_of
+from gatewall.snapshot.row_codecs import KINDS, list_of, plain
 
 SCHEMA = 1
 LAYOUT = f"{SCHEMA}-{sys.byteorder}"
 """Schema and byte order: machines that share both can read each other's segments."""
 _MAGIC = b"gatewall segment %d\n" % SCHEMA
-_TEXT_OF = json.JSONEncoder(separators=(",", ":")).encode
+_TEXT_OF = json.JSONEncoder(separators=(",", ":"), default=plain).encode
 MAX_SEGMENT_BYTES = 256 * 1024 * 1024
 
 Row = Any
