@@ -3,11 +3,11 @@
 from gatewall.engine.waf.builtin.rule import ALL_BUT_REFERER, EVERYTHING_SENT, VALUES, BuiltinRule
 from gatewall.engine.waf.rules import Category, Severity, Target
 
-_WHERE = (*VALUES, Target.PATH, Target.HEADERS, Target.USER_AGENT, Target.REFERER)
+_VALUES_FIRST = (*VALUES, Target.PATH, Target.HEADERS, Target.USER_AGENT, Target.REFERER)
 
 
-def _rule(key: str, pattern: str, reason: str, score: int = 5, targets: tuple[Target, ...] = _WHERE) -> BuiltinRule:
-    return BuiltinRule(f"injection-{key}", pattern, Category.INJECTION, Severity.CRITICAL, targets, reason, score)
+def _rule(key: str, pattern: str, reason: str, targets: tuple[Target, ...] = EVERYTHING_SENT) -> BuiltinRule:
+    return BuiltinRule(f"injection-{key}", pattern, Category.INJECTION, Severity.CRITICAL, targets, reason)
 
 
 INJECTION_RULES = (
@@ -17,8 +17,6 @@ INJECTION_RULES = (
         r"|docker|bundle|marker|map|sd|event|web|spring):|::?-)|\bjndi\s*:\s*(?:ldaps?|rmi|dns|iiop|corba|nds|nis"
         r"|https?)\s*:",
         "a Log4j look-up (CVE-2021-44228)",
-        5,
-        EVERYTHING_SENT,
     ),
     _rule(
         "php-code",
@@ -31,8 +29,6 @@ INJECTION_RULES = (
         r"|user_ini\.\w+|variables_order|xbithack|xmlrpc_errors|zlib\.\w+|short_open_tag|cgi\.force_redirect"
         r"|extension_dir)\s*=",
         "PHP code, or a PHP setting",
-        5,
-        EVERYTHING_SENT,
     ),
     _rule(
         "php-wrapper",
@@ -40,8 +36,6 @@ INJECTION_RULES = (
         r"|\bphp://(?:input|filter|stdin|memory|temp|fd|output)|\bdata:(?://)?text/plain\s*[;,]|\bconvert\.(?:base64"
         r"|iconv|quoted)",
         "a PHP wrapper that reads or runs what was sent",
-        5,
-        EVERYTHING_SENT,
     ),
     _rule(
         "php-function",
@@ -59,8 +53,6 @@ INJECTION_RULES = (
         r"|xml_\w+)(?:\s*(?:/\*[^*]*\*/\s*)*\([\s'\"$(]*(?:['\"$]|\w+\s*\(|\)\s*;|\d+\)\s*;|-1\)|\)\s*$)"
         r"|\(\w+['\"]?\s*\))",
         "a call of a PHP function that runs or reads something",
-        5,
-        EVERYTHING_SENT,
     ),
     _rule(
         "php-named-call",
@@ -81,8 +73,6 @@ INJECTION_RULES = (
         r"|assert|phpinfo|eval)(?:\s*)['\"\])]+(?:\s*[\[{(]\s*(?:/\*[^*]*\*/)?\s*\d*\s*[\]})]|\s*[\])}])*\s*\("
         r"|\bunpack\s*\(",
         "a function that PHP alone has",
-        5,
-        EVERYTHING_SENT,
     ),
     _rule(
         "php-variable-call",
@@ -90,8 +80,6 @@ INJECTION_RULES = (
         r"|\w::\$\w+\s*\(|['\"]\s*\.\s*['\"]\w*['\"]\s*\)+\s*\(|\b(?:memory_limit|post_max_size|max_execution_time|error_reporting|session\.auto_start"
         r"|include_path|default_mimetype|output_handler|zend\.\w+|sendmail_path|mail\.\w+|log_errors)\s*=",
         "a function whose name is in a variable of PHP",
-        5,
-        EVERYTHING_SENT,
     ),
     _rule(
         "upload-name",
@@ -102,8 +90,7 @@ INJECTION_RULES = (
         r"|cfm|cgi|htaccess|user\.ini|war)[.\s]*(?:['\";\r]|$)|\.(?:php\d*|phtml|phar|jspx?|aspx?)\.(?:jpe?g|png|gif"
         r"|pdf|docx?)$",
         "the name of an uploaded file that a server would run",
-        5,
-        (*VALUES, Target.PATH, Target.HEADERS),
+        targets=(*VALUES, Target.PATH, Target.HEADERS),
     ),
     _rule(
         "php-variable",
@@ -112,16 +99,12 @@ INJECTION_RULES = (
         r"|\$\$\w+\s*[=(\[]|\$[a-z_]\w*\s*=\s*(?:['\"\[$@]|new\s|array\s*\(|\w+\s*\()|\bGLOBALS\[|\b_CONF\[path\]|\bGALLERY_BASEDIR\b|\bappserv_root\b|\b(?:path\[docroot|config\[root_dir)\]|\b_(?:GET|POST"
         r"|REQUEST|SERVER|SESSION|COOKIE)\[",
         "a variable of PHP",
-        5,
-        EVERYTHING_SENT,
     ),
     _rule(
         "php-object",
         r"(?i)(?:^|[;{}\s\"'=|:])[oc]:\+?\d+:\"[\w\\]+\":\+?\d+:\{|\ba:\d+:\{(?:i|s):\d+|(?:^"
         r"|[;{])s:\d+:\"[^\"]*\";(?:s|i|a|o|b):|\bO:\d+:",
         "a serialised object of PHP",
-        5,
-        EVERYTHING_SENT,
     ),
     _rule(
         "java-class",
@@ -139,8 +122,6 @@ INJECTION_RULES = (
         r"|badattributevalueexpexception)\b\s*(?:[(.\[:\"]|$)|\bclass\s*(?:\.|\[\s*['\"]?)\s*(?:module|classloader"
         r"|forname|getclassloader|protectiondomain)\b",
         "a class of Java that runs commands or loads code",
-        5,
-        EVERYTHING_SENT,
     ),
     _rule(
         "java-expression",
@@ -150,16 +131,12 @@ INJECTION_RULES = (
         r"|\bmethodaccessor\.deny|\ballowstaticmethodaccess\b|\bredirect(?:action)?:\s*[$%#]|\baction:\s*[%$#\w]+"
         r"|\bognl\b|\(#\w+\s*=",
         "an expression of OGNL, SpEL or EL",
-        5,
-        EVERYTHING_SENT,
     ),
     _rule(
         "java-object",
         r"(?i)\xac\xed\x00\x05|\brO0AB|\bKztAAU|\bCs7QAF|\baced0005|<java\b|<(?:void|object)\s+(?:class|method)\s*="
         r"|\bjava/lang/|@type['\"]?\s*:\s*['\"]|\bAAEAAAD/////|\bH4sIAAAAA",
         "a serialised object of Java or .NET",
-        5,
-        EVERYTHING_SENT,
     ),
     _rule(
         "template",
@@ -170,6 +147,7 @@ INJECTION_RULES = (
         r"|#\{[^}]*(?:\d\s*\*\s*\d|`|\(|system|exec)[^}]*\}|#(?:set|foreach|evaluate|include|parse)\s*\(|\{/?php\}"
         r"|\{/?literal\}|\{\$smarty\.|\{system\(|@\{?\(\s*\d|\{\{=|@\(\d|\[\[\$\{|__\$\{",
         "an expression of a template language",
+        targets=_VALUES_FIRST,
     ),
     _rule(
         "python-object",
@@ -177,6 +155,7 @@ INJECTION_RULES = (
         r"|[\w)\]'\"]\s*(?:\.|\[\s*['\"]?)__(?:import|init|dict|code|getitem|loader|doc|self|call|name|file|spec)__|\b(?:func_globals|gi_frame|f_globals|cr_frame|tb_frame"
         r"|request\.application|c(?:os|posix|nt|subprocess|builtins|__builtin__)\r+(?:system|p?open|eval|exec|call)\b|cycler\.__|joiner\.__|get_flashed_messages|url_for\.__)\b|\['__|\|\s*attr\s*\(",
         "the way from a Python object to everything else",
+        targets=_VALUES_FIRST,
     ),
     _rule(
         "node-code",
@@ -189,6 +168,7 @@ INJECTION_RULES = (
         r"|\b(?:process|require)\s*\[|\[\s*(?:constructor|__proto__)\s*\]\s*\[|\bconstructor\s*\[?\.?['\"]?prototype"
         r"|__proto__|\bthis\.constructor\b|\beval\s*\(\s*(?:require|process|global|this|atob|buffer|string)",
         "JavaScript for a server",
+        targets=_VALUES_FIRST,
     ),
     _rule(
         "nosql",
@@ -199,8 +179,7 @@ INJECTION_RULES = (
         r"|\b(?:tojson|sleep|hex_md5)\s*\(\s*(?:this|db|\d+\s*(?:\)|$))|'\s*\|\|\s*'?\d?'?\s*==|;\s*return\s*(?:\(|true|this|'"
         r"|\d)|\breturn\s+true\b|'\s*;\s*(?:sleep|while|var|return|db)\b",
         "an operator of a document database",
-        5,
-        ALL_BUT_REFERER,
+        targets=ALL_BUT_REFERER,
     ),
     _rule(
         "ldap",
@@ -208,16 +187,13 @@ INJECTION_RULES = (
         r"|!]\s*\(|[\w\-]+\s*[~<>]?=\s*\*)|^\s*\*\s*\)+|\*\)\)%00|\)\s*\(\s*[|&!]|\)\s*[|&]\s*\(\w+\s*=|\(\w+=\*\)"
         r"|\b(?:objectclass|samaccountname|userpassword|memberof)\s*=",
         "a filter of a directory",
-        5,
-        ALL_BUT_REFERER,
+        targets=ALL_BUT_REFERER,
     ),
     _rule(
         "xml-entity",
         r"(?i)<!(?:doctype|entity)\b[^>]*(?:\bsystem\b|\bpublic\b|\[|%)|<!entity\b|\bxi:include\b|\bxinclude\b|<xsl:"
         r"|\bxmlns:\w+\s*=|<\?xml-stylesheet|<!doctype\s+\w+\s*\[|%\w+;\s*\]|<soap\w*:|&xxe;|<\?xml\b",
         "an XML document that reads a file or URL",
-        5,
-        EVERYTHING_SENT,
     ),
     _rule(
         "xpath",
@@ -226,15 +202,12 @@ INJECTION_RULES = (
         r"|\b(?:child|parent|ancestor|descendant|following|preceding|self|attribute)(?:-or-self|-sibling)?::"
         r"|/(?:text|node|comment)\(\)|\]\s*\|\s*/+\w*\[?|\bstring-length\s*\(|\bdoc\s*\(\s*concat|\bcount\s*\(\s*/",
         "an expression of XPath",
-        5,
-        ALL_BUT_REFERER,
+        targets=ALL_BUT_REFERER,
     ),
     _rule(
         "ssi",
         r"(?i)<!--\s*#\s*(?:exec|include|echo|config|printenv|set|fsize|flastmod|if)\b|<esi:|<!--\s*esi\b",
         "a directive that the server runs in a page",
-        5,
-        EVERYTHING_SENT,
     ),
     _rule(
         "mail",
@@ -243,7 +216,6 @@ INJECTION_RULES = (
         r"|search|list|logout|noop|authenticate|append|create|delete|rename|status|store|uid|copy)\b|(?:user|pass"
         r"|stat|retr|dele|top|uidl|auth|stls|capa)\s)",
         "a line for a mail server",
-        5,
-        ALL_BUT_REFERER,
+        targets=ALL_BUT_REFERER,
     ),
 )

@@ -3,10 +3,10 @@
 from gatewall.engine.waf.builtin.rule import EVERYTHING_SENT, PATH_AND_ARGUMENTS, BuiltinRule
 from gatewall.engine.waf.rules import Category, Severity, Target
 
-_WHERE = EVERYTHING_SENT
 
-
-def _rule(key: str, pattern: str, reason: str, score: int = 5, targets: tuple[Target, ...] = _WHERE) -> BuiltinRule:
+def _rule(
+    key: str, pattern: str, reason: str, score: int = 5, targets: tuple[Target, ...] = EVERYTHING_SENT
+) -> BuiltinRule:
     return BuiltinRule(f"traversal-{key}", pattern, Category.TRAVERSAL, Severity.HIGH, targets, reason, score)
 
 
@@ -49,7 +49,7 @@ TRAVERSAL_RULES = (
         r"|\bunattend(?:ed)?\.xml|\bdesktop\.ini\b|\bntuser\.dat|\bpagefile\.sys",
         "the name of a system file of Windows",
     ),
-    _rule("nul-byte", r"\x00", "a NUL byte, which ends a file name early in some programs", 5, PATH_AND_ARGUMENTS),
+    _rule("nul-byte", r"\x00", "a NUL byte, which ends a file name early in some programs", targets=PATH_AND_ARGUMENTS),
     _rule(
         "encoded-dots",
         r"(?i)(?:%c0%[2a]e|%c0%ae|%e0%80%ae|%f0%80%80%ae|%f8%80%80%80%ae|%fc%80%80%80%80%ae|%c0%2e|%e0%40%ae|%c0%5e"
@@ -59,8 +59,7 @@ TRAVERSAL_RULES = (
         r"|%2e|25c0%25(?:ae|af))|0x2e0x2e|%%32%(?:65|66)|%%35%63|%5c\.\.|\.\.%5c|\.\.%(?:2f|255c|252f|u)|%2e%2e(?:/"
         r"|\\|%2f|%5c|%u|;|$)|\.%2e(?:/|%2f|%5c)|%2e\.(?:/|%2f|%5c)",
         "dots or slashes in an encoding that only an attacker uses",
-        5,
-        (Target.URI,),
+        targets=(Target.URI,),
     ),
     _rule(
         "overlong",
