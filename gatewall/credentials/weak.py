@@ -4,40 +4,12 @@ import re
 from itertools import pairwise
 
 _KNOWN = (
-    "changeme",
-    "changethis",
-    "changeit",
-    "replaceme",
-    "replacethis",
-    "insecure",
-    "notsecure",
-    "supersecret",
-    "topsecret",
-    "yoursecret",
-    "mysecret",
-    "secretkey",
-    "keepitsecret",
-    "keepsecret",
-    "notasecret",
-    "notsosecret",
-    "thisisa",
-    "password",
-    "passphrase",
-    "letmein",
-    "iloveyou",
-    "correcthorse",
-    "deadbeef",
-    "cafebabe",
-    "placeholder",
-    "examplekey",
-    "generateone",
-    "yourkeyhere",
-    "randomstring",
-    "development",
-    "productionsecret",
-    "donotuse",
-    "gatewall",
-)
+    "changeme", "changethis", "changeit", "replaceme", "replacethis", "insecure", "notsecure", "supersecret",
+    "topsecret", "yoursecret", "mysecret", "secretkey", "keepitsecret", "keepsecret", "notasecret", "notsosecret",
+    "thisisa", "password", "passphrase", "letmein", "iloveyou", "correcthorse", "deadbeef", "cafebabe",
+    "placeholder", "examplekey", "generateone", "yourkeyhere", "randomstring", "development", "productionsecret",
+    "donotuse", "gatewall",
+)  # fmt: skip
 """Words of tutorials and compose files, without punctuation. At least seven letters:
 shorter ones occur in random secrets by accident."""
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "azertyuiop", "1234567890")

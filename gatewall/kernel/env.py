@@ -1,17 +1,17 @@
 """Read the environment variables once, into typed values. Errors name the variable. Pure: standard library only."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from gatewall.credentials.keyring import KeyRing
 from gatewall.credentials.manifest_key import from_text, manifest_key
 from gatewall.engine.hosts import Authority
 from gatewall.kernel import geo_file, log_lines
-from gatewall.kernel.clientip import TrustedProxies, TrustRefused
+from gatewall.kernel.clientip import TrustedProxies
 from gatewall.kernel.env_database import database
 from gatewall.kernel.env_reader import ConfigError, Reader, refuse_shared
 
@@ -33,28 +33,7 @@ _SECRETS = (
     "DATABASE_URL",
     "CACHE_URL",
 )
-_NAMES = frozenset(
-    {
-        "GATEWALL_HOME",
-        "GATEWALL_PORT",
-        "GATEWALL_AUTH_PORT",
-        "GATEWALL_AUTH_SOCKET",
-        "GATEWALL_BIND",
-        "GATEWALL_WORKERS",
-        "GATEWALL_SPOOL_SYNC",
-        "GATEWALL_LOG_LEVEL",
-        "GATEWALL_LOG_FORMAT",
-        "GATEWALL_DEMO",
-        "GATEWALL_DEMO_PORT",
-        "GATEWALL_TRUSTED_PROXIES",
-        "GATEWALL_CONFIRM_SECONDS",
-        "GATEWALL_DATABASE_PATIENCE_SECONDS",
-        "GATEWALL_COOKIE_DOMAIN",
-        "GATEWALL_PUBLIC_URL",
-        *(name for name in _SECRETS if name.startswith("GATEWALL_")),
-        *(f"{name}_FILE" for name in _SECRETS if name.startswith("GATEWALL_")),
-    }
-)
+_WITHOUT_PREFIX = frozenset({"root_path", "database", "cache_url", "geoip_database"})
 _INJECTED_BY_KUBERNETES = ("GATEWALL_SERVICE_", "GATEWALL_PORT_")
 _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -102,6 +81,10 @@ class Config:
     def geo_database(self) -> Path:
         """Path of the geo database: the configured one, or where ``manage.py update_geoip`` installs it."""
         return self.geoip_database or geo_file.installed(self.home)
+
+
+_NAMES = {f"GATEWALL_{each.name.upper()}" for each in fields(Config) if each.name not in _WITHOUT_PREFIX}
+_NAMES |= {f"{name}_FILE" for name in _SECRETS if name in _NAMES}
 
 
 def read(environ: Mapping[str, str], base: Path) -> Config:
@@ -226,8 +209,7 @@ def _root_path(text: str) -> str:
 
 
 def _bind(text: str) -> str:
-    authority = Authority.parse(f"[{text}]" if ":" in text else text)
-    if authority is None:
+    if Authority.parse(f"[{text}]" if ":" in text else text) is None:
         raise ConfigError(f"GATEWALL_BIND must be an address, not {text!r}")
     return text
 
@@ -235,7 +217,7 @@ def _bind(text: str) -> str:
 def _trusted_proxies(text: str) -> TrustedProxies:
     try:
         return TrustedProxies.parse(part.strip() for part in text.split(",") if part.strip())
-    except TrustRefused as error:
+    except ValueError as error:
         raise ConfigError(f"GATEWALL_TRUSTED_PROXIES: {error}") from None
 
 
@@ -251,24 +233,13 @@ def _cookie_domain(text: str) -> str | None:
 def _public_url(text: str) -> str | None:
     if not text:
         return None
-    parts = _split_url(text)
     authority = Authority.of_url(text) if text.isprintable() and " " not in text else None
-    if parts is None or parts.scheme not in {"http", "https"} or authority is None or _has_more_than_host(parts):
+    parts = urlsplit(text) if authority else None
+    if authority is None or parts is None or parts.path.strip("/") or parts.query or parts.fragment:
         raise ConfigError(f"GATEWALL_PUBLIC_URL must be like https://wall.example.com, not {text!r}")
     if authority.port == _DEFAULT_PORTS[parts.scheme]:
         authority = replace(authority, port=None)  # browsers omit it in Origin (RFC 6454 section 6.2)
     return f"{parts.scheme}://{authority}"
-
-
-def _split_url(text: str) -> SplitResult | None:
-    try:
-        return urlsplit(text)
-    except ValueError:
-        return None  # an unbalanced bracket
-
-
-def _has_more_than_host(parts: SplitResult) -> bool:
-    return bool(parts.path.strip("/") or parts.query or parts.fragment)
 
 
 def _cache_url(url: str | None) -> str | None:
