@@ -1,4 +1,4 @@
-"""ISO 3166-1 alpha-2 country codes and their short English names, from ``countries.tsv``."""
+"""ISO 3166-1 alpha-2 country codes and their English names (Unicode CLDR), from ``countries.tsv``."""
 
 from pathlib import Path
 

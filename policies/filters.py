@@ -116,7 +116,7 @@ class AuthorizedDomainFilters(ListFilters):
 class GeoBlockRuleFilters(ListFilters):
     """Filters of the blocked countries."""
 
-    country_code = text("country_code", max_length=16, parse=canonical_country)
+    country_code = text("country_code", max_length=64, parse=canonical_country)
 
 
 class WafRuleFilters(ListFilters):

@@ -117,7 +117,7 @@ class AuthorizedDomainOutput(serializers.ModelSerializer[AuthorizedDomain]):
 class GeoBlockRuleInput(StrictInput):
     """A blocked country as sent."""
 
-    country_code = TextField(max_length=16)
+    country_code = TextField(max_length=64)
     remark = TextField(max_length=500, allow_blank=True, required=False)
 
     def validate_country_code(self, code: str) -> str:

@@ -16,6 +16,7 @@ from gatewall.engine.messages import Refused
 from gatewall.engine.waf.patterns import PatternRefused, compile_pattern
 from gatewall.engine.waf.rules import Operator, Target, Transform
 from policies.countries import COUNTRY_NAMES
+from policies.country_choices import code_named
 from policies.list_files.parsing import ListRefused, source_named
 
 _LIST_URL = re.compile(r"https?://[^\s@?#\\\x00-\x20\x7f-\U0010ffff]+")
@@ -50,13 +51,20 @@ def canonical_domain(text: str) -> str:
 def canonical_country(text: str) -> str:
     """Return a country code in upper case. Raises ValidationError, code ``unknown-country``."""
     code = text.strip().upper()
-    if code not in COUNTRY_NAMES:
+    if code in COUNTRY_NAMES:
+        return code
+    named = code_named(text)
+    if named is not None:
         raise ValidationError(
-            _("%(code)s is not an ISO 3166-1 alpha-2 country code"),
-            params={"code": repr(text[:16])},
+            _("%(name)s is the name of a country: write its code, %(code)s"),
+            params={"name": repr(text), "code": named},
             code="unknown-country",
         )
-    return code
+    raise ValidationError(
+        _("%(code)s is not an ISO 3166-1 alpha-2 country code"),
+        params={"code": repr(text[:16])},
+        code="unknown-country",
+    )
 
 
 def _require_spelling(spelling: str, text: str) -> None:

@@ -133,7 +133,8 @@ def none(column: str) -> Q:
 
 def country() -> Filter:
     """Return the filter of the country code."""
-    return like(_COUNTRY, _("two letters"), lambda value: Q(country_code=value.upper()), empty=none("country_code"))
+    words = _("a country code of two letters, like DE")
+    return like(_COUNTRY, words, lambda value: Q(country_code=value.upper()), empty=none("country_code"))
 
 
 def parameters_of(filters: Mapping[str, Filter]) -> dict[str, Mapping[str, Any]]:

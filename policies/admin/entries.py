@@ -5,13 +5,16 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from gatewall.api.service_admin import ServiceForm
 from policies import resources, selectors
 from policies.admin.policy_admin import PolicyAdmin
 from policies.countries import COUNTRY_NAMES
+from policies.country_choices import NO_COUNTRY, choices_after
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription
-from policies.validators import canonical_country, canonical_domain, canonical_network
+from policies.validators import canonical_domain, canonical_network
 
 _RECORD = ("created_at", "created_by")
 _OWN_ADDRESS = "also when it shuts out my own address"
@@ -55,11 +58,9 @@ class DomainForm(ServiceForm):
 
 
 class CountryForm(ServiceForm):
-    """Edit a country code in any letter case."""
+    """Choose a country by its name."""
 
-    def clean_country_code(self) -> str:
-        """Return the country code in upper case."""
-        return canonical_country(self.cleaned_data["country_code"])
+    country_code = forms.ChoiceField(label=_("Country"), choices=choices_after(NO_COUNTRY))
 
 
 @admin.register(BlocklistEntry)
@@ -113,10 +114,14 @@ class GeoBlockRuleAdmin(PolicyAdmin):
     readonly_fields = ("country_name", *_RECORD)
     fields = ("country_code", "remark", *readonly_fields)
 
-    @admin.display(description="country")
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return self.fields if obj else [name for name in self.fields if name != "country_name"]
+
+    @admin.display(description=_("country"))
     def country_name(self, rule: GeoBlockRule) -> str:
-        """Return the English name of the country."""
-        return COUNTRY_NAMES.get(rule.country_code, "-")
+        """Return the name of the country in the reader's language."""
+        name = COUNTRY_NAMES.get(rule.country_code)
+        return gettext(name) if name else "-"
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # a rule has no field to change

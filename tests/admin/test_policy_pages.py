@@ -181,7 +181,7 @@ def test_a_domain_of_a_taken_name_is_refused(pages, office):
 def test_a_country_is_blocked_and_unblocked(pages, decide):
     before = revisions.current()
 
-    assert pages.submit("/policies/geoblockrule/add/", country_code="de").status_code == 302
+    assert pages.submit("/policies/geoblockrule/add/", country_code="DE").status_code == 302
     blocked = revisions.current()
     assert blocked.supersedes(before)
     assert decide(country="DE") is Reason.COUNTRY_BLOCKED
@@ -193,11 +193,20 @@ def test_a_country_is_blocked_and_unblocked(pages, decide):
     assert decide(country="DE") is Reason.CREDENTIAL_MISSING
 
 
-def test_an_unknown_country_is_refused(pages):
-    response = pages.submit("/policies/geoblockrule/add/", country_code="XX")
+@pytest.mark.parametrize("sent", ["XX", "Germany", "", "de"])
+def test_a_country_that_cannot_be_picked_is_refused(pages, sent):
+    response = pages.submit("/policies/geoblockrule/add/", country_code=sent)
 
-    assert "is not an ISO 3166-1 alpha-2 country code" in pages.words(response)
+    assert response.status_code == 200
+    assert "errorlist" in pages.words(response)
     assert not GeoBlockRule.objects.exists()
+
+
+def test_a_country_is_picked_by_its_name(pages):
+    words = pages.words(pages.get("/policies/geoblockrule/add/"))
+
+    assert '<option value="DE">Germany (DE)</option>' in words
+    assert 'type="text" name="country_code"' not in words
 
 
 def test_a_waf_rule_is_created_changed_and_deleted(pages, decide):

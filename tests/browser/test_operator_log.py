@@ -114,3 +114,20 @@ def test_every_page_is_for_everybody(busy, visit, look):
 
     assert wrong == []
     assert page.locator("script:not([src])").count() == 0
+
+
+def test_typing_the_name_of_a_country_picks_it(wall, visit):
+    page = visit(viewport={"width": 1200, "height": 900})
+    enter(wall, page, "/policies/geoblockrule/add/")
+    page.focus("#id_country_code")
+    page.keyboard.type("Germany")
+    page.click("[name=_save]")
+
+    assert "DE" in page.locator("#result_list").inner_text()
+
+    page.goto(wall.page("/admin/log/"))
+    page.focus("#f-country_code")
+    page.keyboard.type("Georgia")
+    page.click("input[value=Apply]")
+
+    assert page.locator(".chips").inner_text().startswith("country is GE")

@@ -174,12 +174,30 @@ def test_what_is_filled_in_becomes_the_address(pages):
     assert found(start_time="2026-03-15T09:30:01") == {"start_time": "2026-03-15T09:30:01Z"}
     assert found(start_time="soon") == {"start_time": "soon"}
     assert found(rest="host=a.example", host="") == {}
+    assert found(rest="country_code=", country_code="") == {"country_code": ""}
+    assert found(rest="country_code=", country_code="NZ") == {"country_code": "NZ"}
+    assert found(add_field="country_code", add_verb="is-not", add_value="germany") == {"exclude_country_code": "DE"}
+    assert found(add_field="country_code", add_verb="is", add_value="Ge") == {"country_code": "Ge"}
     assert found(add_field="method", add_verb="is-not", add_value="POST") == {"exclude_method": "POST"}
     assert found(add_field="country_code", add_verb="has-none", add_value="") == {"country_code": ""}
     assert found(add_field="subject", add_verb="has-some", add_value="x") == {"exclude_subject": ""}
     assert found(add_field="method", add_verb="is", add_value="") == {}
     assert found(colour="red") == {"colour": "red"}
     assert pages.get(f"{PAGE}find/?{urlencode({'rest': '&'.join('a=b' for _ in range(200))})}").status_code == 400
+
+
+@pytest.mark.parametrize(("asked", "label"), [("nz", "New Zealand (NZ)"), ("XK", "XK")])
+def test_a_country_is_picked_by_its_name(pages, asked, label):
+    words = pages.get(f"{PAGE}?country_code={asked}").content.decode()
+
+    assert f'<option value="{asked.upper()}" selected>{label}</option>' in words
+
+
+def test_the_name_of_a_country_in_a_url_is_refused(pages):
+    page = pages.get(f"{PAGE}?country_code=Germany")
+
+    assert page.status_code == 400
+    assert "a country code of two letters, like DE" in page.content.decode()
 
 
 def test_exports_have_the_same_filters_and_open_with_the_admin_session(pages, log):

@@ -12,6 +12,7 @@ from gatewall.console.site.pages import OperatorPage
 from gatewall.engine.messages import Refused
 from gatewall.publication.resources import title_of
 from gatewall.whatif.backtest import blast_radius
+from policies.country_choices import NO_COUNTRY, country_choices
 
 
 def radius_of(*, network: str = "", country: str = "") -> dict[str, Any]:
@@ -26,6 +27,10 @@ class BlastRadiusPage(OperatorPage):
     """Who was let in from ``?network=`` or ``?country=`` in the last 30 days."""
 
     template, title = "console/blast_radius.html", _("Blast radius")
+
+    def render(self, request: HttpRequest, status: HTTPStatus = HTTPStatus.OK, /, **context: Any) -> HttpResponse:
+        countries = [("", NO_COUNTRY), *country_choices()]
+        return super().render(request, status, countries=countries, **context)
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Return who signed in from there, or the error."""

@@ -7,7 +7,6 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
-from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from gatewall.api.translation import messages_of
@@ -20,7 +19,7 @@ from gatewall.models import choices
 from gatewall.policy.resources import Write
 from gatewall.whatif.backtest.serializers import BacktestInput
 from policies.admin.rules import PatternField
-from policies.countries import COUNTRY_NAMES
+from policies.country_choices import choices_after
 
 WINDOWS = {"1": _("the last hour"), "24": _("the last day"), "168": _("the last 7 days"), "720": _("the last 30 days")}
 _MAX_ID = 2**63 - 1
@@ -166,11 +165,7 @@ class CountryDraft(DraftForm):
     resource, title = Resource.COUNTRIES, _("Blocked country")
     changes = (Write.CREATE, Write.DELETE)
 
-    country_code = forms.ChoiceField(
-        label=_("Country"),
-        choices=[("", "-"), *((code, format_lazy("{} ({})", _(name), code)) for code, name in COUNTRY_NAMES.items())],
-        required=False,
-    )
+    country_code = forms.ChoiceField(label=_("Country"), choices=choices_after("-"), required=False)
 
 
 class DomainDraft(DraftForm):

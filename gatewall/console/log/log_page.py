@@ -24,8 +24,9 @@ from gatewall.console.log.log_rows import LABELS, chips, log_rows
 from gatewall.console.site.pages import OperatorPage
 from gatewall.console.site.refreshing import CHOICES, refreshed
 from gatewall.engine.model import Effect, Reason
+from policies.country_choices import Choices, code_named, country_choices
 
-QUICK = ("client_ip", "host", "path", "outcome", "reason", "status")
+QUICK = ("client_ip", "country_code", "host", "path", "outcome", "reason", "status")
 """The fields that are always in the form; others are added one by one."""
 VERBS = ("is", "is-not", "has-none", "has-some")
 _COUNTED = 10_000
@@ -75,8 +76,9 @@ class Find(OperatorPage):
         for name, values in request.GET.lists():
             value = values[-1]
             if name in MOMENTS or name == "page_size" or name in QUICK:
-                pairs[name] = _moment(value.strip()) if name in MOMENTS else value.strip()
-                if not pairs[name]:
+                if value.strip():
+                    pairs[name] = _moment(value.strip()) if name in MOMENTS else value.strip()
+                elif pairs.get(name):  # an empty value selects rows without one: a filter that an empty field keeps
                     del pairs[name]
             elif name not in known:
                 pairs[name] = value
@@ -88,6 +90,8 @@ def _extra_filter(field: str, verb: str, value: str) -> dict[str, str]:
     """Return the additional filter of the form, if any."""
     if not field or (verb in {"is", "is-not"} and not value):
         return {}
+    if field == "country_code":
+        value = code_named(value) or value
     excludes = verb in {"is-not", "has-some"}
     return {f"{EXCLUDE}{field}" if excludes else field: "" if verb in {"has-none", "has-some"} else value}
 
@@ -138,18 +142,28 @@ def _without_place(pairs: Pairs) -> Pairs:
 _CHOICES: dict[str, tuple[StrEnum, ...]] = {"outcome": tuple(Effect), "reason": tuple(Reason)}
 
 
+def _choices(name: str, chosen: str) -> Choices:
+    """Return the values of a field with their labels, none for a field of free text."""
+    if name != "country_code":
+        return [(each.value, each.value) for each in _CHOICES.get(name, ())]
+    choices = country_choices()
+    is_listed = not chosen or chosen in dict(choices)  # a geo database may know others, such as XK
+    return choices if is_listed else [(chosen, chosen), *choices]
+
+
 def _field(log_query: LogQuery, name: str) -> dict[str, Any]:
-    choices = _CHOICES.get(name, ())
     errors = log_query.errors.get(name, [])
     value = log_query.value(name) or ""
     if name in MOMENTS and not errors:
         value = value.removesuffix("Z")
+    if name == "country_code" and not errors:
+        value = value.upper()
     return {
         "name": name,
         "label": LABELS[name],
         "value": value,
         "errors": errors,
-        "choices": [each.value for each in choices] if not errors else [],
+        "choices": _choices(name, value) if not errors else [],
     }
 
 
