@@ -12,6 +12,7 @@ from gatewall.credentials.manifest_key import from_text, manifest_key
 from gatewall.engine.hosts import Authority
 from gatewall.kernel import geo_file, log_lines
 from gatewall.kernel.clientip import TrustedProxies
+from gatewall.kernel.container_networks import expanded
 from gatewall.kernel.env_database import database
 from gatewall.kernel.env_reader import ConfigError, Reader, refuse_shared
 
@@ -85,6 +86,7 @@ class Config:
 
 _NAMES = {f"GATEWALL_{each.name.upper()}" for each in fields(Config) if each.name not in _WITHOUT_PREFIX}
 _NAMES |= {f"{name}_FILE" for name in _SECRETS if name in _NAMES}
+_NAMES.add("GATEWALL_ROLE")  # read by deploy/docker/entrypoint
 
 
 def read(environ: Mapping[str, str], base: Path) -> Config:
@@ -216,7 +218,7 @@ def _bind(text: str) -> str:
 
 def _trusted_proxies(text: str) -> TrustedProxies:
     try:
-        return TrustedProxies.parse(part.strip() for part in text.split(",") if part.strip())
+        return TrustedProxies.parse(expanded(part.strip() for part in text.split(",") if part.strip()))
     except ValueError as error:
         raise ConfigError(f"GATEWALL_TRUSTED_PROXIES: {error}") from None
 

@@ -38,6 +38,16 @@ def planes(ours):
         yield {role: stack.enter_context(ours.up(role)) for role in ROLES}
 
 
+def test_a_role_may_be_named_by_the_environment(ours):
+    assert ours.run(GATEWALL_ROLE="keys").returncode == 0
+    refused = ours.run(GATEWALL_ROLE="everything")
+    assert (refused.returncode, refused.stderr.partition(":")[0]) == (2, "usage")
+    for short, role in {"control": "control-plane", "data": "data-plane"}.items():
+        asked = ours.run(GATEWALL_ROLE=short, GATEWALL_WORKERS="none")
+        assert (asked.returncode, asked.stderr) == (2, ours.run(role, GATEWALL_WORKERS="none").stderr)
+        assert "GATEWALL_WORKERS" in asked.stderr
+
+
 def ended(process):
     """Its exit code after SIGTERM."""
     process.send_signal(signal.SIGTERM)
