@@ -4,6 +4,7 @@ from datetime import datetime
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from rest_framework.request import Request
 
 from accounts.authentication import COOKIE_NAME
@@ -11,6 +12,7 @@ from accounts.login import Visitor
 from gatewall.engine.addresses import parse_address
 from gatewall.engine.hosts import Authority
 from gatewall.kernel.clientip import client_of_environ
+from policies import cookie_reach
 
 _LOOPBACK_NAMES = frozenset({"localhost", "[::1]"})
 _PROXY_HEADERS = frozenset({"HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP"})
@@ -42,18 +44,23 @@ def set_session(response: HttpResponse, request: HttpRequest | Request, token: s
     response.set_cookie(
         COOKIE_NAME,
         token,
-        expires=expires_at,
+        max_age=max(0, round((expires_at - timezone.now()).total_seconds())),  # holds if the browser's clock is wrong
         path="/",
-        domain=settings.GATEWALL_COOKIE_DOMAIN,
+        domain=_cookie_domain(request),
         secure=must_be_secure(request),
         httponly=True,
         samesite="Lax",
     )
 
 
-def clear_session(response: HttpResponse) -> None:
+def clear_session(response: HttpResponse, request: HttpRequest | Request) -> None:
     """Delete the session cookie; its attributes must match those it was set with."""
-    response.delete_cookie(COOKIE_NAME, path="/", domain=settings.GATEWALL_COOKIE_DOMAIN, samesite="Lax")
+    response.delete_cookie(COOKIE_NAME, path="/", domain=_cookie_domain(request), samesite="Lax")
+
+
+def _cookie_domain(request: HttpRequest | Request) -> str | None:
+    authority = Authority.parse(_host(request))
+    return cookie_reach.cookie_domain(authority.host.name if authority else "")
 
 
 def must_be_secure(request: HttpRequest | Request) -> bool:

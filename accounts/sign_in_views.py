@@ -121,5 +121,5 @@ class Logout(ApiView):
     def post(self, request: Request) -> Response:
         services.revoke_session(uuid.UUID(session_token(request)["jti"]), at=timezone.now())
         response = Response(status=status.HTTP_204_NO_CONTENT)
-        browser.clear_session(response)
+        browser.clear_session(response, request)
         return response

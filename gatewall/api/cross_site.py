@@ -1,9 +1,9 @@
 """Reject cross-site writes (CSRF) by Fetch Metadata and Origin (docs/api.md), without tokens or state."""
 
-from django.conf import settings
 from django.http import HttpRequest
 from rest_framework.request import Request
 
+from gatewall.api.own_origins import public_urls
 from gatewall.kernel.refusals import Forbidden
 
 _OURS = frozenset({"same-origin", "none"})
@@ -36,16 +36,12 @@ def refuse_cross_site(request: HttpRequest | Request, *, from_protected_sites: b
 
 def _is_protected_site(site: str, request: HttpRequest | Request) -> bool:
     """Return whether a same-origin request comes from another host than our own."""
-    return bool(
-        settings.GATEWALL_PUBLIC_URL
-        and site == "same-origin"
-        and request.headers.get("Origin") != settings.GATEWALL_PUBLIC_URL
-    )
+    return bool(public_urls() and site == "same-origin" and request.headers.get("Origin") not in public_urls())
 
 
 def _is_own_origin(origin: str, request: HttpRequest | Request) -> bool:
-    if settings.GATEWALL_PUBLIC_URL:
-        return bool(origin == settings.GATEWALL_PUBLIC_URL)
+    if urls := public_urls():
+        return origin in urls
     return _is_of_host(origin, request)
 
 

@@ -31,7 +31,7 @@ def build_gate(config: Config, policies: ConfirmedPolicies, countries: Countries
         policies,
         ports,
         trusted=config.trusted_proxies,
-        guard=GuardPage(config.root_path, config.public_url),
+        guard=GuardPage(config.root_path, config.public_url, config.other_public_urls),
         clock=time.time,
         records=spool,
         peers=UntrustedPeers(run_folder(config.home) / FOLDER, config.trusted_proxies),

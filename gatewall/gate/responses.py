@@ -3,8 +3,10 @@
 from dataclasses import dataclass, replace
 from urllib.parse import quote_from_bytes
 
+from gatewall.engine.hosts import Host
 from gatewall.engine.model import AccessRequest, CredentialKind, Decision, Effect, Reason, SubjectKind
 from gatewall.engine.snapshot import PolicySnapshot
+from gatewall.kernel.cookie_domain import guard_url
 from gatewall.server.answer_bytes import Answer
 
 _GIT_SERVICES = ("/info/refs?service=git-upload-pack", "/info/refs?service=git-receive-pack")
@@ -42,10 +44,14 @@ def plain(status: int, request_id: str, *headers: tuple[str, str], body: bytes =
 
 @dataclass(frozen=True, slots=True)
 class GuardPage:
-    """URL of the sign-in page: ``root_path`` below the public URL, or below the requested site."""
+    """URL of the sign-in page: ``root_path`` below a public URL, or below the requested site.
+
+    ``others`` are further public URLs, for sites under other parent domains, which no cookie of the first one reaches.
+    """
 
     root_path: str
     public_url: str | None = None
+    others: tuple[str, ...] = ()
 
     def location(self, request: AccessRequest, policy: PolicySnapshot) -> str:
         """Return the sign-in URL for this request.
@@ -55,10 +61,13 @@ class GuardPage:
         site = None
         if request.authority and policy.domains.match(request.host):
             site = f"{request.scheme}://{request.authority}"
-        page = f"{self.public_url or site or ''}{self.root_path}/"
-        if site is None:
-            return page
+        if site is None or request.host is None:
+            return f"{self.public_url or ''}{self.root_path}/"
+        page = f"{self._home(request.host) or site}{self.root_path}/"
         return f"{page}?rd={_way_back(site, request.uri)}"
+
+    def _home(self, host: Host) -> str | None:
+        return guard_url((self.public_url, *self.others), host.name) if self.public_url else None
 
 
 def _way_back(site: str, uri: str) -> str:

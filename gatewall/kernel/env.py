@@ -1,16 +1,15 @@
 """Read the environment variables once, into typed values. Errors name the variable. Pure: standard library only."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from itertools import combinations
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from gatewall.credentials.keyring import KeyRing
 from gatewall.credentials.manifest_key import from_text, manifest_key
 from gatewall.engine.hosts import Authority
-from gatewall.kernel import geo_file, log_lines
+from gatewall.kernel import env_public, geo_file, log_lines
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.kernel.container_networks import expanded
 from gatewall.kernel.env_database import database
@@ -35,9 +34,9 @@ _SECRETS = (
     "CACHE_URL",
 )
 _WITHOUT_PREFIX = frozenset({"root_path", "database", "cache_url", "geoip_database"})
+_WITHOUT_VARIABLE = frozenset({"other_public_urls"})  # from GATEWALL_PUBLIC_URL
 _INJECTED_BY_KUBERNETES = ("GATEWALL_SERVICE_", "GATEWALL_PORT_")
 _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 _PATH_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./")
 
 
@@ -61,6 +60,8 @@ class Config:
     trusted_proxies: TrustedProxies
     cookie_domain: str | None
     public_url: str | None
+    other_public_urls: tuple[str, ...]
+    """Further addresses of the guard page, one per parent domain of sites."""
     database: Mapping[str, object] = field(repr=False)
     database_patience_seconds: int
     cache_url: str | None = field(repr=False)
@@ -84,7 +85,9 @@ class Config:
         return self.geoip_database or geo_file.installed(self.home)
 
 
-_NAMES = {f"GATEWALL_{each.name.upper()}" for each in fields(Config) if each.name not in _WITHOUT_PREFIX}
+_NAMES = {
+    f"GATEWALL_{each.name.upper()}" for each in fields(Config) if each.name not in _WITHOUT_PREFIX | _WITHOUT_VARIABLE
+}
 _NAMES |= {f"{name}_FILE" for name in _SECRETS if name in _NAMES}
 _NAMES.add("GATEWALL_ROLE")  # read by deploy/docker/entrypoint
 
@@ -98,6 +101,7 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
     _refuse_unknown(environ)
     home = base / (environ.get("GATEWALL_HOME") or "var")
     reader = _reader(environ, home)
+    public_urls = env_public.public_urls(environ.get("GATEWALL_PUBLIC_URL", ""))
     config = Config(
         root_path=_root_path(environ.get("ROOT_PATH", "/wall")),
         home=home,
@@ -113,8 +117,9 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
         demo=reader.boolean("GATEWALL_DEMO", default=True),
         demo_port=reader.integer("GATEWALL_DEMO_PORT", default=8080, minimum=1, maximum=65535),
         trusted_proxies=_trusted_proxies(environ.get("GATEWALL_TRUSTED_PROXIES", LOOPBACK_PROXIES)),
-        cookie_domain=_cookie_domain(environ.get("GATEWALL_COOKIE_DOMAIN", "")),
-        public_url=_public_url(environ.get("GATEWALL_PUBLIC_URL", "")),
+        cookie_domain=env_public.cookie_domain(environ.get("GATEWALL_COOKIE_DOMAIN", ""), public_urls),
+        public_url=public_urls[0] if public_urls else None,
+        other_public_urls=public_urls[1:],
         database=database(reader.secret("DATABASE_URL") or f"sqlite:///{home / 'gatewall.sqlite3'}"),
         database_patience_seconds=reader.integer(
             "GATEWALL_DATABASE_PATIENCE_SECONDS", default=3, minimum=1, maximum=60
@@ -221,27 +226,6 @@ def _trusted_proxies(text: str) -> TrustedProxies:
         return TrustedProxies.parse(expanded(part.strip() for part in text.split(",") if part.strip()))
     except ValueError as error:
         raise ConfigError(f"GATEWALL_TRUSTED_PROXIES: {error}") from None
-
-
-def _cookie_domain(text: str) -> str | None:
-    if not text:
-        return None
-    authority = Authority.parse(text.removeprefix("."))
-    if authority is None or authority.port is not None or "." not in authority.host.name:
-        raise ConfigError(f"GATEWALL_COOKIE_DOMAIN must be a domain with a dot in it, not {text!r}")
-    return authority.host.name
-
-
-def _public_url(text: str) -> str | None:
-    if not text:
-        return None
-    authority = Authority.of_url(text) if text.isprintable() and " " not in text else None
-    parts = urlsplit(text) if authority else None
-    if authority is None or parts is None or parts.path.strip("/") or parts.query or parts.fragment:
-        raise ConfigError(f"GATEWALL_PUBLIC_URL must be like https://wall.example.com, not {text!r}")
-    if authority.port == _DEFAULT_PORTS[parts.scheme]:
-        authority = replace(authority, port=None)  # browsers omit it in Origin (RFC 6454 section 6.2)
-    return f"{parts.scheme}://{authority}"
 
 
 def _cache_url(url: str | None) -> str | None:

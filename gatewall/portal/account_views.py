@@ -92,7 +92,7 @@ class EndAllSessions(AccountForm):
     def send(self, request: HttpRequest) -> HttpResponse:
         services.end_all_sessions(self.caller.user, actor=self.caller.user.username)
         response = see_other(pages.guard_url())
-        browser.clear_session(response)
+        browser.clear_session(response, request)
         return response
 
 

@@ -68,7 +68,7 @@ class SignOut(Form):
         for _user, token in holders(request):
             services.revoke_session(uuid.UUID(token["jti"]), at=pages.now())
         response = _signed_out(request)
-        browser.clear_session(response)
+        browser.clear_session(response, request)
         return response
 
 

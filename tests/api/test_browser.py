@@ -2,6 +2,7 @@
 
 import pytest
 
+from policies import services
 from tests.support.proxies import PASSWORD, Api, a_token
 
 pytestmark = pytest.mark.django_db
@@ -97,6 +98,41 @@ def test_the_cookie_is_for_the_domain_of_the_settings(alice, settings):
     assert cookie_of(settings, domain="example.org")["domain"] == "example.org"
 
 
+@pytest.fixture
+def sites(alice):
+    for name in ("app.home.example.com", "app.example.org"):
+        services.register_domain(actor="alice", name=name, access="authenticated")
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"),
+    [
+        ("wall.home.example.com", "home.example.com"),
+        ("app.home.example.com:8443", "home.example.com"),
+        ("wall.example.org", "example.org"),
+        ("127.0.0.1:9999", ""),
+        ("wall.example.net", ""),
+        ("evilhome.example.com", ""),
+    ],
+)
+def test_without_a_setting_the_domain_is_the_smallest_that_the_registered_sites_need(settings, sites, host, domain):
+    settings.GATEWALL_OTHER_PUBLIC_URLS = ("https://wall.example.org",)
+
+    assert cookie_of(settings, host, "https://wall.home.example.com")["domain"] == domain
+
+
+def test_the_configured_domain_is_for_the_first_public_url_alone(settings, sites):
+    settings.GATEWALL_OTHER_PUBLIC_URLS = ("https://wall.example.org",)
+    home = "https://wall.home.example.com"
+
+    assert cookie_of(settings, "wall.home.example.com", home, "example.com")["domain"] == "example.com"
+    assert cookie_of(settings, "wall.example.org", home, "example.com")["domain"] == "example.org"
+
+
+def test_a_browser_with_a_wrong_clock_keeps_the_cookie(alice, settings):
+    assert cookie_of(settings)["max-age"] == pytest.approx(24 * 3600, abs=60)  # counted from when it arrives
+
+
 @pytest.mark.parametrize("host", ["localhost", "localhost:9999", "127.0.0.1", "127.8.8.8:80", "[::1]:9999"])
 def test_on_loopback_the_cookie_works_without_tls(alice, settings, host):
     assert not cookie_of(settings, host)["secure"]
@@ -121,6 +157,16 @@ def test_the_cookie_is_taken_back_as_it_was_given(bob, settings):
     cookie = Api(a_token(bob)).post("/logout").cookies["service.token"]
 
     assert (cookie["path"], cookie["domain"], cookie["samesite"], cookie.value) == ("/", "example.org", "Lax", "")
+
+
+def test_each_of_several_public_urls_is_an_origin_of_ours(alice, settings):
+    settings.GATEWALL_PUBLIC_URL = "https://wall.example"
+    settings.GATEWALL_OTHER_PUBLIC_URLS = ("https://wall.example.org",)
+    headers = {"Sec-Fetch-Site": "same-origin", "Origin": "https://wall.example.org"}
+
+    assert Api(cookie=a_token(alice), **headers).post("/ip-black-list", NEW).status_code == 201
+    headers["Origin"] = "https://app.example.org"
+    assert Api(cookie=a_token(alice), **headers).post("/ip-black-list", NEW).status_code == 403
 
 
 @pytest.mark.parametrize(
