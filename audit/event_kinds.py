@@ -1,7 +1,7 @@
 """Kinds and severities of security events. Pure; a closed list: never reuse a value."""
 
-from collections.abc import Mapping
 from enum import StrEnum
+from typing import Self
 
 
 class EventSeverity(StrEnum):
@@ -15,60 +15,38 @@ class EventSeverity(StrEnum):
 
 
 class EventKind(StrEnum):
-    """The kinds of security events."""
+    """The kinds of security events, each with its severity: fixed, so that a filter by kind is predictable."""
 
-    LOGIN_SUCCEEDED = "login.succeeded"
-    LOGIN_FAILED = "login.failed"
-    LOGIN_LOCKED = "login.locked"
-    TWO_FACTOR_FAILED = "two-factor.failed"
-    TWO_FACTOR_ENABLED = "two-factor.enabled"
-    TWO_FACTOR_DISABLED = "two-factor.disabled"
-    TWO_FACTOR_RECOVERED = "two-factor.recovered"
-    RECOVERY_REFUSED = "recovery.refused"
-    SESSION_REVOKED = "session.revoked"
-    USER_CHANGED = "user.changed"
-    POLICY_CHANGED = "policy.changed"
-    SETTINGS_CHANGED = "settings.changed"
-    TOKEN_ISSUED = "token.issued"
-    TOKEN_REVOKED = "token.revoked"
-    CLIENT_BANNED = "client.banned"
-    CLIENT_SUSPECTED = "client.suspected"
-    ATTACK_DETECTED = "attack.detected"
-    REQUEST_BLOCKED = "request.blocked"
-    POLICY_REJECTED = "policy.rejected"
-    LOG_GAP = "log.gap"
-    PROXY_UNTRUSTED = "proxy.untrusted"
-    CLOCK_JUMPED = "clock.jumped"
-    WEBHOOK_DISABLED = "webhook.disabled"
-    POLICY_UNCONFIRMED = "policy.unconfirmed"
-    LOG_SHORTENED = "log.shortened"
+    severity: EventSeverity
 
+    def __new__(cls, value: str, severity: EventSeverity) -> Self:
+        """Create a member equal to its value."""
+        member = str.__new__(cls, value)
+        member._value_, member.severity = value, severity
+        return member
 
-SEVERITIES: Mapping[EventKind, EventSeverity] = {
-    EventKind.LOGIN_SUCCEEDED: EventSeverity.INFO,
-    EventKind.LOGIN_FAILED: EventSeverity.LOW,
-    EventKind.LOGIN_LOCKED: EventSeverity.MEDIUM,
-    EventKind.TWO_FACTOR_FAILED: EventSeverity.MEDIUM,
-    EventKind.TWO_FACTOR_ENABLED: EventSeverity.INFO,
-    EventKind.TWO_FACTOR_DISABLED: EventSeverity.MEDIUM,
-    EventKind.TWO_FACTOR_RECOVERED: EventSeverity.HIGH,
-    EventKind.RECOVERY_REFUSED: EventSeverity.HIGH,
-    EventKind.SESSION_REVOKED: EventSeverity.INFO,
-    EventKind.USER_CHANGED: EventSeverity.MEDIUM,
-    EventKind.POLICY_CHANGED: EventSeverity.LOW,
-    EventKind.SETTINGS_CHANGED: EventSeverity.MEDIUM,
-    EventKind.TOKEN_ISSUED: EventSeverity.LOW,
-    EventKind.TOKEN_REVOKED: EventSeverity.LOW,
-    EventKind.CLIENT_BANNED: EventSeverity.HIGH,
-    EventKind.CLIENT_SUSPECTED: EventSeverity.HIGH,
-    EventKind.ATTACK_DETECTED: EventSeverity.CRITICAL,
-    EventKind.REQUEST_BLOCKED: EventSeverity.LOW,
-    EventKind.POLICY_REJECTED: EventSeverity.HIGH,
-    EventKind.LOG_GAP: EventSeverity.HIGH,
-    EventKind.PROXY_UNTRUSTED: EventSeverity.MEDIUM,
-    EventKind.CLOCK_JUMPED: EventSeverity.MEDIUM,
-    EventKind.WEBHOOK_DISABLED: EventSeverity.HIGH,
-    EventKind.POLICY_UNCONFIRMED: EventSeverity.HIGH,
-    EventKind.LOG_SHORTENED: EventSeverity.MEDIUM,
-}
-"""The severity of each kind: fixed, so that a filter by kind is predictable."""
+    LOGIN_SUCCEEDED = "login.succeeded", EventSeverity.INFO
+    LOGIN_FAILED = "login.failed", EventSeverity.LOW
+    LOGIN_LOCKED = "login.locked", EventSeverity.MEDIUM
+    TWO_FACTOR_FAILED = "two-factor.failed", EventSeverity.MEDIUM
+    TWO_FACTOR_ENABLED = "two-factor.enabled", EventSeverity.INFO
+    TWO_FACTOR_DISABLED = "two-factor.disabled", EventSeverity.MEDIUM
+    TWO_FACTOR_RECOVERED = "two-factor.recovered", EventSeverity.HIGH
+    RECOVERY_REFUSED = "recovery.refused", EventSeverity.HIGH
+    SESSION_REVOKED = "session.revoked", EventSeverity.INFO
+    USER_CHANGED = "user.changed", EventSeverity.MEDIUM
+    POLICY_CHANGED = "policy.changed", EventSeverity.LOW
+    SETTINGS_CHANGED = "settings.changed", EventSeverity.MEDIUM
+    TOKEN_ISSUED = "token.issued", EventSeverity.LOW
+    TOKEN_REVOKED = "token.revoked", EventSeverity.LOW
+    CLIENT_BANNED = "client.banned", EventSeverity.HIGH
+    CLIENT_SUSPECTED = "client.suspected", EventSeverity.HIGH
+    ATTACK_DETECTED = "attack.detected", EventSeverity.CRITICAL
+    REQUEST_BLOCKED = "request.blocked", EventSeverity.LOW
+    POLICY_REJECTED = "policy.rejected", EventSeverity.HIGH
+    LOG_GAP = "log.gap", EventSeverity.HIGH
+    PROXY_UNTRUSTED = "proxy.untrusted", EventSeverity.MEDIUM
+    CLOCK_JUMPED = "clock.jumped", EventSeverity.MEDIUM
+    WEBHOOK_DISABLED = "webhook.disabled", EventSeverity.HIGH
+    POLICY_UNCONFIRMED = "policy.unconfirmed", EventSeverity.HIGH
+    LOG_SHORTENED = "log.shortened", EventSeverity.MEDIUM

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from audit.querying import wildcards  # noqa: F401 - registers the lookup of the columns below
+from audit.querying import lookups  # noqa: F401 - registers the lookup of the columns below
 
 
 class AccessLog(models.Model):

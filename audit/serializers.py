@@ -127,25 +127,9 @@ class ClientCount(Counted):
     client_ip = serializers.CharField()
 
 
-class _StatusCount(Counted):
-    status = serializers.IntegerField()
-
-
-class _HostCount(Counted):
-    host = serializers.CharField()
-
-
-class _PathCount(Counted):
-    path = serializers.CharField()
-
-
-class _RuleCount(Counted):
-    id = serializers.IntegerField()
-    name = serializers.CharField(help_text="The rule's name at the time of the match.")
-
-
-class _CountryCount(Counted):
-    country_code = serializers.CharField(allow_null=True)
+def _counts(name: str, /, **fields: serializers.Field[Any, Any, Any, Any]) -> Any:
+    """Return a list of counts; ``name`` is that of its items in the OpenAPI document, ``fields`` are their keys."""
+    return type(name, (Counted,), {**fields})(many=True)
 
 
 class AccessLogStatsOutput(OutcomesOutput):
@@ -160,22 +144,18 @@ class AccessLogStatsOutput(OutcomesOutput):
     interval = serializers.IntegerField()
     errors = serializers.IntegerField()  # type: ignore[assignment]  # as above
     by_reason = ReasonCount(many=True)
-    by_status = _StatusCount(many=True)
+    by_status = _counts("_StatusCount", status=serializers.IntegerField())
     top_clients = ClientCount(many=True)
-    top_hosts = _HostCount(many=True)
-    top_paths = _PathCount(many=True)
-    top_rules = _RuleCount(many=True)
-    by_country = _CountryCount(many=True)
+    top_hosts = _counts("_HostCount", host=serializers.CharField())
+    top_paths = _counts("_PathCount", path=serializers.CharField())
+    top_rules = _counts(
+        "_RuleCount",
+        id=serializers.IntegerField(),
+        name=serializers.CharField(help_text="The rule's name at the time of the match."),
+    )
+    by_country = _counts("_CountryCount", country_code=serializers.CharField(allow_null=True))
     timeline = BarOutput(many=True)
     approximate = serializers.DictField(child=serializers.IntegerField())
-
-
-class _KindCount(Counted):
-    kind = serializers.CharField()
-
-
-class _SeverityCount(Counted):
-    severity = serializers.CharField()
 
 
 class EventBarOutput(Counted):
@@ -191,8 +171,8 @@ class SecurityEventStatsOutput(serializers.Serializer[Any]):
     end_time = serializers.DateTimeField()
     interval = serializers.IntegerField()
     total = serializers.IntegerField()
-    by_kind = _KindCount(many=True)
-    by_severity = _SeverityCount(many=True)
+    by_kind = _counts("_KindCount", kind=serializers.CharField())
+    by_severity = _counts("_SeverityCount", severity=serializers.CharField())
     top_clients = ClientCount(many=True)
     timeline = EventBarOutput(many=True)
 

@@ -1,23 +1,26 @@
 """Read-only API of the access log and the security events: lists, exports, statistics."""
 
 import uuid
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
 from django.http import StreamingHttpResponse
+from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from audit.events import query as event_query
+from audit.counting.counts import DAY, HOUR, MINUTE
+from audit.events import selectors as event_selectors
 from audit.events import statistics as event_statistics
 from audit.events.filters import EVENT_PARAMETERS
 from audit.events.filters import filters_of as event_filters_of
-from audit.figures import statistics, window_views
-from audit.figures.statistics import Window
+from audit.figures import statistics
+from audit.figures.statistics import Window, WindowRefused
 from audit.log import query
 from audit.log.filters import PARAMETERS, filters_of
 from audit.querying import export
-from audit.querying.log_views import Log, LogViewSet
+from audit.querying.log_views import MOMENT, Log, LogViewSet
 from audit.serializers import (
     AccessLogOutput,
     AccessLogPage,
@@ -30,6 +33,7 @@ from audit.serializers import (
     timeline_of,
 )
 from gatewall.api.operations import operation
+from gatewall.api.queries import moment_in, refuse_unknown_parameters, refused_parameter, whole_number_in
 
 TOP = 10
 ACCESS_LOG = Log("access-log", uuid.UUID, PARAMETERS, filters_of, query.page_of, query.number_of, AccessLogOutput)
@@ -38,12 +42,19 @@ SECURITY_EVENTS = Log(
     int,
     EVENT_PARAMETERS,
     event_filters_of,
-    event_query.page_of,
-    event_query.number_of,
+    event_selectors.page_of,
+    event_selectors.number_of,
     SecurityEventOutput,
 )
 _KINDS = ("outcome", "reason", "status", "country", "client", "host", "path", "rule")
 _TOPS = {"top_clients": "client", "top_hosts": "host", "top_paths": "path"}
+_USUAL_WINDOW = timedelta(hours=24)
+_MAX_INTERVAL = 366 * DAY
+_WINDOW_PARAMETERS = {
+    "start_time": MOMENT,
+    "end_time": MOMENT,
+    "interval": {"type": "integer", "minimum": MINUTE, "maximum": _MAX_INTERVAL, "multipleOf": MINUTE},
+}
 
 
 class AccessLogs(LogViewSet):
@@ -56,10 +67,10 @@ class AccessLogs(LogViewSet):
         """List the access log."""
         return self.page(request)
 
-    @operation(answer=AccessLogStatsOutput, parameters=window_views.PARAMETERS)
+    @operation(answer=AccessLogStatsOutput, parameters=_WINDOW_PARAMETERS)
     def stats(self, request: Request) -> Response:
         """Return statistics of the answers in a window, by default the last 24 hours."""
-        return window_views.figures(request, _answers)
+        return _figures(request, _answers)
 
 
 class SecurityEvents(LogViewSet):
@@ -74,10 +85,42 @@ class SecurityEvents(LogViewSet):
         """List the security events."""
         return self.page(request)
 
-    @operation(answer=SecurityEventStatsOutput, parameters=window_views.PARAMETERS)
+    @operation(answer=SecurityEventStatsOutput, parameters=_WINDOW_PARAMETERS)
     def stats(self, request: Request) -> Response:
         """Return statistics of the security events in a window, by default the last 24 hours."""
-        return window_views.figures(request, _events)
+        return _figures(request, _events)
+
+
+def _figures(request: Request, count: Callable[[Window, timedelta], Mapping[str, Any]]) -> Response:
+    """Return the statistics by ``count`` for the requested window and interval. Raises ValidationError."""
+    refuse_unknown_parameters(request, _WINDOW_PARAMETERS)
+    try:
+        window = _window_in(request)
+        interval = _interval_in(request, window)
+        found = count(window, interval)
+    except WindowRefused as refused:
+        raise refused_parameter(refused.field, str(refused)) from None
+    shown = {"start_time": window.start, "end_time": window.end, "interval": int(interval.total_seconds())}
+    return Response({**shown, **found})
+
+
+def _window_in(request: Request) -> Window:
+    end = moment_in(request, "end_time")
+    if (start := moment_in(request, "start_time")) is not None:
+        return Window.of(start, end or timezone.now())
+    window = Window.of((end or timezone.now()) - _USUAL_WINDOW, end or timezone.now())
+    return Window.until(window.end, _USUAL_WINDOW)
+
+
+def _interval_in(request: Request, window: Window) -> timedelta:
+    """Return the requested interval, or a supported one for a window of this length."""
+    seconds = whole_number_in(
+        request, "interval", MINUTE, _MAX_INTERVAL, message="a whole number of seconds from %(low)s to %(high)s"
+    )
+    if seconds is None:
+        length = window.end - window.start
+        seconds = MINUTE if length <= timedelta(hours=3) else HOUR if length <= timedelta(days=62) else DAY
+    return timedelta(seconds=seconds)
 
 
 def _answers(window: Window, interval: timedelta) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from audit.event_kinds import SEVERITIES
 from audit.events.recording import Event
 
 MAX_DETAIL = 16_384
@@ -19,7 +18,7 @@ def begun(event: Event, *, incident: str | None, count: int, first_at: datetime,
         "incident": incident,
         "state": "begun" if incident else "single",
         "kind": event.kind.value,
-        "severity": SEVERITIES[event.kind].value,
+        "severity": event.kind.severity.value,
         "count": count,
         "first_at": moment(first_at),
         "last_at": moment(last_at),

@@ -5,7 +5,7 @@ from datetime import datetime
 from django.conf import settings
 from django.db.models import QuerySet
 
-from audit.event_kinds import SEVERITIES, EventKind, EventSeverity
+from audit.event_kinds import EventKind, EventSeverity
 from gatewall.credentials.sealing import SealBroken, Sealer
 from webhooks.models import Delivery, DeliveryStatus, Webhook
 
@@ -40,7 +40,7 @@ def wants(webhook: Webhook, kind: EventKind) -> bool:
 
 def matters(kind: EventKind, least: EventSeverity) -> bool:
     """Return whether events of this kind are at least this severe."""
-    return _RANKS[SEVERITIES[kind]] >= _RANKS[least]
+    return _RANKS[kind.severity] >= _RANKS[least]
 
 
 def sealing_context(webhook_id: int) -> str:

@@ -159,7 +159,8 @@ def _write(webhook: Webhook, values: dict[str, Any]) -> None:
     except DownloadRefused as refused:
         raise ValidationError({"url": str(refused)}) from None
     least = EventSeverity(webhook.least_severity)
-    if never := [kind for kind in webhook.kinds if not selectors.matters(EventKind(kind), least)]:
+    milder = [kind for kind in EventKind if not selectors.matters(kind, least)]
+    if never := [kind for kind in webhook.kinds if kind in milder]:
         raise ValidationError({"least_severity": f"{', '.join(never)} would never be sent: less severe than {least}"})
     try:
         with transaction.atomic():

@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from audit.event_kinds import SEVERITIES, EventKind
+from audit.event_kinds import EventKind
 from audit.figures.tallies import add_each, of_events
 from audit.models import SecurityEvent
 from audit.spool.records import storable
@@ -184,7 +184,7 @@ def _row(event: Event, at: datetime, rollup: str | None = None) -> SecurityEvent
     user = event.user
     return SecurityEvent(
         kind=event.kind.value,
-        severity=SEVERITIES[event.kind].value,
+        severity=event.kind.severity.value,
         at=at,
         last_at=at,
         minute=_minute(at),

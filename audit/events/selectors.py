@@ -1,4 +1,4 @@
-"""Security events and access log entries of a network, and failed sign-ins. Read-only."""
+"""Queries of the security events: pages, those of a network, failed sign-ins. Read-only."""
 
 from datetime import datetime
 
@@ -6,12 +6,28 @@ from django.db.models import Q, QuerySet
 
 from audit.event_kinds import EventKind
 from audit.models import AccessLog, SecurityEvent
+from audit.querying import keyset
+from audit.querying.field_filters import Filters
+from audit.querying.keyset import COUNT_BUDGET, Cursor, Page
 from audit.spool.rows import client_key
 from gatewall.engine.addresses import IPNetwork
 from gatewall.engine.model import Effect
 
+SCAN_BUDGET = 20_000
 MOST_ROWS = 20_000
 """Limit for failed sign-ins. The detectors' windows hold less: three kinds of 1,000 rows a minute."""
+
+
+def page_of(filters: Filters, after: Cursor | None, size: int, *, budget: int = SCAN_BUDGET) -> Page[SecurityEvent]:
+    """Return the next page of matching events, newest first, at bounded cost (``audit/querying/keyset.py``)."""
+    rows = SecurityEvent.objects.filter(filters.moments & filters.index)
+    return keyset.walk(rows, filters.network & filters.rest, after, size, budget)
+
+
+def number_of(filters: Filters, *, budget: int = COUNT_BUDGET) -> int | None:
+    """Return the number of matching events, None if it would scan more rows than the budget."""
+    rows = SecurityEvent.objects.filter(filters.moments & filters.index)
+    return keyset.number_of(rows, filters.network & filters.rest, budget)
 
 
 def was_let_in(network: IPNetwork, since: datetime) -> bool:

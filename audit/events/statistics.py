@@ -1,13 +1,12 @@
 """Statistics of the security events, weighted by the ``count`` of each row."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from django.db.models import F, QuerySet, Sum
 
 from audit.counting.counts import MINUTE
-from audit.figures.statistics import Window, require_timeline
+from audit.figures.statistics import Window, number_of_bars, require_timeline
 from audit.models import SecurityEvent
 
 
@@ -32,16 +31,14 @@ def event_timeline(window: Window, interval: timedelta) -> list[EventBar]:
     Bars start at multiples of the interval since the epoch; the first starts with the window.
     """
     require_timeline(window, interval)
-    minutes = int(interval.total_seconds()) // MINUTE
-    bars = _events(window).annotate(bar=F("minute") / minutes).values_list("bar")
+    seconds = int(interval.total_seconds())
+    bars = _events(window).annotate(bar=F("minute") / (seconds // MINUTE)).values_list("bar")
     counts = {bar: int(number) for bar, number in bars.annotate(number=Sum("count")).order_by()}
-    return [EventBar(max(window.start, at), counts.get(bar, 0)) for bar, at in _bars(window, minutes)]
-
-
-def _bars(window: Window, minutes: int) -> Iterator[tuple[int, datetime]]:
-    first, last = (int(at.timestamp()) // MINUTE for at in (window.start, window.end))
-    for bar in range(first // minutes, (last - 1) // minutes + 1):
-        yield bar, datetime.fromtimestamp(bar * minutes * MINUTE, UTC)
+    first = int(window.start.timestamp()) // seconds
+    return [
+        EventBar(max(window.start, datetime.fromtimestamp(bar * seconds, UTC)), counts.get(bar, 0))
+        for bar in range(first, first + number_of_bars(window, seconds))
+    ]
 
 
 def _events(window: Window) -> QuerySet[SecurityEvent]:

@@ -92,7 +92,7 @@ def require_timeline(window: Window, interval: timedelta) -> None:
     width = _widest_in(seconds)
     if window.end - window.start > _LONGEST[width] + _ROUNDING:
         raise WindowRefused("interval", f"such an interval is for windows of at most {_LONGEST[width].days} days")
-    if _number_of_bars(window, seconds) > MAX_BARS:
+    if number_of_bars(window, seconds) > MAX_BARS:
         raise WindowRefused("interval", f"so long a window would have more than {MAX_BARS} bars")
 
 
@@ -106,7 +106,7 @@ def timeline(window: Window, interval: timedelta) -> list[Bar]:
     first, start = int(window.start.timestamp()) // seconds, window.start
     bars = [
         Bar(max(start, _moment((first + number) * seconds)), Summary())
-        for number in range(_number_of_bars(window, seconds))
+        for number in range(number_of_bars(window, seconds))
     ]
     rows = _spans(window, ["outcome"], _widest_in(seconds)).values_list("start", "counts")
     for moment, text in rows:
@@ -144,7 +144,8 @@ def _percentile(classes: dict[int, int], share: float) -> int | None:
     return None
 
 
-def _number_of_bars(window: Window, seconds: int) -> int:
+def number_of_bars(window: Window, seconds: int) -> int:
+    """Return the number of bars of a timeline; the first and the last may be partly outside of the window."""
     return (int(window.end.timestamp()) - 1) // seconds - int(window.start.timestamp()) // seconds + 1
 
 

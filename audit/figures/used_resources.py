@@ -1,11 +1,28 @@
 """Resources with usage counts of their rows, from the roll-ups of the access log."""
 
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, ClassVar
 
 from rest_framework import serializers
 
-from audit.log.selectors import Use, uses_of
+from audit.models import UseCount
 from gatewall.api.resources import Resource
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """The number of uses of a policy row or credential, and the last one."""
+
+    count: int = 0
+    last_at: datetime | None = None
+
+
+def uses_of(kind: str, row_ids: Collection[int]) -> dict[int, Use]:
+    """Return the uses of these rows, without unused rows, in one query."""
+    rows = UseCount.objects.filter(kind=kind, row_id__in=row_ids).values_list("row_id", "count", "last_at")
+    return {row_id: Use(count, last_at) for row_id, count, last_at in rows}
 
 
 class UsedResource(Resource):

@@ -30,7 +30,7 @@ from audit.querying.field_filters import (
     text,
     whole,
 )
-from audit.querying.json_lists import ListHolds
+from audit.querying.lookups import ListHolds
 from audit.spool.records import FIELDS, Field, Kind
 from gatewall.engine.hosts import Host
 from gatewall.engine.messages import Refused

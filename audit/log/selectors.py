@@ -1,27 +1,11 @@
-"""Use counts and single entries of the access log. Read-only."""
+"""Single entries of the access log. Read-only."""
 
 import uuid
-from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from audit.models import AccessLog, UseCount
+from audit.models import AccessLog
 
 _SLACK = timedelta(hours=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """The number of uses of a policy row or credential, and the last one."""
-
-    count: int = 0
-    last_at: datetime | None = None
-
-
-def uses_of(kind: str, row_ids: Collection[int]) -> dict[int, Use]:
-    """Return the uses of these rows, without unused rows, in one query."""
-    rows = UseCount.objects.filter(kind=kind, row_id__in=row_ids).values_list("row_id", "count", "last_at")
-    return {row_id: Use(count, last_at) for row_id, count, last_at in rows}
 
 
 def answer(decision_id: uuid.UUID) -> AccessLog | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from audit.querying.wildcards import MAX_STARS, stars_in
+from audit.querying.lookups import MAX_STARS, stars_in
 from audit.spool.rows import client_key
 from gatewall.engine.addresses import parse_network
 from gatewall.engine.messages import Refused

@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 
 from accounts import selectors as accounts
 from audit.counting.summaries import Summary
-from audit.event_kinds import SEVERITIES, EventKind
+from audit.event_kinds import EventKind
 from audit.figures import statistics, tallies
 from audit.models import GapKind
 from gatewall.engine.addresses import parse_hop
@@ -112,8 +112,8 @@ def _happened() -> Iterator[Metric]:
         size.add_metric([], used)
     yield size
     events = CounterMetricFamily("gatewall_security_events", "Security events.", labels=["kind", "severity"])
-    for kind, severity in SEVERITIES.items():
-        events.add_metric([kind.value, severity.value], totals[tallies.of_events(kind)])
+    for kind in EventKind:
+        events.add_metric([kind.value, kind.severity.value], totals[tallies.of_events(kind)])
     yield events
     logins = CounterMetricFamily("gatewall_logins", "Sign-ins, and those that were refused.", labels=["result"])
     for result, kinds in LOGINS.items():

@@ -7,7 +7,7 @@ from django.db import OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from audit.event_kinds import SEVERITIES, EventKind
+from audit.event_kinds import EventKind
 from audit.events.recording import Event, Tally, count_events, record_event, record_events
 from audit.figures import tallies
 from audit.models import SecurityEvent
@@ -54,7 +54,7 @@ def test_security_events_are_counted_by_kind_and_severity(scrape, django_capture
 
 
 def test_every_kind_of_event_is_there_before_it_happens(scrape):
-    found = {tuple(sorted((kind.value, SEVERITIES[kind].value))) for kind in EventKind}
+    found = {tuple(sorted((kind.value, kind.severity.value))) for kind in EventKind}
 
     assert dict(of_events(scrape())) == dict.fromkeys(found, 0)
 

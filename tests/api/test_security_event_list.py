@@ -5,7 +5,7 @@ import json
 import pytest
 
 from audit.event_kinds import EventKind
-from audit.events import query
+from audit.events import selectors
 from audit.events.recording import Event, Tally, count_events, record_event
 from audit.models import SecurityEvent
 from tests.support.cast import CLIENT, MOMENT
@@ -128,7 +128,7 @@ def test_pages_follow_their_links_newest_first(admin, bob, clock):
 
 
 def test_a_page_looks_at_no_more_than_its_budget_and_goes_on(admin, bob, clock, monkeypatch):
-    monkeypatch.setattr(query.page_of, "__kwdefaults__", {"budget": 2})
+    monkeypatch.setattr(selectors.page_of, "__kwdefaults__", {"budget": 2})
     rows = some_events(clock, bob)
     page, found = listed(admin, count_max=1, severity="low"), []
     while page["next"]:

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from accounts import second_factor
-from audit.event_kinds import SEVERITIES, EventKind
+from audit.event_kinds import EventKind, EventSeverity
 from audit.events import recording
 from audit.events.recording import Event, Tally, count_event, count_events
 from audit.models import SecurityEvent
@@ -39,7 +39,7 @@ def sign_in(username, password=PASSWORD, path="/login", **extra):
 
 
 def test_every_kind_has_a_severity():
-    assert set(SEVERITIES) == set(EventKind)
+    assert {kind.severity for kind in EventKind} == set(EventSeverity)
 
 
 def test_a_sign_in_is_told(bob):
