@@ -13,10 +13,9 @@ from django.utils import timezone
 
 from gatewall.agent import housekeeping
 from gatewall.agent.backtest_runner import BacktestRunner
-from gatewall.agent.host_events import HostEvents
+from gatewall.agent.host_events import ConfirmationGaps, HostEvents
 from gatewall.agent.list_fetcher import ListFetcher
 from gatewall.agent.log_shipper import LogShipper
-from gatewall.agent.unconfirmed import ConfirmationGaps
 from gatewall.agent.webhook_sender import WebhookSender
 from gatewall.engine.snapshot import Version
 from gatewall.kernel.log_lines import ProblemLog

@@ -237,16 +237,7 @@ STEPS: tuple[Step, ...] = (
         ("subject", "domain"),
         (Reason.SECOND_FACTOR_REQUIRED,),
     ),
-    Step(
-        subject_is_valid,
-        "The user is signed in",
-        ("subject",),
-        (
-            Reason.SESSION_VALID,
-            Reason.GIT_TOKEN_VALID,
-            Reason.LICENSE_VALID,
-        ),
-    ),
+    Step(subject_is_valid, "The user is signed in", ("subject",), tuple(_VALID.values())),
 )
 
 DECIDING_STEP: dict[str, Step] = {reason: step for step in reversed(STEPS) for reason in step.reasons}

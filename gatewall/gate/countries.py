@@ -15,6 +15,7 @@ logger = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
 """How often a process checks whether the database file was replaced."""
 Stamp = tuple[int, int, int]
+"""Inode, modification time and size: changes whenever the file is replaced."""
 
 
 class Countries:
@@ -45,7 +46,8 @@ class Countries:
             return
         stamp = None
         try:
-            stamp = _stamp(self._path)
+            status = self._path.stat()
+            stamp = status.st_ino, status.st_mtime_ns, status.st_size
             if stamp == self._in_use:
                 return
             self._reader = maxminddb.open_database(self._path)
@@ -68,12 +70,6 @@ class Countries:
             return _code(self._reader.get(address))
         except (maxminddb.InvalidDatabaseError, ValueError):
             return None  # a broken record, or an IPv6 address in an IPv4 database
-
-
-def _stamp(path: Path) -> Stamp:
-    """Return a stamp that changes whenever the file is replaced. Raises OSError."""
-    status = path.stat()
-    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _code(record: Any) -> str | None:

@@ -10,8 +10,7 @@ from gatewall.engine.evaluate import CANNOT_DECIDE, evaluate
 from gatewall.engine.model import AccessRequest, Decision, Effect
 from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import AuditMode, PolicySnapshot, StalePolicy
-from gatewall.gate.decision_id import new_decision_id
-from gatewall.gate.record import record_of
+from gatewall.gate.record import new_decision_id, record_of
 from gatewall.gate.responses import GuardPage, answer, for_browser
 from gatewall.gate.subrequest import Subrequest
 from gatewall.gate.upstream_headers import site_headers

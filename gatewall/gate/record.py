@@ -1,13 +1,25 @@
-"""Build the access record of an answer. Pure."""
+"""Build the access record of an answer, and its decision id. Pure."""
 
+import os
 from collections.abc import Iterable
 
 from audit.spool.masking import MASK
 from audit.spool.records import HOST, PATH, QUERY, USER_AGENT, AccessRecord
 from gatewall.engine.addresses import text_of
+from gatewall.engine.hosts import Authority, Host
 from gatewall.engine.model import AccessRequest, Action, DecidedBy, Decision, Effect, Reason, RuleMatch, Subject
 from gatewall.engine.snapshot import PolicySnapshot, QueryStrings
-from gatewall.gate.initiator import was_made_by_a_page
+
+_OTHER_SITES = frozenset({"cross-site", "same-site"})
+
+
+def new_decision_id(at: float) -> str:
+    """Return a new UUID version 7 (RFC 9562 section 5.7) for a decision at this time (seconds since the epoch)."""
+    milliseconds = int(at * 1000) & 0xFFFF_FFFF_FFFF
+    random = int.from_bytes(os.urandom(10), "big") >> 6
+    number = milliseconds << 80 | 0x7 << 76 | (random >> 62) << 64 | 0b10 << 62 | random & ((1 << 62) - 1)
+    digits = f"{number:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def record_of(
@@ -53,6 +65,26 @@ def _query(query: str, policy: PolicySnapshot | None) -> str:
     if policy is not None and policy.settings.log_query_strings is QueryStrings.MASKED:
         return QUERY.mask(query)
     return MASK if query else ""
+
+
+def was_made_by_a_page(request: AccessRequest) -> bool:
+    """Fetch Metadata: true if another site's page, or a tag of a page of this site, caused the request.
+
+    ``Sec-Fetch-Site`` decides alone where it was sent: ``cross-site`` and ``same-site`` in any mode, because a page
+    can navigate without a click, and ``same-origin`` with ``no-cors`` (tags), because visitors write pages too.
+    Without it, as on plain http: ``Origin``, then ``Referer``, of another host.
+    """
+    site = request.header("sec-fetch-site")
+    if site:
+        return site in _OTHER_SITES or (site == "same-origin" and request.header("sec-fetch-mode") == "no-cors")
+    origin = request.header("origin")
+    return origin == "null" or _is_of_another_host(origin or request.header("referer"), request.host)
+
+
+def _is_of_another_host(url: str, own: Host | None) -> bool:
+    """True for a URL of another host. Ports are ignored: some proxies do not pass them on."""
+    theirs = Authority.of_url(url)
+    return own is not None and theirs is not None and theirs.host != own
 
 
 def row_of(decided_by: DecidedBy | None) -> dict[str, object] | None:

@@ -96,7 +96,8 @@ def answer(
         case Effect.ALLOW:
             headers += _identity(decision)
         case Effect.CHALLENGE if request is not None and policy is not None:
-            headers.append(("WWW-Authenticate", _challenge(request)))
+            scheme = "Basic" if _is_git(request) else "Gatewall"  # RFC 9110 section 11.6.1; git prompts for Basic
+            headers.append(("WWW-Authenticate", f'{scheme} realm="Gatewall"'))
             headers.append(("Location", guard.location(request, policy)))
         case Effect.ERROR:
             headers.append(("Retry-After", "1"))
@@ -160,11 +161,6 @@ def _wire(text: str) -> str:
     if not text.isprintable():
         return ""
     return text if text.isascii() else text.encode("utf-8").decode("latin-1")
-
-
-def _challenge(request: AccessRequest) -> str:
-    """Return the ``WWW-Authenticate`` challenge (RFC 9110 section 11.6.1): Basic for git only, which prompts for it."""
-    return 'Basic realm="Gatewall"' if _is_git(request) else 'Gatewall realm="Gatewall"'
 
 
 def _is_git(request: AccessRequest) -> bool:

@@ -5,10 +5,8 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from gatewall.gate.headers import Headers
 from gatewall.gate.subrequest import Subrequest
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.kernel.file_io import remove_if_forgotten, replace_file
@@ -17,14 +15,6 @@ FOLDER = "untrusted"
 _EVERY_SECONDS = 60.0
 _SIGNS = frozenset({"x-forwarded-for", "x-forwarded-host", "x-original-url"})
 _LONGEST_PEER = 64
-
-
-@dataclass(frozen=True, slots=True)
-class UntrustedPeer:
-    """An untrusted peer that sent forwarding headers, and when (seconds since the epoch)."""
-
-    peer: str
-    at: float
 
 
 class UntrustedPeers:
@@ -37,31 +27,25 @@ class UntrustedPeers:
 
     def observe(self, subrequest: Subrequest) -> None:
         """Record the peer if it sends forwarding headers and is not trusted."""
-        if self._trusted.trusts_peer(subrequest.peer) or not _forwards(subrequest.headers):
+        if self._trusted.trusts_peer(subrequest.peer) or _SIGNS.isdisjoint(subrequest.headers):
             return
         if time.monotonic() < self._next_at:
             return
         self._next_at = time.monotonic() + _EVERY_SECONDS
         with suppress(OSError):
-            self._write(UntrustedPeer(subrequest.peer[:_LONGEST_PEER], time.time()))
-
-    def _write(self, note: UntrustedPeer) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_file(self._folder / str(os.getpid()), json.dumps(asdict(note)).encode(), synced=False)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            note = json.dumps({"peer": subrequest.peer[:_LONGEST_PEER]})
+            replace_file(self._folder / str(os.getpid()), note.encode(), synced=False)
 
 
-def take_notes(folder: Path) -> Iterator[UntrustedPeer]:
-    """Yield the notes since the last call, and delete them."""
+def take_notes(folder: Path) -> Iterator[str]:
+    """Yield the peers noted since the last call, and delete their notes."""
     for path in sorted(folder.glob("*")) if folder.is_dir() else []:
         if path.name.startswith("."):
             with suppress(OSError):
                 remove_if_forgotten(path)
             continue
-        with suppress(OSError, ValueError, TypeError):
+        with suppress(OSError, ValueError, TypeError, KeyError):
             text = path.read_bytes()
             path.unlink()
-            yield UntrustedPeer(**json.loads(text))
-
-
-def _forwards(headers: Headers) -> bool:
-    return not _SIGNS.isdisjoint(headers)
+            yield str(json.loads(text)["peer"])

@@ -129,21 +129,16 @@ def diff_of(changes: Iterable[Change | None]) -> Diff:
             kept.append(asdict(change))
         if kept is not None and len(kept) > MAX_CHANGES:
             kept = None
-    return Diff(kept, [_count(*key, number) for key, number in sorted(numbers.items())])
+    counts = [
+        {"resource": resource, **({"source": source} if source else {}), "action": action, "count": number}
+        for (resource, action, source), number in sorted(numbers.items())
+    ]
+    return Diff(kept, counts)
 
 
 def source_of(change: Change) -> str:
     """Return the source of a created or deleted blocklist entry, else empty."""
     return str(change.after.get("source") or change.before.get("source") or "")
-
-
-def moment_of(text: str) -> datetime:
-    """Parse a time that ``describe`` wrote. Raises ValueError."""
-    return datetime.fromisoformat(text)
-
-
-def _count(resource: str, action: str, source: str, number: int) -> dict[str, Any]:
-    return {"resource": resource, **({"source": source} if source else {}), "action": action, "count": number}
 
 
 def _plain(value: Any) -> Any:

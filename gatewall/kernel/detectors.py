@@ -127,9 +127,7 @@ class Detectors:
         while seen.failures[0] <= since or len(seen.failures) > self.limits.brute_force_failures:
             seen.failures.popleft()
         _record(seen.accounts, signal.account, signal.at, since, self.limits.stuffing_accounts)
-        verdicts = self._overall(signal, since)
-        own = self._of_sign_ins(network, seen, signal)
-        return [*verdicts, *([own] if own else [])]
+        return [*self._overall(signal, since), *self._of_sign_ins(network, seen, signal)]
 
     def probe(self, signal: Probe) -> list[Verdict]:
         """Process a refused request and return its verdicts."""
@@ -149,16 +147,13 @@ class Detectors:
             return [self._verdict(Detector.PATH_PROBING, network, signal, seen.targets.values(), figures)]
         return []
 
-    def _of_sign_ins(self, network: IPNetwork, seen: _Seen, signal: FailedSignIn) -> Verdict | None:
+    def _of_sign_ins(self, network: IPNetwork, seen: _Seen, signal: FailedSignIn) -> list[Verdict]:
         figures = {"failures": len(seen.failures), "accounts": len(seen.accounts)}
-        if len(seen.accounts) >= self._account_limit():
-            return self._verdict(Detector.STUFFING, network, signal, seen.accounts.values(), figures)
+        if len(seen.accounts) >= (FEW_ACCOUNTS if self._is_attacked else self.limits.stuffing_accounts):
+            return [self._verdict(Detector.STUFFING, network, signal, seen.accounts.values(), figures)]
         if len(seen.failures) >= self.limits.brute_force_failures:
-            return self._verdict(Detector.BRUTE_FORCE, network, signal, seen.failures, figures)
-        return None
-
-    def _account_limit(self) -> int:
-        return FEW_ACCOUNTS if self._is_attacked else self.limits.stuffing_accounts
+            return [self._verdict(Detector.BRUTE_FORCE, network, signal, seen.failures, figures)]
+        return []
 
     def _overall(self, signal: FailedSignIn, since: float) -> list[Verdict]:
         """Return the verdict of a distributed attack; when it begins, also those of its known participants."""

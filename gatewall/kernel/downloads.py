@@ -8,6 +8,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, BinaryIO
 from urllib.parse import SplitResult, urlsplit
 
@@ -128,18 +129,10 @@ def _opened(url: str, parts: SplitResult, reach: Reach, deadline: Deadline, tag:
 
 
 def _opener(reach: Reach, deadline: Deadline) -> urllib.request.OpenerDirector:
-    def connect(place: tuple[str, int], *more: Any) -> socket.socket:
-        try:
-            connection = socket.create_connection(place if reach.private else _public(*place), *more)
-        except UnicodeError:  # an empty label, or one over 63 characters
-            raise DownloadRefused(_("that is no host name")) from None
-        deadline.watch(connection)
-        return connection
-
     def by(kind: type[http.client.HTTPConnection]) -> Any:
         def new(*arguments: Any, **options: Any) -> http.client.HTTPConnection:
             made = kind(*arguments, **options)
-            made._create_connection = connect  # type: ignore[attr-defined]  # noqa: SLF001 - the only hook to check the address that is connected to
+            made._create_connection = partial(_connect, reach, deadline)  # type: ignore[attr-defined]  # noqa: SLF001 - the only hook to check the address that is connected to
             return made
 
         return new
@@ -168,9 +161,16 @@ def _opener(reach: Reach, deadline: Deadline) -> urllib.request.OpenerDirector:
     return opener
 
 
-def _public(host: str, port: int) -> tuple[str, int]:
-    """Resolve a host once and return its address to connect to. Raises DownloadRefused."""
-    return addresses_of(host, port, private=False)[0], port
+def _connect(reach: Reach, deadline: Deadline, place: tuple[str, int], *more: Any) -> socket.socket:
+    host, port = place
+    try:
+        if not reach.private:
+            host = addresses_of(host, port, private=False)[0]
+        connection = socket.create_connection((host, port), *more)
+    except UnicodeError:  # an empty label, or one over 63 characters
+        raise DownloadRefused(_("that is no host name")) from None
+    deadline.watch(connection)
+    return connection
 
 
 def addresses_of(host: str, port: int, *, private: bool) -> list[str]:
@@ -196,7 +196,7 @@ def is_public(text: str) -> bool:
 class _Redirects(urllib.request.HTTPRedirectHandler):
     max_redirections = 5
 
-    def __init__(self, reach: Reach = BY_HAND) -> None:
+    def __init__(self, reach: Reach) -> None:
         self._reach = reach
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:

@@ -94,9 +94,11 @@ def _postgresql(rest: str) -> Mapping[str, object]:
     hosts = [_host_and_port(server) for server in servers.split(",")]
     parameters = _parameters(query)
     pooler = parameters.pop(_POOLER, "")
+    if not name or "/" in name:
+        raise ConfigError("DATABASE_URL must name one database: postgresql://user:password@host/name")
     return {
         "ENGINE": "gatewall.database.postgresql",
-        "NAME": _database_name(name),
+        "NAME": unquote(name),
         "USER": unquote(user),
         "PASSWORD": unquote(password),
         "HOST": ",".join(host for host, _ in hosts),
@@ -105,12 +107,6 @@ def _postgresql(rest: str) -> Mapping[str, object]:
         "DISABLE_SERVER_SIDE_CURSORS": pooler == "transaction",
         "OPTIONS": {**_DEFAULT_OPTIONS, **parameters},
     }
-
-
-def _database_name(text: str) -> str:
-    if not text or "/" in text:
-        raise ConfigError("DATABASE_URL must name one database: postgresql://user:password@host/name")
-    return unquote(text)
 
 
 def _host_and_port(server: str) -> tuple[str, str]:

@@ -37,7 +37,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, reach: Reach, sec
     except DownloadRefused as refused:
         return Posted(failure=str(refused)[:_MAX_WHY])
     except (OSError, http.client.HTTPException, ValueError) as error:
-        return Posted(failure=_late(deadline, seconds) or _why(error))
+        return Posted(failure=f"no answer within {seconds:g} s" if deadline.left <= 0 else _why(error))
     finally:
         deadline.cancel()
 
@@ -61,10 +61,6 @@ def _answer(parts: SplitResult, body: bytes, headers: Mapping[str, str], reach: 
         return status
     finally:
         connection.close()
-
-
-def _late(deadline: Deadline, seconds: float) -> str:
-    return f"no answer within {seconds:g} s" if deadline.left <= 0 else ""
 
 
 def _why(error: Exception) -> str:

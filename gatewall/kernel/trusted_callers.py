@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 
 from gatewall.kernel.clientip import ForwardedForMalformed, TrustedProxies, client_address
 
-_SCHEME = "bearer"
-
 
 @dataclass(frozen=True, slots=True)
 class TrustedCallers:
@@ -29,6 +27,6 @@ class TrustedCallers:
     def has_token(self, authorization: str) -> bool:
         """True for ``Bearer`` with the token."""
         scheme, _, sent = authorization.partition(" ")
-        if self.token is None or scheme.lower() != _SCHEME:
+        if self.token is None or scheme.lower() != "bearer":
             return False
         return hmac.compare_digest(sent.strip().encode("utf-8", "surrogateescape"), self.token.encode())

@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from django.conf import settings
@@ -14,7 +14,7 @@ from gatewall.engine.snapshot import Version
 from gatewall.policy import revisions
 from gatewall.publication.publisher import publish
 from gatewall.snapshot.files import PolicyFiles
-from gatewall.snapshot.folder_watch import FolderWatch, watching
+from gatewall.snapshot.folder_watch import FolderWatch
 from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.snapshot.manifest import Manifest
 from gatewall.snapshot.notification import AgentLock, Notifier
@@ -48,7 +48,7 @@ def announce(version: Version) -> bool:
     if getattr(_thread, "publishes", False):
         Notifier(run).notify()
         return False
-    with watching(files.folder, workers_folder(run)) as news:
+    with closing(FolderWatch(files.folder, workers_folder(run))) as news:
         patience = _Deadline(news, time.monotonic() + _WAIT_SECONDS)
         Notifier(run).notify()
         return _is_published_in_time(files, run, version, patience) and _is_loaded_in_time(run, version, patience)

@@ -17,18 +17,13 @@ def sources_of(config: Config) -> Sources:
     The database decides; while it cannot be read, the published files do if they are newer.
     """
     if not _sources or _sources[0][0] is not config:
-        _sources[:] = [(config, _make(config))]
+        files, countries = policy_files(config), Countries(config.geo_database)
+        last_published = LastPublished(files)
+        policies = PolicyHolder(
+            DatabasePolicyStore(files),
+            fallback=last_published.later_than,
+            on_reload=countries.reload,
+            confirmed=last_published.confirmed_at,
+        )
+        _sources[:] = [(config, (policies, countries))]
     return _sources[0][1]
-
-
-def _make(config: Config) -> Sources:
-    files = policy_files(config)
-    countries = Countries(config.geo_database)
-    last_published = LastPublished(files)
-    policies = PolicyHolder(
-        DatabasePolicyStore(files),
-        fallback=last_published.later_than,
-        on_reload=countries.reload,
-        confirmed=last_published.confirmed_at,
-    )
-    return policies, countries

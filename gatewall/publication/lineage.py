@@ -29,12 +29,6 @@ def refuse_going_back(before: Manifest | None, head: PolicyHead) -> None:
     )
 
 
-def refuse_newer_release(before: Manifest | None) -> None:
-    """Raise NewerRelease if a newer release has published."""
-    if before is not None and before.is_of_a_newer_release:
-        raise NewerRelease(f"a newer release has published (schema {before.schema}): start its agent, or this one's")
-
-
 def reusable(before: Manifest | None, version: Version) -> Mapping[str, SegmentRef]:
     """Return the published segments that this version may reuse where the change id is equal."""
     if before is None or before.version.epoch != version.epoch or before.version.reloads != version.reloads:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -14,7 +13,7 @@ from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.host_paths import node_name, policy_files
 from gatewall.snapshot.manifest import ManifestRefused
-from gatewall.snapshot.worker_report import WorkerState, living_workers, workers_folder
+from gatewall.snapshot.worker_report import living_workers, workers_folder
 
 SILENT_FOR = timedelta(days=7)
 """Hosts silent for longer are deleted."""
@@ -54,22 +53,16 @@ def report_node(name: str, files: PolicyFiles, run: Path, problem: str = "", log
             "seen_at": database_now(),
             "revision": manifest.version.revision if manifest else 0,
             "published_at": datetime.fromtimestamp(manifest.published_at, tz=UTC) if manifest else None,
-            "workers": [_worker_fields(state) for state in living_workers(workers_folder(run))],
+            "workers": [
+                {"pid": state.pid, "revision": state.revision, "rejected": state.rejected, "reloads": state.reloads}
+                for state in living_workers(workers_folder(run))
+            ],
             "problem": problem[:500],
             # If nothing was confirmed since boot, the age is at least the uptime.
             "unconfirmed_seconds": max(0.0, elapsed() - (confirmed_at or 0.0)),
             **({"log_lag_seconds": log.lag_seconds, "log_spooled_bytes": log.spooled_bytes} if log else {}),
         },
     )
-
-
-def _worker_fields(state: WorkerState) -> dict[str, Any]:
-    return {
-        "pid": state.pid,
-        "revision": state.revision,
-        "rejected": state.rejected,
-        "reloads": state.reloads,
-    }
 
 
 def unconfirmed_seconds(node: Node, at: datetime) -> float:

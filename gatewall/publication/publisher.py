@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from gatewall.policy import revisions
 from gatewall.publication.compiler import Moment, consistent_read, segment_bytes
-from gatewall.publication.lineage import refuse_going_back, refuse_newer_release, reusable
+from gatewall.publication.lineage import NewerRelease, refuse_going_back, reusable
 from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PATIENCE_SECONDS, PolicyFiles
 from gatewall.snapshot.manifest import Manifest, SegmentRef
@@ -37,8 +37,10 @@ def publish(
     """
     with files.publishing(patience):
         before, asked_at = files.in_force(), elapsed()
-        if not over_newer_release:
-            refuse_newer_release(before)
+        if not over_newer_release and before is not None and before.is_of_a_newer_release:
+            raise NewerRelease(
+                f"a newer release has published (schema {before.schema}): start its agent, or this one's"
+            )
         with consistent_read() as moment:
             version = revisions.version_of(moment.head)
             refuse_going_back(before, moment.head)

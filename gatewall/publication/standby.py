@@ -44,7 +44,7 @@ class Standby:
     def turn(self) -> bool:
         """Publish the committed policy if no other process does on this host; True if this process stands in."""
         with StandbyLock(self._run).held() as ours:
-            if ours and self._has_no_leader():
+            if ours and not AgentLock(self._run).is_led():  # releases the lock at once: a starting agent gets it
                 self._publish()
                 return True
         if self._published is not None:
@@ -75,9 +75,6 @@ class Standby:
                     self._report_problem(f"the locks of this host cannot be used ({error})")
         finally:
             connection.close()
-
-    def _has_no_leader(self) -> bool:
-        return not AgentLock(self._run).is_led()  # the lock is released at once, so a starting agent gets it
 
     def _publish(self) -> None:
         asked_at = elapsed()

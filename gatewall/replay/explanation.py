@@ -21,8 +21,6 @@ from gatewall.gate.subrequest import Subrequest
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.replay.rule_places import RulePlaces
 
-_UNIX_SOCKET = ""
-
 
 @dataclass(frozen=True, slots=True)
 class AssumedSubject:
@@ -106,15 +104,11 @@ def as_subrequest(made_up: MadeUpRequest, trusted: TrustedProxies) -> Subrequest
         "x-forwarded-method": made_up.method,
         "x-forwarded-uri": made_up.uri,
     }
-    lines = [(name, _one_line(value)) for name, value in headers.items() if value is not None]
+    # The gate takes a line feed for a separator of lines: replace it by another control byte.
+    lines = [(name, value.replace(wire.LINE, "\r")) for name, value in headers.items() if value is not None]
     raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in (*lines, *made_up.headers)]
-    peer = _UNIX_SOCKET if trusted.networks else made_up.client
+    peer = "" if trusted.networks else made_up.client  # a unix socket
     return Subrequest(peer, "http", wire.from_lines(raw))
-
-
-def _one_line(text: str) -> str:
-    """Replace line feeds by another control byte: the gate takes a line feed for a separator of lines."""
-    return text.replace(wire.LINE, "\r")
 
 
 def _signed_in(request: AccessRequest, ports: Ports, assumed: AssumedSubject) -> tuple[AccessRequest, Ports]:

@@ -93,16 +93,17 @@ class Redecider:
 
     def replay(self, record: AccessRecord) -> "Replay":
         """Rebuild a recorded request for deciding it again."""
-        if not is_readable(record):
-            return Replay(None, set())
         assumed: set[Assumed] = set()
+        request = recorded_request(record, self._at)
+        if request is None:
+            return Replay(None, assumed)
         ports = Ports(
             countries=self._countries,
             credentials=_RecordedCredentials(record, self.subject_of, assumed),
             rates=_RecordedRate(record, self._history, assumed),
         )
         facts = RecordedFacts(
-            _request_of(record, self._at),
+            request,
             self._policy,
             ports,
             record,
@@ -173,24 +174,16 @@ def _evaluate(step: Step, facts: RecordedFacts) -> tuple[Verdict | None, Missing
 
 
 def recorded_request(record: AccessRecord, at: float) -> AccessRequest | None:
-    """Return the request as far as it was recorded, None if it was not."""
-    return _request_of(record, at) if is_readable(record) else None
-
-
-def is_readable(record: AccessRecord) -> bool:
-    """False if the record does not contain the request: the gate failed, or the host was masked."""
-    if record.reason == Reason.CANNOT_DECIDE or parse_address(record.client_ip) is None:
-        return False
-    if record.credential is not None and record.credential["kind"] not in set(CredentialKind):
-        return False
-    return record.reason == Reason.REQUEST_MALFORMED or is_whole(record.host or "", 0)
-
-
-def _request_of(record: AccessRecord, at: float) -> AccessRequest:
+    """Return the request as far as it was recorded, None if it was not: the gate failed, or the host was masked."""
     client = parse_address(record.client_ip)
-    assert client is not None  # noqa: S101 - is_readable
+    if client is None or record.reason == Reason.CANNOT_DECIDE:
+        return None
+    if record.credential is not None and record.credential["kind"] not in set(CredentialKind):
+        return None
     if record.reason == Reason.REQUEST_MALFORMED:
         return AccessRequest(at=at, client=client, fault="it was malformed when it came")
+    if not is_whole(record.host or "", 0):
+        return None
     uri = f"{record.path}?{record.query}" if record.query else record.path  # a trailing ? is not recorded
     agent, sent = record.user_agent, record.credential
     forwarded = frozenset(record.visible) - {"headers", "body"}  # what the proxy sent

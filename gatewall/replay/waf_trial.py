@@ -100,10 +100,5 @@ class RuleTrial:
         facts = _TriedFacts(request, policy, self._ports, draft)
         rules = tuple(facts.matching_rules())
         places = RulePlaces(rules, request, facts.domain_name)
-        return Trial(
-            "", facts.domain_name, rules, places, counts=_counting(facts), blocked=waf_rules_match(facts) is not None
-        )
-
-
-def _counting(facts: Facts) -> frozenset[int]:
-    return frozenset(match.rule_id for match in facts.rule_matches if match.enforced)
+        counts = frozenset(match.rule_id for match in facts.rule_matches if match.enforced)
+        return Trial("", facts.domain_name, rules, places, counts, waf_rules_match(facts) is not None)

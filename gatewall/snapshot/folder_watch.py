@@ -8,12 +8,9 @@ import ctypes
 import os
 import select
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 _IN_MOVED_TO = 0x80
-_FLAGS = os.O_NONBLOCK | os.O_CLOEXEC
 _EVENTS_BYTES = 65536
 
 
@@ -24,7 +21,10 @@ class FolderWatch:
         """Watch the folders; a missing one is watched once it exists."""
         self._folders = [os.fsencode(folder) for folder in folders]
         self._libc = ctypes.CDLL(None)
-        self._descriptor = self._start()
+        try:
+            self._descriptor: int = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        except AttributeError:  # no Linux
+            self._descriptor = -1
         self._watch()
 
     def wait(self, seconds: float) -> None:
@@ -44,24 +44,7 @@ class FolderWatch:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def _start(self) -> int:
-        try:
-            descriptor: int = self._libc.inotify_init1(_FLAGS)
-        except AttributeError:  # no Linux
-            return -1
-        return descriptor
-
     def _watch(self) -> None:
         """Watch each folder. Idempotent."""
         for folder in self._folders if self._descriptor >= 0 else ():
             self._libc.inotify_add_watch(self._descriptor, folder, _IN_MOVED_TO)
-
-
-@contextmanager
-def watching(*folders: Path) -> Iterator[FolderWatch]:
-    """Watch these folders within the block."""
-    watch = FolderWatch(*folders)
-    try:
-        yield watch
-    finally:
-        watch.close()

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from threading import Lock, Thread
 
-from gatewall.engine.waf.canaries import agrees
+from gatewall.engine.waf.canaries import misread
 from gatewall.engine.waf.scanning import Scanner
 from gatewall.engine.waf.vector import AVAILABLE, LAYOUT, VERSION, DatabaseRefused, VectorScanner
 from gatewall.kernel.file_io import locked, replace_file
@@ -127,8 +127,8 @@ class PatternCache:
         for left in self._folder.glob(f".{name}.*"):
             left.unlink(missing_ok=True)  # of a killed process: we hold the lock of this name
         replace_file(self._folder / name, self._signature(name, data) + data, synced=False)
-        files = sorted((path for path in self._folder.iterdir() if not path.name.startswith(".")), key=_age)
-        for path in files[_KEPT_FILES:]:
+        files = [path for path in self._folder.iterdir() if not path.name.startswith(".")]
+        for path in sorted(files, key=lambda path: path.stat().st_mtime)[:-_KEPT_FILES]:
             path.unlink(missing_ok=True)
 
     def _signature(self, name: str, data: bytes) -> bytes:
@@ -178,10 +178,6 @@ def _compiled(patterns: tuple[bytes, ...]) -> bytes:
 def _checked(data: bytes, patterns: tuple[bytes, ...]) -> Scanner:
     """Load a scanner and check that it finds the canaries. Raises DatabaseRefused."""
     scanner = VectorScanner.loaded(data)
-    if not agrees(scanner, patterns):
+    if misread(scanner, patterns):
         raise DatabaseRefused("it does not match its own patterns")
     return scanner
-
-
-def _age(path: Path) -> float:
-    return -path.stat().st_mtime

@@ -4,7 +4,7 @@ Static stability: once there is a policy, failing files leave it in force.
 """
 
 import logging
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from threading import Event, Lock, Thread
 from typing import Protocol
@@ -13,7 +13,7 @@ from gatewall.engine.snapshot import PolicySnapshot, Version
 from gatewall.snapshot.assembly import Assembly, SegmentData, SegmentRefused
 from gatewall.snapshot.confirmed import PolicyAge
 from gatewall.snapshot.files import PolicyFiles, Stamp
-from gatewall.snapshot.folder_watch import watching
+from gatewall.snapshot.folder_watch import FolderWatch
 from gatewall.snapshot.manifest import Manifest, ManifestRefused
 
 logger = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ class PublishedPolicies:
         Thread(target=self._watch, name="policy", daemon=True).start()
 
     def _watch(self) -> None:
-        with watching(self._files.folder) as publications:
+        with closing(FolderWatch(self._files.folder)) as publications:
             while not self._stop.is_set():
                 publications.wait(_POLL_SECONDS)
                 self.refresh()

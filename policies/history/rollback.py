@@ -1,6 +1,7 @@
 """Write rows as they were at an earlier revision, in one new revision."""
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -9,7 +10,7 @@ from django.db import IntegrityError, models, transaction
 from gatewall.api.translation import message_of
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.snapshot import Segment
-from gatewall.kernel.changes import Change, Described, Resource, describe, difference, moment_of
+from gatewall.kernel.changes import Change, Described, Resource, describe, difference
 from gatewall.policy import revisions, system_settings
 from policies import rows
 from policies.history.undo import CannotRestore, Past
@@ -100,7 +101,7 @@ class _Table:
         unrestored = {"builtin"} | (_BUILTIN_FIXED if getattr(old, "builtin_key", None) else set())
         for name, attribute in self.model.recorded.fields.items():
             if name in fields and name not in unrestored:
-                value = moment_of(fields[name]) if name in _MOMENTS and fields[name] else fields[name]
+                value = datetime.fromisoformat(fields[name]) if name in _MOMENTS and fields[name] else fields[name]
                 setattr(row, "domain_id" if name == "domain" else attribute, value)
         return row
 

@@ -217,7 +217,7 @@ def test_the_gate_of_a_process_notes_the_peer(auth, settings, run):
 def test_a_process_writes_no_more_than_one_note_a_minute(run, monkeypatch):
     written = []
     peers = UntrustedPeers(run / FOLDER, TRUSTED)
-    monkeypatch.setattr(peers, "_write", written.append)
+    monkeypatch.setattr("gatewall.gate.untrusted.replace_file", lambda *note, **_: written.append(note))
     for number in range(50):
         peers.observe(a_subrequest(peer=f"192.0.2.{number}", x_forwarded_for="1.2.3.4"))
 

@@ -206,7 +206,7 @@ def test_an_event_that_cannot_be_written_is_told_at_the_next_turn(host, outage, 
         raise OperationalError("read-only")
 
     with monkeypatch.context() as patch:
-        patch.setattr("gatewall.agent.unconfirmed.count_event", away)
+        patch.setattr("gatewall.agent.host_events.count_event", away)
         host.turns()
     assert (told(), host.age()) == ([], 0)
     host.turns()

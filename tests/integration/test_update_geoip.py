@@ -277,7 +277,7 @@ def test_a_redirect_away_from_https_is_refused_even_to_this_machine():
             self.closed = True
 
     asked, body = urllib.request.Request("https://geo.example/a"), Body()
-    redirects = downloads._Redirects()
+    redirects = downloads._Redirects(downloads.BY_HAND)
 
     with pytest.raises(downloads.DownloadRefused):
         redirects.redirect_request(asked, body, 302, "", {}, "http://127.0.0.1/a")

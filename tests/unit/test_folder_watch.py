@@ -1,13 +1,14 @@
 """Who waits for a file is woken when it gets its name, and waits at most as long as was asked for."""
 
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import psutil
 import pytest
 
 from gatewall.snapshot import folder_watch
-from gatewall.snapshot.folder_watch import FolderWatch, watching
+from gatewall.snapshot.folder_watch import FolderWatch
 
 LONG = 120.0
 """Seconds that no test may take: only a call that is woken returns earlier."""
@@ -31,19 +32,19 @@ def returns_after(action, watch):
 
 
 def test_a_file_that_is_put_in_place_ends_the_wait(tmp_path):
-    with watching(tmp_path) as watch:
+    with closing(FolderWatch(tmp_path)) as watch:
         assert returns_after(lambda: put(tmp_path), watch)
 
 
 def test_what_was_put_in_place_before_the_wait_ends_it(tmp_path):
-    with watching(tmp_path) as watch:
+    with closing(FolderWatch(tmp_path)) as watch:
         put(tmp_path)
 
         watch.wait(LONG)
 
 
 def test_what_was_waited_for_is_over_with_it(tmp_path, monkeypatch):
-    with watching(tmp_path) as watch:
+    with closing(FolderWatch(tmp_path)) as watch:
         put(tmp_path, "a")
         put(tmp_path, "b")
         watch.wait(LONG)
@@ -57,14 +58,14 @@ def test_each_of_several_folders_ends_it(tmp_path):
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder in folders:
         folder.mkdir()
-    with watching(*folders) as watch:
+    with closing(FolderWatch(*folders)) as watch:
         for folder in folders:
             assert returns_after(lambda folder=folder: put(folder), watch)
 
 
 def test_a_folder_that_is_made_later_is_watched_from_the_next_wait_on(tmp_path):
     folder = tmp_path / "policy"
-    with watching(folder) as watch:
+    with closing(FolderWatch(folder)) as watch:
         watch.wait(0.01)
         folder.mkdir()
         watch.wait(0.01)
@@ -75,7 +76,7 @@ def test_a_folder_that_is_made_later_is_watched_from_the_next_wait_on(tmp_path):
 @pytest.mark.parametrize("libc", [object(), type("Full", (), {"inotify_init1": lambda *_: -1})()], ids=["none", "full"])
 def test_without_inotify_the_time_ends_it(tmp_path, monkeypatch, libc):
     monkeypatch.setattr(folder_watch.ctypes, "CDLL", lambda _name: libc)
-    with watching(tmp_path) as watch:
+    with closing(FolderWatch(tmp_path)) as watch:
         put(tmp_path)
 
         watch.wait(0.01)
@@ -85,7 +86,7 @@ def test_it_leaves_no_file_open(tmp_path):
     before = psutil.Process().num_fds()
 
     for _ in range(3):
-        with watching(tmp_path, Path("/nowhere")) as watch:
+        with closing(FolderWatch(tmp_path, Path("/nowhere"))) as watch:
             watch.wait(0)
 
     assert psutil.Process().num_fds() == before

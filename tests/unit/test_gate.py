@@ -7,8 +7,8 @@ import pytest
 
 from gatewall.engine.model import Reason
 from gatewall.engine.ports import Ports
-from gatewall.gate.decision_id import new_decision_id
 from gatewall.gate.gate import Dialect, Gate
+from gatewall.gate.record import new_decision_id
 from gatewall.gate.responses import GuardPage
 from gatewall.gate.subrequest import auth
 from tests.support.cast import (

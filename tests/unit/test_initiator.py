@@ -3,8 +3,7 @@
 import pytest
 
 from gatewall.engine.model import Effect, Reason
-from gatewall.gate.initiator import was_made_by_a_page
-from gatewall.gate.record import record_of
+from gatewall.gate.record import record_of, was_made_by_a_page
 from tests.support.cast import NOW, a_decision, a_policy, a_request
 
 HOST = "office.example:8443"

@@ -2,13 +2,12 @@
 
 import shutil
 import threading
-from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 
 from gatewall.engine.segments import shard_of_user
-from gatewall.snapshot.folder_watch import watching
+from gatewall.snapshot.folder_watch import FolderWatch
 from gatewall.snapshot.published import LastPublished, PublishedPolicies
 from tests.support.cast import BOB, OFFICE
 from tests.support.processes import PATIENCE, wait_until
@@ -189,13 +188,12 @@ def test_watching_begins_with_what_is_published(policies, files):
 def test_a_publication_wakes_who_watches(policies, files, monkeypatch):
     begun = threading.Event()
 
-    @contextmanager
-    def says_when_it_has_begun(folder):
-        with watching(folder) as publications:
+    class SaysWhenItHasBegun(FolderWatch):
+        def __init__(self, folder):
+            super().__init__(folder)
             begun.set()
-            yield publications
 
-    monkeypatch.setattr("gatewall.snapshot.published.watching", says_when_it_has_begun)
+    monkeypatch.setattr("gatewall.snapshot.published.FolderWatch", SaysWhenItHasBegun)
     monkeypatch.setattr("gatewall.snapshot.published._POLL_SECONDS", 3600.0)
     publish(files, 1)
     policies.watch()

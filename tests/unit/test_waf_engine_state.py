@@ -168,10 +168,10 @@ def test_canaries_are_told_apart_by_sound_patterns_alone():
         without = [text for text in canaries.ATTACKS if text != canaries.ATTACKS[number]]
         assert not canaries.passes_canaries(OneByOne([b"^" + _quoted(text) + b"$" for text in without]))
     assert not canaries.passes_canaries(OneByOne([*PATTERNS, b"index"]))
-    assert canaries.agrees(OneByOne([b"x"]), [b"x"])
-    assert not canaries.agrees(OneByOne([b"x|^$"]), [b"x"])
-    assert not canaries.agrees(OneByOne([b"etc/passwd|index"]), [b"etc/passwd"])
-    assert not canaries.agrees(OneByOne([b"nothing"]), [b"etc/passwd"])
+    assert not canaries.misread(OneByOne([b"x"]), [b"x"])
+    assert canaries.misread(OneByOne([b"x|^$"]), [b"x"])
+    assert canaries.misread(OneByOne([b"etc/passwd|index"]), [b"etc/passwd"])
+    assert canaries.misread(OneByOne([b"nothing"]), [b"etc/passwd"])
 
 
 def _quoted(text):

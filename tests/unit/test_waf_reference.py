@@ -8,7 +8,7 @@ from gatewall.engine.model import Action
 from gatewall.engine.waf import custom_matcher
 from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.canaries import ATTACKS as CANARIES
-from gatewall.engine.waf.canaries import agrees
+from gatewall.engine.waf.canaries import misread
 from gatewall.engine.waf.forms import Views, possible_paths
 from gatewall.engine.waf.judge import builtin_rules
 from gatewall.engine.waf.matcher import RuleSet
@@ -201,8 +201,8 @@ def test_pattern_that_the_engines_read_differently_is_left_to_re2(pattern):
 def test_canaries_tell_an_empty_database_from_a_sound_one():
     patterns = [b"(?i)union\\s+all", b"etc/passwd"]
 
-    assert agrees(VectorScanner.compiled(patterns), patterns)
-    assert not agrees(VectorScanner.compiled([b"nothing of it", b"nor that"]), patterns)
+    assert not misread(VectorScanner.compiled(patterns), patterns)
+    assert misread(VectorScanner.compiled([b"nothing of it", b"nor that"]), patterns)
 
 
 def test_every_class_of_attack_has_a_canary():

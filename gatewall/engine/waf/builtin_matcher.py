@@ -14,8 +14,7 @@ from gatewall.engine.waf import transforms
 from gatewall.engine.waf.builtin import BUILTIN_RULES
 from gatewall.engine.waf.canaries import passes_canaries
 from gatewall.engine.waf.lines import on_one_line
-from gatewall.engine.waf.patterns import PatternRefused
-from gatewall.engine.waf.placed import Placed
+from gatewall.engine.waf.patterns import PatternRefused, Placed
 from gatewall.engine.waf.reading import CUT, Value, beginning_of, raw_uri, values_of
 from gatewall.engine.waf.rules import Category, Operator, Target, WafRule
 from gatewall.engine.waf.scanning import OneByOne, Scanner, Scanners

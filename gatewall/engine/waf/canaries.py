@@ -32,11 +32,6 @@ def passes_canaries(scanner: Scanner) -> bool:
     return all(scanner.scan(each) for each in ATTACKS) and not scanner.scan(b"\n".join(HARMLESS))
 
 
-def agrees(scanner: Scanner, patterns: Sequence[bytes]) -> bool:
-    """True if the scanner agrees with RE2 on the canaries (``misread``)."""
-    return not misread(scanner, patterns)
-
-
 def misread(scanner: Scanner, patterns: Sequence[bytes]) -> frozenset[int]:
     """Return the numbers of included patterns whose matches in the canaries differ from RE2's."""
     numbers = [number for number in range(len(patterns)) if number not in scanner.left_out]

@@ -10,7 +10,7 @@ from operator import attrgetter
 from gatewall.engine.model import AccessRequest
 from gatewall.engine.waf import transforms
 from gatewall.engine.waf.forms import Value, Views
-from gatewall.engine.waf.placed import Placed
+from gatewall.engine.waf.patterns import Placed
 from gatewall.engine.waf.prefilter import expression_of
 from gatewall.engine.waf.rules import Target, Transform, WafRule
 from gatewall.engine.waf.scanning import Scanner, Scanners

@@ -4,13 +4,14 @@ RE2 runs on bytes in LATIN1: in UTF-8 ``(?i)k`` would also match U+212A, and inv
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 import re2
 
 from gatewall.engine.messages import Refused
 from gatewall.engine.messages import gettext_noop as _
-from gatewall.engine.waf.rules import Operator
+from gatewall.engine.waf.rules import Operator, Target, WafRule
 
 MAX_PATTERN_BYTES = 4096
 _MAX_PROGRAM_BYTES = 1 << 20
@@ -43,6 +44,21 @@ def compile_pattern(pattern: str, operator: Operator) -> Test:
             return lambda value: value.startswith(needle)
         case Operator.ENDS_WITH:  # pragma: no branch - the last operator; mypy checks exhaustiveness
             return lambda value: value.endswith(needle)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A compiled rule, its position in reporting order, and its test for a single value."""
+
+    position: int
+    rule: WafRule
+    test: Test
+    targets: frozenset[Target]
+
+    @classmethod
+    def of(cls, position: int, rule: WafRule) -> "Placed":
+        """Compile the rule's pattern. Raises PatternRefused."""
+        return cls(position, rule, compile_pattern(rule.pattern, rule.operator), frozenset(rule.targets))
 
 
 def compile_find(pattern: str, operator: Operator) -> Find:
