@@ -31,5 +31,5 @@ class SecurityEventAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not gen
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return False: only retention and ``manage.py prune_logs`` delete events."""
+        """Return False: only retention and ``gatewall prune-logs`` delete events."""
         return False

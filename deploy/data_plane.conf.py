@@ -1,4 +1,4 @@
-"""gunicorn for the data plane, as ``manage.py data_plane`` runs it (``gatewall/server/master.py``)."""
+"""gunicorn for the data plane, as ``gatewall data-plane`` runs it (``gatewall/server/master.py``)."""
 
 import os
 import sys

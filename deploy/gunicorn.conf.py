@@ -1,4 +1,4 @@
-"""gunicorn for the control plane, as ``manage.py control_plane`` runs it (``gatewall/server/master.py``)."""
+"""gunicorn for the control plane, as ``gatewall control-plane`` runs it (``gatewall/server/master.py``)."""
 
 import os
 import sys

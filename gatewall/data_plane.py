@@ -1,4 +1,4 @@
-"""The data plane, as ``manage.py data_plane`` starts it under gunicorn. Needs files, nothing else."""
+"""The data plane, as ``gatewall data-plane`` starts it under gunicorn. Needs files, nothing else."""
 
 import logging.config
 import os

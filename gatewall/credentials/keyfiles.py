@@ -1,6 +1,6 @@
 """Create the missing secrets of an installation, each in a file of mode 0600.
 
-Run as ``python -m gatewall.credentials.keyfiles``; ``bin/up`` does. Needs the standard library only.
+``gatewall keys`` runs it, ``gatewall up`` too. Needs the standard library only.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Deployment checks of ``manage.py check --deploy``. docs/operations.md explains each id."""
+"""Deployment checks of ``gatewall check --deploy``. docs/operations.md explains each id."""
 
 import os
 import stat
@@ -52,7 +52,7 @@ def check_keys(**_: Any) -> list[CheckMessage]:
     return [
         Advice(
             f"{name} has no next key, so that a leaked one can only be replaced with refusals.",
-            hint="Run `manage.py rotate_keys`: the first run makes the next key and changes nothing else.",
+            hint="Run `gatewall rotate-keys`: the first run makes the next key and changes nothing else.",
             id="gatewall.W010",
         )
         for name, ring in rings.items()
@@ -65,7 +65,7 @@ def check_rows(**_: Any) -> list[CheckMessage]:
     try:
         return list(_rows())
     except DatabaseError:
-        hint = "Check DATABASE_URL, and run `manage.py migrate`."
+        hint = "Check DATABASE_URL, and run `gatewall migrate`."
         return [
             Error("The database cannot be read, so that not everything was checked.", hint=hint, id="gatewall.E004")
         ]
@@ -113,7 +113,7 @@ def _files() -> Iterator[CheckMessage]:
 
 def _rows() -> Iterator[CheckMessage]:
     if not accounts.has_admin():
-        hint = "Run `manage.py create_admin`."
+        hint = "Run `gatewall create-admin`."
         yield Advice("Nobody may administer: there is no admin.", hint=hint, id="gatewall.W007")
     hosts = Node.objects.filter(seen_at__gt=timezone.now() - _ALIVE).count()
     if hosts > 1 and connection.vendor == "sqlite":

@@ -13,7 +13,7 @@ SNIPPETS = Path(__file__).resolve().parents[2] / "deploy" / "nginx"
 SAMPLE_ROOT_PATH = "/wall"
 
 NGINX_CONF = """\
-# Made by `manage.py up` at every start. Paths are relative to this folder.
+# Made by `gatewall up` at every start. Paths are relative to this folder.
 {user}daemon off;
 worker_processes 1;
 pid nginx.pid;

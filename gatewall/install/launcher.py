@@ -1,4 +1,4 @@
-"""Run several processes in one terminal: `bin/up` starts them, waits until they respond, and stops them together."""
+"""Run several processes in one terminal for `gatewall up`: start them, wait until they respond, stop them together."""
 
 import errno
 import http.client
@@ -22,7 +22,7 @@ from honcho.process import Popen
 
 READY_SECONDS = 60.0
 _MOST_READ = 65536
-_CURES = {"policy": "`python manage.py publish_policy` publishes it, or says why it cannot be published"}
+_CURES = {"policy": "`gatewall publish-policy` publishes it, or says why it cannot be published"}
 """Commands that fix a failed health check, by its name."""
 STOPPED_BY_SIGNAL = {128 + signal.SIGINT, 128 + signal.SIGTERM}
 

@@ -81,7 +81,7 @@ class Config:
 
     @property
     def geo_database(self) -> Path:
-        """Path of the geo database: the configured one, or where ``manage.py update_geoip`` installs it."""
+        """Path of the geo database: the configured one, or where ``gatewall update-geoip`` installs it."""
         return self.geoip_database or geo_file.installed(self.home)
 
 
@@ -158,7 +158,7 @@ def _policy_keys(reader: Reader, environ: Mapping[str, str]) -> dict[str, Any]:
             raise ConfigError(f"{_MANIFEST_KEY} is for a data plane, which gets no {name}: set one of the two")
     key = from_text(text)
     if key is None:
-        raise ConfigError(f"{_MANIFEST_KEY} must be what `python -m gatewall.credentials.keyfiles` makes")
+        raise ConfigError(f"{_MANIFEST_KEY} must be what `gatewall keys` makes")
     return {"secret_key": "", "manifest_key": key, "data_keys": KeyRing(())}
 
 

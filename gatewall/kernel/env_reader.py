@@ -1,7 +1,7 @@
 """Read single environment variables, with errors that name them. Pure: standard library only.
 
 A secret ``NAME`` can also be in the file that ``NAME_FILE`` names, or in its file under ``GATEWALL_HOME/secrets``,
-where ``bin/up`` puts it.
+where ``gatewall keys`` puts it.
 """
 
 from collections.abc import Mapping
@@ -67,9 +67,7 @@ class Reader:
     def _required(self, name: str) -> str:
         value = self.secret(name)
         if value is None:
-            raise ConfigError(
-                f"{name} is not set: `python -m gatewall.credentials.keyfiles` makes one in {self._files[name].parent}"
-            )
+            raise ConfigError(f"{name} is not set: `gatewall keys` makes one in {self._files[name].parent}")
         return value
 
     def token(self, name: str) -> str | None:

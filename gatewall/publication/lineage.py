@@ -25,7 +25,7 @@ def refuse_going_back(before: Manifest | None, head: PolicyHead) -> None:
     raise DatabaseWentBack(
         f"the database is at revision {version.revision} and does not follow revision "
         f"{before.version.revision}, which is in force; if it was restored on purpose, run: "
-        "manage.py publish_policy --confirm-restored-database"
+        "gatewall publish-policy --confirm-restored-database"
     )
 
 

@@ -5,7 +5,7 @@
              graceful_timeout. While none is ready the old workers stay
     SIGTERM  stop all workers, drained; SIGINT and SIGQUIT: at once, on the control plane after its threads are done
 
-``manage.py data_plane`` and ``control_plane`` run it as ``python -m gatewall.server.master -c CONFIG APPLICATION``.
+``gatewall data-plane`` and ``control-plane`` run it as ``python -m gatewall.server.master -c CONFIG APPLICATION``.
 Workers are those of ``gatewall/server/answering.py``. Their number and the address are read at the start only.
 """
 

@@ -84,7 +84,7 @@ def test_every_reference_leads_somewhere():
 
 def test_the_committed_document_is_the_one_that_is_served():
     assert json.loads(COMMITTED.read_text()) == document(), (
-        "run: python manage.py spectacular --format openapi-json --file docs/openapi.json"
+        "run: gatewall spectacular --format openapi-json --file docs/openapi.json"
     )
 
 

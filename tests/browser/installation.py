@@ -58,7 +58,7 @@ class Wall:
 
 @contextmanager
 def installation(home: Path) -> Iterator[Wall]:
-    """Yield Gatewall as ``manage.py up`` runs it."""
+    """Yield Gatewall as ``gatewall up`` runs it."""
     prepare(home)
     names = ("GATEWALL_PORT", "GATEWALL_AUTH_PORT", "GATEWALL_DEMO_PORT")
     ports = {name: str(free_port()) for name in names}

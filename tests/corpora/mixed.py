@@ -1,4 +1,4 @@
-"""Attacks crossed with encodings and places: ``python -m tests.corpora.mixed FOLDER`` for ``manage.py waf rates``.
+"""Attacks crossed with encodings and places: ``python -m tests.corpora.mixed FOLDER`` for ``gatewall waf rates``.
 
 The payloads are in payloads.py; nothing in here knows what the rules find. The same seed gives the same requests.
 """
@@ -140,7 +140,7 @@ def _item(name: str, kind: str, parts: dict[str, Any]) -> dict[str, Any]:
 
 
 def sample(count: int) -> list[dict[str, Any]]:
-    """Return so many of the requests as lines of ``manage.py waf rates``, always the same ones."""
+    """Return so many of the requests as lines of ``gatewall waf rates``, always the same ones."""
     return [_request(*each) for each in random.Random(SEED).sample(list(_table()), count)]  # noqa: S311 - no secret
 
 

@@ -172,3 +172,12 @@ def test_one_container_alone_makes_its_keys_migrates_answers_and_ends_in_time():
 
         assert ended(process) == 0
         assert psutil.wait_procs(family, timeout=ENDS_WITHIN_SECONDS)[1] == []
+
+
+def test_the_console_command_of_the_image_runs_in_its_environment(ours):
+    command = ours.inside(str(ours.place / "deploy/docker/gatewall"), "check")
+
+    run = ours.call(command, ours.environment())
+
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith("System check identified no issues")

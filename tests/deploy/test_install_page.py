@@ -85,7 +85,7 @@ def test_the_commands_for_systemd_can_be_run_on_a_host_that_is_new_and_strict(tm
     # The proxy's user joins the group for the sake of a socket: no file with a secret is for the group.
     assert (tmp_path / "etc/gatewall/environment").stat().st_mode & 0o077 == 0
     assert len(list((tmp_path / "etc/systemd/system").iterdir())) == 5
-    assert os.access(tmp_path / "sbin/gatewall-manage", os.X_OK)
+    assert os.access(tmp_path / "sbin/gatewall", os.X_OK)
     assert commands("systemd")[0].startswith("umask 022")
 
 

@@ -163,7 +163,7 @@ def test_a_command_runs_as_the_units_do(tmp_path, arguments):
     told.chmod(0o755)
 
     run = subprocess.run(
-        ["/bin/sh", FOLDER / "gatewall-manage", *arguments],
+        ["/bin/sh", FOLDER / "gatewall", *arguments],
         env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
@@ -183,6 +183,6 @@ def test_a_command_runs_as_the_units_do(tmp_path, arguments):
 def test_the_folder_of_the_units_has_no_other_files():
     beside = {path.name for path in FOLDER.iterdir()} - set(SERVICES)
 
-    assert beside == {"environment", "gatewall-manage", "gatewall.sysusers", "gatewall.target"}
+    assert beside == {"environment", "gatewall", "gatewall.sysusers", "gatewall.target"}
     assert re.search(r"^u gatewall ", (FOLDER / "gatewall.sysusers").read_text(), re.MULTILINE)
     assert Path(FOLDER / "gatewall.target").read_text().endswith("WantedBy=multi-user.target\n")

@@ -1,4 +1,4 @@
-"""``manage.py check --deploy``: every id is reported when it should be, and silent when not."""
+"""``gatewall check --deploy``: every id is reported when it should be, and silent when not."""
 
 import re
 import shutil

@@ -207,7 +207,7 @@ def test_a_bad_value_is_one_line_that_names_the_variable(tmp_path, name, text):
 
 @pytest.mark.parametrize("name", ENOUGH)
 def test_without_a_key_the_line_says_how_to_make_one(tmp_path, name):
-    with pytest.raises(env.ConfigError, match=f"{name} is not set: .*keyfiles"):
+    with pytest.raises(env.ConfigError, match=f"{name} is not set: .*gatewall keys"):
         env.read({key: value for key, value in ENOUGH.items() if key != name}, tmp_path)
 
 

@@ -86,20 +86,12 @@ def test_what_argparse_does_not_understand_is_exit_code_2(tmp_path):
     assert "Traceback" not in result.stderr
 
 
-@pytest.mark.parametrize("has_environment", [True, False])
-def test_outside_of_the_environment_one_line_says_what_to_type(tmp_path, has_environment):
-    for name in ("gatewall", "accounts", "policies", "audit", "licensing", "webhooks"):
-        (tmp_path / name).symlink_to(BASE / name)
-    (tmp_path / "manage.py").write_bytes((BASE / "manage.py").read_bytes())
-    python = tmp_path / ".venv" / "bin" / "python"
-    if has_environment:
-        python.parent.mkdir(parents=True)
-        python.touch()
-
-    command = [sys.executable, "-S", "manage.py", "explain", "--uri", "/a b"]  # without site-packages
+def test_outside_of_the_environment_one_line_says_what_to_type(tmp_path):
+    command = [sys.executable, "-S", BASE / "manage.py", "explain", "--uri", "/a b"]  # without site-packages
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
 
     assert (result.returncode, result.stdout, len(result.stderr.splitlines())) == (2, "", 1)
-    assert result.stderr.startswith(f"gatewall: django is not installed for {sys.executable}: type ")
-    wanted = f"type {python} manage.py explain --uri '/a b'" if has_environment else f"{python} -m pip install"
-    assert wanted in result.stderr
+    assert result.stderr.startswith("gatewall: ")
+    assert result.stderr.endswith(
+        f" is not installed for {sys.executable}: type {BASE}/bin/gatewall explain --uri '/a b'\n"
+    )

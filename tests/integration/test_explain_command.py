@@ -1,4 +1,4 @@
-"""``manage.py explain``: the explanation for who sits at the terminal."""
+"""``gatewall explain``: the explanation for who sits at the terminal."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""``manage.py import_list``: a published block list in the place of the one before, whole or not at all."""
+"""``gatewall import-list``: a published block list in the place of the one before, whole or not at all."""
 
 import io
 import json

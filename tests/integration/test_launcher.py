@@ -92,7 +92,7 @@ def test_what_a_health_page_says_is_wrong_comes_with_the_cure(status, body, said
         found = reported_problem(f"{page.url}/health/ready")
 
     assert found.startswith(said)
-    assert ("manage.py publish_policy" in found) is ("policy" in said)
+    assert ("gatewall publish-policy" in found) is ("policy" in said)
     assert bool(found) is bool(said)
 
 

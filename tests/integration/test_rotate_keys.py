@@ -1,4 +1,4 @@
-"""``manage.py rotate_keys``: nobody is signed out, and what cannot be rotated is refused before anything is."""
+"""``gatewall rotate-keys``: nobody is signed out, and what cannot be rotated is refused before anything is."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""``manage.py unban``: automatic bans are lifted, and nothing else."""
+"""``gatewall unban``: automatic bans are lifted, and nothing else."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""``manage.py update_geoip``: a geo database that can be used replaces the one before, whole or not at all."""
+"""``gatewall update-geoip``: a geo database that can be used replaces the one before, whole or not at all."""
 
 import dataclasses
 import hashlib

@@ -1,4 +1,4 @@
-"""``manage.py update_geoip`` of text ranges, as Debian's tor-geoipdb has them: an MMDB is made of them."""
+"""``gatewall update-geoip`` of text ranges, as Debian's tor-geoipdb has them: an MMDB is made of them."""
 
 import stat
 

@@ -1,4 +1,4 @@
-"""``manage.py update_geoip``: every worker of both planes, pages and the rows of the log know the new countries."""
+"""``gatewall update-geoip``: every worker of both planes, pages and the rows of the log know the new countries."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""`manage.py up` as a person starts it: a real process with its own state folder and free ports."""
+"""`gatewall up` as a person starts it: a real process with its own state folder and free ports."""
 
 import signal
 import socket

@@ -28,7 +28,7 @@ from policies.validators import validate_list_name
 
 _SALT = "gatewall.console.import"
 _PREVIEW_LIFETIME = timedelta(hours=1)
-_TOO_LONG = gettext_lazy("A list in this form has at most 512 KiB; import a longer one by manage.py import_list.")
+_TOO_LONG = gettext_lazy("A list in this form has at most 512 KiB; import a longer one by gatewall import-list.")
 
 
 class ListForm(forms.Form):

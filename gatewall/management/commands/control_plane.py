@@ -1,4 +1,4 @@
-"""Start the control plane: gunicorn with deploy/gunicorn.conf.py. ``manage.py`` starts it without Django."""
+"""Start the control plane: gunicorn with deploy/gunicorn.conf.py. ``gatewall`` starts it without Django."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Start the data plane: gunicorn with deploy/data_plane.conf.py. ``manage.py`` starts it without Django."""
+"""Start the data plane: gunicorn with deploy/data_plane.conf.py. ``gatewall`` starts it without Django."""
 
 from typing import Any
 

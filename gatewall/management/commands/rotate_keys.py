@@ -11,7 +11,7 @@ from gatewall.install import key_rotation
 from gatewall.install.key_rotation import DATA, SESSIONS, RotationRefused, RotationTooEarly
 from gatewall.kernel import env
 
-_PROCESSES = "bin/up, or the control plane, manage.py data_plane and manage.py agent"
+_PROCESSES = "gatewall up, or the control plane, data plane and agent"
 _ROTATED = f"nothing has ended. Restart every process within a day ({_PROCESSES}), on every host with these files"
 _COMPROMISED = (
     f"restart every process now ({_PROCESSES}): all sessions end then, and not before. "

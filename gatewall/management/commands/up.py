@@ -1,4 +1,4 @@
-"""`manage.py up`: run everything in the foreground, for a first look and for development."""
+"""`gatewall up`: run everything in the foreground, for a first look and for development."""
 
 import signal
 import sys
@@ -56,7 +56,7 @@ class Command(BaseCommand):
         lines.append(f"Your proxy {control}{settings.ROOT_PATH}/admin/doctor/  (test it here)")
 
         if (geo := health.geo_state()) != "ok":
-            lines.append(f"Geo rules  {geo} (`python manage.py update_geoip FILE-OR-URL` brings an MMDB file)")
+            lines.append(f"Geo rules  {geo} (`gatewall update-geoip FILE-OR-URL` brings an MMDB file)")
 
         def announce() -> None:
             self.stdout.write("\n".join(["", *lines, "Stop with Ctrl-C.", "ready"]))

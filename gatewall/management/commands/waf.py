@@ -1,4 +1,4 @@
-"""``manage.py waf rates FOLDER``: run the built-in WAF rules on files of requests."""
+"""``gatewall waf rates FOLDER``: run the built-in WAF rules on files of requests."""
 
 from pathlib import Path
 from typing import Any

@@ -55,7 +55,7 @@ class Cleaner:
 
 
 def written(seen: Iterable[Seen], path: Path, cleaner: Cleaner, sessions: Collection[str]) -> int:
-    """Write each distinct request, by method, URI and destination, as a line of `manage.py waf rates`; how many.
+    """Write each distinct request, by method, URI and destination, as a line of `gatewall waf rates`; how many.
 
     What the file holds of other sessions stays.
     """

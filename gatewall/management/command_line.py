@@ -1,0 +1,96 @@
+"""Console command ``gatewall``: run a management command by name. ``bin/gatewall`` and ``manage.py`` call it."""
+
+import argparse
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from gatewall.credentials import keyfiles
+from gatewall.management import command_groups
+
+BASE = Path(__file__).resolve().parents[2]
+_HELP = {"help", "-h", "--help"}
+
+
+def main() -> None:
+    """Run the command line of this process; if that is not possible, print one line and exit with 2."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gatewall.settings")
+    arguments = sys.argv[1:]
+    try:
+        run(arguments)
+    except ModuleNotFoundError as missing:
+        package = (missing.name or "").partition(".")[0]
+        if (BASE / package).exists():
+            raise  # one of our own
+        gatewall = shlex.join([str(BASE / "bin" / "gatewall"), *arguments])
+        end(f"{package} is not installed for {sys.executable}: type {gatewall}")
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Run a command, or list all commands. An unknown one ends the process with 2 and names the nearest."""
+    name, *rest = arguments or ["help"]
+    if name in _HELP and rest:
+        name, rest = rest[0], ["--help"]
+    if name in _HELP:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `gatewall | head` is no error
+        print(command_groups.listing())  # noqa: T201 - what was asked for
+        return
+    name = name.replace("_", "-")
+    if name not in command_groups.known():
+        similar = command_groups.nearest(name)
+        meant = f"did you mean `gatewall {similar}`? " if similar else ""
+        end(f"there is no command {arguments[0]!r}; {meant}`gatewall` lists all commands")
+    if name == "keys":
+        _make_keys(rest)
+    else:
+        _execute(name.replace("-", "_"), rest)
+
+
+def _make_keys(arguments: Sequence[str]) -> None:
+    """Create the missing keys: without settings, which need them."""
+    argparse.ArgumentParser("gatewall keys", description=keyfiles.main.__doc__).parse_args(arguments)
+    os.chdir(BASE)  # GATEWALL_HOME is relative to the repository
+    keyfiles.main()
+
+
+def _execute(name: str, arguments: Sequence[str]) -> None:
+    """Run a known command; a bad environment, or a database that cannot be used, is one line and exit code 2."""
+    from gatewall.kernel.env import ConfigError  # noqa: PLC0415 - its libraries may be missing
+
+    try:
+        if name in {"control_plane", "data_plane"} and not arguments:
+            from gatewall.install.plane_start import become_plane  # noqa: PLC0415 - the others need none
+
+            become_plane(name, BASE)
+        _execute_in_django(name, arguments)
+    except ConfigError as error:
+        end(str(error))
+
+
+def _execute_in_django(name: str, arguments: Sequence[str]) -> None:
+    from django.core.management import execute_from_command_line  # noqa: PLC0415 - a plane starts without Django
+    from django.db import OperationalError, ProgrammingError  # noqa: PLC0415 - as above
+
+    try:
+        execute_from_command_line(["gatewall", name, *arguments])
+    except (OperationalError, ProgrammingError) as error:  # the second: PostgreSQL before `migrate`
+        end(f"DATABASE_URL: the database cannot be used: {_without_password(error)}")
+
+
+def end(words: str) -> NoReturn:
+    """End the process with one line and exit code 2."""
+    print(f"gatewall: {words}", file=sys.stderr)  # noqa: T201 - the one line
+    sys.exit(2)
+
+
+def _without_password(error: Exception) -> str:
+    """Return the first line of what the database says, where our password does not stand by accident."""
+    from django.conf import settings  # noqa: PLC0415 - there are settings now
+
+    words = (str(error).splitlines() or [type(error).__name__])[0]
+    password = settings.DATABASES["default"].get("PASSWORD")
+    return words.replace(str(password), "***") if password else words

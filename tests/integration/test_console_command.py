@@ -1,0 +1,178 @@
+"""The console command ``gatewall``: from any folder, with dashes or underscores, a list of all commands, near names."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from django.core.management import get_commands
+
+from gatewall.management import command_groups
+from tests.support.processes import BASE, PATIENCE, environment, prepare
+
+PACKAGES = ("gatewall", "accounts", "policies", "audit", "licensing", "webhooks")
+STARTED = """
+import os, sys
+os.execve = lambda path, command, environment: print(command[-1], "django" in sys.modules) or sys.exit()
+from gatewall.management.command_line import main
+main()
+"""
+
+
+def run(command, folder, **env):
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], **env},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+def manage(*arguments):
+    """Run ``manage.py`` without the packages of requirements.txt."""
+    return run([sys.executable, "-S", str(BASE / "manage.py"), *arguments], "/")
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A checkout with its own environment, for which nothing must be downloaded; `gatewall` is a link elsewhere."""
+    folder = tmp_path / "a checkout"
+    for name in PACKAGES:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).symlink_to(BASE / name)
+    shutil.copytree(BASE / "bin", folder / "bin")
+    shutil.copy(BASE / "manage.py", folder)
+    (folder / "requirements.txt").touch()
+    python = folder / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    (tmp_path / "gatewall").symlink_to(folder / "bin" / "gatewall")
+    return folder
+
+
+@pytest.mark.parametrize("arguments", [(), ("help",), ("--help",), ("-h",)])
+def test_the_list_has_every_command_of_ours_with_one_line_and_needs_no_package(arguments):
+    ours = {name.replace("_", "-") for name, app in get_commands().items() if app == "gatewall"}
+
+    result = manage(*arguments)
+
+    assert (result.returncode, result.stderr) == (0, "")
+    lines = [line.split(maxsplit=1) for line in result.stdout.splitlines() if line.startswith("  ")]
+    assert ours | {"keys", "check"} <= {name for name, _ in lines}
+    assert len(lines) == len({name for name, _ in lines}) == sum(map(len, command_groups.GROUPS.values()))
+    assert max(map(len, result.stdout.splitlines())) <= 100
+
+
+def test_every_command_that_django_has_is_known_and_no_other():
+    assert command_groups.known() == {name.replace("_", "-") for name in get_commands()} | {"keys"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("doktor", "doctor"), ("controlplane", "control-plane"), ("data_plan", "data-plane"), ("runservr", "runserver")],
+)
+def test_an_unknown_command_ends_with_2_and_names_the_nearest(typed, meant):
+    result = manage(typed, "--option")
+
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == (
+        f"gatewall: there is no command '{typed}'; did you mean `gatewall {meant}`? `gatewall` lists all commands\n"
+    )
+
+
+def test_a_name_that_is_like_none_is_one_line_too():
+    result = manage("xyzzy")
+
+    assert (result.returncode, result.stderr) == (
+        2,
+        "gatewall: there is no command 'xyzzy'; `gatewall` lists all commands\n",
+    )
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("home")
+    prepare(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "application"),
+    [
+        ("data-plane", "gatewall.data_plane:application()"),
+        ("data_plane", "gatewall.data_plane:application()"),
+        ("control-plane", "gatewall.wsgi:application"),
+    ],
+)
+def test_a_plane_starts_by_either_spelling_and_without_django(home, name, application):
+    result = subprocess.run(
+        [sys.executable, "-c", STARTED, name],
+        cwd=BASE,
+        env=environment(home, GATEWALL_PORT="1", GATEWALL_AUTH_PORT="2", GATEWALL_BIND="127.0.0.2"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert result.stdout == f"{application} False\n", result.stderr
+
+
+@pytest.mark.parametrize("arguments", [("unban", "--help"), ("help", "unban"), ("import_list", "--help")])
+def test_the_usage_of_a_command_is_that_of_gatewall(home, arguments):
+    result = subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=BASE,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith(f"usage: gatewall {arguments[0].replace('help', arguments[1])} ")
+
+
+def test_the_command_of_a_checkout_works_from_any_folder_through_a_link(checkout, home, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "list.txt").write_text("203.0.113.7\n")
+    ours = {**environment(home), "PYTHON": sys.executable}
+    arguments = ["import-list", "list.txt", "--name", "drop", "--dry-run"]
+
+    first = run([str(tmp_path / "gatewall"), *arguments], elsewhere, **ours)
+    second = run([str(checkout / ".venv" / "bin" / "gatewall"), *arguments], elsewhere, **ours)
+
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert "drop" in first.stdout
+    assert first.stdout == second.stdout
+    assert first.stderr.startswith("Installing requirements.txt")
+    assert second.stderr == ""
+
+
+def test_the_list_installs_nothing(checkout):
+    shutil.rmtree(checkout / ".venv")
+
+    result = run([str(checkout / "bin" / "gatewall")], "/", PYTHON=sys.executable)
+
+    assert result.stdout.startswith("usage: gatewall COMMAND")
+    assert not (checkout / ".venv").exists()
+
+
+def test_keys_are_made_below_the_state_folder_once(tmp_path):
+    result = run([sys.executable, str(BASE / "manage.py"), "keys"], "/", GATEWALL_HOME=str(tmp_path / "state"))
+    again = run([sys.executable, str(BASE / "manage.py"), "keys"], "/", GATEWALL_HOME=str(tmp_path / "state"))
+
+    assert result.stdout.count("made ") == len(list((tmp_path / "state" / "secrets").iterdir())) == 5
+    assert (again.returncode, again.stdout) == (0, "")
+
+
+def test_a_command_that_takes_no_argument_says_so(tmp_path):
+    result = run([sys.executable, str(BASE / "manage.py"), "keys", "now"], "/", GATEWALL_HOME=str(tmp_path / "state"))
+
+    assert result.returncode == 2
+    assert not (tmp_path / "state").exists()
