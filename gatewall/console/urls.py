@@ -4,7 +4,7 @@ from django.urls import URLPattern, path
 
 from gatewall.console.backtest import backtest_pages, blast_radius
 from gatewall.console.explain import explain_pages
-from gatewall.console.log import log_page, view_pages
+from gatewall.console.log import log_page, saved_views
 from gatewall.console.policy import history_pages, import_page, network_pages
 from gatewall.console.site import dashboard_page, doctor_page
 
@@ -13,8 +13,8 @@ urlpatterns: list[URLPattern] = [
     path("dashboard/", dashboard_page.Dashboard.as_view(), name="dashboard"),
     path("log/", log_page.Log.as_view(), name="log"),
     path("log/find/", log_page.Find.as_view(), name="find"),
-    path("log/views/", view_pages.KeepView.as_view(), name="keep-view"),
-    path("log/views/<int:view_id>/", view_pages.ChangeView.as_view(), name="change-view"),
+    path("log/views/", saved_views.KeepView.as_view(), name="keep-view"),
+    path("log/views/<int:view_id>/", saved_views.ChangeView.as_view(), name="change-view"),
     path("log/ban/", network_pages.Ban.as_view(), name="ban"),
     path("log/allow/", network_pages.Allow.as_view(), name="allow"),
     path("explain/", explain_pages.Explain.as_view(), name="explain"),

@@ -17,8 +17,7 @@ from audit.spool.records import AccessRecord
 from audit.spool.rows import record_of_row
 from gatewall.api.caller import caller_of
 from gatewall.api.translation import messages_of
-from gatewall.console.explain.labels import ASSUMED, LIFETIMES, MISSING
-from gatewall.console.explain.presentation import decision_shown, row_shown, steps_shown
+from gatewall.console.explain.presentation import MISSING, decision_shown, row_shown, steps_shown
 from gatewall.console.site.pages import OperatorPage
 from gatewall.engine.model import Effect
 from gatewall.kernel.refusals import Refusal
@@ -28,6 +27,12 @@ from gatewall.whatif.replay_record import decide_again, trace
 
 _FIELDS = ("client_ip", "host", "method", "uri", "scheme")
 _MAX_LINES = 100
+_ASSUMED = {
+    "credential": gettext_lazy("what was sent to sign in still proves whom it proved then"),
+    "request-rate": gettext_lazy("the address asks as often as it did then"),
+    "waf-rules": gettext_lazy("rules that have not changed say what they said then"),
+}
+_LIFETIMES = {"hour": gettext_lazy("1 hour"), "day": gettext_lazy("1 day"), "month": gettext_lazy("30 days")}
 
 
 class Explain(OperatorPage):
@@ -37,7 +42,6 @@ class Explain(OperatorPage):
     title = gettext_lazy("Explain")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Return both forms, or redirect to the receipt of a decision id."""
         text = request.GET.get("decision_id", "").strip()
         if not text:
             return self.render(request, values={"method": "GET", "uri": "/", "scheme": "https"})
@@ -51,7 +55,6 @@ class Explain(OperatorPage):
         return redirect("console:explain-receipt", decision_id=decision_id)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Explain a hypothetical request; records nothing."""
         values = {name: request.POST.get(name, "") for name in (*_FIELDS, "headers", "kind", "name", "amr")}
         form = explain_view.ExplainInput(data=_as_sent(values))
         if not form.is_valid():
@@ -73,7 +76,6 @@ class Receipt(OperatorPage):
     title = gettext_lazy("Explain a decision")
 
     def get(self, request: HttpRequest, decision_id: uuid.UUID) -> HttpResponse:
-        """Return the decision and, with ``again=1``, its replay."""
         again = request.GET.get("again", "0")
         record = _record(decision_id)
         if again not in {"0", "1"} or set(request.GET) - {"again"}:
@@ -82,7 +84,6 @@ class Receipt(OperatorPage):
         return self._page(request, record, again=again == "1")
 
     def post(self, request: HttpRequest, decision_id: uuid.UUID) -> HttpResponse:
-        """Create a proposed exemption, and redirect to the replay."""
         record = _record(decision_id)
         try:
             lifetime = exemptions.Lifetime(request.POST.get("lifetime", exemptions.Lifetime.HOUR))
@@ -114,7 +115,7 @@ class Receipt(OperatorPage):
             again=_again(today) if again else None,
             passes_today=bool(today["decision"]) and today["decision"]["outcome"] == Effect.ALLOW,
             offers=exemptions.offers(record, today),
-            lifetimes=LIFETIMES.items(),
+            lifetimes=_LIFETIMES.items(),
             revision=today["policy_revision"],
         )
 
@@ -125,7 +126,7 @@ def _again(today: dict[str, Any]) -> dict[str, Any]:
         "decision": decision_shown(today["decision"]),
         "same": today["same"],
         "missing": MISSING[missing] if missing else None,
-        "assumed": [ASSUMED[each] for each in today["assumed"]],
+        "assumed": [_ASSUMED[each] for each in today["assumed"]],
         "steps": steps_shown(today["trace"]),
     }
 
@@ -155,7 +156,6 @@ def _as_sent(values: dict[str, str]) -> dict[str, Any]:
 
 
 def _errors(errors: Any, name: str = "") -> list[tuple[str, str]]:
-    """Return field and message of each error."""
     if isinstance(errors, dict):
         return [found for key, inner in errors.items() for found in _errors(inner, name or str(key))]
     if isinstance(errors, list):

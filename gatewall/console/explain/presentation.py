@@ -1,4 +1,4 @@
-"""Present a decision on a page: a sign and a label per step, and links to the rows behind it."""
+"""Present a decision on a page: labels of steps, reasons and outcomes, signs, and links to the rows behind it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,11 +6,29 @@ from typing import Any
 
 from django.urls import reverse
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
-from gatewall.console.explain.labels import FORMS, MISSING, OUTCOMES, REASONS, STEP_TITLES
+from gatewall.engine.model import Reason
+from gatewall.engine.steps import STEPS
 from gatewall.publication.resources import named
 
+STEP_TITLES = {step.name: _(step.title) for step in STEPS}
+REASONS = {reason.value: _(reason.words) for reason in Reason}
+OUTCOMES = {
+    "allow": _("let through"),
+    "challenge": _("asked to sign in"),
+    "deny": _("refused"),
+    "error": _("no answer"),
+}
+MISSING = {
+    "request": _("what was asked is not recorded"),
+    "credential": _("what was sent to sign in is not recorded"),
+    "request-rate": _("how many other requests there were is not recorded"),
+    "waf-rules": _("the parts that WAF rules look at are not recorded"),
+}
+ACTIONS = {"created": _("added"), "changed": _("changed"), "deleted": _("removed")}
+_FORMS = {"as-sent": _("as sent"), "decoded": _("decoded"), "rewritten": _("rewritten")}
 _SIGNS = {
     "allow": "✓",
     "challenge": "✗",
@@ -88,19 +106,17 @@ def _step(step: Mapping[str, Any]) -> ShownStep:
 
 def _state_of(step: Mapping[str, Any]) -> tuple[str, str]:
     if step["reached"] and step.get("undecidable"):
-        return "undecidable", _("cannot be known: %(why)s") % {"why": MISSING[step["undecidable"]]}
-    outcome = step["outcome"]
-    applies = outcome in OUTCOMES
-    if not step["reached"]:
-        words = _("not reached; it would have been: %(outcome)s") % {"outcome": OUTCOMES[outcome]} if applies else ""
-        return "not-reached", words or _("not reached")
-    if applies:
-        return outcome, _("matched: %(outcome)s") % {"outcome": OUTCOMES[outcome]}
-    return "not-matched", _("not matched")
+        return "undecidable", gettext("cannot be known: %(why)s") % {"why": MISSING[step["undecidable"]]}
+    outcome = OUTCOMES.get(step["outcome"])
+    if outcome is None:
+        return ("not-matched", gettext("not matched")) if step["reached"] else ("not-reached", gettext("not reached"))
+    if step["reached"]:
+        return step["outcome"], gettext("matched: %(outcome)s") % {"outcome": outcome}
+    return "not-reached", gettext("not reached; it would have been: %(outcome)s") % {"outcome": outcome}
 
 
 def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
-    places = [{**place, "form": FORMS.get(place["form"], place["form"])} for place in rule["places"]]
+    places = [{**place, "form": _FORMS.get(place["form"], place["form"])} for place in rule["places"]]
     return {**rule, "places": places, "row": row_shown({"kind": "waf-rules", "id": rule["id"]})}
 
 

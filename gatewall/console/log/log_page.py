@@ -19,16 +19,20 @@ from audit.querying.field_filters import EXCLUDE
 from audit.querying.keyset import COUNT_BUDGET
 from gatewall.console.log import log_query as queries
 from gatewall.console.log import saved_views
-from gatewall.console.log.log_query import MAX_PAGE_SIZE, MOMENTS, LogQuery, Pairs, read_query
+from gatewall.console.log.log_query import MAX_PAGE_SIZE, MOMENTS, LogQuery, read_query
 from gatewall.console.log.log_rows import LABELS, chips, log_rows
-from gatewall.console.site.pages import OperatorPage
-from gatewall.console.site.refreshing import CHOICES, refreshed
+from gatewall.console.site.pages import REFRESH_CHOICES, OperatorPage, refreshed
 from gatewall.engine.model import Effect, Reason
 from policies.country_choices import Choices, code_named, country_choices
 
 QUICK = ("client_ip", "country_code", "host", "path", "outcome", "reason", "status")
 """The fields that are always in the form; others are added one by one."""
-VERBS = ("is", "is-not", "has-none", "has-some")
+VERBS = {
+    "is": gettext_lazy("is"),
+    "is-not": gettext_lazy("is not"),
+    "has-none": gettext_lazy("has none"),
+    "has-some": gettext_lazy("has some"),
+}
 _COUNTED = 10_000
 """Limit of the count that every page makes."""
 _SIZES = (25, 50, 100, MAX_PAGE_SIZE)
@@ -42,7 +46,6 @@ class Log(OperatorPage):
     title = gettext_lazy("Log")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Return the page of rows for the query string."""
         log_query = read_query(request.META.get("QUERY_STRING", ""))
         if log_query.errors:
             return self.render(request, HTTPStatus.BAD_REQUEST, **_frame(request, log_query), rows=[], failed=True)
@@ -105,41 +108,33 @@ def _moment(text: str) -> str:
 
 def _frame(request: HttpRequest, log_query: LogQuery) -> dict[str, Any]:
     """Return the context besides the rows: filters, forms, views."""
-    fields = {*QUICK, *MOMENTS}
-    rest = [(name, value) for name, value in log_query.pairs if not (name in fields and value) and name != "page_size"]
+    in_form, elsewhere = {*QUICK, *MOMENTS}, {"page_size", "cursor", "trail", "count", "refresh"}
+    rest = [pair for pair in log_query.pairs if not (pair[0] in in_form and pair[1]) and pair[0] not in elsewhere]
     known = {name for name, _ in log_query.chosen}
     return {
         "log_query": log_query,
         "chips": chips(log_query),
         "quick": [_field(log_query, name) for name in QUICK],
         "moments": [_field(log_query, name) for name in MOMENTS],
-        "rest": urlencode(_without_place(rest)),
+        "rest": urlencode(rest),
         "whole": log_query.query,
         "fields": [(name, LABELS[name]) for name in FILTERS],
-        "verbs": [(verb, words) for verb, words in zip(VERBS, _verbs(), strict=True)],
+        "verbs": VERBS.items(),
         "sizes": sorted({*_SIZES, log_query.page_size}),
         "wrong": [(name, words) for name, words in log_query.errors.items() if name not in known],
         "refreshes": [
             (
-                _("Off") if each == CHOICES[0] else _("%(seconds)s s") % {"seconds": each},
+                _("Off") if each == REFRESH_CHOICES[0] else _("%(seconds)s s") % {"seconds": each},
                 _refresh(log_query, each),
                 each,
             )
-            for each in CHOICES
+            for each in REFRESH_CHOICES
         ],
         "views": saved_views.seen_by(signed_in_user(request)),
     }
 
 
-def _verbs() -> tuple[str, ...]:
-    return _("is"), _("is not"), _("has none"), _("has some")
-
-
-def _without_place(pairs: Pairs) -> Pairs:
-    return [(name, value) for name, value in pairs if name not in {"cursor", "trail", "count", "refresh"}]
-
-
-_CHOICES: dict[str, tuple[StrEnum, ...]] = {"outcome": tuple(Effect), "reason": tuple(Reason)}
+_CHOICES: dict[str, type[StrEnum]] = {"outcome": Effect, "reason": Reason}
 
 
 def _choices(name: str, chosen: str) -> Choices:
@@ -168,7 +163,7 @@ def _field(log_query: LogQuery, name: str) -> dict[str, Any]:
 
 
 def _refresh(log_query: LogQuery, seconds: str) -> str:
-    return log_query.changed(refresh=None if seconds == CHOICES[0] else seconds)
+    return log_query.changed(refresh=None if seconds == REFRESH_CHOICES[0] else seconds)
 
 
 def _export(log_query: LogQuery, kind: str) -> str:

@@ -22,7 +22,7 @@ from gatewall.api.queries import (
     whole_number_in,
 )
 from gatewall.api.translation import translated
-from gatewall.console.site.refreshing import CHOICES
+from gatewall.console.site.pages import REFRESH_CHOICES
 from gatewall.engine.messages import Message
 from gatewall.engine.messages import gettext_noop as _
 
@@ -51,7 +51,7 @@ class LogQuery:
     trail: list[str] = field(default_factory=list)
     page_size: int = PAGE_SIZE
     wants_count: bool = False
-    refresh: str = CHOICES[0]
+    refresh: str = REFRESH_CHOICES[0]
 
     @property
     def chosen(self) -> Pairs:
@@ -166,7 +166,7 @@ def _read_place(query_read: LogQuery, request: Request) -> None:
 def _read_options(query_read: LogQuery, request: Request) -> None:
     query_read.page_size = whole_number_in(request, "page_size", 1, MAX_PAGE_SIZE) or PAGE_SIZE
     query_read.wants_count = choice_in(request, "count", ("false", "true")) == "true"
-    query_read.refresh = choice_in(request, "refresh", CHOICES)
+    query_read.refresh = choice_in(request, "refresh", REFRESH_CHOICES)
 
 
 def _is_valid_filter(name: str, value: str) -> bool:

@@ -1,13 +1,22 @@
-"""Saved views of the log: list, create, change and delete."""
+"""Saved views of the log: queries with a name, and the pages to save, rename, share and delete them."""
 
+from http import HTTPStatus
+
+from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from accounts.authentication import signed_in_user
 from accounts.models import User
-from gatewall.console.log.log_query import read_query
+from gatewall.console.log.log_query import MOMENTS, read_query
 from gatewall.console.models import SavedView
+from gatewall.console.site.pages import OperatorPage
 
 MAX_VIEWS = 50
 """Limit of views per user; shared views are on everybody's page, so it bounds each page."""
@@ -22,11 +31,6 @@ def seen_by(user: User) -> QuerySet[SavedView]:
     return views.order_by(is_others, "name", "id")[:MOST_SHOWN]
 
 
-def own_view(user: User, view_id: int) -> SavedView | None:
-    """Return a view owned by this user, or None."""
-    return SavedView.objects.filter(owner=user, pk=view_id).first()
-
-
 def save_view(owner: User, *, name: str, query: str, shared: bool) -> SavedView:
     """Save a query of the log explorer under a name. Raises ValidationError."""
     log_query = read_query(query)
@@ -38,16 +42,6 @@ def save_view(owner: User, *, name: str, query: str, shared: bool) -> SavedView:
         if SavedView.objects.filter(owner=owner).count() >= MAX_VIEWS:
             raise ValidationError(_("You keep %(most)d views already. Delete one first.") % {"most": MAX_VIEWS})
         return _save(SavedView(owner=owner, query=log_query.query), name=name, shared=shared)
-
-
-def change_view(view: SavedView, *, name: str, shared: bool) -> SavedView:
-    """Rename a view, share it or make it private. Raises ValidationError."""
-    return _save(view, name=_name(name), shared=shared)
-
-
-def delete_view(view: SavedView) -> None:
-    """Delete a view."""
-    view.delete()
 
 
 def _name(text: str) -> str:
@@ -65,3 +59,57 @@ def _save(view: SavedView, *, name: str, shared: bool) -> SavedView:
     except IntegrityError:
         raise ValidationError(_("You have a view of this name already.")) from None
     return view
+
+
+class KeepView(OperatorPage):
+    """The form that saves a view."""
+
+    template = "console/saved_view.html"
+    title = gettext_lazy("Keep this view")
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        return self.render(request, query=read_query(request.GET.get("query", "")).query)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        log_query = read_query(request.POST.get("query", ""))
+        query = (
+            log_query.query if request.POST.get("moments") == "on" else log_query.changed(*MOMENTS, "count", "refresh")
+        )
+        name, shared = request.POST.get("name", ""), request.POST.get("shared") == "on"
+        try:
+            view = save_view(signed_in_user(request), name=name, query=query, shared=shared)
+        except ValidationError as error:
+            context = {"errors": error.messages, "query": log_query.query, "name": name, "shared": shared}
+            return self.render(request, HTTPStatus.BAD_REQUEST, **context)
+        messages.success(request, _("The view %(name)s is kept.") % {"name": view.name})
+        return HttpResponseRedirect(f"{reverse('console:log')}?{view.query}")
+
+
+class ChangeView(OperatorPage):
+    """The page of one of the user's views."""
+
+    template = "console/saved_view.html"
+    title = gettext_lazy("Change this view")
+
+    def get(self, request: HttpRequest, view_id: int) -> HttpResponse:
+        view = _own(request, view_id)
+        return self.render(request, view=view, name=view.name, shared=view.shared)
+
+    def post(self, request: HttpRequest, view_id: int) -> HttpResponse:
+        view = _own(request, view_id)
+        if request.POST.get("delete") == "yes":
+            view.delete()
+            messages.success(request, _("The view %(name)s is deleted.") % {"name": view.name})
+            return HttpResponseRedirect(reverse("console:log"))
+        name, shared = request.POST.get("name", ""), request.POST.get("shared") == "on"
+        try:
+            _save(view, name=_name(name), shared=shared)
+        except ValidationError as error:
+            context = {"errors": error.messages, "view": view, "name": name, "shared": shared}
+            return self.render(request, HTTPStatus.BAD_REQUEST, **context)
+        messages.success(request, _("The view %(name)s is changed.") % {"name": view.name})
+        return HttpResponseRedirect(f"{reverse('console:log')}?{view.query}")
+
+
+def _own(request: HttpRequest, view_id: int) -> SavedView:
+    return get_object_or_404(SavedView, owner=signed_in_user(request), pk=view_id)

@@ -15,8 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from gatewall.api.caller import caller_of
 from gatewall.api.translation import messages_of, translated
-from gatewall.console.explain.labels import ACTIONS
-from gatewall.console.explain.presentation import row_shown
+from gatewall.console.explain.presentation import ACTIONS, row_shown
 from gatewall.console.site.pages import OperatorPage
 from gatewall.kernel.changes import Resource
 from gatewall.kernel.refusals import Refusal
@@ -32,6 +31,7 @@ _CHANGES_IN_LIST = 3
 _CHANGES_ON_PAGE = 200
 _MAX_VALUE = 500
 _MAX_NUMBER = 2**63 - 1
+_NOT_GIVEN: tuple[Any, ...] = (None, "", [])
 _PARAMETERS = frozenset({"page", "actor", "resource"})
 
 
@@ -42,7 +42,6 @@ class History(OperatorPage):
     title = gettext_lazy("Policy history")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Return a page of revisions, optionally of one actor or resource."""
         actor, resource = request.GET.get("actor", ""), request.GET.get("resource", "")
         page = request.GET.get("page", "1")
         known = {"": _("everything")} | {each.value: title_of(each) for each in Resource}
@@ -67,7 +66,6 @@ class Revision(OperatorPage):
     title = gettext_lazy("Policy revision")
 
     def get(self, request: HttpRequest, number: int) -> HttpResponse:
-        """Return the revision."""
         return self._page(request, _revision(number))
 
     def post(self, request: HttpRequest, number: int) -> HttpResponse:
@@ -119,7 +117,6 @@ class Confirmation(OperatorPage):
     http_method_names = ["post"]
 
     def post(self, request: HttpRequest, number: int) -> HttpResponse:
-        """Confirm or revert the change, and redirect to the revision."""
         row, word = _revision(number), request.POST.get("word", "")
         try:
             if word == "keep":
@@ -177,7 +174,6 @@ def _counts(counts: Iterable[Mapping[str, Any]] | None) -> list[dict[str, Any]]:
 def _change(change: Mapping[str, Any]) -> dict[str, Any]:
     """Return a change with the values of each field before and after."""
     before, after, action = change["before"], change["after"], change["action"]
-    names = list(dict.fromkeys([*before, *after]))
     is_there = action != "deleted" and change["resource"] in BY_NAME
     return {
         "action": ACTIONS.get(action, action),
@@ -186,20 +182,15 @@ def _change(change: Mapping[str, Any]) -> dict[str, Any]:
         "name": change["name"],
         "row": row_shown({"kind": change["resource"], "id": change["id"]}) if is_there else None,
         "values": [
-            {"name": name, "before": _value(before, name), "after": _value(after, name)}
-            for name in names
-            if _is_given(before.get(name)) or _is_given(after.get(name))
+            {"name": name, "before": _value(before.get(name)), "after": _value(after.get(name))}
+            for name in dict.fromkeys([*before, *after])
+            if before.get(name) not in _NOT_GIVEN or after.get(name) not in _NOT_GIVEN
         ],
     }
 
 
-def _is_given(value: Any) -> bool:
-    return value not in (None, "", [])
-
-
-def _value(fields: Mapping[str, Any], name: str) -> str | None:
-    if name not in fields or fields[name] is None:
+def _value(value: Any) -> str | None:
+    if value is None:
         return None
-    value = fields[name]
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}…"

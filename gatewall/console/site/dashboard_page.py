@@ -1,6 +1,6 @@
 """Dashboard: figures of a window compared with the previous one, and the health of every component."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
@@ -15,14 +15,12 @@ from audit.event_kinds import EventKind
 from audit.figures.statistics import Bar, Window
 from gatewall.console.site import charts, links
 from gatewall.console.site.charts import Chart, Series
-from gatewall.console.site.pages import OperatorPage
-from gatewall.console.site.refreshing import CHOICES, refreshed
+from gatewall.console.site.pages import REFRESH_CHOICES, OperatorPage, refreshed
 from gatewall.health import dashboard as figures
 from gatewall.health.dashboard import SPANS, Board, Client
 from gatewall.health.indicators import signs
 from policies.selectors import domains_warning
 
-_DAY = timedelta(days=1)
 _OUTCOMES = ("allow", "challenge", "deny", "error")
 
 
@@ -33,11 +31,10 @@ class Dashboard(OperatorPage):
     title = gettext_lazy("Dashboard")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Return the figures of the last 24 hours, or of the requested window."""
         wrong = _wrong(request)
         if wrong:
-            return self.render(request, HTTPStatus.BAD_REQUEST, wrong=wrong, choices=_choices("24h", CHOICES[0]))
-        name, seconds = request.GET.get("window", "24h"), request.GET.get("refresh", CHOICES[0])
+            return self.render(request, HTTPStatus.BAD_REQUEST, wrong=wrong, choices=_choices("24h", "0"))
+        name, seconds = request.GET.get("window", "24h"), request.GET.get("refresh", REFRESH_CHOICES[0])
         at = timezone.now()
         board = figures.board(at, name)
         context = {
@@ -61,7 +58,7 @@ class Dashboard(OperatorPage):
 
 
 def _wrong(request: HttpRequest) -> list[str]:
-    known = {"window": tuple(SPANS), "refresh": CHOICES}
+    known = {"window": tuple(SPANS), "refresh": REFRESH_CHOICES}
     wrong = []
     for name, values in request.GET.lists():
         if name not in known:
@@ -78,13 +75,13 @@ def _choices(window: str, seconds: str) -> dict[str, Any]:
         "windows": [(words[each], _query(each, seconds), each == window) for each in SPANS],
         "refreshes": [
             (_("%(seconds)s s") % {"seconds": each} if each != "0" else _("Off"), _query(window, each), each == seconds)
-            for each in CHOICES
+            for each in REFRESH_CHOICES
         ],
     }
 
 
 def _query(window: str, seconds: str) -> str:
-    return "?" + urlencode({"window": window, **({"refresh": seconds} if seconds != CHOICES[0] else {})})
+    return "?" + urlencode({"window": window, **({"refresh": seconds} if seconds != REFRESH_CHOICES[0] else {})})
 
 
 def _tiles(board: Board, at: datetime) -> list[dict[str, Any]]:
@@ -92,17 +89,13 @@ def _tiles(board: Board, at: datetime) -> list[dict[str, Any]]:
     counts, earlier = now.outcomes.counts, before.outcomes.counts
     slowest, slowest_before = now.latency_us["p99"], before.latency_us["p99"]
     slow = {"latency_us_min": slowest} if slowest else {}
+    failed = links.events(window, figures.FAILED_SIGN_INS)
     return [
         _tile(_("Requests"), now.outcomes.total, before.outcomes.total, links.log(window)),
         _tile(_("Refused"), counts["deny"], earlier["deny"], links.log(window, outcome="deny"), kind="deny"),
         _tile(_("Challenged"), counts["challenge"], earlier["challenge"], links.log(window, outcome="challenge")),
         _tile(_("Block rate"), f"{now.block_rate:.1%}", f"{before.block_rate:.1%}", links.log(window, outcome="deny")),
-        _tile(
-            _("Failed sign-ins"),
-            now.failed_sign_ins,
-            before.failed_sign_ins,
-            links.events(window, figures.FAILED_SIGN_INS),
-        ),
+        _tile(_("Failed sign-ins"), now.failed_sign_ins, before.failed_sign_ins, failed),
         {"label": _("Active bans"), "value": f"{board.bans:,}", "url": links.bans(at), "kind": "", "note": _("now")},
         _tile(_("p99 of /auth"), _time(slowest), _time(slowest_before), links.log(window, **slow)),
     ]
@@ -123,12 +116,9 @@ def _time(microseconds: int | None) -> str:
     return f"{microseconds / 1000:,.1f} ms" if microseconds >= 1000 else f"{microseconds} µs"
 
 
-def _label(at: datetime, interval: timedelta) -> str:
-    return f"{at:%H:%M}" if interval < timedelta(hours=1) else f"{at:%m-%d %H:%M}"
-
-
 def _chart(board: Board) -> Chart:
-    labels = [_label(bar.at, board.interval) for bar in board.bars]
+    format_ = "%H:%M" if board.interval < timedelta(hours=1) else "%m-%d %H:%M"
+    labels = [bar.at.strftime(format_) for bar in board.bars]
     series = [Series(kind, [bar.outcomes.counts[kind] for bar in board.bars]) for kind in _OUTCOMES]
     return charts.trend(labels, series, [bar.outcomes.total for bar in board.bars_before])
 
@@ -163,8 +153,7 @@ def _lists(board: Board) -> list[dict[str, Any]]:
     ]
 
 
-def _items(counted: Iterable[tuple[str, int, str]]) -> list[dict[str, Any]]:
-    items = list(counted)
+def _items(items: list[tuple[str, int, str]]) -> list[dict[str, Any]]:
     most = max((number for _, number, _ in items), default=0)
     return [
         {"label": label, "shown": f"{number:,}", "url": url, "share": charts.share(number, most)}
@@ -173,20 +162,11 @@ def _items(counted: Iterable[tuple[str, int, str]]) -> list[dict[str, Any]]:
 
 
 def _clients(board: Board) -> list[dict[str, Any]]:
-    refused = _client_rows(board.window, board.refused_clients, outcome="deny")
+    window, error = board.window, board.error
+    refused, everyone = _client_rows(window, board.refused_clients, outcome="deny"), _client_rows(window, board.clients)
     return [
-        {
-            "name": "refused-clients",
-            "title": _("Refused clients"),
-            "rows": refused,
-            "error": board.error["denied-client"],
-        },
-        {
-            "name": "clients",
-            "title": _("All clients"),
-            "rows": _client_rows(board.window, board.clients),
-            "error": board.error["client"],
-        },
+        {"name": "refused-clients", "title": _("Refused clients"), "rows": refused, "error": error["denied-client"]},
+        {"name": "clients", "title": _("All clients"), "rows": everyone, "error": error["client"]},
     ]
 
 

@@ -11,6 +11,9 @@ from django.template.response import TemplateResponse
 from django.utils.functional import Promise
 from django.views import View
 
+REFRESH_CHOICES = ("0", "10", "30", "60")
+"""Seconds after which a page reloads itself; 0 is off."""
+
 
 class OperatorPage(View):
     """A page for admins who have passed their second factor, if they have one.
@@ -32,3 +35,10 @@ class OperatorPage(View):
         # Tables need the width of the navigation sidebar.
         frame = admin.site.each_context(request) | {"title": self.title, "is_nav_sidebar_enabled": False}
         return TemplateResponse(request, self.template, frame | context, status=status)
+
+
+def refreshed(response: HttpResponse, seconds: str) -> HttpResponse:
+    """Return the response with a Refresh header, which reloads the page without scripts."""
+    if seconds != REFRESH_CHOICES[0]:
+        response["Refresh"] = seconds
+    return response
