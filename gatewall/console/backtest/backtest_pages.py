@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -28,6 +28,7 @@ from gatewall.publication.resources import title_of
 from gatewall.whatif.backtest import runs, saving
 from gatewall.whatif.backtest.models import Backtest, State
 
+_BAD = HTTPStatus.BAD_REQUEST
 _REFRESH_SECONDS = 2
 _AGENT_SILENT = timedelta(seconds=15)
 _TABLES = (
@@ -45,6 +46,7 @@ _STATES = {
 }
 _CHANGES = {Write.CREATE.value: _("create"), Write.UPDATE.value: _("update"), Write.DELETE.value: _("delete")}
 _WAYS = {saving.MONITOR: _("monitor"), saving.ENFORCE: _("enforce")}
+_SAVED = {saving.MONITOR: _("The draft is saved as monitor."), saving.ENFORCE: _("The draft is enforced.")}
 
 
 class BacktestsPage(OperatorPage):
@@ -53,7 +55,6 @@ class BacktestsPage(OperatorPage):
     template, title = "console/backtests.html", _("Backtest")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Return the form, prefilled from the query string."""
         kind = _kind(request.GET.get("kind", next(iter(FORMS))))
         first = {name: request.GET[name] for name in kind.base_fields if name in request.GET}
         return self._page(request, kind(initial=first))
@@ -77,14 +78,8 @@ class BacktestsPage(OperatorPage):
         kinds = [
             {"resource": name, "title": each.title, "chosen": name == form.resource} for name, each in FORMS.items()
         ]
-        return self.render(
-            request,
-            status,
-            form=form,
-            kind=form.resource.value,
-            kinds=kinds,
-            runs=[_context(run) for run in runs.backtests().defer("result")],
-        )
+        queued = [_context(run) for run in runs.backtests().defer("result")]
+        return self.render(request, status, form=form, kind=form.resource.value, kinds=kinds, runs=queued)
 
 
 class BacktestPage(OperatorPage):
@@ -103,13 +98,12 @@ class BacktestPage(OperatorPage):
         return response
 
     def post(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Delete the backtest, or save its draft."""
         run, how = _backtest(pk), request.POST.get("do", "")
         if how == "delete":
             runs.delete(run)
             messages.success(request, gettext("The backtest is deleted."))
             return redirect("console:backtests")
-        if how not in {saving.MONITOR, saving.ENFORCE}:
+        if how not in _SAVED:
             raise Http404
         force = request.POST.get("force") == "on"
         try:
@@ -117,10 +111,7 @@ class BacktestPage(OperatorPage):
         except (Refusal, ValidationError, exceptions.ValidationError) as error:
             status = HTTPStatus.CONFLICT if isinstance(error, Refusal) else _BAD
             return self._page(request, run, status, refused=_messages_of(error), is_open=False)
-        words = (
-            gettext("The draft is saved as monitor.") if how == saving.MONITOR else gettext("The draft is enforced.")
-        )
-        messages.success(request, words)
+        messages.success(request, _SAVED[how])
         return redirect("console:backtest", pk)
 
     def _page(
@@ -141,7 +132,6 @@ class BacktestPage(OperatorPage):
         )
 
 
-_BAD = HTTPStatus.BAD_REQUEST
 _SHUTS_OUT = {Resource.BLOCKLIST.value: ("network", "ip"), Resource.COUNTRIES.value: ("country", "country_code")}
 
 
@@ -152,10 +142,7 @@ def _kind(name: str) -> type[DraftForm]:
 
 
 def _backtest(pk: int) -> Backtest:
-    run = runs.backtests().filter(pk=pk).first()
-    if run is None:
-        raise Http404
-    return run
+    return get_object_or_404(runs.backtests(), pk=pk)
 
 
 def _context(run: Backtest) -> dict[str, Any]:
@@ -173,19 +160,16 @@ def _context(run: Backtest) -> dict[str, Any]:
 
 def _tables(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for name, title in _TABLES:
-        top = result[name]
-        rows = [{**row, **_labels(row)} for row in top["results"]]
-        yield {"name": name, "title": title, "number": top["number"], "error": top["error"], "rows": rows}
+        rows = [{**row, **_labels(row)} for row in result[name]["results"]]
+        yield {**result[name], "name": name, "title": title, "rows": rows}
 
 
 def _labels(row: dict[str, Any]) -> dict[str, Any]:
-    who = (
-        f"{row['name'] or row['id']} ({title_of(row['kind'])})"
-        if "kind" in row
-        else row.get("host") or row.get("client_ip")
-    )
+    which = row.get("host") or row.get("client_ip") or "-"
+    if "kind" in row:
+        which = f"{row['name'] or row['id']} ({title_of(row['kind'])})"
     leads = [(each, links.explain(each)) for each in row["examples"]]
-    return {"which": who or "-", "today": row.get("from"), "links": leads}
+    return {"which": which, "today": row.get("from"), "links": leads}
 
 
 def _radius(run: Backtest) -> dict[str, Any]:

@@ -91,17 +91,11 @@ class DraftForm(forms.Form):
 
     def _add_errors(self, errors: Mapping[str, Any]) -> None:
         inner = errors.get("values")
-        by_field = {**{name: each for name, each in errors.items() if name != "values"}, **_by_field(inner)}
+        by_field = {**errors, **inner, "values": ()} if isinstance(inner, Mapping) else errors
         for name, words in by_field.items():
             place = name if name in self.fields else None
             for each in _texts(words):
                 self.add_error(place, each if place or not name else f"{name}: {each}")
-
-
-def _by_field(inner: Any) -> dict[str, Any]:
-    if not inner:
-        return {}
-    return dict(inner) if isinstance(inner, Mapping) else {"values": inner}
 
 
 def _texts(errors: Any) -> Iterator[str]:

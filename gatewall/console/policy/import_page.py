@@ -23,7 +23,7 @@ from gatewall.kernel.refusals import Refusal
 from gatewall.policy import revisions
 from policies.list_files.parsing import Format, ListRefused
 from policies.lists.importing import Imported, Importer, ImportRules
-from policies.lists.preview import MAX_BYTES, ListPreview, Proposal, import_as_shown, preview
+from policies.lists.preview import MAX_BYTES, Proposal, import_as_shown, preview
 from policies.validators import validate_list_name
 
 _SALT = "gatewall.console.import"
@@ -65,7 +65,6 @@ class ImportList(OperatorPage):
     title = gettext_lazy("Import a list")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Return the empty form."""
         return self._form(request, ListForm())
 
     def post(self, request: HttpRequest) -> HttpResponse:
@@ -75,7 +74,7 @@ class ImportList(OperatorPage):
             return self._form(request, form, HTTPStatus.BAD_REQUEST)
         if "shown" in request.POST:
             return self._import(request, form)
-        return self._preview(request, form, _proposal(form, timezone.now().replace(microsecond=0)))
+        return self._preview(request, form, _proposal(form))
 
     def _preview(
         self, request: HttpRequest, form: ListForm, proposal: Proposal, status: HTTPStatus = HTTPStatus.OK
@@ -86,7 +85,8 @@ class ImportList(OperatorPage):
             form.add_error(None, translated(refused.message))
             return self._form(request, form, HTTPStatus.BAD_REQUEST)
         dropped = sorted(list_preview.imported.dropped.items())
-        shown = _signed(proposal, list_preview)
+        does, at = asdict(list_preview.imported), proposal.rules.at.timestamp()
+        shown = signing.dumps({"at": at, "list": _digest(proposal), "does": does}, salt=_SALT)
         return self._form(request, form, status, found=list_preview, dropped=dropped, text=proposal.text, shown=shown)
 
     def _import(self, request: HttpRequest, form: ListForm) -> HttpResponse:
@@ -97,9 +97,7 @@ class ImportList(OperatorPage):
                 raise signing.BadSignature  # noqa: TRY301 - the preview was of another list
         except signing.BadSignature:
             messages.error(request, _("This is not what was shown, or it was shown too long ago. Look at it again."))
-            return self._preview(
-                request, form, _proposal(form, timezone.now().replace(microsecond=0)), HTTPStatus.CONFLICT
-            )
+            return self._preview(request, form, _proposal(form), HTTPStatus.CONFLICT)
         by = Importer(str(request.user), caller_of(request))
         try:
             imported = import_as_shown(proposal, _import_result(signed["does"]), by=by)
@@ -118,8 +116,8 @@ class ImportList(OperatorPage):
         return self.render(request, status, form=form, formats=[each.value for each in Format], **context)
 
 
-def _proposal(form: ListForm, at: datetime) -> Proposal:
-    values = form.cleaned_data
+def _proposal(form: ListForm, at: datetime | None = None) -> Proposal:
+    values, at = form.cleaned_data, at or timezone.now().replace(microsecond=0)
     rules = ImportRules(
         at=at,
         trusted=settings.GATEWALL_TRUSTED_PROXIES,
@@ -127,11 +125,6 @@ def _proposal(form: ListForm, at: datetime) -> Proposal:
         force=values["force"],
     )
     return Proposal(values["text"], values["name"], rules, Format(values["kind"] or Format.AUTO))
-
-
-def _signed(proposal: Proposal, list_preview: ListPreview) -> str:
-    at = proposal.rules.at.timestamp()
-    return signing.dumps({"at": at, "list": _digest(proposal), "does": asdict(list_preview.imported)}, salt=_SALT)
 
 
 def _digest(proposal: Proposal) -> str:

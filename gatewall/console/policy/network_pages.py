@@ -1,7 +1,7 @@
 """Pages that ban or allow a client of an access log entry, through the services of the lists."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
@@ -29,18 +29,13 @@ from policies import policy_source, selectors, services
 from policies.models import AuthorizedDomain
 from policies.validators import canonical_network
 
-_LASTS: Mapping[str, timedelta | None] = {
-    "1h": timedelta(hours=1),
-    "1d": timedelta(days=1),
-    "30d": timedelta(days=30),
-    "ever": None,
+_LASTS: Mapping[str, tuple[timedelta | None, Any]] = {
+    "1h": (timedelta(hours=1), gettext_lazy("for an hour")),
+    "1d": (timedelta(days=1), gettext_lazy("for a day")),
+    "30d": (timedelta(days=30), gettext_lazy("for 30 days")),
+    "ever": (None, gettext_lazy("for ever")),
 }
-_WORDS = {
-    "1h": gettext_lazy("for an hour"),
-    "1d": gettext_lazy("for a day"),
-    "30d": gettext_lazy("for 30 days"),
-    "ever": gettext_lazy("for ever"),
-}
+_CHOICES = [(name, words) for name, (_time, words) in _LASTS.items()]
 _PREFILLED = frozenset({"network", "decision_id", "host", "back"})
 
 
@@ -48,20 +43,23 @@ class NetworkForm(forms.Form):
     """A network, a duration and a remark."""
 
     network = forms.CharField(max_length=64, label=gettext_lazy("Address or network"))
-    lasts = forms.ChoiceField(choices=list(_WORDS.items()), label=gettext_lazy("How long"), widget=forms.RadioSelect)
+    lasts = forms.ChoiceField(choices=_CHOICES, label=gettext_lazy("How long"), widget=forms.RadioSelect)
     remark = forms.CharField(max_length=500, required=False, label=gettext_lazy("Remark"))
     host = forms.CharField(max_length=255, required=False, widget=forms.HiddenInput)
     back = forms.CharField(max_length=MAX_BACK, required=False, widget=forms.HiddenInput)
 
     def clean_network(self) -> str:
-        """Return the network in canonical form."""
         return canonical_network(self.cleaned_data["network"])
 
     @property
-    def expires_at(self) -> Any:
-        """Return the expiry, None for never."""
-        lasts = _LASTS[self.cleaned_data["lasts"]]
+    def expires_at(self) -> datetime | None:
+        lasts = _LASTS[self.cleaned_data["lasts"]][0]
         return timezone.now() + lasts if lasts else None
+
+    @property
+    def done(self) -> dict[str, Any]:
+        """The parameters of the success message."""
+        return {"network": self.cleaned_data["network"], "lasts": _LASTS[self.cleaned_data["lasts"]][1]}
 
 
 class BanForm(NetworkForm):
@@ -86,7 +84,6 @@ class _NetworkPage(OperatorPage):
     verb: str | Promise
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Return the form, prefilled from the query string."""
         given = {name: request.GET.get(name, "") for name in _PREFILLED}
         decision = given.pop("decision_id")
         remark = _("after decision %(id)s") % {"id": decision[:36]} if decision else ""
@@ -99,7 +96,6 @@ class _NetworkPage(OperatorPage):
         return self._form(request, form)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Call the service; return the form with its errors."""
         form = self.form_class(request.POST)
         if not form.is_valid():
             return self._form(request, form)
@@ -138,15 +134,9 @@ class Ban(_NetworkPage):
 
     def write(self, request: HttpRequest, form: BanForm) -> str:
         values = form.cleaned_data
-        services.block_network(
-            actor=actor(request),
-            caller=caller_of(request),
-            network=values["network"],
-            remark=values["remark"],
-            expires_at=form.expires_at,
-            force=values["force"],
-        )
-        return _("%(network)s is banned %(lasts)s.") % _message_params(values)
+        chosen = {name: values[name] for name in ("network", "remark", "force")}
+        services.block_network(actor=actor(request), caller=caller_of(request), expires_at=form.expires_at, **chosen)
+        return _("%(network)s is banned %(lasts)s.") % form.done
 
 
 class Allow(_NetworkPage):
@@ -162,19 +152,9 @@ class Allow(_NetworkPage):
         domain = None if values["everywhere"] else _domain_of(values["host"])
         if domain is None and not values["everywhere"]:
             raise ValidationError(_("There is no domain to keep it to. Say that it is for every host."))
-        services.allow_network(
-            actor=actor(request),
-            network=values["network"],
-            domain=domain,
-            inspect=values["inspect"],
-            remark=values["remark"],
-            expires_at=form.expires_at,
-        )
-        return _("%(network)s is allowed %(lasts)s.") % _message_params(values)
-
-
-def _message_params(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {"network": values["network"], "lasts": _WORDS[values["lasts"]]}
+        chosen = {name: values[name] for name in ("network", "remark", "inspect")}
+        services.allow_network(actor=actor(request), domain=domain, expires_at=form.expires_at, **chosen)
+        return _("%(network)s is allowed %(lasts)s.") % form.done
 
 
 def _domain_of(host: str) -> AuthorizedDomain | None:

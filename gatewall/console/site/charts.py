@@ -6,6 +6,7 @@ from itertools import count
 
 WIDTH, HEIGHT = 1040, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 8, 12, 28
+_ROOM = WIDTH - _LEFT - _RIGHT
 _MOST_LINES = 4
 _LEAST_SPACE = 84
 """Minimum distance of labels of the x axis, in units of the chart."""
@@ -77,7 +78,7 @@ def trend(labels: Sequence[str], series: Sequence[Series], before: Sequence[int]
     totals = [sum(values) for values in zip(*(each.values for each in series), strict=True)]
     values = steps(max([0, *totals, *before[: len(labels)]]))
     scale = (HEIGHT - _BOTTOM - _TOP) / values[-1]
-    edges = _edges(len(labels))
+    edges = [_LEFT + round(_ROOM * each / max(1, len(labels))) for each in range(len(labels) + 1)]
     columns = [
         Column(edges[number], max(1, edges[number + 1] - edges[number] - 2), label, _boxes(series, number, scale))
         for number, label in enumerate(labels)
@@ -91,11 +92,6 @@ def trend(labels: Sequence[str], series: Sequence[Series], before: Sequence[int]
 def share(part: int, most: int) -> int:
     """Return the length of a bar in percent of the longest, at least 1 unless it is zero."""
     return max(1, round(100 * part / most)) if part > 0 and most > 0 else 0
-
-
-def _edges(number: int) -> list[int]:
-    room = WIDTH - _LEFT - _RIGHT
-    return [_LEFT + round(room * each / max(1, number)) for each in range(number + 1)]
 
 
 def _boxes(series: Sequence[Series], number: int, scale: float) -> list[Box]:
@@ -116,5 +112,5 @@ def _y(value: int, scale: float) -> int:
 def _marks(middles: Sequence[int], labels: Sequence[str]) -> list[Mark]:
     if not labels:
         return []
-    every = max(1, -(-_LEAST_SPACE * len(labels) // (WIDTH - _LEFT - _RIGHT)))
+    every = max(1, -(-_LEAST_SPACE * len(labels) // _ROOM))
     return [Mark(middles[number], labels[number]) for number in range(every // 2, len(labels), every)]

@@ -37,7 +37,6 @@ class Doctor(OperatorPage):
     title = gettext_lazy("Proxy doctor")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Return the form, and sample configuration of the proxy named in the query string."""
         kind, url = request.GET.get("proxy", ""), request.GET.get("url", "")
         if set(request.GET) - _FIELDS or (kind and kind not in KINDS) or len(url) > _MAX_URL:
             return self._page(request, HTTPStatus.BAD_REQUEST, error=_("There is no such proxy here."))
