@@ -32,7 +32,6 @@ _NEVER_BANNED = tuple(map(parse_network, ("127.0.0.0/8", "::1", str(UNKNOWN_CLIE
 _PRUNE_LIMIT = 1_000
 _CLOCK_TOLERANCE = timedelta(hours=1)
 """Timestamps further in the future than this were written before the clock was set back."""
-_LOOKUP_BATCH = 500
 
 
 class Spared(StrEnum):
@@ -102,14 +101,14 @@ def suspect(offence: Offence, why: Spared) -> None:
 def ban(offences: Iterable[Offence], *, until: datetime) -> list[BlocklistEntry]:
     """Ban networks in one revision; return the entries created.
 
-
     Skips banned networks, and offences that already led to a ban: by another host's agent, or before a restart.
     """
-    chosen = {offence.network: offence for offence in offences}
-    banned = _networks_with_ban(chosen)
-    new = [offence for network, offence in chosen.items() if network not in banned and not _led_to_ban(offence)]
+    chosen, now = {canonical_text(offence.network): offence for offence in offences}, timezone.now()
+    bans = list_rows.entries_of(AUTO_BAN, chosen)
+    banned = {entry.network for entry in bans if entry.expires_at is None or entry.expires_at > now}
+    new = [offence for text, offence in chosen.items() if text not in banned and not _led_to_ban(offence)]
     room = MAX_BANS - BlocklistEntry.objects.filter(source=AUTO_BAN).count()
-    gone = _delete_bans(Q(expires_at__lte=timezone.now()), len(new) - room)
+    gone = _delete_bans(Q(expires_at__lte=now), len(new) - room)
     room = max(0, room + len(gone))
     for offence in new[room:]:
         suspect(offence, Spared.TOO_MANY_BANS)
@@ -150,17 +149,6 @@ def _delete_bans(which: Q, at_most: int) -> list[Change | None]:
     return [rows.deletion(entry) for entry in entries]
 
 
-def _networks_with_ban(networks: Iterable[IPNetwork]) -> set[IPNetwork]:
-    """Return those of the networks that have an unexpired ban."""
-    texts = [canonical_text(network) for network in networks]
-    networks_with_ban: set[IPNetwork] = set()
-    for start in range(0, len(texts), _LOOKUP_BATCH):
-        part = texts[start : start + _LOOKUP_BATCH]
-        live = BlocklistEntry.objects.filter(network__in=part, source=AUTO_BAN).exclude(expires_at__lte=timezone.now())
-        networks_with_ban.update(map(parse_network, live.values_list("network", flat=True)))
-    return networks_with_ban
-
-
 def _event(offence: Offence, entry: BlocklistEntry) -> Event:
     until = {"expires_at": _moment(entry.expires_at), "entry": entry.pk} if entry.expires_at else {}
     return Event(EventKind.CLIENT_BANNED, offence.at, str(offence.client), detail=_detail(offence) | until)
@@ -172,7 +160,6 @@ def _led_to_ban(offence: Offence) -> bool:
 
 
 def _overlaps_any(network: IPNetwork, others: Iterable[IPNetwork]) -> bool:
-    """Return whether the network overlaps one of the others."""
     return any(network.version == other.version and network.overlaps(other) for other in others)
 
 

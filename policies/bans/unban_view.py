@@ -12,15 +12,13 @@ from gatewall.api.serializers import FlagField, StrictInput, TextField
 from gatewall.api.views import ApiView
 from gatewall.engine.addresses import IPAddress, parse_address
 from gatewall.policy import revisions
-from policies.bans.unbanning import Unbanned, unban
-
-MAX_ADDRESSES = 1_000
+from policies.bans.unbanning import unban
 
 
 class UnbanInput(StrictInput):
     """The addresses to unban, or all automatic bans."""
 
-    addresses = serializers.ListField(child=TextField(max_length=64), max_length=MAX_ADDRESSES, required=False)
+    addresses = serializers.ListField(child=TextField(max_length=64), max_length=1_000, required=False)
     all_automatic = FlagField(required=False)
     dry_run = FlagField(required=False)
 
@@ -64,20 +62,13 @@ class Unban(ApiView):
         """Lift automatic bans."""
         form = UnbanInput(data=request.data)
         form.is_valid(raise_exception=True)
-        values = form.validated_data
-        everything, dry_run = values.get("all_automatic", False), values.get("dry_run", False)
-        addresses, at = values.get("addresses", []), timezone.now()
-        unbanned = unban(addresses, actor=str(request.user), at=at, all_automatic=everything, dry_run=dry_run)
-        return Response(_body(unbanned))
-
-
-def _body(unbanned: Unbanned) -> dict[str, Any]:
-    pending = {"policy_pending": True} if revisions.publication_is_pending() else {}
-    return {
-        "lifted": [{"id": entry.pk, "ip": entry.network} for entry in unbanned.lifted],
-        "still_blocked": [
-            {"address": str(address), "id": entry.pk, "ip": entry.network, "source": entry.source}
-            for address, entry in unbanned.still_blocked.items()
-        ],
-        **pending,
-    }
+        values = {"addresses": [], **form.validated_data}
+        unbanned = unban(actor=str(request.user), at=timezone.now(), **values)
+        body = {
+            "lifted": [{"id": entry.pk, "ip": entry.network} for entry in unbanned.lifted],
+            "still_blocked": [
+                {"address": str(address), "id": entry.pk, "ip": entry.network, "source": entry.source}
+                for address, entry in unbanned.still_blocked.items()
+            ],
+        }
+        return Response({**body, "policy_pending": True} if revisions.publication_is_pending() else body)

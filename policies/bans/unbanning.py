@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 
 from django.db import transaction
-from django.db.models import QuerySet
 
 from gatewall.engine.addresses import IPAddress, canonical_text, networks_of
 from gatewall.engine.segments import blocked_networks_of
@@ -13,9 +13,6 @@ from gatewall.policy import revisions
 from policies import policy_source, rows
 from policies.lists import rows as list_rows
 from policies.models import AUTO_BAN, BlocklistEntry
-
-_LOOKUP_BATCH = 500
-"""SQLite accepts at most 32,766 parameters in a statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +32,9 @@ def unban(
     One revision, or none if nothing matches. A dry run returns the same result and changes nothing.
     """
     chosen = list(addresses)
-    automatic = BlocklistEntry.objects.filter(source=AUTO_BAN)
-    lifted = list(automatic) if all_automatic else _bans_containing(chosen, automatic)
+    texts = sorted({canonical_text(network) for address in chosen for network in networks_of(address)})
+    bans = BlocklistEntry.objects.filter(source=AUTO_BAN) if all_automatic else list_rows.entries_of(AUTO_BAN, texts)
+    lifted = sorted(bans, key=attrgetter("pk"))
     with transaction.atomic():
         gone = [rows.deletion(entry) for entry in lifted]
         list_rows.delete(entry.pk for entry in lifted)
@@ -46,15 +44,6 @@ def unban(
         elif lifted:
             revisions.advance(blocked_networks_of(AUTO_BAN), actor=actor, changes=gone)
     return Unbanned(lifted, still_blocked)
-
-
-def _bans_containing(addresses: Iterable[IPAddress], entries: QuerySet[BlocklistEntry]) -> list[BlocklistEntry]:
-    """Return the entries that contain one of the addresses."""
-    texts = sorted({canonical_text(network) for address in addresses for network in networks_of(address)})
-    bans: list[BlocklistEntry] = []
-    for start in range(0, len(texts), _LOOKUP_BATCH):
-        bans += entries.filter(network__in=texts[start : start + _LOOKUP_BATCH])
-    return sorted(bans, key=lambda entry: entry.pk)
 
 
 def _blocking_entry(address: IPAddress, at: datetime) -> BlocklistEntry | None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from ipaddress import collapse_addresses
+from itertools import chain
 from typing import Any, BinaryIO
 
 from gatewall.engine.addresses import IPNetwork, parse_network
@@ -31,6 +32,8 @@ _NETWORK, _EXPIRES, _COMMENT = ("ip", "cidr", "network", "address"), ("expires",
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}", re.ASCII)
 _SPAMHAUS_COMMENT = "sblid"
 _TOR_ADDRESS, _TOR_OTHER = "ExitAddress ", ("ExitNode ", "Published ", "LastStatus ")
+_Fields = tuple[str, Any, str]
+"""Network, expiry and comment of a line, as written."""
 
 
 class Format(StrEnum):
@@ -66,10 +69,6 @@ class BadLine:
         return Message(_("line %(line)s: %(why)s"), line=self.line, why=self.why)
 
 
-class _NoEntry(Refused):
-    """The line is not a valid entry; reading goes on."""
-
-
 @dataclass(frozen=True, slots=True)
 class Listed:
     """An entry of a list; ``expires_at`` in whole seconds since the epoch."""
@@ -84,14 +83,13 @@ class Ranges:
     """A set of address ranges that answers overlap and containment queries."""
 
     def __init__(self, networks: Iterable[IPNetwork]) -> None:
-        ranges: dict[int, list[tuple[int, int]]] = {4: [], 6: []}
         by_version: dict[int, list[Any]] = {4: [], 6: []}
         for network in networks:
             by_version[network.version].append(network)
-        for version, some in by_version.items():
-            ranges[version] = [_ends(network) for network in collapse_addresses(some)]
-        self._ranges = ranges
-        self._firsts = {version: [first for first, _ in pairs] for version, pairs in ranges.items()}
+        self._ranges = {
+            version: [_ends(network) for network in collapse_addresses(some)] for version, some in by_version.items()
+        }
+        self._firsts = {version: [first for first, _ in pairs] for version, pairs in self._ranges.items()}
 
     def overlaps(self, network: IPNetwork) -> bool:
         """Return whether the network shares an address with one of the ranges."""
@@ -145,12 +143,7 @@ def read_list(file: BinaryIO, kind: Format = Format.AUTO) -> Iterator[Listed | B
     if kind is Format.AUTO:
         kind = _format_of(first)
     read = {Format.PLAIN: _plain, Format.CSV: _csv, Format.NDJSON: _ndjson}[kind]
-    yield from read(lines, _with_first(first, texts))
-
-
-def _with_first(first: str, texts: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from texts
+    yield from read(lines, chain([first], texts))
 
 
 def _format_of(text: str) -> Format:
@@ -160,24 +153,27 @@ def _format_of(text: str) -> Format:
     return Format.CSV if "," in entry or entry.strip(' "').lower() in _NETWORK else Format.PLAIN
 
 
-def _read(lines: _Lines, parse: Callable[[_Lines, Any], Listed], line: Any) -> Listed | BadLine:
+def _read(number: int, parse: Callable[[Any], _Fields], line: Any) -> Listed | BadLine:
     try:
-        return parse(lines, line)
-    except _NoEntry as error:
-        return BadLine(lines.number, error.message)
+        network, expires, comment = parse(line)
+        expires_at = _moment(expires)
+        printable = "".join(character if character.isprintable() else " " for character in comment[:_MAX_COMMENT])
+        return Listed(number, parse_network(network), expires_at, printable.strip())
+    except Refused as error:
+        return BadLine(number, error.message)
 
 
 def _plain(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed | BadLine]:
     for text in texts:
         if not text.startswith(_TOR_OTHER):
-            yield _read(lines, _parse_text, text)
+            yield _read(lines.number, _parse_text, text)
 
 
-def _parse_text(lines: _Lines, text: str) -> Listed:
+def _parse_text(text: str) -> _Fields:
     if text.startswith(_TOR_ADDRESS):
-        return _listed(lines, text.split()[1])
+        return text.split()[1], None, ""
     end = min((place for place in map(text.find, "#;") if place >= 0), default=len(text))
-    return _listed(lines, text[:end].strip(), comment=text[end:].lstrip("#; "))
+    return text[:end].strip(), None, text[end:].lstrip("#; ")
 
 
 def _csv(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed | BadLine]:
@@ -191,16 +187,16 @@ def _csv(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed | BadLine]:
         if len(set(header)) != len(header):
             raise lines.refusal(_("a column is named twice"))
         for row in rows:
-            yield _read(lines, _parse_row, (header, row))
+            yield _read(lines.number, _parse_row, (header, row))
     except csv.Error as error:
         raise lines.refusal(_("not CSV (%(error)s)"), error=error) from None
 
 
-def _parse_row(lines: _Lines, row: tuple[list[str], list[str]]) -> Listed:
+def _parse_row(row: tuple[list[str], list[str]]) -> _Fields:
     header, values = row
     if len(values) > len(header):
-        raise _NoEntry(_("more values than columns"))
-    return _parse_fields(lines, dict(zip(header, values, strict=False)))
+        raise Refused(_("more values than columns"))
+    return _parse_fields(dict(zip(header, values, strict=False)))
 
 
 def _ndjson(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed | BadLine]:
@@ -213,15 +209,15 @@ def _ndjson(lines: _Lines, texts: Iterator[str]) -> Iterator[Listed | BadLine]:
         if not isinstance(fields, dict):
             yield BadLine(lines.number, "not a JSON object")
         elif fields.get("type") != "metadata" or set(_NETWORK) & set(fields):
-            yield _read(lines, _parse_fields, fields)
+            yield _read(lines.number, _parse_fields, fields)
 
 
-def _parse_fields(lines: _Lines, fields: Mapping[str, Any]) -> Listed:
+def _parse_fields(fields: Mapping[str, Any]) -> _Fields:
     network = _first_of(fields, _NETWORK)
     comment = _first_of(fields, (*_COMMENT, _SPAMHAUS_COMMENT)) or ""
     if not isinstance(network, str) or not isinstance(comment, str):
-        raise _NoEntry(_("address and comment are texts"))
-    return _listed(lines, network, _moment(_first_of(fields, _EXPIRES)), comment)
+        raise Refused(_("address and comment are texts"))
+    return network, _first_of(fields, _EXPIRES), comment
 
 
 def _first_of(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
@@ -236,24 +232,15 @@ def _moment(value: Any) -> int | None:
         if isinstance(value, str) and not value.isdigit():
             moment = datetime.fromisoformat(value.strip())
             if moment.tzinfo is None:
-                raise _NoEntry(_("an expiry needs its offset, like 2026-01-31T12:00:00Z"))  # noqa: TRY301 - re-raised
+                raise Refused(_("an expiry needs its offset, like 2026-01-31T12:00:00Z"))  # noqa: TRY301 - re-raised
             seconds = int(moment.timestamp())
         elif isinstance(value, str | int) and not isinstance(value, bool):
             seconds = int(value)
         else:
             raise ValueError  # noqa: TRY301 - handled below
         datetime.fromtimestamp(seconds, tz=UTC)  # raises if the database could not store it
-    except _NoEntry:
+    except Refused:
         raise
     except (ValueError, OverflowError, OSError):
-        raise _NoEntry(_("an expiry is a moment like 2026-01-31T12:00:00Z, or seconds since 1970")) from None
+        raise Refused(_("an expiry is a moment like 2026-01-31T12:00:00Z, or seconds since 1970")) from None
     return seconds
-
-
-def _listed(lines: _Lines, network: str, expires_at: int | None = None, comment: str = "") -> Listed:
-    try:
-        parsed = parse_network(network)
-    except Refused as error:
-        raise _NoEntry(error.message) from None
-    words = "".join(character if character.isprintable() else " " for character in comment[:_MAX_COMMENT])
-    return Listed(lines.number, parsed, expires_at, words.strip())

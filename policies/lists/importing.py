@@ -24,14 +24,16 @@ MAX_ENTRIES = 1_000_000
 ACTOR = "import"
 """Actor of entries and revisions of an unattended import."""
 _SHORTEST_PREFIX = {4: 8, 6: 19}
-_BATCH = 500
 _EXAMPLES = 10
 _BAD_IN = 100
 """A list is refused if more than one line in this many is invalid."""
-_IPV4 = ("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12")
-_MORE_IPV4 = ("192.168.0.0/16", "224.0.0.0/3")
-_IPV6 = ("::/127", "fc00::/7", "fe80::/10", "ff00::/8")
-_BOGONS = Ranges(map(parse_network, (*_IPV4, *_MORE_IPV4, *_IPV6)))
+_BOGONS = Ranges(
+    parse_network(text)
+    for text in (
+        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
+        *("192.168.0.0/16", "224.0.0.0/3", "::/127", "fc00::/7", "fe80::/10", "ff00::/8"),
+    )
+)
 """Addresses no client has from outside: loopback, private, link-local, shared, reserved (bogons)."""
 
 
@@ -59,9 +61,9 @@ class Imported:
         return self.added + self.changed + self.kept
 
     @property
-    def changes(self) -> bool:
-        """Return whether the import changes any entry."""
-        return bool(self.added or self.removed or self.changed)
+    def changes(self) -> int:
+        """Return the number of entries that the import changes."""
+        return self.added + self.removed + self.changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +79,6 @@ class ImportRules:
     force: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Importer:
-    """The actor of an import, and the caller that it must not lock out, if any."""
-
-    actor: str = ACTOR
-    caller: Caller | None = None
-
-
-BY_ITSELF = Importer()
-
-
 def import_list(
     file: BinaryIO,
     *,
@@ -95,7 +86,8 @@ def import_list(
     rules: ImportRules,
     kind: Format = Format.AUTO,
     dry_run: bool = False,
-    by: Importer = BY_ITSELF,
+    actor: str = ACTOR,
+    caller: Caller | None = None,
     still_wanted: Callable[[], bool] = lambda: True,
 ) -> Imported:
     """Replace all entries of the list of this name, in one revision, or none if nothing changes.
@@ -109,7 +101,7 @@ def import_list(
         if dry_run:
             diff.load_existing(list_rows.rows_of(source))
             return _outcome(diff, skipped, rules)
-        return _replace(source, diff, skipped, rules, still_wanted, by)
+        return _replace(source, diff, skipped, rules, still_wanted, actor, caller)
 
 
 @revisions.one_at_a_time
@@ -216,54 +208,46 @@ def _entry(listed: Listed, rules: ImportRules) -> Entry:
 
 @revisions.one_at_a_time
 def _replace(
-    source: str, diff: ListDiff, skipped: _Skipped, rules: ImportRules, still_wanted: Callable[[], bool], by: Importer
+    source: str,
+    diff: ListDiff,
+    skipped: _Skipped,
+    rules: ImportRules,
+    still_wanted: Callable[[], bool],
+    actor: str,
+    caller: Caller | None,
 ) -> Imported:
     if not still_wanted():
         raise ListRefused(_("the import was canceled"))
     diff.load_existing(list_rows.rows_of(source))
     outcome = _outcome(diff, skipped, rules)
     if outcome.changes:
-        recorded = _Changes(source, diff, outcome)
-        with guard_against_lockout(by.caller, force=False):
+        networks = _changed_networks(diff) if outcome.changes <= MAX_CHANGES else []
+        before = _described(source, networks)
+        with guard_against_lockout(caller, force=False):
             list_rows.delete(id_ for id_, _ in diff.removed())
             list_rows.change(diff.changed())
-            list_rows.insert(source, by.actor, diff.added())
-            revisions.advance(blocked_networks_of(source), actor=by.actor, changes=recorded.changes())
+            list_rows.insert(source, actor, diff.added())
+            after = _described(source, networks)
+            changes = (difference(before.get(id_), after.get(id_)) for id_ in sorted({*before, *after}))
+            recorded = changes if networks else _counted(source, outcome)
+            revisions.advance(blocked_networks_of(source), actor=actor, changes=recorded)
     return outcome
 
 
-class _Changes:
-    """The changes an import records: each entry before and after, or only counts if there are too many."""
+def _changed_networks(diff: ListDiff) -> list[str]:
+    networks = [network for network, *_ in diff.added()]
+    networks += [network for _, network in diff.removed()]
+    return networks + [network for _, network, *_ in diff.changed()]
 
-    def __init__(self, source: str, diff: ListDiff, outcome: Imported) -> None:
-        """Describe the entries before the import."""
-        self._source = source
-        self._outcome = outcome
-        self._networks: list[str] = []
-        if outcome.added + outcome.removed + outcome.changed <= MAX_CHANGES:
-            self._networks = [network for network, *_ in diff.added()]
-            self._networks += [network for _, network in diff.removed()]
-            self._networks += [network for _, network, *_ in diff.changed()]
-        self._before = self._described()
 
-    def changes(self) -> Iterator[Change | None]:
-        """Yield the change of each entry, after the rows are written."""
-        if not self._networks:
-            yield from _without_entries(self._source, Action.CREATED, self._outcome.added)
-            yield from _without_entries(self._source, Action.CHANGED, self._outcome.changed)
-            yield from _without_entries(self._source, Action.DELETED, self._outcome.removed)
-            return
-        after = self._described()
-        for id_ in sorted({*self._before, *after}):
-            yield difference(self._before.get(id_), after.get(id_))
+def _described(source: str, networks: list[str]) -> dict[int, Described]:
+    return {entry.pk: describe(entry) for entry in list_rows.entries_of(source, networks)}
 
-    def _described(self) -> dict[int, Described]:
-        networks = iter(self._networks)
-        descriptions: dict[int, Described] = {}
-        while batch := list(islice(networks, _BATCH)):
-            entries = BlocklistEntry.objects.filter(source=self._source, network__in=batch)
-            descriptions |= {entry.pk: describe(entry) for entry in entries}
-        return descriptions
+
+def _counted(source: str, outcome: Imported) -> Iterator[Change]:
+    yield from _without_entries(source, Action.CREATED, outcome.added)
+    yield from _without_entries(source, Action.CHANGED, outcome.changed)
+    yield from _without_entries(source, Action.DELETED, outcome.removed)
 
 
 def _without_entries(source: str, action: Action, count: int) -> Iterator[Change]:

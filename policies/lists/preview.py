@@ -16,7 +16,7 @@ from gatewall.policy import revisions
 from policies import selectors
 from policies.history.lockout import is_allowed
 from policies.list_files.parsing import Format, Listed, Ranges, read_list
-from policies.lists.importing import Imported, Importer, ImportRules, dropped_for, import_list
+from policies.lists.importing import Imported, ImportRules, dropped_for, import_list
 
 MAX_BYTES = 512 * 1024
 """Maximum size of a list sent through a form; longer lists are imported by command."""
@@ -64,12 +64,12 @@ def preview(proposal: Proposal, *, caller: Caller | None) -> ListPreview:
 
 
 @revisions.one_at_a_time
-def import_as_shown(proposal: Proposal, previewed: Imported, *, by: Importer) -> Imported:
+def import_as_shown(proposal: Proposal, previewed: Imported, *, actor: str, caller: Caller | None) -> Imported:
     """Import the list if a dry run still equals ``previewed``. Raises ListRefused, ListChanged, WouldLockYouOut."""
     read = partial(import_list, name=proposal.name, rules=proposal.rules, kind=proposal.kind)
     if read(proposal.open(), dry_run=True) != previewed:
         raise ListChanged(_("the blocklist has changed since this was shown; look at it again"))
-    return read(proposal.open(), by=by)
+    return read(proposal.open(), actor=actor, caller=caller)
 
 
 def _networks(proposal: Proposal) -> Iterator[IPNetwork]:

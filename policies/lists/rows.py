@@ -14,6 +14,13 @@ from policies.models import BlocklistEntry
 _BATCH = 500
 
 
+def entries_of(source: str, networks: Iterable[str]) -> Iterator[BlocklistEntry]:
+    """Yield the entries of a source that have one of these networks."""
+    left = iter(networks)
+    while batch := list(islice(left, _BATCH)):
+        yield from BlocklistEntry.objects.filter(source=source, network__in=batch)
+
+
 def rows_of(source: str) -> Iterator[Row]:
     """Yield the rows of a source."""
     rows = BlocklistEntry.objects.filter(source=source).values_list("id", "network", "expires_at", "remark")

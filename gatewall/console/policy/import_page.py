@@ -22,7 +22,7 @@ from gatewall.console.site.pages import OperatorPage
 from gatewall.kernel.refusals import Refusal
 from gatewall.policy import revisions
 from policies.list_files.parsing import Format, ListRefused
-from policies.lists.importing import Imported, Importer, ImportRules
+from policies.lists.importing import Imported, ImportRules
 from policies.lists.preview import MAX_BYTES, Proposal, import_as_shown, preview
 from policies.validators import validate_list_name
 
@@ -98,9 +98,9 @@ class ImportList(OperatorPage):
         except signing.BadSignature:
             messages.error(request, _("This is not what was shown, or it was shown too long ago. Look at it again."))
             return self._preview(request, form, _proposal(form), HTTPStatus.CONFLICT)
-        by = Importer(str(request.user), caller_of(request))
+        previewed = _import_result(signed["does"])
         try:
-            imported = import_as_shown(proposal, _import_result(signed["does"]), by=by)
+            imported = import_as_shown(proposal, previewed, actor=str(request.user), caller=caller_of(request))
         except (Refusal, ListRefused) as refusal:
             messages.error(request, translated(refusal.message))
             return self._preview(request, form, proposal, HTTPStatus.CONFLICT)
