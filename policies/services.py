@@ -20,8 +20,7 @@ from gatewall.policy import revisions, system_settings
 from policies import rows
 from policies.history.lockout import guard_against_lockout, refuse_blocking_loopback
 from policies.models import MANUAL, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
-from policies.rules.broad_patterns import refuse_matching_everything
-from policies.rules.scanned_apart import log_once
+from policies.rules.broad_patterns import log_once, refuse_matching_everything
 from policies.scopes import Scopes
 from policies.validators import MAX_CUSTOM_RULES, validate_pattern
 

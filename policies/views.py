@@ -27,8 +27,8 @@ from policies.filters import (
     WafRuleFilters,
 )
 from policies.models import WafRule
-from policies.rules import scanned_apart
 from policies.rules.batch import change_waf_rules
+from policies.rules.broad_patterns import warnings_about
 from policies.serializers import (
     FETCHED,
     AllowlistEntryInput,
@@ -165,7 +165,7 @@ class WafRules(_PolicyView, UsedResource):
 
 
 def _warnings(row: Any) -> dict[str, Any]:
-    warnings = scanned_apart.warnings_about(row)
+    warnings = warnings_about(row)
     return {"warnings": warnings} if warnings else {}
 
 
@@ -180,9 +180,7 @@ class ListSubscriptions(_PolicyView):
     search_fields = ("name", "url", "remark")
 
 
-RESOURCES: tuple[type[_PolicyView], ...] = (
-    *(Blocklist, Allowlist, WafRules, AuthorizedDomains, ListSubscriptions, GeoBlockRules),
-)
+RESOURCES = (Blocklist, Allowlist, WafRules, AuthorizedDomains, ListSubscriptions, GeoBlockRules)
 
 
 class WafRuleBatch(ApiView):

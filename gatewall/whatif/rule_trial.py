@@ -4,14 +4,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 from rest_framework.exceptions import APIException
 
-from gatewall.engine.waf.rules import WafRule
+from gatewall.engine.model import Action
+from gatewall.engine.waf.rules import WafRule as EngineRule
 from gatewall.publication.control_plane import sources_of
 from gatewall.replay.build import build_rule_trial
 from gatewall.replay.explanation import MadeUpRequest
 from gatewall.replay.waf_trial import Draft, Trial
-from policies.rules.drafts import DraftRule, draft_rule
+from policies.models import WafRule
+from policies.policy_source import engine_rule
+from policies.rules.broad_patterns import warnings_about, why_it_matches_everything
+from policies.validators import validate_pattern
 
 
 class NoPolicy(APIException):
@@ -31,8 +37,7 @@ def try_request(made_up: MadeUpRequest, body: bytes | None, rule: Mapping[str, A
     policy = trial.policy()
     if policy is None:
         raise NoPolicy
-    unsaved = draft_rule(dict(rule)) if rule is not None else None
-    draft = Draft(unsaved.rule, unsaved.replaces) if unsaved else None
+    draft, warnings = (None, []) if rule is None else _draft(rule)
     result = trial.run(policy, made_up, body, draft)
     return {
         "blocked": result.blocked,
@@ -42,12 +47,12 @@ def try_request(made_up: MadeUpRequest, body: bytes | None, rule: Mapping[str, A
         "rules": [_rule_body(each, result, draft) for each in result.rules],
         "domain": result.domain,
         "fault": result.fault or None,
-        "warnings": _warnings(unsaved),
+        "warnings": warnings,
         "policy_revision": policy.version.revision,
     }
 
 
-def _rule_body(rule: WafRule, result: Trial, draft: Draft | None) -> dict[str, Any]:
+def _rule_body(rule: EngineRule, result: Trial, draft: Draft | None) -> dict[str, Any]:
     return {
         "id": rule.id or None,
         "name": rule.name,
@@ -61,7 +66,22 @@ def _rule_body(rule: WafRule, result: Trial, draft: Draft | None) -> dict[str, A
     }
 
 
-def _warnings(draft: DraftRule | None) -> list[str]:
-    if draft is None:
-        return []
-    return [f"{draft.warning}: it is saved by force alone"] if draft.warning else [*draft.apart]
+def _draft(values: Mapping[str, Any]) -> tuple[Draft, list[str]]:
+    """Return the rule these values would create, or change into if a custom rule of this name exists, and warnings.
+
+    Raises ValidationError.
+    """
+    saved = WafRule.objects.filter(name=values["name"]).first()
+    if saved is not None and saved.builtin:
+        raise ValidationError({"name": ValidationError(_("a built-in rule has this name"), code="builtin-rule")})
+    row = WafRule(**values)
+    row.full_clean(validate_unique=False, validate_constraints=False)
+    try:
+        validate_pattern(row.pattern, row.operator)
+    except ValidationError as error:
+        raise ValidationError({"pattern": error}) from None
+    row.pk = saved.pk if saved else 0
+    rule = engine_rule(row)
+    why = why_it_matches_everything(rule) if row.action == Action.BLOCK else ""
+    warnings = [f"{why}: it is saved by force alone"] if why else warnings_about(row)
+    return Draft(rule if row.enabled else None, row.pk or None), warnings

@@ -1,27 +1,54 @@
 """Django admin pages of IP lists, domains and countries; input is stored in canonical form."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
+from django.db import models
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from gatewall.api.service_admin import ServiceForm
+from gatewall.api.caller import caller_of
+from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor, forced
+from gatewall.policy.resources import PolicyResource, Write
 from policies import resources, selectors
-from policies.admin.policy_admin import PolicyAdmin
 from policies.countries import COUNTRY_NAMES
 from policies.country_choices import NO_COUNTRY, choices_after
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription
 from policies.validators import canonical_domain, canonical_network
 
 _RECORD = ("created_at", "created_by")
-_OWN_ADDRESS = "also when it shuts out my own address"
 _CONFIRM = "admin/policies/delete_confirmation.html"
 
 
-class NetworkForm(ServiceForm):
+class PolicyAdmin(ServiceAdmin):
+    """Base class of the admin pages of a policy resource; writes go through the resource's services."""
+
+    resource: ClassVar[PolicyResource]
+
+    def create_row(self, request: HttpRequest, **values: Any) -> models.Model:
+        row: models.Model = self.write(request, Write.CREATE, **values)
+        return row
+
+    def change_row(self, request: HttpRequest, row: Any, **values: Any) -> object:
+        return self.write(request, Write.UPDATE, row, **values)
+
+    def delete_row(self, request: HttpRequest, row: Any) -> None:
+        self.write(request, Write.DELETE, row, force=forced(request))
+
+    def write(self, request: HttpRequest, way: Write, *row: Any, force: bool = False, **values: Any) -> Any:
+        """Call the resource's service for this write, with actor and caller of the request."""
+        return self.resource.write(way, *row, actor=actor(request), caller=caller_of(request), force=force, **values)
+
+
+class ForcedForm(ServiceForm):
+    """Edit a row whose change may lock out its author."""
+
+    force = forms.BooleanField(required=False, help_text="also when it shuts out my own address")
+
+
+class NetworkForm(ForcedForm):
     """Edit a network in any notation; store the canonical one."""
 
     network = forms.CharField(
@@ -29,7 +56,6 @@ class NetworkForm(ServiceForm):
     )
 
     def clean_network(self) -> str:
-        """Return the network in canonical form."""
         return canonical_network(self.cleaned_data["network"])
 
 
@@ -41,19 +67,10 @@ class BlocklistForm(NetworkForm):
     )
 
 
-class AllowlistForm(NetworkForm):
-    """Edit an allowlist entry."""
-
-    force = forms.BooleanField(required=False, help_text=_OWN_ADDRESS)
-
-
-class DomainForm(ServiceForm):
+class DomainForm(ForcedForm):
     """Edit a domain in any letter case and script."""
 
-    force = forms.BooleanField(required=False, help_text=_OWN_ADDRESS)
-
     def clean_name(self) -> str:
-        """Return the domain name in canonical form."""
         return canonical_domain(self.cleaned_data["name"])
 
 
@@ -77,7 +94,7 @@ class BlocklistAdmin(PolicyAdmin):
 @admin.register(AllowlistEntry)
 class AllowlistAdmin(PolicyAdmin):
     resource = resources.ALLOWLIST
-    form = AllowlistForm
+    form = NetworkForm
     delete_confirmation_template = _CONFIRM
     list_display = ("network", "domain", "inspect", "remark", "expires_at", *_RECORD)
     list_filter = ("inspect", "domain")
@@ -119,7 +136,6 @@ class GeoBlockRuleAdmin(PolicyAdmin):
 
     @admin.display(description=_("country"))
     def country_name(self, rule: GeoBlockRule) -> str:
-        """Return the name of the country in the reader's language."""
         name = COUNTRY_NAMES.get(rule.country_code)
         return gettext(name) if name else "-"
 

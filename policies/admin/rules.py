@@ -14,10 +14,10 @@ from gatewall.engine.waf.rules import Target
 from gatewall.models import choices
 from gatewall.policy.resources import Write
 from policies import resources
-from policies.admin.policy_admin import PolicyAdmin
+from policies.admin.entries import PolicyAdmin
 from policies.models import WafRule
-from policies.rules import scanned_apart
 from policies.rules.batch import change_waf_rules
+from policies.rules.broad_patterns import warnings_about
 
 _RECORD = ("created_at", "created_by")
 
@@ -60,7 +60,6 @@ class WafRuleForm(ServiceForm):
     force = forms.BooleanField(required=False, help_text="Accept a pattern that matches everything.")
 
     def clean_exclusions(self) -> Any:
-        """Return the exclusions; an empty field is an empty list."""
         value = self.cleaned_data["exclusions"]
         return [] if value is None else value
 
@@ -75,54 +74,35 @@ class WafRuleAdmin(PolicyAdmin):
     search_fields = ("name", "pattern", "description")
     readonly_fields = ("is_builtin", *_RECORD)
     fields = (
-        "name",
-        "pattern",
-        "force",
-        "operator",
-        "targets",
-        "transforms",
-        "category",
-        "severity",
-        "score",
-        "action",
-        "priority",
-        "enabled",
-        "domain",
-        "path_prefix",
-        "exclusions",
-        "description",
+        *("name", "pattern", "force", "operator", "targets", "transforms", "category", "severity", "score", "action"),
+        *("priority", "enabled", "domain", "path_prefix", "exclusions", "description"),
         *readonly_fields,
     )
-
     actions = ("switch_on", "switch_off", "block", "monitor")
 
     @admin.action(description="Switch the selected WAF rules on")
     def switch_on(self, request: HttpRequest, queryset: QuerySet[WafRule]) -> None:
-        """Enable the selected rules in one revision."""
         self._change_rules(request, queryset, enabled=True)
 
     @admin.action(description="Switch the selected WAF rules off")
     def switch_off(self, request: HttpRequest, queryset: QuerySet[WafRule]) -> None:
-        """Disable the selected rules in one revision."""
         self._change_rules(request, queryset, enabled=False)
 
     @admin.action(description="Have the selected WAF rules block")
     def block(self, request: HttpRequest, queryset: QuerySet[WafRule]) -> None:
-        """Set the selected rules to ``block`` in one revision."""
         self._change_rules(request, queryset, action=Action.BLOCK)
 
     @admin.action(description="Have the selected WAF rules only monitor")
     def monitor(self, request: HttpRequest, queryset: QuerySet[WafRule]) -> None:
-        """Set the selected rules to ``monitor`` in one revision."""
         self._change_rules(request, queryset, action=Action.MONITOR)
 
     def _change_rules(self, request: HttpRequest, queryset: QuerySet[WafRule], **values: Any) -> None:
+        """Change the selected rules in one revision."""
         changed = change_waf_rules(queryset, actor=actor(request), **values)
         self.message_user(request, f"{changed} of {queryset.count()} rules changed", messages.SUCCESS)
 
     @admin.display(description="built-in", boolean=True)
     def is_builtin(self, rule: WafRule) -> bool:
-        """Return whether this is a built-in rule."""
         return rule.builtin
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -134,6 +114,6 @@ class WafRuleAdmin(PolicyAdmin):
 
     def write(self, request: HttpRequest, way: Write, *row: Any, force: bool = False, **values: Any) -> Any:
         written = super().write(request, way, *row, force=force, **values)
-        for warning in scanned_apart.warnings_about(written) if written else ():
+        for warning in warnings_about(written) if written else ():
             self.message_user(request, warning, messages.WARNING)
         return written

@@ -1,5 +1,6 @@
-"""Detect WAF patterns that match nearly every request: usually a mistake that locks everyone out."""
+"""Detect WAF patterns that match nearly every request, and patterns that slow down every request."""
 
+import logging
 from dataclasses import replace
 from ipaddress import IPv4Address
 
@@ -10,10 +11,13 @@ from gatewall.engine.model import AccessRequest, Action
 from gatewall.engine.waf.forms import Views
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.patterns import compile_pattern
+from gatewall.engine.waf.prefilter import why_apart
 from gatewall.engine.waf.rules import WafRule as EngineRule
 from gatewall.kernel.refusals import Conflict
 from policies.models import WafRule
 from policies.policy_source import engine_rule
+
+logger = logging.getLogger(__name__)
 
 
 class MatchesEverything(Conflict):
@@ -43,67 +47,60 @@ def why_it_matches_everything(rule: EngineRule) -> str:
     return ""
 
 
+def warnings_about(row: WafRule) -> list[str]:
+    """Return the warnings about a custom rule's pattern that needs a scan of its own, as texts."""
+    why = "" if row.builtin else why_apart(engine_rule(row))
+    if not why:
+        return []
+    return [f"RE2 scans for this pattern by itself, beside one scan for all others, which makes requests slower: {why}"]
+
+
+def log_once(row: WafRule) -> None:
+    """Log the warnings about a rule; call this only where its pattern is written."""
+    for warning in warnings_about(row):
+        logger.warning("WAF rule %d (%s): %s", row.pk, row.name, warning)
+
+
 def _has_value(request: AccessRequest, rule: EngineRule) -> bool:
     views = Views(request)
     return any(value for target in rule.targets for _, value in views.of(target))
 
 
-def _ordinary(line: str, host: str, agent: str, *, referer: str, cookie: str, body: bytes | None) -> AccessRequest:
+def _ordinary(request: tuple[str, str, bytes | None], headers: tuple[str, str, str]) -> AccessRequest:
+    line, host, body = request
+    agent, referer, cookie = headers
     method, _, uri = line.partition(" ")
     name, _, value = cookie.partition("=")
-    sent = (("accept", "*/*"), ("user-agent", agent), ("referer", referer), ("cookie", cookie))
     return AccessRequest(
         at=0.0,
         client=IPv4Address("192.0.2.1"),
         authority=Authority.parse(host),
         method=method,
         uri=uri,
-        headers=sent,
+        headers=(("accept", "*/*"), ("user-agent", agent), ("referer", referer), ("cookie", cookie)),
         cookies=((name, value),),
         body=body,
     )
 
 
+_CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36"
 # As different as possible, so that only an extremely broad pattern matches all of them.
-_ORDINARY = (
-    _ordinary(
-        "GET /index.html",
-        "www.example.com",
-        "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36",
-        referer="https://www.example.com/",
-        cookie="theme=dark",
-        body=None,
-    ),
-    _ordinary(
-        "POST /Reports/2026?page=2&sort=name",
-        "192.0.2.10:8443",
-        "curl/8.5.0",
-        referer="http://192.0.2.10/a?b=c",
-        cookie="visits=12",
-        body=b"name=Anna&age=41",
-    ),
-    _ordinary(
-        "HEAD /static/app.js?v=9",
-        "shop",
-        "okhttp/4.12",
-        referer="android-app://org.shop",
-        cookie="consent=1",
-        body=None,
-    ),
-    _ordinary(
-        "PUT /api/v1/items/17?fields=id%2Cname",
-        "intranet.test",
-        "git/2.47.1",
-        referer="https://intranet.test/items/17",
-        cookie="lang=en-GB",
-        body=b'{"id": 17, "on": true}',
-    ),
-    _ordinary(
-        "OPTIONS /Q?hello",
-        "[2001:db8::1]",
-        "Wget/1.21",
-        referer="https://search.invalid/?q=blue+bicycle",
-        cookie="cart=empty",
-        body=b"plain text",
-    ),
+_ORDINARY = tuple(
+    _ordinary(request, headers)
+    for request, headers in (
+        (("GET /index.html", "www.example.com", None), (_CHROME, "https://www.example.com/", "theme=dark")),
+        (
+            ("POST /Reports/2026?page=2&sort=name", "192.0.2.10:8443", b"name=Anna&age=41"),
+            ("curl/8.5.0", "http://192.0.2.10/a?b=c", "visits=12"),
+        ),
+        (("HEAD /static/app.js?v=9", "shop", None), ("okhttp/4.12", "android-app://org.shop", "consent=1")),
+        (
+            ("PUT /api/v1/items/17?fields=id%2Cname", "intranet.test", b'{"id": 17, "on": true}'),
+            ("git/2.47.1", "https://intranet.test/items/17", "lang=en-GB"),
+        ),
+        (
+            ("OPTIONS /Q?hello", "[2001:db8::1]", b"plain text"),
+            ("Wget/1.21", "https://search.invalid/?q=blue+bicycle", "cart=empty"),
+        ),
+    )
 )

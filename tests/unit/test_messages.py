@@ -20,7 +20,7 @@ from policies.list_files.parsing import BadLine
 from tests.messages import BASE
 
 _RAISING = (
-    *("rules/broad_patterns", "history/confirmation", "rules/drafts", "lists/importing", "lists/preview"),
+    *("rules/broad_patterns", "history/confirmation", "lists/importing", "lists/preview"),
     *("history/lockout", "history/rollback", "history/undo", "history/restore", "rows", "services", "validators"),
     *("list_files/parsing", "domain_fields"),
 )
