@@ -5,7 +5,6 @@ import os
 import sys
 from pathlib import Path
 
-from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.gate.application import AuthApplication
 from gatewall.gate.build import build_gate
 from gatewall.gate.countries import Countries
@@ -14,22 +13,6 @@ from gatewall.kernel.trusted_callers import TrustedCallers
 from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.snapshot.published import PublishedPolicies
 from gatewall.snapshot.worker_report import WorkerReport, workers_folder
-
-
-class _Observer:
-    """Reports each policy and, where a reload was asked for, reads the geo database again."""
-
-    def __init__(self, report: WorkerReport, countries: Countries) -> None:
-        self._report = report
-        self._countries = countries
-
-    def loaded(self, policy: PolicySnapshot, *, reloaded: bool) -> None:
-        if reloaded:
-            self._countries.reload()
-        self._report.loaded(policy, reloaded=reloaded)
-
-    def rejected(self, why: str) -> None:
-        self._report.rejected(why)
 
 
 def application() -> AuthApplication:
@@ -43,7 +26,7 @@ def application() -> AuthApplication:
     logging.config.dictConfig(log_lines.configuration(config.log_level, config.log_format))
     countries = Countries(config.geo_database)
     report = WorkerReport(workers_folder(run_folder(config.home)))
-    policies = PublishedPolicies(policy_files(config), _Observer(report, countries))
+    policies = PublishedPolicies(policy_files(config), report, countries.reload)
     policies.watch()
     trusted = TrustedCallers(config.trusted_proxies, config.metrics_token)
     return AuthApplication(build_gate(config, policies, countries), policies, config.root_path, trusted)

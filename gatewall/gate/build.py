@@ -1,4 +1,4 @@
-"""Build the gate of this process from the configuration. No Django."""
+"""Build the gate of this process, and ports for dry runs, from the configuration. No Django."""
 
 import time
 
@@ -11,10 +11,10 @@ from gatewall.gate.gate import ConfirmedPolicies, Gate
 from gatewall.gate.responses import GuardPage
 from gatewall.gate.untrusted import FOLDER, UntrustedPeers
 from gatewall.kernel.env import Config
-from gatewall.kernel.request_rate import SharedRequestRate
+from gatewall.kernel.request_rate import ReadOnlyRequestRate, SharedRequestRate
 from gatewall.snapshot.host_paths import node_name, run_folder
 
-RATES = "request-rate"
+_RATES = "request-rate"
 """File in the run folder with the request counts of clients."""
 
 
@@ -22,8 +22,8 @@ def build_gate(config: Config, policies: ConfirmedPolicies, countries: Countries
     """Build the gate of this process, with a spool file of its own."""
     ports = Ports(
         countries=countries,
-        credentials=PolicyCredentials(VerifiedTokens(session_verifier(config))),
-        rates=SharedRequestRate(run_folder(config.home) / RATES),
+        credentials=PolicyCredentials(VerifiedTokens(_session_verifier(config))),
+        rates=SharedRequestRate(run_folder(config.home) / _RATES),
     )
     spool = SpoolWriter(config.home / "spool", node_name(), sync=config.spool_sync)
     spool.sync_regularly()
@@ -39,6 +39,14 @@ def build_gate(config: Config, policies: ConfirmedPolicies, countries: Countries
     )
 
 
-def session_verifier(config: Config) -> SessionVerifier:
-    """Return the verifier of session tokens that this configuration signs."""
+def read_only_ports(config: Config, countries: Countries) -> Ports:
+    """Return ports for dry runs: they count nothing and cache nothing."""
+    return Ports(
+        countries=countries,
+        credentials=PolicyCredentials(VerifiedTokens(_session_verifier(config), size=0)),
+        rates=ReadOnlyRequestRate(run_folder(config.home) / _RATES),
+    )
+
+
+def _session_verifier(config: Config) -> SessionVerifier:
     return SessionVerifier(config.jwt_keys, issuer=ISSUER, audience=GATE_AUDIENCE)

@@ -19,13 +19,13 @@ Stamp = tuple[int, int, int]
 
 
 class Countries:
-    """Country database in MaxMind DB format (GeoLite2, DB-IP, IPinfo, tor-geoipdb), or none.
+    """Country database in MaxMind DB format (GeoLite2, DB-IP, IPinfo, tor-geoipdb).
 
+    Without the file no country is known.
     A new file is in use ``LOOK_SECONDS`` later; an unreadable one leaves the old database in use.
     """
 
-    def __init__(self, path: Path | None, clock: Callable[[], float] = time.monotonic) -> None:
-        """Open the database; without one no country is known."""
+    def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._path = path
         self._clock = clock
         self._reader: maxminddb.Reader | None = None
@@ -42,8 +42,6 @@ class Countries:
     def _follow(self) -> None:
         """Reopen the database if the file changed; log each error once, and retry."""
         self._look_at = self._clock() + LOOK_SECONDS
-        if self._path is None:
-            return
         stamp = None
         try:
             status = self._path.stat()

@@ -10,7 +10,6 @@ import math
 import mmap
 import os
 import struct
-from contextlib import closing
 from pathlib import Path
 
 from gatewall.engine.addresses import IPAddress
@@ -69,24 +68,12 @@ class ReadOnlyRequestRate:
     def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float) -> int:
         """Return what the client's next request would get now; count nothing."""
         minute, second = divmod(at, _WINDOW)
-        with closing(self._open()) as table:
-            _, current, previous = _find(table, _key(network_of(client)), int(minute))
+        table = self._path.read_bytes() if self._path.exists() else b""
+        _, current, previous = _find(table.ljust(_SIZE, b"\0"), _key(network_of(client)), int(minute))
         return _seconds_over(limit_per_minute, min(current + 1, _MAX_COUNT), previous, second)
 
-    def _open(self) -> mmap.mmap:
-        try:
-            descriptor = os.open(self._path, os.O_RDONLY)
-        except FileNotFoundError:
-            return mmap.mmap(-1, _SIZE)  # nothing was counted yet
-        try:
-            if os.fstat(descriptor).st_size < _SIZE:  # being created
-                return mmap.mmap(-1, _SIZE)
-            return mmap.mmap(descriptor, _SIZE, access=mmap.ACCESS_READ)
-        finally:
-            os.close(descriptor)
 
-
-def _find(table: mmap.mmap, key: int, minute: int) -> tuple[int, int, int]:
+def _find(table: mmap.mmap | bytes, key: int, minute: int) -> tuple[int, int, int]:
     """Return the offset of the subject's slot, and its counts in this minute and the one before."""
     start = key % _BUCKETS * _SLOTS_PER_BUCKET * _SLOT.size
     idle_longest, idle_minute = start, minute + 1

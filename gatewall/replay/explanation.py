@@ -4,7 +4,6 @@ A made-up request goes through the gate's own parser, as a proxy would send it, 
 explanation cannot differ from the answer. Nothing is counted or recorded.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from audit.spool.records import AccessRecord
@@ -15,7 +14,6 @@ from gatewall.engine.ports import CredentialCheck, Ports
 from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.gate import headers as wire
 from gatewall.gate import subrequest
-from gatewall.gate.gate import Policies
 from gatewall.gate.record import record_of
 from gatewall.gate.subrequest import Subrequest
 from gatewall.kernel.clientip import TrustedProxies
@@ -59,39 +57,19 @@ class Explanation:
     places: RulePlaces
 
 
-class Explainer:
-    """Explains hypothetical requests for one process."""
-
-    def __init__(
-        self, policies: Policies, ports: Ports, *, trusted: TrustedProxies, clock: Callable[[], float]
-    ) -> None:
-        """``ports`` must count nothing and cache nothing."""
-        self._policies = policies
-        self._ports = ports
-        self._trusted = trusted
-        self._clock = clock
-
-    def explain(self, made_up: MadeUpRequest) -> Explanation:
-        """Return how the gate would answer this request now."""
-        at = self._clock()
-        policy = self._policies.current()
-        request = subrequest.forward(as_subrequest(made_up, self._trusted), self._trusted, at)
-        ports = self._ports
-        if made_up.assumed is not None and not request.fault:
-            request, ports = _signed_in(request, ports, made_up.assumed)
-        decision, steps = (CANNOT_DECIDE, ()) if policy is None else explain(request, policy, ports)
-        record = record_of(
-            request,
-            decision,
-            policy,
-            decision_id="",
-            status=decision.effect.status,
-            answered_at=at,
-        )
-        domain = policy.domains.match(request.host) if policy else None
-        name = domain.name if domain else None
-        places = RulePlaces(policy.waf.rules if policy else (), request, name)
-        return Explanation(record, decision.verdict.retry_after_seconds, steps, name, request.fault, places)
+def explain_request(
+    made_up: MadeUpRequest, policy: PolicySnapshot | None, ports: Ports, trusted: TrustedProxies, at: float
+) -> Explanation:
+    """Return how the gate would answer this request; ``ports`` must count nothing and cache nothing."""
+    request = subrequest.forward(as_subrequest(made_up, trusted), trusted, at)
+    if made_up.assumed is not None and not request.fault:
+        request, ports = _signed_in(request, ports, made_up.assumed)
+    decision, steps = (CANNOT_DECIDE, ()) if policy is None else explain(request, policy, ports)
+    record = record_of(request, decision, policy, decision_id="", status=decision.effect.status, answered_at=at)
+    domain = policy.domains.match(request.host) if policy else None
+    name = domain.name if domain else None
+    places = RulePlaces(policy.waf.rules if policy else (), request, name)
+    return Explanation(record, decision.verdict.retry_after_seconds, steps, name, request.fault, places)
 
 
 def as_subrequest(made_up: MadeUpRequest, trusted: TrustedProxies) -> Subrequest:

@@ -1,6 +1,6 @@
 """Dry-run the WAF on a hypothetical request, with the gate's own parser, rules and step. Pure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from gatewall.engine.facts import Facts
@@ -11,7 +11,6 @@ from gatewall.engine.steps import waf_rules_match
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import WafRule
 from gatewall.gate import subrequest
-from gatewall.gate.gate import Policies
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.replay.explanation import MadeUpRequest, as_subrequest
 from gatewall.replay.rule_places import RulePlaces
@@ -77,28 +76,17 @@ class _TriedFacts(Facts):
         return self._found
 
 
-class RuleTrial:
-    """Dry-runs rules on hypothetical requests, for one process."""
-
-    def __init__(self, policies: Policies, ports: Ports, *, clock: Callable[[], float]) -> None:
-        """``ports`` must count nothing and cache nothing."""
-        self._policies = policies
-        self._ports = ports
-        self._clock = clock
-
-    def policy(self) -> PolicySnapshot | None:
-        """Return the current policy, or None."""
-        return self._policies.current()
-
-    def run(self, policy: PolicySnapshot, made_up: MadeUpRequest, body: bytes | None, draft: Draft | None) -> Trial:
-        """Return which rules of this policy, and of a draft, match the request."""
-        request = subrequest.forward(as_subrequest(made_up, _PROXY), _PROXY, self._clock())
-        if request.fault:
-            return Trial(request.fault, None, (), RulePlaces((), None, None))
-        if body is not None:
-            request = replace(request, body=body)
-        facts = _TriedFacts(request, policy, self._ports, draft)
-        rules = tuple(facts.matching_rules())
-        places = RulePlaces(rules, request, facts.domain_name)
-        counts = frozenset(match.rule_id for match in facts.rule_matches if match.enforced)
-        return Trial("", facts.domain_name, rules, places, counts, waf_rules_match(facts) is not None)
+def try_rules(
+    policy: PolicySnapshot, made_up: MadeUpRequest, body: bytes | None, draft: Draft | None, ports: Ports, at: float
+) -> Trial:
+    """Return which rules of this policy, and of a draft, match the request; ``ports`` must count and cache nothing."""
+    request = subrequest.forward(as_subrequest(made_up, _PROXY), _PROXY, at)
+    if request.fault:
+        return Trial(request.fault, None, (), RulePlaces((), None, None))
+    if body is not None:
+        request = replace(request, body=body)
+    facts = _TriedFacts(request, policy, ports, draft)
+    rules = tuple(facts.matching_rules())
+    places = RulePlaces(rules, request, facts.domain_name)
+    counts = frozenset(match.rule_id for match in facts.rule_matches if match.enforced)
+    return Trial("", facts.domain_name, rules, places, counts, waf_rules_match(facts) is not None)

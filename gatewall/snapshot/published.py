@@ -4,10 +4,10 @@ Static stability: once there is a policy, failing files leave it in force.
 """
 
 import logging
+from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import partial
 from threading import Event, Lock, Thread
-from typing import Protocol
 
 from gatewall.engine.snapshot import PolicySnapshot, Version
 from gatewall.snapshot.assembly import Assembly, SegmentData, SegmentRefused
@@ -15,28 +15,23 @@ from gatewall.snapshot.confirmed import PolicyAge
 from gatewall.snapshot.files import PolicyFiles, Stamp
 from gatewall.snapshot.folder_watch import FolderWatch
 from gatewall.snapshot.manifest import Manifest, ManifestRefused
+from gatewall.snapshot.worker_report import WorkerReport
 
 logger = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.05
 
 
-class Observer(Protocol):
-    """Called after this process has loaded or refused a published policy."""
-
-    def loaded(self, policy: PolicySnapshot, *, reloaded: bool) -> None:
-        """``reloaded`` if an operator requested a full reload."""
-
-    def rejected(self, why: str) -> None:
-        """A published policy was refused."""
-
-
 class PublishedPolicies:
     """Policy of the data plane, loaded from the files that the agent publishes."""
 
-    def __init__(self, files: PolicyFiles, observer: Observer | None = None) -> None:
+    def __init__(
+        self, files: PolicyFiles, report: WorkerReport | None = None, on_reload: Callable[[], None] = lambda: None
+    ) -> None:
+        """``on_reload`` runs when an operator requested a full reload, before the report."""
         self._files = files
-        self._observer = observer
+        self._report = report
+        self._on_reload = on_reload
         self._assembly = Assembly(files.patterns)
         self._policy: PolicySnapshot | None = None
         self._manifest: Manifest | None = None
@@ -74,8 +69,8 @@ class PublishedPolicies:
             self._load(stamp)
         except (ManifestRefused, SegmentRefused) as error:
             logger.error("policy.rejected: %s", error)  # noqa: TRY400 - the words say it all
-            if self._observer:
-                self._observer.rejected(str(error))
+            if self._report:
+                self._report.rejected(str(error))
         self._seen = stamp
 
     def _load(self, stamp: Stamp | None) -> None:
@@ -91,8 +86,10 @@ class PublishedPolicies:
         policy = self._assembly.build(manifest.version, segments)
         reloaded = self._manifest is not None and manifest.version.reloads != self._manifest.version.reloads
         self._policy, self._manifest, self._taken = policy, manifest, stamp
-        if self._observer:
-            self._observer.loaded(policy, reloaded=reloaded)
+        if reloaded:
+            self._on_reload()
+        if self._report:
+            self._report.loaded(policy)
 
     def watch(self) -> None:
         """Refresh at each publication and every 50 ms, in a thread of its own, outside the path of requests."""

@@ -46,7 +46,7 @@ class WorkerReport:
         self._version = Version(0)
         self._held: int | None = None
 
-    def loaded(self, policy: PolicySnapshot, *, reloaded: bool) -> None:
+    def loaded(self, policy: PolicySnapshot) -> None:
         """Report a newly loaded version."""
         self._version = policy.version
         self._write("")

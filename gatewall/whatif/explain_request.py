@@ -1,14 +1,15 @@
 """Explain a hypothetical request: the decision, and the result of every step."""
 
+import time
 from typing import Any
 
 from django.conf import settings
 
 from gatewall.engine.evaluate import StepResult
+from gatewall.gate.build import read_only_ports
 from gatewall.gate.record import row_of, rules_of
 from gatewall.publication.control_plane import sources_of
-from gatewall.replay.build import build_explainer
-from gatewall.replay.explanation import Explanation, MadeUpRequest
+from gatewall.replay.explanation import Explanation, MadeUpRequest, explain_request
 from gatewall.replay.rule_places import RulePlaces
 from gatewall.whatif.rule_shapes import placed
 
@@ -18,7 +19,9 @@ NOT_MATCHED = "not matched"
 def explain(made_up: MadeUpRequest) -> dict[str, Any]:
     """Return the answer of ``/auth`` to this request, and the result of every step; records nothing."""
     config = settings.CONFIG
-    return _body(build_explainer(config, *sources_of(config)).explain(made_up))
+    policies, countries = sources_of(config)
+    ports = read_only_ports(config, countries)
+    return _body(explain_request(made_up, policies.current(), ports, config.trusted_proxies, time.time()))
 
 
 def _body(explanation: Explanation) -> dict[str, Any]:

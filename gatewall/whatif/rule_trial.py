@@ -1,5 +1,6 @@
 """Dry-run WAF rules against a hypothetical request: which match, where, and with what result."""
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,10 +11,10 @@ from rest_framework.exceptions import APIException
 
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import WafRule as EngineRule
+from gatewall.gate.build import read_only_ports
 from gatewall.publication.control_plane import sources_of
-from gatewall.replay.build import build_rule_trial
 from gatewall.replay.explanation import MadeUpRequest
-from gatewall.replay.waf_trial import Draft, Trial
+from gatewall.replay.waf_trial import Draft, Trial, try_rules
 from policies.models import WafRule
 from policies.policy_source import engine_rule
 from policies.rules.broad_patterns import warnings_about, why_it_matches_everything
@@ -33,12 +34,12 @@ def try_request(made_up: MadeUpRequest, body: bytes | None, rule: Mapping[str, A
     Raises ValidationError for a draft that could not be saved, NoPolicy.
     """
     config = settings.CONFIG
-    trial = build_rule_trial(config, *sources_of(config))
-    policy = trial.policy()
+    policies, countries = sources_of(config)
+    policy = policies.current()
     if policy is None:
         raise NoPolicy
     draft, warnings = (None, []) if rule is None else _draft(rule)
-    result = trial.run(policy, made_up, body, draft)
+    result = try_rules(policy, made_up, body, draft, read_only_ports(config, countries), time.time())
     return {
         "blocked": result.blocked,
         "waf_mode": policy.settings.waf_mode.value,

@@ -28,7 +28,7 @@ def test_reload_publishes_everything_again_and_names_this_host(admin, settings):
 def test_reload_names_the_workers_of_this_host(admin, settings):
     report = WorkerReport(run_folder(settings.CONFIG.home) / "workers")
     version = Version(7, reloads=LATER, epoch=revisions.current().epoch)
-    report.loaded(a_policy(version=version), reloaded=False)
+    report.loaded(a_policy(version=version))
 
     body = admin.post("/system/reload").json()
 
@@ -39,7 +39,7 @@ def test_reload_names_the_workers_of_this_host(admin, settings):
 def test_reload_is_pending_while_a_worker_has_not_read_again(admin, settings, monkeypatch):
     monkeypatch.setattr("gatewall.publication.announcement._WAIT_SECONDS", 0)
     report = WorkerReport(run_folder(settings.CONFIG.home) / "workers")
-    report.loaded(a_policy(version=Version(7)), reloaded=False)
+    report.loaded(a_policy(version=Version(7)))
 
     assert admin.post("/system/reload").json()["policy_pending"] is True
 

@@ -161,7 +161,7 @@ CODE = (
     "import sys; from pathlib import Path\n"
     "from gatewall.snapshot.worker_report import WorkerReport\n"
     "from tests.support.cast import a_policy\n"
-    "WorkerReport(Path(sys.argv[1])).loaded(a_policy(), reloaded=False); print('told', flush=True); sys.stdin.read()"
+    "WorkerReport(Path(sys.argv[1])).loaded(a_policy()); print('told', flush=True); sys.stdin.read()"
 )
 
 

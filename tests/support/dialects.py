@@ -112,7 +112,7 @@ class DataPlane:
         config = settings.CONFIG
         self._files = policy_files(config)
         self._policies = PublishedPolicies(self._files)
-        self._gate = build_gate(config, self._policies, Countries(None))
+        self._gate = build_gate(config, self._policies, Countries(config.geo_database))
         trusted = TrustedCallers(config.trusted_proxies, config.metrics_token)
         self._application = AuthApplication(self._gate, self._policies, config.root_path, trusted)
 

@@ -43,9 +43,14 @@ class Observer:
 
     def __init__(self):
         self.loads, self.rejections = [], []
+        self._reloaded = False
 
-    def loaded(self, policy, *, reloaded):
-        self.loads.append((policy.version.revision, reloaded))
+    def reload(self):
+        self._reloaded = True
+
+    def loaded(self, policy):
+        self.loads.append((policy.version.revision, self._reloaded))
+        self._reloaded = False
 
     def rejected(self, why):
         self.rejections.append(why)

@@ -63,10 +63,10 @@ def test_a_worker_that_refuses_what_was_published_has_no_confirmed_policy(host, 
 
 def test_a_worker_whose_report_cannot_be_written_has_a_confirmed_policy_all_the_same(host, files, clock):
     class Full:
-        def loaded(self, policy, *, reloaded):
+        def loaded(self, policy):
             raise OSError(28, "No space left on device")
 
-    host.policies._observer = Full()
+    host.policies._report = Full()
     publish(files, 1)
     clock.now += 30
     host.confirmed()

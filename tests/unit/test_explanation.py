@@ -13,7 +13,7 @@ from gatewall.gate.headers import from_lines
 from gatewall.gate.responses import GuardPage
 from gatewall.gate.subrequest import Subrequest, auth
 from gatewall.kernel.clientip import TrustedProxies
-from gatewall.replay.explanation import AssumedSubject, Explainer, MadeUpRequest
+from gatewall.replay.explanation import AssumedSubject, MadeUpRequest, explain_request
 from tests.support.cast import (
     BOB,
     BOBS_GIT_TOKEN,
@@ -50,13 +50,13 @@ class Policies:
         return self.policy
 
 
-def an_explainer(policy, ports=None, trusted=TRUSTED):
+def explained_under(policy, made_up=VISIT, ports=None, trusted=TRUSTED):
     ports = ports or a_ports(country="DE", credentials=a_credential_check())
-    return Explainer(Policies(policy), ports, trusted=trusted, clock=lambda: NOW)
+    return explain_request(made_up, policy, ports, trusted, NOW)
 
 
 def explained(made_up=VISIT, *, ports=None, trusted=TRUSTED, **policy):
-    return an_explainer(a_policy(**policy), ports, trusted).explain(made_up)
+    return explained_under(a_policy(**policy), made_up, ports, trusted)
 
 
 def gate_record(made_up, policy, ports):
@@ -125,13 +125,13 @@ def test_explanation_is_what_the_gate_writes_down(made_up, parts, over):
     policy = a_policy(**parts)
     ports = a_ports(country="DE", credentials=a_credential_check(), over_seconds=over)
 
-    explanation = an_explainer(policy, ports).explain(made_up)
+    explanation = explained_under(policy, made_up, ports)
 
     assert shared(explanation.record) == shared(gate_record(made_up, policy, ports))
 
 
 def test_without_a_policy_there_is_no_step():
-    explanation = an_explainer(None).explain(VISIT)
+    explanation = explained_under(None)
 
     assert (explanation.record.status, explanation.record.reason, explanation.steps) == (503, "cannot-decide", ())
 

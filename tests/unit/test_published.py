@@ -17,8 +17,8 @@ from tests.unit.publications import EPOCH, OTHER_EPOCH, Observer, a_version, pub
 class Failing(Observer):
     """An observer whose disk is full."""
 
-    def loaded(self, policy, *, reloaded):
-        super().loaded(policy, reloaded=reloaded)
+    def loaded(self, policy):
+        super().loaded(policy)
         raise OSError(28, "No space left on device")
 
     def rejected(self, why):
@@ -33,7 +33,7 @@ def observer():
 
 @pytest.fixture
 def policies(files, observer):
-    return PublishedPolicies(files, observer)
+    return PublishedPolicies(files, observer, observer.reload)
 
 
 def put_nonsense(files, folder):
@@ -208,10 +208,10 @@ def test_a_publication_wakes_who_watches(policies, files, monkeypatch):
 
 def test_what_is_published_before_the_first_report_is_taken_before_anybody_is_answered(files, monkeypatch):
     class Slow(Observer):
-        def loaded(self, policy, *, reloaded):
+        def loaded(self, policy):
             if not self.loads:
                 publish(files, 2)  # its writer finds no report yet
-            super().loaded(policy, reloaded=reloaded)
+            super().loaded(policy)
 
     monkeypatch.setattr("gatewall.snapshot.published.Thread.start", lambda _: None)
     policies = PublishedPolicies(files, Slow())

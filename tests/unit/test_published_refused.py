@@ -33,7 +33,7 @@ def observer():
 
 @pytest.fixture
 def policies(files, observer):
-    return PublishedPolicies(files, observer)
+    return PublishedPolicies(files, observer, observer.reload)
 
 
 def flipped(data, numbers):

@@ -43,14 +43,14 @@ def test_before_anybody_reports_there_is_no_worker(folder):
 
 
 def test_a_worker_reports_the_revision_it_has_loaded(folder):
-    WorkerReport(folder).loaded(a_policy(version=7), reloaded=False)
+    WorkerReport(folder).loaded(a_policy(version=7))
 
     assert living_workers(folder) == [WorkerState(ME, 7)]
 
 
 def test_a_worker_reports_what_it_refused_and_decides_with_the_revision_before(folder):
     report = WorkerReport(folder)
-    report.loaded(a_policy(version=7), reloaded=False)
+    report.loaded(a_policy(version=7))
 
     report.rejected("not signed with our key")
 
@@ -67,7 +67,7 @@ def test_a_refusal_is_forgotten_with_the_next_policy(folder):
     report = WorkerReport(folder)
     report.rejected("no")
 
-    report.loaded(a_policy(version=8), reloaded=True)
+    report.loaded(a_policy(version=8))
 
     assert living_workers(folder) == [WorkerState(ME, 8)]
 
@@ -79,7 +79,7 @@ def test_a_long_reason_is_cut(folder):
 
 
 def test_what_a_dead_worker_left_is_removed(folder):
-    WorkerReport(folder).loaded(a_policy(version=7), reloaded=False)
+    WorkerReport(folder).loaded(a_policy(version=7))
     pid = a_dead_pid()
     for name in (f"{pid}", f"{pid}.new"):
         (folder / name).write_text(f'{{"pid": {pid}, "revision": 6, "rejected": ""}}')
@@ -116,7 +116,7 @@ def test_what_a_dead_worker_left_is_removed_though_its_process_id_is_another_pro
 
 
 def test_a_report_that_is_just_being_written_is_neither_counted_nor_removed(folder):
-    WorkerReport(folder).loaded(a_policy(version=7), reloaded=False)
+    WorkerReport(folder).loaded(a_policy(version=7))
     (folder / f"{ME}.new").write_text(report_of(folder).read_text())
 
     assert living_workers(folder) == [WorkerState(ME, 7)]
@@ -143,10 +143,10 @@ def test_a_file_of_no_process_is_removed(folder, name):
 
 def test_a_report_is_replaced_as_a_whole(folder):
     report = WorkerReport(folder)
-    report.loaded(a_policy(version=1), reloaded=False)
+    report.loaded(a_policy(version=1))
 
     with report_of(folder).open() as opened:
-        report.loaded(a_policy(version=2), reloaded=False)
+        report.loaded(a_policy(version=2))
         assert '"revision": 1' in opened.read()
     assert len(left(folder)) == 1
 
@@ -154,8 +154,8 @@ def test_a_report_is_replaced_as_a_whole(folder):
 def test_workers_of_two_containers_that_have_the_same_process_id_both_count(folder):
     first, second = WorkerReport(folder), WorkerReport(folder)
 
-    first.loaded(a_policy(version=7), reloaded=False)
-    second.loaded(a_policy(version=8), reloaded=False)
+    first.loaded(a_policy(version=7))
+    second.loaded(a_policy(version=8))
 
     assert sorted(living_workers(folder), key=lambda state: state.revision) == [WorkerState(ME, 7), WorkerState(ME, 8)]
 
@@ -163,30 +163,30 @@ def test_workers_of_two_containers_that_have_the_same_process_id_both_count(fold
 @pytest.mark.parametrize("call", ["fcntl.flock", "os.write", "pathlib.Path.replace"])
 def test_a_report_that_cannot_be_written_leaves_no_file_open(folder, monkeypatch, call):
     report = WorkerReport(folder)
-    report.loaded(a_policy(version=7), reloaded=False)
+    report.loaded(a_policy(version=7))
     before = psutil.Process().num_fds()
     with monkeypatch.context() as broken:
         broken.setattr(call, disk_full)
         for _ in range(3):
             with pytest.raises(OSError, match="No space"):
-                report.loaded(a_policy(version=8), reloaded=False)
+                report.loaded(a_policy(version=8))
 
     assert psutil.Process().num_fds() == before
     assert len(left(folder)) == 1
     assert living_workers(folder) == [WorkerState(ME, 7)]
-    report.loaded(a_policy(version=8), reloaded=False)
+    report.loaded(a_policy(version=8))
     assert living_workers(folder) == [WorkerState(ME, 8)]
 
 
 def test_a_report_that_is_replaced_while_somebody_looks_is_kept_and_read(folder, monkeypatch):
     report = WorkerReport(folder)
-    report.loaded(a_policy(version=7), reloaded=False)
+    report.loaded(a_policy(version=7))
     before, looks = fcntl.flock, []
 
     def replaced(descriptor, how):
         if how & fcntl.LOCK_SH and not looks:
             looks.append(1)
-            report.loaded(a_policy(version=8), reloaded=False)
+            report.loaded(a_policy(version=8))
         before(descriptor, how)
 
     monkeypatch.setattr(fcntl, "flock", replaced)
@@ -212,7 +212,7 @@ WANTED = Version(7, 3, 2, EPOCH)
     ],
 )
 def test_a_worker_has_a_version_if_it_decides_with_it_or_a_later_one_of_its_epoch(folder, version, has):
-    WorkerReport(folder).loaded(a_policy(version=version), reloaded=False)
+    WorkerReport(folder).loaded(a_policy(version=version))
 
     (state,) = living_workers(folder)
 
