@@ -25,7 +25,7 @@ from gatewall.publication.nodes import report_node
 from gatewall.publication.publisher import publish
 from gatewall.snapshot.confirmed import elapsed
 from gatewall.snapshot.files import PolicyFiles, Stamp
-from gatewall.snapshot.notification import AgentLock, Lease, Listener, Notifier
+from gatewall.snapshot.notification import AgentLock, Lease, Listener, listening
 from gatewall.snapshot.worker_report import living_workers, workers_folder
 from policies.history import confirmation
 
@@ -67,7 +67,7 @@ class Agent:
         while not should_stop():
             with lock.lead() as lease:
                 if lease is not None:
-                    with Notifier(self._run).listening() as listener:
+                    with listening(self._run) as listener:
                         self._lead(lease, should_stop, listener)
             if not should_stop():
                 time.sleep(_POLL_SECONDS)

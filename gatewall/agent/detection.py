@@ -116,7 +116,7 @@ class Watch:
             offence = _offence(verdict)
             if offence is None:
                 _record_attack(verdict)
-            elif (why := spared or protection.of(offence) or _by_time(offence, at) or _by_mode(settings)) is not None:
+            elif (why := spared or protection.of(offence) or _spared(offence, at, settings)) is not None:
                 banning.suspect(offence, why)
             else:
                 offences.append(offence)
@@ -173,12 +173,9 @@ def _record_attack(verdict: Verdict) -> None:
     count_event(event, verdict.detector.value, period=_EVENT_SECONDS)
 
 
-def _by_time(offence: Offence, at: datetime) -> Spared | None:
-    """Return TOO_LATE for an offense shipped after a long outage: the address may have a new user by now."""
-    return Spared.TOO_LATE if at - offence.at > _TOO_LATE else None
-
-
-def _by_mode(settings: SystemSettings) -> Spared | None:
+def _spared(offence: Offence, at: datetime, settings: SystemSettings) -> Spared | None:
+    if at - offence.at > _TOO_LATE:
+        return Spared.TOO_LATE  # shipped after a long outage: the address may have a new user by now
     return Spared.MONITOR if settings.auto_ban_mode == EnforcementMode.MONITOR else None
 
 

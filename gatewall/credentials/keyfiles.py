@@ -11,7 +11,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gatewall.credentials.manifest_key import as_text, manifest_key
+from gatewall.credentials import base64url
+from gatewall.credentials.manifest_key import manifest_key
 from gatewall.credentials.rotation import new_ring
 
 
@@ -46,7 +47,7 @@ def make_missing(folder: Path) -> list[str]:
 
 
 def _derived(secret_key: Path) -> str:
-    return as_text(manifest_key(secret_key.read_text(encoding="utf-8").strip()))
+    return base64url.encode(manifest_key(secret_key.read_text(encoding="utf-8").strip()))
 
 
 def _write_once(path: Path, make: Callable[[], str]) -> bool:

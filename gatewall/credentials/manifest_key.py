@@ -9,7 +9,6 @@ import hmac
 from gatewall.credentials import base64url
 
 _PURPOSE = b"gatewall policy manifest 1"
-_BYTES = 32
 
 
 def manifest_key(secret: str) -> bytes:
@@ -17,12 +16,7 @@ def manifest_key(secret: str) -> bytes:
     return hmac.digest(secret.encode(), _PURPOSE, hashlib.sha256)
 
 
-def as_text(key: bytes) -> str:
-    """Encode a key for ``GATEWALL_MANIFEST_KEY``."""
-    return base64url.encode(key)
-
-
 def from_text(text: str) -> bytes | None:
-    """Decode ``GATEWALL_MANIFEST_KEY``; None if it is no key."""
+    """Decode the base64url of ``GATEWALL_MANIFEST_KEY``; None if it is no key."""
     key = base64url.decode(text)
-    return key if key is not None and len(key) == _BYTES else None
+    return key if key is not None and len(key) == hashlib.sha256().digest_size else None

@@ -17,7 +17,7 @@ from gatewall.snapshot.files import PolicyFiles
 from gatewall.snapshot.folder_watch import FolderWatch
 from gatewall.snapshot.host_paths import policy_files, run_folder
 from gatewall.snapshot.manifest import Manifest
-from gatewall.snapshot.notification import AgentLock, Notifier
+from gatewall.snapshot.notification import AgentLock, notify
 from gatewall.snapshot.published import ManifestInForce
 from gatewall.snapshot.worker_report import living_workers, workers_folder
 
@@ -46,11 +46,11 @@ def announce(version: Version) -> bool:
     """
     files, run = policy_files(settings.CONFIG), run_folder(settings.CONFIG.home)
     if getattr(_thread, "publishes", False):
-        Notifier(run).notify()
+        notify(run)
         return False
     with closing(FolderWatch(files.folder, workers_folder(run))) as news:
         patience = _Deadline(news, time.monotonic() + _WAIT_SECONDS)
-        Notifier(run).notify()
+        notify(run)
         return _is_published_in_time(files, run, version, patience) and _is_loaded_in_time(run, version, patience)
 
 

@@ -27,15 +27,6 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class CategoryScore:
-    """Scores of the matches in one category: of blocking and of monitoring rules."""
-
-    category: str
-    block: int
-    monitor: int
-
-
-@dataclass(frozen=True, slots=True)
 class Trial:
     """The matching rules, enforced or not, and whether the WAF would refuse the request.
 
@@ -51,10 +42,12 @@ class Trial:
     blocked: bool = False
 
     @property
-    def scores(self) -> list[CategoryScore]:
-        """Scores by category, in alphabetical order."""
-        categories = sorted({rule.category for rule in self.rules})
-        return [CategoryScore(each, *(self._score(each, action) for action in Action)) for each in categories]
+    def scores(self) -> list[dict[str, str | int]]:
+        """Scores of blocking and of monitoring rules by category, in alphabetical order."""
+        return [
+            {"category": each, **{action.value: self._score(each, action) for action in Action}}
+            for each in sorted({rule.category.value for rule in self.rules})
+        ]
 
     def _score(self, category: str, action: Action) -> int:
         return sum(rule.score for rule in self.rules if rule.category == category and rule.action is action)

@@ -13,8 +13,8 @@ from gatewall.engine.snapshot import PolicySnapshot, Segment, Version
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.scanning import Scanners
 from gatewall.snapshot import codec
+from gatewall.snapshot.keyed_rows import Sharded
 from gatewall.snapshot.row_codecs import KINDS
-from gatewall.snapshot.sharded import Sharded
 
 
 class SegmentRefused(ValueError):

@@ -1,10 +1,11 @@
-"""Sorted key-value table in one memory-mappable buffer: keys, offsets, JSON rows. Rows are parsed on access. Pure."""
+"""Tables of rows by key: sorted in one memory-mappable buffer (keys, offsets, JSON rows), or in shards. Pure."""
 
 import struct
 import sys
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, ValuesView
+from itertools import chain
 from typing import Any, Final, Generic, TypeVar
 
 _HEADER = struct.Struct("=8sQ")
@@ -12,6 +13,7 @@ _MAGIC = b"rows key" if sys.byteorder == "little" else b"yek swor"
 _KEY: Final = "Q"
 _OFFSET: Final = "Q"
 _WIDTH = 8
+_REMEMBERED = 4096
 
 Name = TypeVar("Name")
 Row = TypeVar("Row")
@@ -32,8 +34,28 @@ def pack(rows: Iterable[tuple[int, bytes]]) -> bytes:
     return b"".join([_HEADER.pack(_MAGIC, len(ordered)), numbers.tobytes(), offsets.tobytes(), *texts])
 
 
-class KeyedRows(Mapping[Name, Row], Generic[Name, Row]):
-    """Read-only mapping of names to rows; keeps its buffer alive."""
+class _Table(Mapping[Name, Row], Generic[Name, Row]):
+    """Read-only mapping whose values are iterated in order instead of looking up each name."""
+
+    __slots__ = ()
+
+    def values(self) -> ValuesView[Row]:
+        """Return the rows; each iteration parses them once and caches none."""
+        return _Rows(self)
+
+    def rows(self) -> Iterator[Row]:
+        raise NotImplementedError
+
+
+class _Rows(ValuesView[Row]):
+    _mapping: _Table[Any, Row]
+
+    def __iter__(self) -> Iterator[Row]:
+        return self._mapping.rows()
+
+
+class KeyedRows(_Table[Name, Row]):
+    """Mapping of names to rows, which are parsed on access; keeps its buffer alive."""
 
     __slots__ = ("_name", "_number", "_numbers", "_offsets", "_read", "_texts")
 
@@ -67,11 +89,7 @@ class KeyedRows(Mapping[Name, Row], Generic[Name, Row]):
         return len(self._numbers)
 
     def __iter__(self) -> Iterator[Name]:
-        return map(self._name, self._rows())
-
-    def values(self) -> ValuesView[Row]:
-        """Return the rows; each iteration parses them once."""
-        return _Rows(self)
+        return map(self._name, self.rows())
 
     def __getitem__(self, name: Name) -> Row:
         number = self._number(name)
@@ -83,17 +101,45 @@ class KeyedRows(Mapping[Name, Row], Generic[Name, Row]):
                 return row
         raise KeyError(name)
 
-    def _rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[Row]:
         return map(self._row, range(len(self._numbers)))
 
     def _row(self, index: int) -> Row:
         return self._read(bytes(self._texts[self._offsets[index] : self._offsets[index + 1]]))
 
 
-class _Rows(ValuesView[Row]):
-    """Values view that parses rows in order instead of looking up each name."""
+class Sharded(_Table[Name, Row]):
+    """Mapping over all shards, each found by the key; caches the last few thousand rows."""
 
-    _mapping: KeyedRows[Any, Row]
+    __slots__ = ("_recent", "_shard_of", "_shards")
 
-    def __iter__(self) -> Iterator[Row]:
-        return self._mapping._rows()  # noqa: SLF001 - its view
+    def __init__(self, shards: Mapping[str, Mapping[Name, Row]], shard_of: Callable[[Name], str]) -> None:
+        """``shards`` by the names that ``shard_of`` returns."""
+        self._shards = dict(shards)
+        self._shard_of = shard_of
+        self._recent: dict[Name, Row] = {}
+
+    def is_of(self, shards: Mapping[str, Mapping[Name, Row]]) -> bool:
+        """True if its shards are these very tables."""
+        return self._shards.keys() == shards.keys() and all(
+            table is shards[name] for name, table in self._shards.items()
+        )
+
+    def __getitem__(self, name: Name) -> Row:
+        row = self._recent.get(name)
+        if row is None:
+            row = self._shards[self._shard_of(name)][name]
+            if len(self._recent) >= _REMEMBERED:
+                self._recent.clear()
+            self._recent[name] = row
+        return row
+
+    def __iter__(self) -> Iterator[Name]:
+        for table in self._shards.values():
+            yield from table
+
+    def rows(self) -> Iterator[Row]:
+        return chain.from_iterable(table.values() for table in self._shards.values())
+
+    def __len__(self) -> int:
+        return sum(map(len, self._shards.values()))

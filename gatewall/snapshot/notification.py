@@ -15,6 +15,7 @@ from gatewall.snapshot.confirmed import elapsed
 
 LEASE_SECONDS = 5.0
 """An agent renews its lease twice a second. Replacing an agent that is only slow does no harm."""
+_FIFO = "agent.wake"
 
 
 class Lease:
@@ -116,36 +117,31 @@ class StandbyLock(AgentLock):
     name = "standby.lock"
 
 
-class Notifier:
-    """Wakes the agent of this host through a FIFO."""
+def notify(run: Path) -> None:
+    """Wake the agent of this host, if one listens."""
+    try:
+        descriptor = os.open(run / _FIFO, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return  # no agent listens, or there is no FIFO yet
+    try:
+        os.write(descriptor, b"!")
+    except OSError:
+        pass  # the FIFO is full of notifications already, or the listener is closing
+    finally:
+        os.close(descriptor)
 
-    def __init__(self, run: Path) -> None:
-        self._path = run / "agent.wake"
 
-    def notify(self) -> None:
-        """Wake the agent, if one listens."""
-        try:
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
-            return  # no agent listens, or there is no FIFO yet
-        try:
-            os.write(descriptor, b"!")
-        except OSError:
-            pass  # the FIFO is full of notifications already, or the listener is closing
-        finally:
-            os.close(descriptor)
-
-    @contextmanager
-    def listening(self) -> Iterator["Listener"]:
-        """Make the FIFO and yield its listener."""
-        if not self._path.exists():
-            os.mkfifo(self._path, 0o600)
-        # Open for reading and writing, so that it never reports end-of-file when the last writer closes.
-        descriptor = os.open(self._path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            yield Listener(descriptor)
-        finally:
-            os.close(descriptor)
+@contextmanager
+def listening(run: Path) -> Iterator["Listener"]:
+    """Make the FIFO and yield its listener."""
+    if not (run / _FIFO).exists():
+        os.mkfifo(run / _FIFO, 0o600)
+    # Open for reading and writing, so that it never reports end-of-file when the last writer closes.
+    descriptor = os.open(run / _FIFO, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        yield Listener(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 class Listener:

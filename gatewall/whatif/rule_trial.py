@@ -44,7 +44,7 @@ def try_request(made_up: MadeUpRequest, body: bytes | None, rule: Mapping[str, A
         "blocked": result.blocked,
         "waf_mode": policy.settings.waf_mode.value,
         "waf_threshold": policy.settings.waf_threshold,
-        "scores": [{"category": each.category, "block": each.block, "monitor": each.monitor} for each in result.scores],
+        "scores": result.scores,
         "rules": [_rule_body(each, result, draft) for each in result.rules],
         "domain": result.domain,
         "fault": result.fault or None,

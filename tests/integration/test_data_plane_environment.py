@@ -2,14 +2,15 @@
 
 import pytest
 
-from gatewall.credentials.manifest_key import as_text, manifest_key
+from gatewall.credentials import base64url
+from gatewall.credentials.manifest_key import manifest_key
 from gatewall.kernel import env
 from tests.integration.test_environment import ENOUGH, SECRET
 
 
 def of_a_data_plane(**variables):
     kept = {key: value for key, value in ENOUGH.items() if key == "GATEWALL_JWT_KEYS"}
-    return kept | {"GATEWALL_MANIFEST_KEY": as_text(manifest_key(SECRET))} | variables
+    return kept | {"GATEWALL_MANIFEST_KEY": base64url.encode(manifest_key(SECRET))} | variables
 
 
 def test_a_data_plane_has_the_key_of_the_manifest_in_place_of_the_secret_key(tmp_path):
@@ -35,7 +36,7 @@ def test_a_data_plane_gets_no_secret_of_others(tmp_path, name):
         env.read(of_a_data_plane(**{name: SECRET}), tmp_path)
 
 
-@pytest.mark.parametrize("text", ["short", SECRET, "=" * 43, as_text(bytes(31))])
+@pytest.mark.parametrize("text", ["short", SECRET, "=" * 43, base64url.encode(bytes(31))])
 def test_a_manifest_key_that_is_none_is_refused_and_not_shown(tmp_path, text):
     with pytest.raises(env.ConfigError, match="GATEWALL_MANIFEST_KEY must be") as refused:
         env.read(of_a_data_plane(GATEWALL_MANIFEST_KEY=text), tmp_path)

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewall.snapshot import sharded
-from gatewall.snapshot.keyed_rows import KeyedRows, KeyedRowsRefused, pack
-from gatewall.snapshot.sharded import Sharded
+from gatewall.snapshot import keyed_rows
+from gatewall.snapshot.keyed_rows import KeyedRows, KeyedRowsRefused, Sharded, pack
 
 HEAD = 16
 
@@ -42,7 +41,7 @@ class Reader:
 
 
 def test_what_was_asked_for_is_read_once_until_there_is_too_much_of_it(monkeypatch):
-    monkeypatch.setattr(sharded, "_REMEMBERED", 2)
+    monkeypatch.setattr(keyed_rows, "_REMEMBERED", 2)
     reader = Reader()
     rows = Sharded({"0": reader.table([0, 2]), "1": reader.table([1])}, lambda number: str(number % 2))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewall.snapshot.notification import LEASE_SECONDS, AgentLock, Notifier
+from gatewall.snapshot.notification import LEASE_SECONDS, AgentLock, listening, notify
 from tests.unit.clocks import Clock
 
 ROOT = Path(__file__).parents[2]
@@ -181,42 +181,42 @@ def heard(listener):
 
 
 def test_ringing_without_a_fifo_does_nothing(tmp_path):
-    Notifier(tmp_path).notify()
+    notify(tmp_path)
 
     assert list(tmp_path.iterdir()) == []
 
 
 def test_ringing_without_a_listener_does_nothing(tmp_path):
-    with Notifier(tmp_path).listening():
+    with listening(tmp_path):
         pass
 
-    Notifier(tmp_path).notify()
+    notify(tmp_path)
 
-    with Notifier(tmp_path).listening() as listener:
+    with listening(tmp_path) as listener:
         assert not heard(listener)
 
 
 def test_a_ring_ends_the_wait(tmp_path):
-    with Notifier(tmp_path).listening() as listener:
-        Notifier(tmp_path).notify()
+    with listening(tmp_path) as listener:
+        notify(tmp_path)
 
         listener.wait(60)
 
 
 def test_a_ring_is_heard_once(tmp_path):
-    with Notifier(tmp_path).listening() as listener:
+    with listening(tmp_path) as listener:
         for _ in range(3):
-            Notifier(tmp_path).notify()
+            notify(tmp_path)
         listener.wait(60)
 
         assert not heard(listener)
 
 
 def test_of_two_that_hear_a_ring_neither_fails(tmp_path, monkeypatch):
-    with Notifier(tmp_path).listening() as listener:
-        Notifier(tmp_path).notify()
+    with listening(tmp_path) as listener:
+        notify(tmp_path)
         ready = select.select([listener._descriptor], [], [], 0)
-        with Notifier(tmp_path).listening() as other:
+        with listening(tmp_path) as other:
             other.wait(60)
         monkeypatch.setattr(select, "select", lambda *_: ready)
 
@@ -224,14 +224,14 @@ def test_of_two_that_hear_a_ring_neither_fails(tmp_path, monkeypatch):
 
 
 def test_without_a_ring_the_wait_ends_by_itself(tmp_path):
-    with Notifier(tmp_path).listening() as listener:
+    with listening(tmp_path) as listener:
         listener.wait(0)
 
 
 def test_more_rings_than_the_fifo_holds_do_not_block(tmp_path):
-    with Notifier(tmp_path).listening() as listener:
+    with listening(tmp_path) as listener:
         for _ in range(70_000):
-            Notifier(tmp_path).notify()
+            notify(tmp_path)
 
         assert heard(listener)
 
@@ -239,9 +239,9 @@ def test_more_rings_than_the_fifo_holds_do_not_block(tmp_path):
 def test_a_caller_gets_no_error_of_the_bell(tmp_path):
     (tmp_path / "agent.wake").symlink_to("/dev/full")
 
-    Notifier(tmp_path).notify()
+    notify(tmp_path)
 
 
 def test_the_fifo_is_the_owners_alone(tmp_path):
-    with Notifier(tmp_path).listening():
+    with listening(tmp_path):
         assert (tmp_path / "agent.wake").stat().st_mode & 0o777 == 0o600
