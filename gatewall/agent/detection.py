@@ -50,8 +50,8 @@ class Watch:
         self._page_detectors = Detectors(Limits())
         """Requests that web pages made browsers send: reported, but never a reason for a ban."""
         self._verdicts: list[tuple[Verdict, Spared | None]] = []
-        self._counted: dict[int, int] = {}
-        self._marked: dict[int, int] = {}
+        self._counted: dict[int, tuple[int, int]] = {}
+        """By failed sign-in, how many of its count and of its marks the detectors have."""
         self._settled = 0
         self._scanned_at: datetime | None = None
 
@@ -86,8 +86,7 @@ class Watch:
                 self._scan_row(row)
         kept = {row.pk for row in rows}
         self._settled = max([self._settled, *(key for key in self._counted if key not in kept)])
-        self._counted = {key: number for key, number in self._counted.items() if key in kept}
-        self._marked = {key: number for key, number in self._marked.items() if key in kept}
+        self._counted = {key: numbers for key, numbers in self._counted.items() if key in kept}
 
     def _since(self, at: datetime) -> datetime:
         """Return the start of the scan: the last scan minus an overlap, within the window."""
@@ -97,9 +96,9 @@ class Watch:
         return max(min(at, self._scanned_at) - _LATE, at - max(window, _LATE))
 
     def _scan_row(self, row: SecurityEvent) -> None:
-        new = row.count - self._counted.get(row.pk, 0)
-        marks = row.marks[self._marked.get(row.pk, 0) :] or row.marks[-1:]
-        self._counted[row.pk], self._marked[row.pk] = row.count, len(row.marks)
+        counted, marked = self._counted.get(row.pk, (0, 0))
+        new, marks = row.count - counted, row.marks[marked:] or row.marks[-1:]
+        self._counted[row.pk] = row.count, len(row.marks)
         client = parse_address(row.client_ip or "")
         if client is None or not _is_signal(row):
             return

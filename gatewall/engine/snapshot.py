@@ -1,14 +1,13 @@
 """The policy in memory: its segments, settings, version and look-up tables. No I/O."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
-from typing import Any, Protocol, get_type_hints
+from typing import Any, get_type_hints
 
 from gatewall.engine.hosts import DomainTable
 from gatewall.engine.lists import IPLists
-from gatewall.engine.model import AccessRequest
-from gatewall.engine.waf.rules import WafRule
+from gatewall.engine.waf.matcher import RuleSet
 
 
 class Segment(StrEnum):
@@ -154,28 +153,6 @@ class Version:
         return mine > (other.revision, other.revocations, other.reloads)
 
 
-class WafInspector(Protocol):
-    """Port of the WAF step."""
-
-    @property
-    def rules(self) -> Sequence[WafRule]:
-        """All rules, in reporting order."""
-
-    def inspect(self, request: AccessRequest, domain: str | None, stop_at: int = 0) -> Sequence[WafRule]:
-        """Return the matching rules, or some whose scores reach ``stop_at`` in one category."""
-
-    @property
-    def engine(self) -> str:
-        """Name of the scan engine, or empty without rules."""
-
-    @property
-    def apart(self) -> Sequence[WafRule]:
-        """Rules that are not part of the combined scan."""
-
-    def check(self) -> str:
-        """Self-test the engine; return what is wrong, or empty."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class PolicySnapshot:
     """One immutable version of the policy, indexed for look-up; thread-safe."""
@@ -186,7 +163,7 @@ class PolicySnapshot:
     lists: IPLists
     domains: DomainTable
     blocked_countries: Mapping[str, BlockedCountry]
-    waf: WafInspector
+    waf: RuleSet
     users: Mapping[int, UserState]
     git_tokens: Mapping[str, GitTokenState]
     licenses: Mapping[str, LicenseState]

@@ -11,7 +11,7 @@ from audit.spool.records import AccessRecord
 from gatewall.engine.hosts import Host
 from gatewall.engine.model import AccessRequest, Effect, Verdict
 from gatewall.engine.ports import CountryLookup
-from gatewall.engine.snapshot import PolicySnapshot, WafInspector
+from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.engine.waf.matcher import RuleSet
 from gatewall.engine.waf.rules import WafRule
 from gatewall.replay.change_history import ChangeHistory
@@ -43,16 +43,17 @@ class Compared:
         return self.before.effect is Effect.ALLOW and self.after.effect is not Effect.ALLOW
 
 
-class ChangedRules:
-    """Rules that differ between two policies, and a WAF inspector of the second policy's rules."""
+class ChangedRules(RuleSet):
+    """Rules of a second policy, matched with the engine of the first; compiles only the rules that differ."""
 
-    def __init__(self, before: WafInspector, after: Sequence[WafRule]) -> None:
+    def __init__(self, before: RuleSet, after: Sequence[WafRule]) -> None:
         """Raises PatternRefused for a rule that cannot be compiled."""
+        super().__init__(())
+        self.rules = tuple(after)
         was, is_now = {rule.id: rule for rule in before.rules}, {rule.id: rule for rule in after}
         self.before = tuple(rule for rule in before.rules if is_now.get(rule.id) != rule)
         self.after = tuple(rule for rule in after if was.get(rule.id) != rule)
         self.ids = frozenset(rule.id for rule in (*self.before, *self.after))
-        self._rules = tuple(after)
         self._base = before
         self._sets = [RuleSet(rules) for rules in (self.before, self.after) if rules]
         self._mine = RuleSet(self.after)
@@ -67,30 +68,11 @@ class ChangedRules:
                 return True
         return any(rules.inspect(request, domain) for rules in self._sets)
 
-    @property
-    def rules(self) -> Sequence[WafRule]:
-        """All rules after the change."""
-        return self._rules
-
-    @property
-    def engine(self) -> str:
-        """Engine that scans for the unchanged rules."""
-        return self._base.engine
-
-    @property
-    def apart(self) -> Sequence[WafRule]:
-        """Rules before the change that are scanned for separately."""
-        return self._base.apart
-
-    def check(self) -> str:
-        """Run the self-test of the engine for the unchanged rules."""
-        return self._base.check()
-
     def inspect(self, request: AccessRequest, domain: str | None, stop_at: int = 0) -> tuple[WafRule, ...]:
         """Return the matching rules after the change; the current engine scans for the unchanged ones."""
         found = {rule.id for rule in self._base.inspect(request, domain)} - self.ids
         found |= {rule.id for rule in self._mine.inspect(request, domain)}
-        return tuple(rule for rule in self._rules if rule.id in found)
+        return tuple(rule for rule in self.rules if rule.id in found)
 
 
 class Comparison:
