@@ -39,7 +39,7 @@ def disable(username: str) -> None:
 
 def revoke(username: str) -> None:
     """Revoke a user's git token."""
-    licensing.revoke_git_token(GitToken.objects.get(user__username=username, name="bench"), actor="bench")
+    licensing.revoke(GitToken.objects.get(user__username=username, name="bench"), actor="bench")
 
 
 @transaction.atomic

@@ -3,45 +3,28 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
-from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
+from django.contrib import admin
+from django.http import HttpRequest
 
-from gatewall.api.request_notes import RequestNote
-from gatewall.api.service_admin import FreshForm, ServiceAdmin, actor
+from gatewall.api.service_admin import FreshForm, ShownOnceAdmin, actor
 from gatewall.credentials.machine import MachineToken
 from licensing import services
 from licensing.models import GitToken, License
 
 _RECORD = ("prefix", "created_at", "created_by")
-_ISSUED = RequestNote[MachineToken]("issued")
 
 
-class MachineCredentialAdmin(ServiceAdmin):
-    """Base of both pages: shows the token in the response to the form that created it."""
-
-    form = FreshForm
+class MachineCredentialAdmin(ShownOnceAdmin):
+    def create_row(self, request: HttpRequest, **values: Any) -> Any:
+        row, token = self.issue(request, **values)
+        self.keep_for_response(request, f"The token is {token.text}")
+        return row
 
     def issue(self, request: HttpRequest, **values: Any) -> tuple[Any, MachineToken]:
         raise NotImplementedError
 
-    def create_row(self, request: HttpRequest, **values: Any) -> Any:
-        row, token = self.issue(request, **values)
-        _ISSUED.set(request, token)
-        return row
-
-    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
-        # No redirect: a message for the next page would store the token in a cookie or a row.
-        if token := _ISSUED.get(request):
-            self.message_user(request, f"The token is {token.text}", messages.SUCCESS)
-            self.message_user(request, "It is shown this once. Copy it now.", messages.WARNING)
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "object": obj,
-            "title": f"{obj} was created",
-        }
-        return TemplateResponse(request, "admin/shown_once.html", context)
+    def delete_row(self, request: HttpRequest, row: License | GitToken) -> None:
+        services.revoke(row, actor=actor(request))
 
 
 class GitTokenForm(FreshForm):
@@ -73,9 +56,6 @@ class LicenseAdmin(MachineCredentialAdmin):
     def change_row(self, request: HttpRequest, row: License, **values: Any) -> None:
         services.change_license(row, actor=actor(request), **values)
 
-    def delete_row(self, request: HttpRequest, row: License) -> None:
-        services.revoke_license(row, actor=actor(request))
-
 
 @admin.register(GitToken)
 class GitTokenAdmin(MachineCredentialAdmin):
@@ -93,6 +73,3 @@ class GitTokenAdmin(MachineCredentialAdmin):
         user, never, chosen = (values.pop(name) for name in ("user", "never_expires", "expires_at"))
         end = None if never else chosen or services.usual_end_of_git_token()
         return services.issue_git_token(actor=actor(request), user_id=user.pk, expires_at=end, **values)
-
-    def delete_row(self, request: HttpRequest, row: GitToken) -> None:
-        services.revoke_git_token(row, actor=actor(request))

@@ -10,7 +10,7 @@ from django.utils import timezone
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX, MachineToken, new_token
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.segments import shard_of_git_token, shard_of_license
-from gatewall.kernel.changes import describe, difference
+from gatewall.kernel.changes import Change, describe, difference
 from gatewall.kernel.refusals import Conflict, Gone
 from gatewall.policy import revisions
 from licensing import selectors
@@ -20,9 +20,6 @@ from policies.rows import still_registered
 
 MAX_GIT_TOKENS = 50
 """Git tokens per user, including expired ones: every worker holds all of them in memory."""
-
-
-_USUAL_LIFE = timedelta(days=90)
 
 
 class NameTaken(Conflict):
@@ -43,11 +40,9 @@ def issue_license(
 ) -> tuple[License, MachineToken]:
     """Create a license; return it with its token. Raises ValidationError, NameTaken, DomainRemoved."""
     license_ = License(name=name, created_by=actor, **values)
-    token = _set_token(license_, LICENSE_PREFIX)
-    _save(license_)
+    token = _save_new(license_, LICENSE_PREFIX)
     license_.authorized_domains.set(still_registered(authorized_domains))
-    made = difference(None, describe(license_))
-    revisions.advance(shard_of_license(license_.digest), actor=actor, changes=[made])
+    _advance(license_, actor, difference(None, describe(license_)))
     return license_, token
 
 
@@ -63,14 +58,13 @@ def change_license(
     _save(license_)
     if authorized_domains is not None:
         license_.authorized_domains.set(still_registered(authorized_domains))
-    changed = difference(before, describe(license_))
-    revisions.advance(shard_of_license(license_.digest), actor=actor, changes=[changed])
+    _advance(license_, actor, difference(before, describe(license_)))
     return license_
 
 
 def usual_end_of_git_token() -> datetime:
     """Return the default expiry of a git token created now."""
-    return timezone.now() + _USUAL_LIFE
+    return timezone.now() + timedelta(days=90)
 
 
 @revisions.one_at_a_time
@@ -83,36 +77,32 @@ def issue_git_token(
     """
     if not selectors.user_exists(user_id):
         raise Gone(_("the user was deleted in the meantime"))
-    _refuse_too_many(user_id)
+    if selectors.git_tokens_of(user_id).count() >= MAX_GIT_TOKENS:
+        raise TooManyGitTokens(f"a user has at most {MAX_GIT_TOKENS} git tokens: delete one that is not needed")
     row = GitToken(user_id=user_id, name=name, expires_at=expires_at, created_by=actor)
-    token = _set_token(row, GIT_TOKEN_PREFIX)
-    _save(row)
-    made = difference(None, describe(row))
-    revisions.advance(shard_of_git_token(row.digest), actor=actor, changes=[made])
+    token = _save_new(row, GIT_TOKEN_PREFIX)
+    _advance(row, actor, difference(None, describe(row)))
     return row, token
 
 
 @revisions.one_at_a_time
-def revoke_license(license_: License, *, actor: str) -> None:
-    """Revoke and delete a license. Raises Gone."""
-    license_ = revisions.as_it_is_now(license_)
-    gone = difference(describe(license_), None)
-    license_.delete()
-    revisions.advance(shard_of_license(license_.digest), actor=actor, changes=[gone])
+def revoke(row: License | GitToken, *, actor: str) -> None:
+    """Revoke and delete a license or git token. Raises Gone."""
+    row = revisions.as_it_is_now(row)
+    gone = difference(describe(row), None)
+    row.delete()
+    _advance(row, actor, gone)
 
 
-@revisions.one_at_a_time
-def revoke_git_token(token: GitToken, *, actor: str) -> None:
-    """Revoke and delete a git token. Raises Gone."""
-    token = revisions.as_it_is_now(token)
-    gone = difference(describe(token), None)
-    token.delete()
-    revisions.advance(shard_of_git_token(token.digest), actor=actor, changes=[gone])
+def _advance(row: License | GitToken, actor: str, change: Change | None) -> None:
+    shard_of = shard_of_license if isinstance(row, License) else shard_of_git_token
+    revisions.advance(shard_of(row.digest), actor=actor, changes=[change])
 
 
-def _set_token(row: MachineCredential, prefix: str) -> MachineToken:
+def _save_new(row: MachineCredential, prefix: str) -> MachineToken:
     token = new_token(prefix)
     row.prefix, row.digest = token.prefix, token.digest
+    _save(row)
     return token
 
 
@@ -123,8 +113,3 @@ def _save(row: MachineCredential) -> None:
             row.save()
     except IntegrityError:
         raise NameTaken(_("%(row)s is there already"), row=repr(row.name)) from None
-
-
-def _refuse_too_many(user_id: int) -> None:
-    if selectors.git_tokens_of(user_id).count() >= MAX_GIT_TOKENS:
-        raise TooManyGitTokens(f"a user has at most {MAX_GIT_TOKENS} git tokens: delete one that is not needed")

@@ -8,6 +8,7 @@ from django.http import Http404
 from audit.figures.used_resources import UsedResource
 from gatewall.api.permissions import IsAdminOrSelf
 from gatewall.api.serializers import ShownOnce
+from gatewall.credentials.machine import MachineToken
 from gatewall.engine.model import SubjectKind
 from licensing import selectors, services
 from licensing.filters import GitTokenFilters, LicenseFilters
@@ -15,11 +16,21 @@ from licensing.models import GitToken, License
 from licensing.serializers import GitTokenInput, GitTokenOutput, LicenseInput, LicenseOutput
 
 
-class Licenses(UsedResource):
+class _Tokens(UsedResource):
+    output_on_create = ShownOnce
+    _token: MachineToken
+
+    def created(self, row: Model) -> dict[str, Any]:
+        return {**super().created(row), "token": self._token.text}
+
+    def delete_row(self, row: License | GitToken) -> None:
+        services.revoke(row, actor=self.actor)
+
+
+class Licenses(_Tokens):
     """Licenses: tokens for machines. The token is shown once, at creation."""
 
     input, output = LicenseInput, LicenseOutput
-    output_on_create = ShownOnce
     use_kind, volatile = SubjectKind.LICENSE.value, ("last_used_at", "uses")
     filterset_class = LicenseFilters
     ordering_fields = ("id", "created_at", "name", "expires_at")
@@ -32,21 +43,14 @@ class Licenses(UsedResource):
         license_, self._token = services.issue_license(actor=self.actor, **values)
         return license_
 
-    def created(self, row: Model) -> dict[str, Any]:
-        return {**super().created(row), "token": self._token.text}
-
     def change_row(self, row: License, **values: Any) -> License:
         return services.change_license(row, actor=self.actor, **values)
 
-    def delete_row(self, row: License) -> None:
-        services.revoke_license(row, actor=self.actor)
 
-
-class GitTokens(UsedResource):
+class GitTokens(_Tokens):
     """Git tokens: tokens of a user for git, instead of the password."""
 
     input, output = GitTokenInput, GitTokenOutput
-    output_on_create = ShownOnce
     use_kind, volatile = SubjectKind.GIT_TOKEN.value, ("last_used_at",)
     filterset_class = GitTokenFilters
     permission_classes = [IsAdminOrSelf]
@@ -62,12 +66,6 @@ class GitTokens(UsedResource):
             raise Http404
         row, self._token = services.issue_git_token(actor=self.actor, user_id=self._user_id, **values)
         return row
-
-    def created(self, row: Model) -> dict[str, Any]:
-        return {**super().created(row), "token": self._token.text}
-
-    def delete_row(self, row: GitToken) -> None:
-        services.revoke_git_token(row, actor=self.actor)
 
     @property
     def _user_id(self) -> int:

@@ -6,18 +6,15 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 
 from audit.event_kinds import EventKind
 from gatewall.api.fresh_sign_in import is_fresh
-from gatewall.api.request_notes import RequestNote
-from gatewall.api.service_admin import FreshForm, ServiceAdmin, actor
+from gatewall.api.service_admin import FreshForm, ReadOnlyAdmin, ShownOnceAdmin, actor
 from gatewall.kernel.refusals import Refusal
 from webhooks import services
 from webhooks.models import Delivery, Webhook
 
 _BECAME = ("created_at", "created_by", "previous_until", "failing_since", "succeeded_at", "failure", "left_out")
-_ISSUED = RequestNote[str]("issued")
 
 
 class WebhookForm(FreshForm):
@@ -29,8 +26,13 @@ class WebhookForm(FreshForm):
     )
 
 
+class _NoSealedLookups(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at run time
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+        return "sealed" not in lookup and super().lookup_allowed(lookup, value, request)
+
+
 @admin.register(Webhook)
-class WebhookAdmin(ServiceAdmin):
+class WebhookAdmin(_NoSealedLookups, ShownOnceAdmin):
     form = WebhookForm
     list_display = ("name", "url", "least_severity", "enabled", "failing_since", "succeeded_at", "left_out")
     list_filter = ("enabled", "least_severity")
@@ -39,12 +41,9 @@ class WebhookAdmin(ServiceAdmin):
     fields = ("name", "url", "kinds", "least_severity", "enabled", "allow_private", "remark", *readonly_fields)
     actions = ("send_test", "rotate_secret")
 
-    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        return "sealed" not in lookup and super().lookup_allowed(lookup, value, request)
-
     def create_row(self, request: HttpRequest, **values: Any) -> Webhook:
         webhook, secret = services.create_webhook(actor=actor(request), **values)
-        _ISSUED.set(request, secret)
+        self.keep_for_response(request, f"The secret is {secret}")
         return webhook
 
     def change_row(self, request: HttpRequest, row: Webhook, **values: Any) -> None:
@@ -57,9 +56,6 @@ class WebhookAdmin(ServiceAdmin):
         """Allow deleting a webhook although its deliveries cannot be deleted on their own."""
         to_delete, counts, forbidden, protected = super().get_deleted_objects(objs, request)
         return to_delete, counts, forbidden - {Delivery._meta.verbose_name}, protected  # noqa: SLF001 - Django's documented API
-
-    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
-        return self._show_once(request, obj, _ISSUED.get(request) or "", f"{obj} was created")
 
     @admin.action(description="Send a test")
     def send_test(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> None:
@@ -83,42 +79,21 @@ class WebhookAdmin(ServiceAdmin):
             self.message_user(request, "You signed in more than ten minutes ago: sign in again.", messages.ERROR)
             return None
         webhook, secret = services.rotate_secret(chosen[0], actor=actor(request))
-        return self._show_once(request, webhook, secret, f"{webhook} has a new secret")
-
-    def _show_once(self, request: HttpRequest, webhook: Webhook, secret: str, title: str) -> HttpResponse:
-        # No redirect: a message for the next page would store the secret in a cookie or a row.
-        self.message_user(request, f"The secret is {secret}", messages.SUCCESS)
-        self.message_user(request, "It is shown this once. Copy it now.", messages.WARNING)
-        context = {**self.admin_site.each_context(request), "opts": self.opts, "object": webhook, "title": title}
-        return TemplateResponse(request, "admin/shown_once.html", context)
+        return self.show_once(request, webhook, f"{webhook} has a new secret", f"The secret is {secret}")
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at run time
+class DeliveryAdmin(_NoSealedLookups, ReadOnlyAdmin):
     list_display = ("created_at", "webhook", "type", "status", "attempts", "next_at", "response_status", "failure")
     list_filter = ("status", "webhook")
     list_select_related = ("webhook", "notice")
     ordering = ("-id",)
-    show_full_result_count = False
-    list_per_page = 50
     fields = (
         *("webhook", "type", "message_id", "status", "created_at", "attempts", "tried_at", "next_at"),
         *("response_status", "failure", "body"),
     )
     readonly_fields = fields
     actions = ("send_again",)
-
-    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        return "sealed" not in lookup and super().lookup_allowed(lookup, value, request)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     @admin.display(description="type")
     def type(self, delivery: Delivery) -> str:

@@ -73,17 +73,17 @@ class _Occurrences:
 
 def witness(tallies: Sequence[Tally]) -> None:
     """Create notices of security events for the webhooks that want them, in the caller's transaction."""
-    webhooks = list(selectors.webhooks().filter(enabled=True))
+    webhooks = list(Webhook.objects.filter(enabled=True))
     wanted = [tally for tally in tallies if any(selectors.wants(each, tally.event.kind) for each in webhooks)]
     if not wanted:
         return
-    outbox.put(_single(tally, webhooks) for tally in wanted if tally.event.kind in SINGLE)
+    outbox.put(_beginning(_seen(tally), webhooks) for tally in wanted if tally.event.kind in SINGLE)
     window = timedelta(minutes=system_settings.current().webhook_incident_minutes)
     found = _grouped((tally for tally in wanted if tally.event.kind not in SINGLE), window)
     ordered = sorted(found)  # sorted, so that concurrent writers lock incidents in the same order
     for start in range(0, len(ordered), _AT_ONCE):
         part = _limit_open({key: found[key] for key in ordered[start : start + _AT_ONCE]})
-        outbox.put(_beginning(incident, seen, webhooks) for incident, seen in _join(part, window))
+        outbox.put(_beginning(seen, webhooks, incident) for incident, seen in _join(part, window))
 
 
 def close_ended(at: datetime, *, at_most: int = 200) -> int:
@@ -115,7 +115,7 @@ def _close(pk: UUID, at: datetime) -> bool:
 
 
 def _add_end_notice(incident: Incident, notice: Notice, at: datetime, why: str) -> None:
-    receivers = selectors.webhooks().filter(enabled=True, deliveries__notice=notice)
+    receivers = Webhook.objects.filter(enabled=True, deliveries__notice=notice)
     data = notices.ended(notices.data_of(notice.body), count=incident.count, last_at=incident.last_at, at=at, why=why)
     # without a limit: at most one per notice of a beginning
     outbox.put(
@@ -128,23 +128,23 @@ def _is_of_another_clock(at: datetime) -> Q:
     return Q(~is_ban, ends_at__gt=at + _LONGEST_QUIET) | Q(is_ban, ends_at__gt=at + _LONGEST_BAN)
 
 
-def _single(tally: Tally, webhooks: Iterable[Webhook]) -> Draft:
-    event, at = tally.event, tally.moment
-    return Draft(
-        event.kind.value,
-        at,
-        lambda: notices.begun(event, incident=None, count=tally.count, first_at=at, last_at=tally.last_at or at),
-        [webhook for webhook in webhooks if selectors.wants(webhook, event.kind)],
-    )
+def _seen(tally: Tally) -> _Occurrences:
+    at, (until, ban) = tally.moment, _ban_of(tally.event)
+    return _Occurrences(tally.event, tally.count, at, tally.last_at or at, until, ban)
 
 
-def _beginning(incident: Incident, seen: _Occurrences, webhooks: Iterable[Webhook]) -> Draft:
+def _beginning(seen: _Occurrences, webhooks: Iterable[Webhook], incident: Incident | None = None) -> Draft:
+    """Return the notice of a new incident, or of a single event."""
     event = seen.event
     return Draft(
         event.kind.value,
         seen.first_at,
         lambda: notices.begun(
-            event, incident=str(incident.pk), count=seen.count, first_at=seen.first_at, last_at=seen.last_at
+            event,
+            incident=str(incident.pk) if incident else None,
+            count=seen.count,
+            first_at=seen.first_at,
+            last_at=seen.last_at,
         ),
         [webhook for webhook in webhooks if selectors.wants(webhook, event.kind)],
         incident,
@@ -155,13 +155,12 @@ def _grouped(tallies: Iterable[Tally], window: timedelta) -> dict[str, _Occurren
     found: dict[str, _Occurrences] = {}
     is_attack: bool | None = None
     for tally in tallies:
-        event, at = tally.event, tally.moment
+        event, seen = tally.event, _seen(tally)
         group = _group_of(event)
         if event.kind in _OF_ATTACKS and event.detail.get("detector") in _SIGN_INS:
-            is_attack = _is_attack(at - window) if is_attack is None else is_attack
-            group = "attack" if is_attack else group
-        until, ban = _ban_of(event)
-        seen = _Occurrences(event, tally.count, at, tally.last_at or at, until, None if group == "attack" else ban)
+            is_attack = _is_attack(tally.moment - window) if is_attack is None else is_attack
+            if is_attack:
+                group, seen.ban = "attack", None
         key = f"{event.kind} {group}"[:120]
         if key in found:
             found[key].add(seen)

@@ -3,23 +3,12 @@
 from datetime import datetime
 
 from django.conf import settings
-from django.db.models import QuerySet
 
 from audit.event_kinds import EventKind, EventSeverity
 from gatewall.credentials.sealing import SealBroken, Sealer
 from webhooks.models import Delivery, DeliveryStatus, Webhook
 
 _RANKS = {severity: rank for rank, severity in enumerate(EventSeverity)}
-
-
-def webhooks() -> QuerySet[Webhook]:
-    """Return all webhooks."""
-    return Webhook.objects.all()
-
-
-def deliveries_of(webhook_id: int) -> QuerySet[Delivery]:
-    """Return the deliveries of a webhook with their notices, newest first."""
-    return Delivery.objects.filter(webhook_id=webhook_id).select_related("notice")
 
 
 def number_of_failed(start: datetime, end: datetime) -> int:

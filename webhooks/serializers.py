@@ -66,7 +66,7 @@ class NothingInput(StrictInput):
 class DeliveryOutput(serializers.ModelSerializer[Delivery]):
     """A delivery: a notice in the outbox of a webhook."""
 
-    message_id = serializers.SerializerMethodField()
+    message_id = serializers.CharField(source="notice.message_id", read_only=True)
     type = serializers.CharField(source="notice.type")
     status = serializers.ChoiceField(choices=DeliveryStatus.values)
 
@@ -76,9 +76,6 @@ class DeliveryOutput(serializers.ModelSerializer[Delivery]):
             *("id", "message_id", "type", "status", "created_at", "attempts", "tried_at", "next_at"),
             *("response_status", "failure"),
         )
-
-    def get_message_id(self, delivery: Delivery) -> str:
-        return delivery.notice.message_id
 
 
 class DataField(ShapedField):

@@ -12,7 +12,7 @@ from gatewall.api import etags
 from gatewall.api.fresh_sign_in import reauthenticated_values
 from gatewall.api.operations import operation
 from gatewall.api.resources import Resource
-from webhooks import selectors, services
+from webhooks import services
 from webhooks.filters import DeliveryFilters, WebhookFilters
 from webhooks.models import Delivery, Webhook
 from webhooks.serializers import (
@@ -39,7 +39,7 @@ class Webhooks(Resource):
     search_fields = ("name", "url", "remark")
 
     def get_queryset(self) -> QuerySet[Webhook]:
-        return selectors.webhooks()
+        return Webhook.objects.all()
 
     def create_row(self, **values: Any) -> Webhook:
         webhook, self._secret = services.create_webhook(actor=self.actor, **values)
@@ -81,9 +81,9 @@ class Deliveries(Resource):
 
     def get_queryset(self) -> QuerySet[Delivery]:
         webhook_id = int(self.kwargs["webhook_id"])
-        if not selectors.webhooks().filter(pk=webhook_id).exists():
+        if not Webhook.objects.filter(pk=webhook_id).exists():
             raise Http404
-        return selectors.deliveries_of(webhook_id)
+        return Delivery.objects.filter(webhook_id=webhook_id).select_related("notice")
 
     @operation(answer=DeliveryWithDataOutput, is_tagged=True)
     def retrieve(self, request: Request, **path: Any) -> Response:

@@ -12,10 +12,11 @@ from django.contrib.admin import helpers
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from gatewall.api.fresh_sign_in import is_fresh, require_fresh_sign_in
-from gatewall.api.request_notes import REFUSAL
+from gatewall.api.request_notes import REFUSAL, RequestNote
 from gatewall.api.serializers import FIRST_YEAR
 from gatewall.api.translation import messages_of
 from gatewall.kernel.refusals import Refusal
@@ -23,6 +24,7 @@ from gatewall.kernel.refusals import Refusal
 _NEVER_SHOWN = frozenset({"password", "digest"})
 _CREDENTIALS = ("current_password", "current_code")
 _LONGEST_CODE = 64
+_SECRET = RequestNote[str]("secret")
 MAX_CHOSEN = 500
 """Maximum number of selected rows; a service deletes each, in one transaction."""
 
@@ -199,6 +201,42 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
         options = self.model._meta  # noqa: SLF001 - Django's documented API
         name = f"{self.admin_site.name}:{options.app_label}_{options.model_name}_{page}"
         return HttpResponseRedirect(reverse(name, args=arguments))
+
+
+class ShownOnceAdmin(ServiceAdmin):
+    """Page of rows with a secret, which is shown in the response to the form that created the row."""
+
+    form = FreshForm
+
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+        return self.show_once(request, obj, f"{obj} was created", _SECRET.get(request) or "")
+
+    def keep_for_response(self, request: HttpRequest, words: str) -> None:
+        """Store the words with the secret for ``response_add``."""
+        _SECRET.set(request, words)
+
+    def show_once(self, request: HttpRequest, row: Any, title: str, words: str) -> HttpResponse:
+        """Show the secret. Without a redirect: a message for the next page would store it in a cookie or a row."""
+        self.message_user(request, words, messages.SUCCESS)
+        self.message_user(request, "It is shown this once. Copy it now.", messages.WARNING)
+        context = {**self.admin_site.each_context(request), "opts": self.opts, "object": row, "title": title}
+        return TemplateResponse(request, "admin/shown_once.html", context)
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at run time
+    """List and show rows that only their own code writes."""
+
+    show_full_result_count = False
+    list_per_page = 50
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
 
 
 def actor(request: HttpRequest) -> str:

@@ -18,6 +18,7 @@ from gatewall.credentials.sealing import Sealer
 from gatewall.database.resealing import Resealed, reseal
 from gatewall.policy import system_settings
 from webhooks import selectors as webhooks
+from webhooks.models import Webhook
 
 SESSIONS, DATA = "GATEWALL_JWT_KEYS", "GATEWALL_DATA_KEYS"
 
@@ -44,10 +45,10 @@ SEALED_COLUMNS = {
         TotpDevice.objects.all, "sealed_secret", lambda device: sealing_context(device.user_id)
     ),
     "secrets of webhooks": SealedColumn(
-        webhooks.webhooks, "sealed_secret", lambda webhook: webhooks.sealing_context(webhook.pk)
+        Webhook.objects.all, "sealed_secret", lambda webhook: webhooks.sealing_context(webhook.pk)
     ),
     "previous secrets of webhooks": SealedColumn(
-        webhooks.webhooks, "sealed_previous", lambda webhook: webhooks.sealing_context(webhook.pk)
+        Webhook.objects.all, "sealed_previous", lambda webhook: webhooks.sealing_context(webhook.pk)
     ),
 }
 """All columns sealed by data keys. A column missing here loses its secrets when keys are dropped."""

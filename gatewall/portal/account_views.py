@@ -122,7 +122,7 @@ class RevokeGitToken(AccountForm):
         row = licensing_selectors.git_tokens_of(self.caller.user.pk).filter(pk=number).first()
         if row is None:
             raise Gone("there is no such token")
-        licensing.revoke_git_token(row, actor=self.caller.user.username)
+        licensing.revoke(row, actor=self.caller.user.username)
         return see_other(pages.account_url(done="git-token"))
 
 

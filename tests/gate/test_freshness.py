@@ -186,7 +186,7 @@ def test_a_logout_ends_that_session_alone(ask, bob):
 
 
 MACHINES = {
-    "license deleted": lambda: licensing.revoke_license(License.objects.get(), actor="alice"),
+    "license deleted": lambda: licensing.revoke(License.objects.get(), actor="alice"),
     "license disabled": lambda: licensing.change_license(License.objects.get(), is_active=False, actor="alice"),
     "license expired": lambda: licensing.change_license(
         License.objects.get(), expires_at=timezone.now(), actor="alice"
@@ -205,7 +205,7 @@ def test_a_license_counts_no_more_at_once(ask, change):
 
 
 GIT = {
-    "token deleted": lambda _: licensing.revoke_git_token(GitToken.objects.get(), actor="alice"),
+    "token deleted": lambda _: licensing.revoke(GitToken.objects.get(), actor="alice"),
     "user disabled": lambda user: accounts.change_user(user, is_active=False, actor="alice"),
     "user deleted": lambda user: accounts.delete_user(user, actor="alice"),
     "user renamed": lambda user: accounts.change_user(user, username="robert", actor="alice"),

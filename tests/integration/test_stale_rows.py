@@ -32,8 +32,8 @@ def a_git_token():
 
 
 ROWS = {
-    "license": (a_license, licensing.revoke_license, licensing.change_license, {"remark": "x"}),
-    "git token": (a_git_token, licensing.revoke_git_token, None, None),
+    "license": (a_license, licensing.revoke, licensing.change_license, {"remark": "x"}),
+    "git token": (a_git_token, licensing.revoke, None, None),
     "user": (lambda: User.objects.get(username="Bob"), accounts.delete_user, accounts.change_user, {"remark": "x"}),
     "blocklist entry": (
         lambda: policies.block_network(actor="alice", network="203.0.113.7"),
