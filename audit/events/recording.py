@@ -6,16 +6,17 @@ rows a minute, further events are counted in one row without a client. Callers k
 """
 
 import uuid
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Protocol
 
 from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from audit.counting.counts import MINUTE
 from audit.event_kinds import EventKind
 from audit.figures.tallies import add_each, of_events
 from audit.models import SecurityEvent
@@ -24,7 +25,6 @@ from audit.spool.rows import client_key
 
 MAX_ROWS_A_MINUTE = 1_000
 MAX_MARKS = 64
-MINUTE = 60
 _BATCH = 500
 _MARK_LENGTH = 12
 _COUNT_UP = (
@@ -153,7 +153,6 @@ def _limit_rows(new: dict[str, Tally]) -> dict[str, Tally]:
     """Return the new rows; those over the limit of their minute are merged into one row without a client."""
     room: dict[tuple[EventKind, int], int] = {}
     counted: dict[str, Tally] = {}
-    left_over: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for rollup, tally in new.items():
         slot = tally.event.kind, _minute(tally.moment)
         if slot not in room:
@@ -163,9 +162,8 @@ def _limit_rows(new: dict[str, Tally]) -> dict[str, Tally]:
             room[slot] -= 1
             counted[rollup] = tally
             continue
-        others = Tally(Event(tally.event.kind, tally.moment, detail={"clients": "others"}), "others")
-        left_over[others.rollup]["count"] += tally.count
-        counted[others.rollup] = replace(others, count=left_over[others.rollup]["count"])
+        others = Tally(Event(tally.event.kind, tally.moment, detail={"clients": "others"}), "others", tally.count)
+        counted[others.rollup] = _merge(counted.get(others.rollup), others)
     return counted
 
 
@@ -208,7 +206,7 @@ def _key_of(client_ip: str | None) -> str | None:
 
 
 def _minute(at: datetime) -> int:
-    return int(at.astimezone(UTC).timestamp()) // MINUTE
+    return int(at.timestamp()) // MINUTE
 
 
 def _merge(one: Tally | None, other: Tally) -> Tally:

@@ -29,8 +29,9 @@ def add_counts(counts: Counts) -> None:
         _lock_until_commit()
     for spans in counts.portions(_MINUTES_AT_ONCE):
         _add_spans(spans)
+    moment = connection.ops.adapt_datetimefield_value
     uses = [
-        (kind, row_id, used.count, _moment(datetime.fromtimestamp(used.last_at, UTC)))
+        (kind, row_id, used.count, moment(datetime.fromtimestamp(used.last_at, UTC)))
         for (kind, row_id), used in sorted(counts.uses.items())
     ]
     if uses:
@@ -80,11 +81,6 @@ def _stored(places: Collection[Place]) -> list[tuple[Place, Summary]]:
 
 def _utc(seconds: int) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
-
-
-def _moment(value: datetime) -> Any:
-    """Return a time as Django writes it to this database."""
-    return connection.ops.adapt_datetimefield_value(value)
 
 
 def prune(before: datetime) -> int:

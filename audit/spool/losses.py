@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from audit.spool import unnamed
+from audit.spool.new_files import create_with_head
 from gatewall.kernel.file_io import try_lock
 
 SUFFIX = ".losses"
@@ -84,7 +84,7 @@ class LossCounter:
     def _create(self) -> None:
         path = self._folder / f"{uuid.uuid4()}{SUFFIX}"
         head = json.dumps({"losses": 1, "id": path.stem, "node": self._node}).encode().ljust(_HEAD_BYTES - 1)
-        self._descriptor = unnamed.create_with_head(path, head + b"\n" + _COUNTS.pack(0, 0.0), os.O_RDWR)
+        self._descriptor = create_with_head(path, head + b"\n" + _COUNTS.pack(0, 0.0), os.O_RDWR)
 
     def _write(self, at: float) -> None:
         if self._descriptor >= 0:

@@ -34,15 +34,11 @@ _ALWAYS = _words_of(
 )
 """Words that are always secret."""
 _AT_THE_END = _words_of(
-    """
-    auth cookie cvc cvv mnemonic nonce pass pin psk sas sessid session sid sig signature ticket token verifier
-    """
+    "auth cookie cvc cvv mnemonic nonce pass pin psk sas sessid session sid sig signature ticket token verifier"
 )
 """Words that are secret at the end of a name, or before one of ``_OF_SECRETS``."""
 _OF_SECRETS = _words_of(
-    """
-    again auth code confirm confirmation data hash hint key new old raw repeat string text value verify
-    """
+    "again auth code confirm confirmation data hash hint key new old raw repeat string text value verify"
 )
 _OF_SESSIONS = _OF_SECRETS | {"id", "state"}
 _DESCRIBED = _words_of(
@@ -54,11 +50,7 @@ _DESCRIBED = _words_of(
 )
 """After a secret word, they make the value a description."""
 _DESCRIBED_ENDS = ("length", "policy", "type", "strength", "expires", "enabled", "required", "status")
-_NO_TOKEN = _words_of(
-    """
-    continuation cursor marker page pagination skip sync
-    """
-)
+_NO_TOKEN = _words_of("continuation cursor marker page pagination skip sync")
 """Before ``token``, they make it a pagination cursor."""
 _NO_KEY = _words_of(
     """
@@ -77,11 +69,7 @@ _CODES = _words_of(
     """
 )
 """Before ``code``, they make it a credential."""
-_PASSES = _words_of(
-    """
-    band boarding bus by day high low render season ski train
-    """
-)
+_PASSES = _words_of("band boarding bus by day high low render season ski train")
 """Before ``pass``, they make it harmless."""
 _PHRASES = frozenset({"seed", "recovery", "secret", "pass", "backup", "wallet"})
 _HASHES = frozenset({"reset", "login", "auth", "security", "confirm", "confirmation", "verification", "pw"})

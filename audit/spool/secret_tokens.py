@@ -49,21 +49,8 @@ _OTHERS = {
     "ATATT": (_OF_HEADER | {"="}, 30),  # Atlassian
 }
 # Every prefix contains one of these; each look-up takes 30 ns on the hot path.
-_PARTS_WITH_UNDERSCORE = (
-    "gh",
-    "pat_",
-    "_live_",
-    "_test_",
-    "hsec_",
-    "npm_",
-    "hf_",
-    "shp",
-    "_v1_",
-    "gl",
-    "api_",
-    "figd_",
-)
-_PARTS_WITH_HYPHEN = ("gl", "xox", "xapp-", "sk-", "pypi-", "xkeys")
+_UNDERSCORE_PARTS = ("gh", "pat_", "_live_", "_test_", "hsec_", "npm_", "hf_", "shp", "_v1_", "gl", "api_", "figd_")
+_HYPHEN_PARTS = ("gl", "xox", "xapp-", "sk-", "pypi-", "xkeys")
 _FAMILIES = _BEHIND_UNDERSCORE | _BEHIND_HYPHEN | _OTHERS
 
 
@@ -81,8 +68,8 @@ def may_have_own_token(text: str) -> bool:
 def _may_have_vendors(text: str) -> bool:
     """Return False if a text has no vendor token. Checks common parts of the prefixes first."""
     return (
-        ("_" in text and _has_any(_PARTS_WITH_UNDERSCORE, text))
-        or ("-" in text and _has_any(_PARTS_WITH_HYPHEN, text))
+        ("_" in text and _has_any(_UNDERSCORE_PARTS, text))
+        or ("-" in text and _has_any(_HYPHEN_PARTS, text))
         or _has_any(_OTHERS, text)
     )
 

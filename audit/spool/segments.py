@@ -1,6 +1,7 @@
-"""List and read spool segments for shipping. Pure."""
+"""List, read and quarantine spool segments for shipping. Pure."""
 
 import json
+import logging
 import os
 import uuid
 from contextlib import suppress
@@ -9,8 +10,13 @@ from pathlib import Path
 
 from gatewall.kernel.file_io import try_lock
 
+logger = logging.getLogger(__name__)
+
 SUFFIX = ".spool"
 SEGMENT_BYTES = 8 * 1024 * 1024
+_QUARANTINE_SUFFIX = ".aside"
+_MAX_QUARANTINED = 1000
+"""Maximum number of pieces to keep; further ones are only counted."""
 
 
 def segment_files(folder: Path) -> list[Path]:
@@ -75,3 +81,16 @@ def read_from(path: Path, position: int, limit: int) -> bytes:
     with path.open("rb") as file:
         file.seek(position)
         return file.read(limit)
+
+
+def quarantine_piece(segment: Path, position: int, number: int, data: bytes) -> None:
+    """Save an unreadable piece of a segment to a file named after its origin, for an operator. Idempotent."""
+    path = segment.with_name(f"{segment.stem}-{position}-{number}{_QUARANTINE_SUFFIX}")
+    if path.exists() or len(list(segment.parent.glob(f"*{_QUARANTINE_SUFFIX}"))) < _MAX_QUARANTINED:
+        path.write_bytes(data)
+
+
+def quarantine_file(path: Path) -> None:
+    """Set a whole unreadable file aside, for an operator. Raises OSError."""
+    path.rename(path.with_suffix(_QUARANTINE_SUFFIX))
+    logger.error("access log: %s cannot be read and is set aside", path.name)

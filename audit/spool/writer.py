@@ -14,10 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock, Thread
 
-from audit.spool import unnamed
 from audit.spool.frames import MAX_RECORD_BYTES, framed
 from audit.spool.losses import LossCounter
-from audit.spool.new_segments import NewSegment, new_segment
+from audit.spool.new_files import NewSegment, new_segment, remove_abandoned
 from audit.spool.records import AccessRecord
 from audit.spool.segments import SEGMENT_BYTES
 from gatewall.kernel.file_io import write_whole
@@ -176,15 +175,10 @@ class SpoolWriter:
         logger.error("access log: not synced: %s", error)
         self._give_up_segment()
 
-    def _replace_removed(self) -> None:
-        """Start a new segment if the file was removed, as it would not be shipped."""
-        logger.error("access log: the spool was removed, with what was in it")
-        self._give_up_segment()
-
     def _sync_until_closed(self) -> None:
         self._store_losses()
         with suppress(OSError):
-            unnamed.remove_abandoned(self._folder)
+            remove_abandoned(self._folder)
         while not self._stop.wait(_SYNC_SECONDS):
             self._sync_full()
             self._sync_outside_lock()
@@ -230,7 +224,8 @@ class SpoolWriter:
         """Sync a duplicate of the descriptor, so that no request waits for the disk."""
         with self._lock:
             if self._descriptor >= 0 and not os.fstat(self._descriptor).st_nlink:
-                self._replace_removed()
+                logger.error("access log: the spool was removed, with what was in it")
+                self._give_up_segment()  # what is written to it would not be shipped
             if self._descriptor < 0 or not self._unsynced:
                 return
             try:

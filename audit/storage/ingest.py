@@ -6,7 +6,6 @@ recorded as a gap.
 """
 
 import logging
-import uuid
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,12 +21,20 @@ from audit.events.recording import Event, Tally, count_events
 from audit.figures import tallies
 from audit.figures.rollups import add_counts
 from audit.models import GapKind, LogGap, SpoolSegment
-from audit.spool import quarantine
 from audit.spool.batches import Batch, Row, batches
 from audit.spool.losses import SUFFIX as LOSSES
 from audit.spool.losses import loss_files, losses_of
 from audit.spool.records import AccessRecord
-from audit.spool.segments import Looked, Segment, is_being_written, read_from, segment_files, segment_of
+from audit.spool.segments import (
+    Looked,
+    Segment,
+    is_being_written,
+    quarantine_file,
+    quarantine_piece,
+    read_from,
+    segment_files,
+    segment_of,
+)
 from audit.storage import partitions
 from audit.storage.insert import insert
 
@@ -138,7 +145,8 @@ class _Pass:
             if finished:
                 _quarantine(path)
             return
-        position = _position(segment.id) or segment.first
+        shipped = SpoolSegment.objects.filter(pk=segment.id).values_list("position", flat=True).first()
+        position = shipped or segment.first
         for batch in batches(path, segment, position, size, _batch_bytes()):
             position = batch.end
             self._add(batch)
@@ -216,7 +224,7 @@ def _insert_batches(taken: list[Batch]) -> list[list[Row] | None]:
 
 def _keep_bad(batch: Batch) -> None:
     for number, data in enumerate(batch.bad):
-        quarantine.keep(batch.path, batch.start, number, data)
+        quarantine_piece(batch.path, batch.start, number, data)
     if batch.bad:
         logger.error("access log: %d records of segment %s are set aside", len(batch.bad), batch.segment.id)
         _record_gap(batch.segment.node, GapKind.DAMAGED, len(batch.bad))
@@ -227,11 +235,6 @@ def _commit_for_sure() -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL synchronous_commit TO on")
-
-
-def _position(id_: uuid.UUID) -> int | None:
-    """Return the read position of a file, or None."""
-    return SpoolSegment.objects.filter(pk=id_).values_list("position", flat=True).first()
 
 
 def _claim(segments: Collection[Segment]) -> dict[Segment, int]:
@@ -266,7 +269,7 @@ def _record_gap(node: str, kind: GapKind, count: int, at: datetime | None = None
 
 def _quarantine(path: Path) -> None:
     """Quarantine a file with an invalid head."""
-    quarantine.rename(path)
+    quarantine_file(path)
     _record_gap("", GapKind.DAMAGED, 1)
 
 
@@ -280,7 +283,7 @@ def _remove_shipped(path: Path, segment: Segment, torn_bytes: int) -> None:
         with transaction.atomic():
             _commit_for_sure()
             if _claim([segment])[segment] < size:
-                quarantine.keep(path, size - torn_bytes, 0, read_from(path, size - torn_bytes, torn_bytes))
+                quarantine_piece(path, size - torn_bytes, 0, read_from(path, size - torn_bytes, torn_bytes))
                 _record_gap(segment.node, GapKind.TORN, 1)
                 _move({segment: size})
     path.unlink()

@@ -1,11 +1,11 @@
-"""Django's cache in the memory of this process, without pickle: values are bytes, text or integers, as in Redis."""
+"""Django's cache in the memory of this process, without pickle: values are bytes or text, as in Redis."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
-from django.core.cache.backends.base import DEFAULT_TIMEOUT
+from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
 from django.core.cache.backends.locmem import LocMemCache
 
 
@@ -19,13 +19,9 @@ class LocalCache(LocMemCache):
     _set: Callable[[str, Any, Any], None]
     _delete: Callable[[str], bool]
 
-    def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
-        key = self.make_and_validate_key(key, version=version)
-        with self._lock:
-            if not self._has_expired(key):
-                return False
-            self._set(key, _plain(value), timeout)
-            return True
+    # Nobody needs these, and LocMemCache would pickle.
+    add = BaseCache.add
+    incr = BaseCache.incr
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
         key = self.make_and_validate_key(key, version=version)
@@ -37,23 +33,8 @@ class LocalCache(LocMemCache):
             return self._cache[key]
 
     def set(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
+        if not isinstance(value, (bytes, str)):
+            raise TypeError(f"only bytes and text are cached, not {type(value).__name__}")
         key = self.make_and_validate_key(key, version=version)
         with self._lock:
-            self._set(key, _plain(value), timeout)
-
-    def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
-        key = self.make_and_validate_key(key, version=version)
-        with self._lock:
-            if self._has_expired(key):
-                self._delete(key)
-                raise ValueError(f"Key {key!r} not found")
-            number: int = self._cache[key] + delta
-            self._cache[key] = number
-            self._cache.move_to_end(key, last=False)
-            return number
-
-
-def _plain(value: Hashable) -> Hashable:
-    if not isinstance(value, (bytes, str, int)):
-        raise TypeError(f"only bytes, text and whole numbers are cached, not {type(value).__name__}")
-    return value
+            self._set(key, value, timeout)

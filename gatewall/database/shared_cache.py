@@ -1,4 +1,4 @@
-"""Django's cache on Redis or Valkey, without pickle: values are bytes, text or integers.
+"""Django's cache on Redis or Valkey, without pickle: values are bytes or text.
 
 An attacker with write access to the cache can inject wrong data, which is checked, but no code. ``local_cache.py``
 needs no server: a process without Redis does not load its client.
@@ -20,31 +20,24 @@ logger = logging.getLogger(__name__)
 
 _PARSE_ERRORS = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 """What redis-py's parsers raise on malformed responses."""
-_MAX_DIGITS = 20  # of Redis's 64-bit integers, with a sign
 
 
 class PlainSerializer:
     """Serializes plain values for Redis (``OPTIONS.serializer``)."""
 
-    def dumps(self, value: bytes | str | int) -> bytes | int:
-        """Serialize a value. Integers stay integers, so that Redis can increment them."""
-        if type(value) is int:
-            return value
+    def dumps(self, value: bytes | str) -> bytes:
+        """Serialize a value."""
         if isinstance(value, str):
             return b"s" + value.encode()
         if isinstance(value, bytes):
             return b"b" + value
-        raise TypeError(f"only bytes, text and whole numbers are cached, not {type(value).__name__}")
+        raise TypeError(f"only bytes and text are cached, not {type(value).__name__}")
 
-    def loads(self, data: object) -> bytes | str | int | None:
+    def loads(self, data: object) -> bytes | str | None:
         """Deserialize a value; None if it is malformed."""
-        if not isinstance(data, bytes):
+        if not isinstance(data, bytes) or data[:1] not in {b"b", b"s"}:
             return None
-        if data[:1] == b"b":
-            return data[1:]
-        if data[:1] == b"s":
-            return data[1:].decode("utf-8", "replace")
-        return int(data) if len(data) <= _MAX_DIGITS and data.removeprefix(b"-").isdigit() else None
+        return data[1:] if data[:1] == b"b" else data[1:].decode("utf-8", "replace")
 
 
 class _Deadline(local):

@@ -47,7 +47,7 @@ def test_with_sync_a_record_behind_a_torn_one_is_on_disk_too(spool, monkeypatch)
     synced, write = [], os.write
     with monkeypatch.context() as patch:
         patch.setattr("audit.spool.writer.os.write", lambda fd, data: write(fd, data[: len(data) // 2]))
-        patch.setattr("audit.spool.unnamed.write_whole", write)
+        patch.setattr("audit.spool.new_files.write_whole", write)
         patch.setattr("audit.spool.writer.write_whole", write)
         patch.setattr(
             "audit.spool.writer.os.fdatasync", lambda fd: synced.append((os.fstat(fd).st_ino, os.fstat(fd).st_size))

@@ -8,7 +8,7 @@ import pytest
 
 from audit.spool import writer as spool_module
 from audit.spool.frames import framed
-from audit.spool.new_segments import new_segment
+from audit.spool.new_files import new_segment
 from audit.spool.segments import is_being_written, segment_files
 from audit.spool.writer import SpoolWriter
 from tests.support.records import a_record

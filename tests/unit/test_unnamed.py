@@ -5,14 +5,14 @@ import os
 
 import pytest
 
-from audit.spool import unnamed
+from audit.spool import new_files
 from audit.spool.writer import SpoolWriter
 from tests.support.processes import wait_until
 from tests.support.spool_files import in_a_process
 
 WRITE = """
-from audit.spool import unnamed
-unnamed.create(Path(sys.argv[1]) / "one.new", os.O_WRONLY)
+from audit.spool import new_files
+new_files.create(Path(sys.argv[1]) / "one.new", os.O_WRONLY)
 print(flush=True); import time; time.sleep(600)
 """
 
@@ -35,11 +35,11 @@ def test_a_file_stays_while_its_writer_lives_and_goes_when_it_was_killed(spool):
     with in_a_process(WRITE, spool) as process:
         try:
             process.stdout.readline()
-            unnamed.remove_abandoned(spool)
+            new_files.remove_abandoned(spool)
             stayed = list(spool.iterdir())
         finally:
             process.kill()
-    unnamed.remove_abandoned(spool)
+    new_files.remove_abandoned(spool)
 
     assert (stayed, list(spool.iterdir())) == ([spool / "one.new"], [])
 
@@ -62,7 +62,7 @@ def test_a_writer_whose_file_was_taken_for_abandoned_makes_it_again(spool, monke
         return flock(descriptor, how)
 
     monkeypatch.setattr(fcntl, "flock", lock)
-    descriptor = unnamed.create(spool / "one.new", os.O_WRONLY)
+    descriptor = new_files.create(spool / "one.new", os.O_WRONLY)
 
     os.write(descriptor, b"x")
     os.close(descriptor)
@@ -76,5 +76,5 @@ def test_a_file_that_cannot_be_locked_is_not_left(spool, monkeypatch):
     monkeypatch.setattr(fcntl, "flock", refuse)
 
     with pytest.raises(OSError, match="no locks"):
-        unnamed.create(spool / "one.new", os.O_WRONLY)
+        new_files.create(spool / "one.new", os.O_WRONLY)
     assert list(spool.iterdir()) == []
