@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from gatewall.engine.hosts import Domain
-from gatewall.engine.lazy import lazy
 from gatewall.engine.lists import Standing
 from gatewall.engine.model import AccessRequest, Action, RuleMatch, Subject
 from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import EnforcementMode, PolicySnapshot
+from gatewall.engine.values import lazy
 from gatewall.engine.waf.rules import WafRule
 
 

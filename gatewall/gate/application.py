@@ -4,7 +4,6 @@ One synchronous call per request: the body comes with it, so there is nothing to
 """
 
 import json
-import uuid
 from collections.abc import Iterable
 
 from gatewall.gate import bodies, headers, routes
@@ -39,7 +38,7 @@ class AuthApplication:
         if route is None:
             return self._health(raw_target.partition("?")[0], peer, lines)
         if not route.allows(method):
-            return not_allowed(str(uuid.uuid4()))
+            return not_allowed()
         fields = headers.from_lines(lines)
         shown = None
         if route.dialect.shows_body and bodies.is_sent(fields):
@@ -55,7 +54,7 @@ class AuthApplication:
     def _health(self, path: str, peer: str, lines: Iterable[Line]) -> Answer:
         """Answer a health check. Ready means a policy and, if records must be kept, a usable spool; no database."""
         if path.removeprefix(self._root_path) not in _HEALTH or not path.startswith(self._root_path):
-            return plain(404, str(uuid.uuid4()))
+            return plain(404)
         alive = path.endswith("/live")
         needed = {} if alive else self._checks()
         ready = all(found == "ok" for found in needed.values())
@@ -66,7 +65,7 @@ class AuthApplication:
         if self._trusted.includes(peer, fields.get("x-forwarded-for"), fields.get("authorization", "")):
             body["checks"] = needed | also
         kind = ("Content-Type", "application/json")
-        return plain(200 if ready else 503, str(uuid.uuid4()), kind, body=json.dumps(body).encode())
+        return plain(200 if ready else 503, kind, body=json.dumps(body).encode())
 
     def _checks(self) -> dict[str, str]:
         return {

@@ -10,10 +10,10 @@ from gatewall.engine.evaluate import CANNOT_DECIDE, evaluate
 from gatewall.engine.model import AccessRequest, Decision, Effect
 from gatewall.engine.ports import Ports
 from gatewall.engine.snapshot import AuditMode, PolicySnapshot, StalePolicy
+from gatewall.gate.credentials import site_headers
 from gatewall.gate.record import new_decision_id, record_of
 from gatewall.gate.responses import GuardPage, answer, for_browser
 from gatewall.gate.subrequest import Subrequest
-from gatewall.gate.upstream_headers import site_headers
 from gatewall.kernel.clientip import TrustedProxies, peer_or_unknown
 from gatewall.server.answer_bytes import Answer
 from gatewall.snapshot.confirmed import PolicyAge

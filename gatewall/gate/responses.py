@@ -1,5 +1,6 @@
 """Build the HTTP response of a decision: status, headers, and a page for browsers. Pure."""
 
+import uuid
 from dataclasses import dataclass, replace
 from urllib.parse import quote_from_bytes
 
@@ -32,14 +33,14 @@ _UNDECIDED = {
 _PAGE_CSP = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 
-def not_allowed(request_id: str) -> Answer:
+def not_allowed() -> Answer:
     """Return the 405 response for a method that an endpoint does not support."""
-    return plain(405, request_id, ("Allow", "GET, HEAD"))
+    return plain(405, ("Allow", "GET, HEAD"))
 
 
-def plain(status: int, request_id: str, *headers: tuple[str, str], body: bytes = b"") -> Answer:
+def plain(status: int, *headers: tuple[str, str], body: bytes = b"") -> Answer:
     """Return a response without a decision, with the headers that every response has."""
-    return Answer(status, (*headers, ("X-Request-Id", request_id), *_ALWAYS), body)
+    return Answer(status, (*headers, ("X-Request-Id", str(uuid.uuid4())), *_ALWAYS), body)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 Django would answer 400 where the gate answers 403, decode the path and fold headers.
 """
 
-import uuid
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import Any
@@ -48,7 +47,7 @@ class AuthShim:
             self._before_decision()
             answer = self._gate.check(route.dialect, _subrequest(environ, route))
         else:
-            answer = not_allowed(str(uuid.uuid4()))
+            answer = not_allowed()
         length = ("Content-Length", str(len(answer.body)))
         start_response(f"{answer.status} {HTTPStatus(answer.status).phrase}", [*answer.headers, length])
         return (answer.body,) if answer.body and method != "HEAD" else ()

@@ -26,7 +26,7 @@ from gatewall.engine.model import (
 )
 from gatewall.engine.ports import CountryLookup, Ports
 from gatewall.engine.snapshot import PolicySnapshot
-from gatewall.engine.steps import STEPS, Step
+from gatewall.engine.steps import DECIDING_STEP, STEPS, Step, inspected_client_is_allowed
 from gatewall.engine.waf.rules import WafRule
 from gatewall.replay.change_history import ChangeHistory
 from gatewall.replay.recorded_waf import RecordedFacts, has_looked_up, is_whole
@@ -237,3 +237,24 @@ class _RecordedRate:
             raise NotRecorded(Missing.REQUEST_RATE)
         self.assumed.add(Assumed.REQUEST_RATE)
         return int(self.record.reason == Reason.CLIENT_RATE_LIMITED)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceStep:
+    """A decision step: whether it was reached, and whether it decided."""
+
+    step: str
+    reached: bool
+    decided: bool
+
+
+def trace_of(record: AccessRecord, *, inspected: bool) -> tuple[TraceStep, ...]:
+    """Return every step in order; none is reached if the gate could not decide.
+
+    Two steps can allow an allowlisted client: the later one if its entry has ``inspect`` or rules matched.
+    """
+    decided = DECIDING_STEP.get(record.reason)
+    if record.reason == Reason.CLIENT_ALLOWED and (inspected or record.rules):
+        decided = next(step for step in STEPS if step.function is inspected_client_is_allowed)
+    last = STEPS.index(decided) if decided else -1
+    return tuple(TraceStep(step.name, number <= last, number == last) for number, step in enumerate(STEPS))

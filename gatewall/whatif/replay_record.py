@@ -15,9 +15,8 @@ from gatewall.gate.record import row_of, rules_of
 from gatewall.models import PolicyRevision
 from gatewall.publication.control_plane import sources_of
 from gatewall.replay.change_history import ChangeHistory
-from gatewall.replay.redecision import Redecided, RedecidedStep, Redecider, recorded_request
+from gatewall.replay.redecision import Redecided, RedecidedStep, Redecider, TraceStep, recorded_request, trace_of
 from gatewall.replay.rule_places import RulePlaces
-from gatewall.replay.trace import TraceStep, trace_of
 from gatewall.whatif.explain_request import NOT_MATCHED
 from gatewall.whatif.rule_shapes import placed
 from policies import selectors

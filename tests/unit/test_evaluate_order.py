@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from gatewall.engine.evaluate import evaluate, explain
 from gatewall.engine.facts import Facts
-from gatewall.engine.lazy import lazy
 from gatewall.engine.model import Reason
 from gatewall.engine.steps import STEPS
+from gatewall.engine.values import lazy
 from tests.unit.request_cases import NEVER_TOGETHER, ONE_STANDING, PAIRS, SITUATIONS, Scene
 
 each_situation = pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.name)

@@ -1,6 +1,6 @@
 """A property that is looked up once."""
 
-from gatewall.engine.lazy import lazy
+from gatewall.engine.values import lazy
 
 
 class Thing:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewall.gate.credentials import site_headers
 from gatewall.gate.headers import from_lines
-from gatewall.gate.upstream_headers import site_headers
 
 
 def left(*lines):
