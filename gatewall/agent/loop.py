@@ -34,7 +34,6 @@ class Loop:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Run the thread within the block."""
         self._stop.clear()
         self._start()
         try:

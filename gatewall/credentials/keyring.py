@@ -53,7 +53,6 @@ class KeyRing:
         return ",".join(f"{key.kid}:{base64url.encode(key.secret)}" for key in self.keys)
 
     def find(self, kid: str) -> SigningKey | None:
-        """Return the key of this name, or None."""
         for key in self.keys:
             if key.kid == kid:
                 return key

@@ -41,7 +41,6 @@ class Reason(StrEnum):
     visitor_words: str
 
     def __new__(cls, value: str, effect: Effect, words: str, visitor_words: str = "") -> Self:
-        """Create a member equal to its value."""
         member = str.__new__(cls, value)
         member._value_ = value
         member.effect, member.words, member.visitor_words = effect, words, visitor_words

@@ -114,7 +114,6 @@ class PackedNetworks:
             yield from map(family.entry, range(len(family.ids)))
 
     def containing(self, address: IPAddress) -> Iterator[BlockedNetwork]:
-        """Yield the entries whose network contains the address, the longest prefix first."""
         family = self._four if address.version == 4 else self._six
         number = int(address)
         index = family.last(number)
@@ -152,7 +151,6 @@ class _Family(ABC):
         """Return the first address of a network."""
 
     def entry(self, index: int) -> BlockedNetwork:
-        """Return the entry at an index."""
         length, ends = self.lengths[index], self.ends[index]
         host_bits = self.bits - length
         place = (self.start(index) >> host_bits << host_bits, length)

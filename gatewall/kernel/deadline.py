@@ -43,7 +43,6 @@ class Deadline:
         return self._ends - time.monotonic()
 
     def cancel(self) -> None:
-        """Cancel all timers."""
         for timer, same in self._watched:
             timer.cancel()
             timer.join()

@@ -114,11 +114,9 @@ class Detectors:
         self._reported_at = 0.0
 
     def __len__(self) -> int:
-        """Return the number of networks with state."""
         return len(self._networks)
 
     def failed_sign_in(self, signal: FailedSignIn) -> list[Verdict]:
-        """Process a failed sign-in and return its verdicts."""
         network = network_of(signal.client)
         seen, since = self._seen(network), signal.at - self.limits.window_seconds
         while seen.failures and seen.failures[-1] > signal.at + self.limits.window_seconds:
@@ -130,7 +128,6 @@ class Detectors:
         return [*self._overall(signal, since), *self._of_sign_ins(network, seen, signal)]
 
     def probe(self, signal: Probe) -> list[Verdict]:
-        """Process a refused request and return its verdicts."""
         network = network_of(signal.client)
         seen, since = self._seen(network), signal.at - self.limits.window_seconds
         _record(seen.targets, hash(signal.target), signal.at, since, self.limits.probing_targets)

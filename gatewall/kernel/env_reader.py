@@ -61,7 +61,6 @@ class Reader:
         return Path(file) if file else self._files.get(name)
 
     def key(self, name: str) -> str:
-        """Return a required secret."""
         return _strong(name, self._required(name))
 
     def _required(self, name: str) -> str:

@@ -24,7 +24,6 @@ class Posted:
 
     @property
     def is_taken(self) -> bool:
-        """True for a status of 2xx."""
         return self.status is not None and 200 <= self.status < 300
 
 

@@ -49,7 +49,6 @@ class SharedRequestRate(RequestRateTable):
     """The engine's rate port: counts clients, IPv6 by /64."""
 
     def seconds_over(self, client: IPAddress, limit_per_minute: int, at: float) -> int:
-        """Count a request; return 0 within the limit, else the seconds until it is met again."""
         return self.count(network_of(client), limit_per_minute, at)
 
 

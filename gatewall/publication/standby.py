@@ -34,11 +34,9 @@ class Standby:
         self._stop = Event()
 
     def start(self) -> None:
-        """Start the daemon threads."""
         Thread(target=self._keep_going, name="standby", daemon=True).start()
 
     def close(self) -> None:
-        """Stop the threads."""
         self._stop.set()
 
     def turn(self) -> bool:

@@ -57,7 +57,6 @@ class DatabasePolicyStore:
             raise PolicyUnavailable(f"the published policy cannot be read ({type(error).__name__})") from error
 
     def load(self, version: Version) -> PolicySnapshot:
-        """Load the policy of this version or a later one. Raises PolicyUnavailable, PolicyRefused."""
         try:
             return self._load()
         except Error as error:

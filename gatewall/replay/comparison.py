@@ -30,7 +30,6 @@ class Compared:
 
     @property
     def is_changed(self) -> bool:
-        """True if effect or reason differ."""
         if self.before is None or self.after is None:
             return False
         return (self.before.effect, self.before.reason) != (self.after.effect, self.after.reason)

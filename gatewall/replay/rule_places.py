@@ -33,7 +33,6 @@ class RulePlaces:
         return self.to_json(self._places.of(rule)) if rule is not None and self._lookups <= MAX_RULES else []
 
     def to_json(self, places: Sequence[Place]) -> list[dict[str, object]]:
-        """Format places for display."""
         return [
             {
                 "target": place.target.value,

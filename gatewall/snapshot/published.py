@@ -113,7 +113,6 @@ class PublishedPolicies:
             logger.log(logging.WARNING if alarm else logging.INFO, "policy %s", alarm or "confirmed again")
 
     def close(self) -> None:
-        """Stop the thread."""
         self._stop.set()
 
 

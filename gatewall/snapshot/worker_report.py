@@ -47,12 +47,10 @@ class WorkerReport:
         self._held: int | None = None
 
     def loaded(self, policy: PolicySnapshot) -> None:
-        """Report a newly loaded version."""
         self._version = policy.version
         self._write("")
 
     def rejected(self, why: str) -> None:
-        """Report that a newer policy was refused."""
         self._write(why)
 
     def _write(self, rejected: str) -> None:

@@ -116,7 +116,6 @@ class BuiltinMatcher:
         return found + [each for each in marks if scope.covers(each.rule) and _is_target(each, rest, scope)]
 
     def _matches_of_uri(self, uri: bytes, scope: Scope) -> list[Placed]:
-        """Return the matching rules for the raw URI."""
         if not self._of_uri:
             return []
         hits: set[int] | None = None

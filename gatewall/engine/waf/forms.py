@@ -78,7 +78,6 @@ class Views:
         self._arguments: list[tuple[str | None, bytes, bytes]] | None = None
 
     def of(self, target: Target) -> tuple[Value, ...]:
-        """Return the values of a target."""
         values = self._values.get(target)
         if values is None:
             values = self._values[target] = self._compute(target)

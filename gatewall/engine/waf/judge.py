@@ -49,7 +49,6 @@ class Judge:
         return _refuse(self._rules.inspect(request_of(method, uri, headers, body), None, THRESHOLD))
 
     def matches(self, request: AccessRequest) -> tuple[WafRule, ...]:
-        """Return the matching rules."""
         return tuple(self._rules.inspect(request, None))
 
     def refusing(self, request: AccessRequest) -> tuple[WafRule, ...]:

@@ -17,7 +17,6 @@ class Scope:
         self._possible_paths: tuple[bytes, ...] | None = None
 
     def covers(self, rule: WafRule) -> bool:
-        """True if the rule applies here."""
         if rule.domain is not None and rule.domain != self._domain:
             return False
         return rule.path_prefix is None or self._may_be_below(rule.path_prefix)

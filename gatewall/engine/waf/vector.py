@@ -104,7 +104,6 @@ class VectorScanner:
         return b"".join([kind + len(part).to_bytes(_LENGTH_BYTES, "big") + part for kind, part in parts])
 
     def scan(self, text: bytes) -> list[Hit]:
-        """Return one match of each matching pattern, unordered."""
         try:
             anywhere, elsewhere = self._local.scans
         except AttributeError:
