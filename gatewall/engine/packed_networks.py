@@ -7,7 +7,6 @@ each entry's index of the next larger network around it.
 
 import struct
 import sys
-from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
@@ -124,8 +123,8 @@ class PackedNetworks:
             index = family.around[index]
 
 
-class _Family(ABC):
-    """Columns of the entries of one IP version."""
+class _Four:
+    """Columns of the IPv4 entries."""
 
     __slots__ = ("around", "bits", "by_hand", "ends", "ids", "lengths", "starts")
 
@@ -142,13 +141,14 @@ class _Family(ABC):
         if not _is_sound(self.lengths, self.around, self.bits):
             raise PackedRefused("not of networks")
 
-    @abstractmethod
     def last(self, number: int) -> int:
         """Return the index of the last network that starts at or before this address, or -1."""
+        return bisect_right(self.starts[0], number) - 1
 
-    @abstractmethod
     def start(self, index: int) -> int:
         """Return the first address of a network."""
+        start: int = self.starts[0][index]
+        return start
 
     def entry(self, index: int) -> BlockedNetwork:
         length, ends = self.lengths[index], self.ends[index]
@@ -158,18 +158,9 @@ class _Family(ABC):
         return BlockedNetwork(self.ids[index], network, bool(self.by_hand[index]), None if ends == _NEVER else ends)
 
 
-class _Four(_Family):
-    __slots__ = ()
+class _Six(_Four):
+    """Columns of the IPv6 entries: their start addresses are two columns."""
 
-    def last(self, number: int) -> int:
-        return bisect_right(self.starts[0], number) - 1
-
-    def start(self, index: int) -> int:
-        start: int = self.starts[0][index]
-        return start
-
-
-class _Six(_Family):
     __slots__ = ()
 
     def last(self, number: int) -> int:

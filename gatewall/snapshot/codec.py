@@ -5,15 +5,13 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import Any
 
 from gatewall.engine import packed_networks
 from gatewall.engine.packed_networks import PackedNetworks, PackedRefused
 from gatewall.engine.segments import kind_of, source_of
-from gatewall.engine.snapshot import Segment
 from gatewall.snapshot import keyed_rows
 from gatewall.snapshot.keyed_rows import KeyedRows, KeyedRowsRefused
 from gatewall.snapshot.row_codecs import KINDS, list_of, plain
@@ -32,23 +30,9 @@ class DecodeError(ValueError):
     """The bytes are not a segment of this schema."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
-    """Key of a keyed segment: the attribute that names a row, and the number it is sorted by."""
-
-    name: Callable[[Row], Any]
-    number: Callable[[Any], int]
-
-
-def _digest_number(digest: str) -> int:
-    return int.from_bytes(digest.encode()[:8], "big")  # collisions are possible
-
-
-_KEYS: Mapping[str, _Key] = {
-    Segment.USERS: _Key(attrgetter("id"), int),
-    Segment.GIT_TOKENS: _Key(attrgetter("digest"), _digest_number),
-    Segment.LICENSES: _Key(attrgetter("digest"), _digest_number),
-}
+def _number(name: int | str) -> int:
+    """Return the number that a keyed row is sorted by: its id, or the begin of its digest (others may begin alike)."""
+    return name if isinstance(name, int) else int.from_bytes(name.encode()[:8], "big")
 
 
 def encode(segment: str, rows: Iterable[Row]) -> bytes:
@@ -58,8 +42,8 @@ def encode(segment: str, rows: Iterable[Row]) -> bytes:
     kind = kind_of(segment)
     to_json = KINDS[kind].encode
     texts = ((row, _TEXT_OF(to_json(row)).encode()) for row in rows)
-    if key := _KEYS.get(kind):
-        return _MAGIC + _kind_line(kind) + keyed_rows.pack((key.number(key.name(row)), text) for row, text in texts)
+    if key := KINDS[kind].key:
+        return _MAGIC + _kind_line(kind) + keyed_rows.pack((_number(getattr(row, key)), text) for row, text in texts)
     data = bytearray(_MAGIC + b"[")
     for _, text in texts:  # streamed: a million rows need only their bytes in memory
         data += text + b","
@@ -83,15 +67,14 @@ def decode(segment: str, data: bytes | memoryview) -> Any:
         if source_of(segment) is not None:
             return PackedNetworks(body)
         kind = kind_of(segment)
-        if key := _KEYS.get(kind):
+        if kind in KINDS and (key := KINDS[kind].key):
             line = _kind_line(kind)
             if body[: len(line)] != line:
                 raise DecodeError(f"{segment} is of another kind")
             # Copied, a few MiB: rows are parsed long after the digest was checked, and must not change with the
             # file meanwhile. The networks, which are many more, stay mapped.
-            return KeyedRows(
-                bytes(body[len(line) :]), number=key.number, name=key.name, read=lambda text: _row(kind, text)
-            )
+            rows = bytes(body[len(line) :])
+            return KeyedRows(rows, number=_number, name=attrgetter(key), read=lambda text: _row(kind, text))
     except (PackedRefused, KeyedRowsRefused) as error:
         raise DecodeError(f"{segment} is {error}") from None
     return _rows(segment, body)

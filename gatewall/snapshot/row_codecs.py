@@ -95,6 +95,7 @@ _READERS[Exclusion] = _list_reader(Exclusion)
 class Kind:
     """Codec of a kind of segment, and how its rows become a table and which attribute of the policy.
 
+    Rows with a ``key``, the attribute that names a row, become a mapping by it, without ``build``.
     ``json`` with ``plain`` encodes what ``encode`` returns. ``decode`` raises ValueError, KeyError, TypeError,
     AttributeError or OverflowError; ``build`` ValueError.
     """
@@ -103,11 +104,12 @@ class Kind:
     decode: Read
     attribute: str = ""
     build: Callable[[tuple[Any, ...]], Any] = tuple
+    key: str = ""
 
 
-def _lists(row: type[Any], attribute: str = "", build: Callable[[tuple[Any, ...]], Any] = tuple) -> Kind:
+def _lists(row: type[Any], attribute: str = "", build: Callable[[tuple[Any, ...]], Any] = tuple, key: str = "") -> Kind:
     """Return the kind whose rows are lists of their fields."""
-    return Kind(attrgetter(*get_type_hints(row)), _list_reader(row), attribute, build)
+    return Kind(attrgetter(*get_type_hints(row)), _list_reader(row), attribute, build, key)
 
 
 def _objects(row: type[Any], attribute: str, build: Callable[[tuple[Any, ...]], Any] = tuple) -> Kind:
@@ -137,9 +139,9 @@ KINDS: Mapping[str, Kind] = {
     Segment.ALLOWED_NETWORKS: _lists(AllowedNetwork, build=NetworkTable),
     Segment.BLOCKED_COUNTRIES: _lists(BlockedCountry, "blocked_countries", _by_code),
     Segment.WAF_RULES: _objects(WafRule, "waf"),
-    Segment.USERS: _lists(UserState, "users"),
-    Segment.GIT_TOKENS: _lists(GitTokenState, "git_tokens"),
-    Segment.LICENSES: _lists(LicenseState, "licenses"),
+    Segment.USERS: _lists(UserState, "users", key="id"),
+    Segment.GIT_TOKENS: _lists(GitTokenState, "git_tokens", key="digest"),
+    Segment.LICENSES: _lists(LicenseState, "licenses", key="digest"),
     Segment.REVOCATIONS: Kind(_text, _text, "revoked_sessions", frozenset),
 }
 """Every kind of segment except packed blocked networks. Those without an attribute are part of ``lists``."""
