@@ -13,9 +13,9 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts import selectors, services
-from accounts.login import Visitor
 from accounts.models import Session, User
 from accounts.second_factor import RECOVERY_METHOD, TOTP_METHOD
+from accounts.sign_in_events import Visitor
 from gatewall.policy import system_settings
 
 _KEY = "gatewall.session"
@@ -25,15 +25,8 @@ def begin(store: SessionBase, user: User, *, amr: Iterable[str], visitor: Visito
     """Create the session row at sign-in and end the previous one; both expire after ``session_hours``. Raises Gone."""
     _end(store, at=at)
     lifetime = timedelta(hours=system_settings.current().session_hours)
-    row = services.open_session(
-        user,
-        uuid.uuid4(),
-        at=at,
-        expires_at=at.replace(microsecond=0) + lifetime,
-        client_ip=visitor.client_ip,
-        user_agent=visitor.user_agent,
-        amr=amr,
-    )
+    expires_at = at.replace(microsecond=0) + lifetime
+    row = services.open_session(user, uuid.uuid4(), at=at, expires_at=expires_at, visitor=visitor, amr=amr)
     store[_KEY] = str(row.pk)
     store.set_expiry(row.expires_at)
     return row

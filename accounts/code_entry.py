@@ -10,6 +10,7 @@ from django.db import transaction
 
 from accounts import challenges, second_factor, sign_in_events, wrong_codes
 from accounts.models import User
+from accounts.sign_in_events import Visitor
 from accounts.throttling import Attempt, TooManyAttempts
 from accounts.wrong_codes import CodeEntryLocked, Try
 from audit.event_kinds import EventKind
@@ -54,19 +55,19 @@ class Entry:
         wrong_codes.forget(self.user)
 
 
-def begin(user: User, code: str, client_ip: str, at: datetime, *, flow: str, is_local: bool) -> Entry:
+def begin(user: User, code: str, visitor: Visitor, at: datetime, *, flow: str) -> Entry:
     """Count a code before it is checked. Raises TooManyAttempts, CodeEntryLocked, Gone, without counting."""
     try:
         counted = wrong_codes.take(user, at, is_recovery_code=not second_factor.is_app_code(code))
     except (TooManyAttempts, CodeEntryLocked):
-        sign_in_events.locked(user.username, client_ip, at, flow=flow, scopes=[wrong_codes.SCOPE])
+        sign_in_events.locked(user.username, visitor.client_ip, at, flow=flow, scopes=[wrong_codes.SCOPE])
         raise
     try:
-        attempt = sign_in_events.attempt(user.username, client_ip, at, flow=flow, is_local=is_local)
+        attempt = sign_in_events.attempt(user.username, visitor, at, flow=flow)
     except TooManyAttempts:
         counted.take_back()
         raise
-    return Entry(user, client_ip, at, flow, attempt, counted)
+    return Entry(user, visitor.client_ip, at, flow, attempt, counted)
 
 
 @transaction.atomic

@@ -1,4 +1,4 @@
-"""Argon2id password hasher at OWASP's minimum cost (cheat sheet, 2026-08)."""
+"""Argon2id password hasher at OWASP's minimum cost (cheat sheet, 2026-08), and limits of concurrent sign-ins."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,12 +11,14 @@ from gatewall.kernel.refusals import TooMany
 
 AT_ONCE = 2
 """Concurrent hashes per process: bounds memory and CPU."""
-PATIENCE_SECONDS = 5.0
-_turn = BoundedSemaphore(AT_ONCE)
+SIGN_INS_AT_ONCE = 3
+"""Concurrent sign-ins per process. On SQLite all writers of a host share one queue, which this keeps short."""
+PATIENCE_SECONDS, SIGN_IN_PATIENCE_SECONDS = 5.0, 10.0
+_turn, _places = BoundedSemaphore(AT_ONCE), BoundedSemaphore(SIGN_INS_AT_ONCE)
 
 
 class TooBusy(TooMany):
-    """The wait for a free password check timed out."""
+    """The wait for a free password check or sign-in timed out."""
 
     code = "too-busy"
 
@@ -32,21 +34,28 @@ class Argon2idHasher(Argon2PasswordHasher):
     parallelism = 1
 
     def encode(self, password: str, salt: str) -> str:
-        with _own_turn():
+        with _slot(_turn, PATIENCE_SECONDS):
             encoded: str = super().encode(password, salt)
         return encoded
 
     def verify(self, password: str, encoded: str) -> bool:
-        with _own_turn():
+        with _slot(_turn, PATIENCE_SECONDS):
             matches: bool = super().verify(password, encoded)
         return matches
 
 
 @contextmanager
-def _own_turn() -> Iterator[None]:
-    if not _turn.acquire(timeout=PATIENCE_SECONDS):
+def limit_concurrency() -> Iterator[None]:
+    """Hold one of the slots for sign-ins during the block. Raises TooBusy on timeout."""
+    with _slot(_places, SIGN_IN_PATIENCE_SECONDS):
+        yield
+
+
+@contextmanager
+def _slot(slots: BoundedSemaphore, patience_seconds: float) -> Iterator[None]:
+    if not slots.acquire(timeout=patience_seconds):
         raise TooBusy(_("many people are signing in: try again in a moment"), retry_after_seconds=5)
     try:
         yield
     finally:
-        _turn.release()
+        slots.release()

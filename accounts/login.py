@@ -10,8 +10,9 @@ from django.utils.functional import SimpleLazyObject
 
 from accounts import challenges, code_entry, second_factor, selectors, services, sign_in_events, tokens
 from accounts.challenges import Challenged, InvalidChallenge
+from accounts.hashers import limit_concurrency
 from accounts.models import User
-from accounts.sign_ins_at_once import limit_concurrency
+from accounts.sign_in_events import Visitor
 from accounts.tokens import API, GATE, IssuedToken
 from accounts.validators import MAX_LENGTH
 from gatewall.engine.messages import gettext_noop as _
@@ -58,15 +59,6 @@ ADMIN_SITE = Flow("admin-site", (), admins_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
-    """Client address and user agent of a sign-in, and whether it comes from this machine."""
-
-    client_ip: str
-    user_agent: str
-    is_at_this_machine: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class SignedIn:
     """A completed sign-in."""
 
@@ -107,8 +99,8 @@ def finish_sign_in(token: str, code: str, *, flow: Flow, visitor: Visitor, at: d
 @limit_concurrency()
 def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor, at: datetime) -> Proven | Challenged:
     """Verify the password as ``sign_in()`` does, without opening a session."""
-    where, is_local = visitor.client_ip, visitor.is_at_this_machine
-    attempt = sign_in_events.attempt(username, where, at, flow=flow.name, is_local=is_local)
+    where = visitor.client_ip
+    attempt = sign_in_events.attempt(username, visitor, at, flow=flow.name)
     with attempt.uncounted_if_too_busy():
         user = verify_password(username, password)
     if user is None:
@@ -120,16 +112,12 @@ def prove_password(username: str, password: str, *, flow: Flow, visitor: Visitor
         raise AdminRequired(_("only admins may sign in here"))
     if selectors.has_second_factor(user):
         attempt.uncount()
-        return _challenge(user, flow, at)
+        try:
+            return challenges.begin(user, flow.name, at=at)
+        except Gone:
+            raise InvalidCredentials(_WRONG) from None
     attempt.succeeded()
     return Proven(user, (PASSWORD_METHOD,))
-
-
-def _challenge(user: User, flow: Flow, at: datetime) -> Challenged:
-    try:
-        return challenges.begin(user, flow.name, at=at)
-    except Gone:
-        raise InvalidCredentials(_WRONG) from None
 
 
 @limit_concurrency()
@@ -137,9 +125,8 @@ def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datet
     """Verify the second factor as ``finish_sign_in()`` does, without opening a session."""
     challenge = challenges.find(token, flow.name, at=at)
     user = challenge.user
-    where, is_local = visitor.client_ip, visitor.is_at_this_machine
     try:
-        entry = code_entry.begin(user, code, where, at, flow=flow.name, is_local=is_local)
+        entry = code_entry.begin(user, code, visitor, at, flow=flow.name)
     except Gone:
         raise InvalidChallenge(challenges.OVER) from None
     try:
@@ -154,7 +141,7 @@ def prove_code(token: str, code: str, *, flow: Flow, visitor: Visitor, at: datet
     challenges.spend(challenge, at=at)
     if flow.admins_only and not user.is_admin:
         entry.uncount()
-        sign_in_events.failed(user.username, where, at, flow=flow.name, why=AdminRequired.code)
+        sign_in_events.failed(user.username, visitor.client_ip, at, flow=flow.name, why=AdminRequired.code)
         raise AdminRequired(_("only admins may sign in here"))
     entry.succeeded()
     return Proven(user, (PASSWORD_METHOD, method))
@@ -173,8 +160,7 @@ def open_session(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -
 
 def record_success(proof: Proven, *, flow: Flow, visitor: Visitor, at: datetime) -> None:
     """Record the sign-in as a security event."""
-    where, user_agent = visitor.client_ip, visitor.user_agent
-    sign_in_events.succeeded(proof.user, where, at, flow=flow.name, amr=proof.amr, user_agent=user_agent)
+    sign_in_events.succeeded(proof.user, visitor, at, flow=flow.name, amr=proof.amr)
 
 
 def start_session(
@@ -189,15 +175,7 @@ def start_session(
         at=at,
         lifetime=timedelta(hours=system_settings.current().session_hours),
     )
-    services.open_session(
-        user,
-        token.jti,
-        at=at,
-        expires_at=token.expires_at,
-        client_ip=visitor.client_ip,
-        user_agent=visitor.user_agent,
-        amr=amr,
-    )
+    services.open_session(user, token.jti, at=at, expires_at=token.expires_at, visitor=visitor, amr=amr)
     return token
 
 

@@ -5,11 +5,9 @@ from datetime import datetime, timedelta
 from django.contrib.auth.hashers import check_password
 
 from accounts import code_entry, second_factor, sign_in_events
-from accounts.code_entry import Entry
-from accounts.login import Visitor
 from accounts.models import User
 from accounts.second_factor import WrongSetupCode
-from accounts.throttling import Attempt
+from accounts.sign_in_events import Visitor
 from accounts.validators import MAX_LENGTH
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.refusals import Conflict, Forbidden, Gone
@@ -48,7 +46,7 @@ def require_password(user: User, password: str | None, *, visitor: Visitor, at: 
     """Raise unless this is the user's password: ReauthenticationRequired, ReauthenticationFailed, TooManyAttempts."""
     if password is None:
         raise ReauthenticationRequired("send your password along")
-    attempt = _attempt(user, visitor, at)
+    attempt = sign_in_events.attempt(user.username, visitor, at, flow=FLOW)
     with attempt.uncounted_if_too_busy():
         is_right = len(password) <= MAX_LENGTH and check_password(password, user.password)
     if not is_right:
@@ -75,7 +73,7 @@ def prove_code(user: User, code: str, *, visitor: Visitor, at: datetime) -> str 
 
     Raises TooManyAttempts, CodeEntryLocked, Gone.
     """
-    entry = _entry(user, code, visitor, at)
+    entry = code_entry.begin(user, code, visitor, at, flow=FLOW)
     method = second_factor.use_code(user, code, at=at)
     if method is None:
         entry.record_wrong()
@@ -89,7 +87,7 @@ def confirm_second_factor(user: User, code: str, *, visitor: Visitor, at: dateti
 
     Raises what ``second_factor.confirm_setup()`` raises, TooManyAttempts and CodeEntryLocked.
     """
-    entry = _entry(user, code, visitor, at)
+    entry = code_entry.begin(user, code, visitor, at, flow=FLOW)
     try:
         codes = second_factor.confirm_setup(user, code, at=at, client_ip=visitor.client_ip)
     except (Conflict, Gone):
@@ -100,13 +98,3 @@ def confirm_second_factor(user: User, code: str, *, visitor: Visitor, at: dateti
         raise
     entry.record_right()
     return codes
-
-
-def _entry(user: User, code: str, visitor: Visitor, at: datetime) -> Entry:
-    where, is_local = visitor.client_ip, visitor.is_at_this_machine
-    return code_entry.begin(user, code, where, at, flow=FLOW, is_local=is_local)
-
-
-def _attempt(user: User, visitor: Visitor, at: datetime) -> Attempt:
-    where, is_local = visitor.client_ip, visitor.is_at_this_machine
-    return sign_in_events.attempt(user.username, where, at, flow=FLOW, is_local=is_local)

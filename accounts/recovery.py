@@ -7,8 +7,8 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts import login, second_factor, services, sign_in_events
-from accounts.login import Visitor
 from accounts.models import User
+from accounts.sign_in_events import Visitor
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from gatewall.kernel.refusals import Forbidden
@@ -27,8 +27,8 @@ def recover(username: str, password: str, recovery_key: str, *, visitor: Visitor
 
     Checks the recovery key before the password. Raises RecoveryRefused, TooManyAttempts.
     """
-    where, is_local = visitor.client_ip, visitor.is_at_this_machine
-    attempt = sign_in_events.attempt(username, where, at, flow=FLOW, is_local=is_local)
+    where = visitor.client_ip
+    attempt = sign_in_events.attempt(username, visitor, at, flow=FLOW)
     if not _is_key(recovery_key):
         sign_in_events.recovery_refused(username, where, at, why="recovery-key")
         raise RecoveryRefused("this is refused")

@@ -13,6 +13,7 @@ from django.db.models import F
 
 from accounts import selectors
 from accounts.models import Session, User
+from accounts.sign_in_events import Visitor
 from audit.event_kinds import EventKind
 from audit.events.recording import Event, record_event
 from gatewall.engine.messages import gettext_noop as _
@@ -151,14 +152,7 @@ def delete_user(user: User, *, actor: str) -> None:
 
 @transaction.atomic
 def open_session(
-    user: User,
-    jti: uuid.UUID,
-    *,
-    at: datetime,
-    expires_at: datetime,
-    client_ip: str,
-    user_agent: str,
-    amr: Iterable[str],
+    user: User, jti: uuid.UUID, *, at: datetime, expires_at: datetime, visitor: Visitor, amr: Iterable[str]
 ) -> Session:
     """Record a sign-in by the id of its token, without a new revision. Raises Gone."""
     if not User.objects.filter(pk=user.pk).update(last_login_at=at):
@@ -169,8 +163,8 @@ def open_session(
         session_version=user.session_version,
         issued_at=at,
         expires_at=expires_at,
-        client_ip=client_ip,
-        user_agent=user_agent[:256],
+        client_ip=visitor.client_ip,
+        user_agent=visitor.user_agent[:256],
         amr=list(amr),
     )
 

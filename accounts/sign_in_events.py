@@ -1,6 +1,7 @@
 """Record security events of sign-ins, without the typed username."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from accounts import selectors, throttling
@@ -16,12 +17,21 @@ UNKNOWN = "unknown"
 _LONGEST_AGENT = 256
 
 
-def attempt(username: str, client_ip: str, at: datetime, *, flow: str, is_local: bool = False) -> Attempt:
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Client address and user agent of a sign-in, and whether it comes from this machine."""
+
+    client_ip: str
+    user_agent: str
+    is_at_this_machine: bool = False
+
+
+def attempt(username: str, visitor: Visitor, at: datetime, *, flow: str) -> Attempt:
     """Count an attempt in advance, as ``throttling.attempt()`` does; record a refused one. Raises TooManyAttempts."""
     try:
-        return throttling.attempt(username, client_ip, at, is_local=is_local)
+        return throttling.attempt(username, visitor.client_ip, at, is_local=visitor.is_at_this_machine)
     except TooManyAttempts as refusal:
-        locked(username, client_ip, at, flow=flow, scopes=refusal.scopes)
+        locked(username, visitor.client_ip, at, flow=flow, scopes=refusal.scopes)
         raise
 
 
@@ -52,10 +62,10 @@ def recovery_refused(username: str, client_ip: str, at: datetime, *, why: str) -
     _count(EventKind.RECOVERY_REFUSED, username, client_ip, at, {"why": why}, key=why)
 
 
-def succeeded(user: User, client_ip: str, at: datetime, *, flow: str, amr: tuple[str, ...], user_agent: str) -> None:
+def succeeded(user: User, visitor: Visitor, at: datetime, *, flow: str, amr: tuple[str, ...]) -> None:
     """Record a completed sign-in, in the transaction of its session."""
-    detail = {"flow": flow, "amr": list(amr), "user_agent": storable(masked_text(user_agent), _LONGEST_AGENT)}
-    record_event(Event(EventKind.LOGIN_SUCCEEDED, at, client_ip, user, detail=detail))
+    detail = {"flow": flow, "amr": list(amr), "user_agent": storable(masked_text(visitor.user_agent), _LONGEST_AGENT)}
+    record_event(Event(EventKind.LOGIN_SUCCEEDED, at, visitor.client_ip, user, detail=detail))
 
 
 def _count(

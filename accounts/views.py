@@ -39,6 +39,7 @@ from accounts.serializers import (
     UserOutput,
     signed_in,
 )
+from accounts.sign_in_events import Visitor
 from gatewall.api.caller import django_request
 from gatewall.api.operations import operation
 from gatewall.api.permissions import IsAdmin, IsAdminOrSelf
@@ -196,7 +197,7 @@ class Password(_UserView):
             return Response(UserOutput(selectors.users(now).get(pk=user.pk)).data)
         return self._keep_signed_in(request, user, visitor, now)
 
-    def _keep_signed_in(self, request: Request, user: User, visitor: login.Visitor, now: datetime) -> Response:
+    def _keep_signed_in(self, request: Request, user: User, visitor: Visitor, now: datetime) -> Response:
         if request.auth is None:
             row = admin_session.keep_signed_in(django_request(request), user, visitor=visitor, at=now)
             audiences, amr = login.LOGIN.audiences, tuple(row.amr)

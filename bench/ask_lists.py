@@ -25,7 +25,7 @@ from django.test.utils import CaptureQueriesContext, setup_test_environment  # n
 from django.utils import timezone  # noqa: E402 - needs Django
 
 from accounts import login, services, tokens  # noqa: E402 - needs Django
-from accounts.login import Visitor  # noqa: E402 - needs Django
+from accounts.sign_in_events import Visitor  # noqa: E402 - needs Django
 from bench.questions import QUESTIONS  # noqa: E402 - needs Django
 from gatewall.policy import system_settings  # noqa: E402 - needs Django
 

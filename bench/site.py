@@ -21,7 +21,7 @@ import django; django.setup()
 from django.db import transaction
 from django.utils import timezone
 from accounts import login, services as accounts
-from accounts.login import Visitor
+from accounts.sign_in_events import Visitor
 from policies import services as policies
 with transaction.atomic():  # published once
     admin = accounts.create_user(actor="bench", username="bench", password="bench bench bench", is_admin=True)

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.contrib.staticfiles import finders
 
-from accounts import login
+from accounts import login, sign_in_events
 from accounts.models import User
 from audit.models import SecurityEvent
 from gatewall.policy import system_settings
@@ -26,7 +26,7 @@ OUTSIDE = re.compile(r"""(?:src|href|action)=["'](?:https?:)?//""", re.IGNORECAS
 @pytest.fixture
 def rows(alice, bob):
     """One row of every kind, and everything about them that nobody may read."""
-    visitor = login.Visitor(client_ip="198.51.100.7", user_agent="browser")
+    visitor = sign_in_events.Visitor(client_ip="198.51.100.7", user_agent="browser")
     session = login.sign_in("bob", PASSWORD, flow=login.GUARD, visitor=visitor, at=bob.created_at)
     domain = policies.register_domain(actor="test", name="office.example", access="authenticated")
     license_, license_token = licensing.issue_license(actor="test", name="robot", authorized_domains=[domain])

@@ -7,9 +7,9 @@ from contextlib import ExitStack
 import pytest
 from django.db import connection
 
-from accounts import login, sign_in_events, sign_ins_at_once
+from accounts import hashers, login, sign_in_events
+from accounts.hashers import SIGN_INS_AT_ONCE as AT_ONCE
 from accounts.models import FailureCount
-from accounts.sign_ins_at_once import AT_ONCE
 from tests.support.proxies import PASSWORD, Api
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -70,10 +70,10 @@ def test_a_few_are_worked_on_at_a_time_and_all_are_answered(alice, in_flight):
 
 @pytest.fixture
 def all_places_taken(monkeypatch):
-    monkeypatch.setattr(sign_ins_at_once, "PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(hashers, "SIGN_IN_PATIENCE_SECONDS", 0.01)
     with ExitStack() as taken:
         for _ in range(AT_ONCE):
-            taken.enter_context(sign_ins_at_once.limit_concurrency())
+            taken.enter_context(hashers.limit_concurrency())
         yield
 
 
@@ -93,7 +93,7 @@ def test_who_would_wait_for_too_long_is_told_when_to_come_back_and_is_not_counte
 
 
 def test_a_place_is_free_again_however_the_sign_in_ended(alice, monkeypatch):
-    monkeypatch.setattr(sign_ins_at_once, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(hashers, "SIGN_IN_PATIENCE_SECONDS", 0.0)
 
     answers = [sign_in(1, password).status_code for password in ["wrong", PASSWORD] * AT_ONCE]
 

@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from accounts import login
+from accounts import login, sign_in_events
 from accounts import services as accounts
 from accounts.models import Session, User
 from gatewall.kernel.refusals import Gone
@@ -165,7 +165,7 @@ def test_user_who_was_deleted_while_signing_in_is_not_signed_in(bob):
         login.open_session(
             login.Proven(bob, ("pwd",)),
             flow=login.GUARD,
-            visitor=login.Visitor("192.0.2.1", ""),
+            visitor=sign_in_events.Visitor("192.0.2.1", ""),
             at=timezone.now(),
         )
 

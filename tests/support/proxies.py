@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from accounts import admin_session, login, services
+from accounts import admin_session, login, services, sign_in_events
 from accounts.models import User
 from accounts.tokens import API, GATE
 from gatewall.api.codes import PROBLEM_CODES
@@ -40,7 +40,7 @@ def a_token(
     user: User, *, audiences: Iterable[str] = (GATE, API), amr: tuple[str, ...] = ("pwd",), at: Any = None
 ) -> str:
     """Create a session of the user; return its token."""
-    visitor = login.Visitor(client_ip=CLIENT, user_agent="tests")
+    visitor = sign_in_events.Visitor(client_ip=CLIENT, user_agent="tests")
     token = login.start_session(user, audiences=tuple(audiences), amr=amr, visitor=visitor, at=at or timezone.now())
     return token.text
 
@@ -48,7 +48,7 @@ def a_token(
 def enter_admin_site(client: Client, user: User, *, amr: tuple[str, ...] = ("pwd",), at: Any = None) -> None:
     """Sign the user in to the Django admin, like its form after the checks."""
     client.force_login(user)
-    store, visitor = client.session, login.Visitor(client_ip=CLIENT, user_agent="tests")
+    store, visitor = client.session, sign_in_events.Visitor(client_ip=CLIENT, user_agent="tests")
     admin_session.begin(store, user, amr=amr, visitor=visitor, at=at or timezone.now())
     store.save()
 
