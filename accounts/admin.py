@@ -12,55 +12,42 @@ from django.utils import timezone
 from accounts import admin_session, browser, code_entry, fresh_sign_in, reauthentication, recovery, selectors, services
 from accounts.models import Session, User
 from gatewall.api.request_notes import REFUSAL, RequestNote
-from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor
+from gatewall.api.service_admin import (
+    CREDENTIALS,
+    LONGEST_CODE,
+    ServiceAdmin,
+    ServiceForm,
+    actor,
+    code_field,
+    password_field,
+)
 from gatewall.kernel.refusals import Refusal
 
-_CREDENTIALS = ("current_password", "current_code")
-_CHANGE_ONLY = ("revoke_git_tokens", "forget_second_factor", "unlock_code_entry", *_CREDENTIALS)
+_CHANGE_ONLY = ("revoke_git_tokens", "forget_second_factor", "unlock_code_entry", *CREDENTIALS)
 _SECOND_FACTOR_FIELDS = ("forget_second_factor", "unlock_code_entry")
-_LONGEST_CODE = 64
 
 
 class UserForm(ServiceForm):
     """User form of the admin, with an optional new password."""
 
-    new_password = forms.CharField(
-        strip=False,
-        max_length=1024,
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="Setting one ends every session of this user.",
-    )
-
+    new_password = password_field("Setting one ends every session of this user.", autocomplete="new-password")
     revoke_git_tokens = forms.BooleanField(
         required=False,
         help_text="With a new password: also delete the git tokens of this user.",
     )
-
     forget_second_factor = forms.BooleanField(
         required=False,
         help_text="For a user who has lost it: deletes the secret and the recovery codes, and ends every session.",
     )
-
     unlock_code_entry = forms.BooleanField(
         required=False,
         help_text="Too many wrong codes were entered. Accept codes again; give the user a new password as well, as "
         "whoever entered them knew it.",
     )
-
-    current_password = forms.CharField(
-        required=False,
-        strip=False,
-        max_length=1024,
-        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
-        help_text="Your own password, to change it or to remove your second factor, unless you have just signed in.",
+    current_password = password_field(
+        "Your own password, to change it or to remove your second factor, unless you have just signed in."
     )
-
-    current_code = forms.CharField(
-        required=False,
-        max_length=64,
-        widget=forms.TextInput(attrs={"autocomplete": "one-time-code"}),
-        help_text="Or, to remove your second factor, a code of it.",
-    )
+    current_code = code_field("Or, to remove your second factor, a code of it.")
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -104,21 +91,14 @@ class UserAdmin(ServiceAdmin):
     readonly_fields = ("second_factor", "last_login_at", "created_at", "created_by")
     inlines = (LiveSessions,)
     fields = (
-        "username",
-        "new_password",
-        "email",
-        "is_admin",
-        "is_active",
-        "all_domains",
-        "authorized_domains",
-        "remark",
+        "username", "new_password", "email", "is_admin", "is_active", "all_domains", "authorized_domains", "remark",
         *readonly_fields,
-    )
+    )  # fmt: skip
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         factor = ("forget_second_factor",) if obj is not None and self.second_factor(obj) else ()
         unlock_field = ("unlock_code_entry",) if obj is not None and selectors.is_code_entry_locked(obj) else ()
-        credentials = _CREDENTIALS[: 1 + len(factor)] if obj is not None and obj.pk == request.user.pk else ()
+        credentials = CREDENTIALS[: 1 + len(factor)] if obj is not None and obj.pk == request.user.pk else ()
         revoke = ("revoke_git_tokens",) if obj is not None else ()
         return (*self.fields, *revoke, *factor, *unlock_field, *credentials)
 
@@ -153,7 +133,7 @@ class UserAdmin(ServiceAdmin):
         return services.create_user(actor=actor(request), password=password, **values)
 
     def change_row(self, request: HttpRequest, row: User, **values: Any) -> None:
-        for name in _CREDENTIALS:
+        for name in CREDENTIALS:
             values.pop(name, None)
         password, revoke = values.pop("new_password", None), values.pop("revoke_git_tokens", False)
         forget, unlock = (values.pop(name, False) for name in _SECOND_FACTOR_FIELDS)
@@ -186,10 +166,10 @@ def _reauthenticate(request: HttpRequest, user: User) -> None:
         return
     now, visitor = timezone.now(), browser.visitor(request)
     if not fresh_sign_in.is_fresh(request):
-        password, code = (request.POST.get(name) or None for name in _CREDENTIALS)
+        password, code = (request.POST.get(name) or None for name in CREDENTIALS)
         if new_password or code is None:
             reauthentication.require_password(user, password, visitor=visitor, at=now)
         else:
-            short = code[:_LONGEST_CODE]
+            short = code[:LONGEST_CODE]
             reauthentication.require_password_or_code(user, password=password, code=short, visitor=visitor, at=now)
     _REAUTHENTICATED.set(request, value=True)

@@ -34,7 +34,10 @@ class SessionTokenAuthentication(JWTAuthentication):
         """
         if header := request.headers.get(_HEADER, "").strip():
             scheme, _, rest = header.partition(" ")
-            return self._caller(rest.strip() if scheme.lower() == "bearer" and rest else header)
+            caller = token_holder(rest.strip() if scheme.lower() == "bearer" and rest else header)
+            if caller is None:
+                raise InvalidToken("the session token is not valid")
+            return caller
         holder = self.holder_by_cookies(request)
         if holder is not None and request.method not in _SAFE:
             refuse_cross_site(request)
@@ -47,12 +50,6 @@ class SessionTokenAuthentication(JWTAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return 'Gatewall realm="Gatewall"'
-
-    def _caller(self, raw: str) -> tuple[User, SessionToken]:
-        holder = token_holder(raw)
-        if holder is None:
-            raise InvalidToken("the session token is not valid")
-        return holder
 
 
 class ApiAuthentication(SessionTokenAuthentication):

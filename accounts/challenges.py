@@ -61,7 +61,7 @@ def begin(user: User, flow: str, *, at: datetime) -> Challenged:
         "typ": TYPE,
         "sv": user.session_version,
     }
-    return Challenged(tokens.backend().encode(claims), expires_at)
+    return Challenged(tokens.KeyRingBackend().encode(claims), expires_at)
 
 
 def find(token: str, flow: str, *, at: datetime) -> Challenge:

@@ -28,10 +28,6 @@ class _NameFilter(ValueFilter):
         return qs if value is None else qs.filter(Exact(Lower("username"), value))
 
 
-def _name() -> ValueFilter:
-    return _NameFilter("username", parse=_lower_name, openapi={"type": "string", "maxLength": _LONGEST_NAME})
-
-
 def _lower_name(name: str) -> str:
     if len(name) > _LONGEST_NAME:
         raise ValidationError(f"at most {_LONGEST_NAME} characters", "max-length")
@@ -41,7 +37,7 @@ def _lower_name(name: str) -> str:
 class UserFilters(ListFilters):
     """Filters of the list of users."""
 
-    username = _name()
+    username = _NameFilter("username", parse=_lower_name, openapi={"type": "string", "maxLength": _LONGEST_NAME})
     email = text("email", max_length=254, lookup="iexact")
     is_admin, is_active, all_domains = flag("is_admin"), flag("is_active"), flag("all_domains")
     totp_enabled = flag("totp_enabled")

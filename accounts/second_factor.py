@@ -61,7 +61,8 @@ def begin_setup(user: User, *, at: datetime) -> Setup:
         if device is not None and device.confirmed_at is not None:
             raise TotpEnabled("the second factor is on: switch it off first")
         TotpDevice.objects.filter(user=user).delete()
-        TotpDevice.objects.create(user=user, sealed_secret=_seal(user, secret), created_at=at)
+        sealed = Sealer(settings.GATEWALL_DATA_KEYS).seal(secret, context=sealing_context(user.pk))
+        TotpDevice.objects.create(user=user, sealed_secret=sealed, created_at=at)
     return _setup(user, secret)
 
 
@@ -163,10 +164,6 @@ def _locked_device(user: User) -> TotpDevice | None:
     if not User.objects.select_for_update().filter(pk=user.pk).exists():
         raise Gone(_("the user was deleted in the meantime"))
     return TotpDevice.objects.filter(user=user).first()
-
-
-def _seal(user: User, secret: bytes) -> str:
-    return Sealer(settings.GATEWALL_DATA_KEYS).seal(secret, context=sealing_context(user.pk))
 
 
 def _matching_step(device: TotpDevice, code: str, at: datetime) -> int | None:

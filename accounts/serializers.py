@@ -43,21 +43,9 @@ class UserOutput(serializers.ModelSerializer[User]):
     class Meta:
         model = User
         fields = (
-            "id",
-            "created_at",
-            "created_by",
-            "username",
-            "email",
-            "is_admin",
-            "is_active",
-            "all_domains",
-            "authorized_domains",
-            "remark",
-            "totp_enabled",
-            "code_entry_locked",
-            "last_login_at",
-            "session_count",
-        )
+            "id", "created_at", "created_by", "username", "email", "is_admin", "is_active", "all_domains",
+            "authorized_domains", "remark", "totp_enabled", "code_entry_locked", "last_login_at", "session_count",
+        )  # fmt: skip
 
 
 class SessionOutput(serializers.ModelSerializer[Session]):
@@ -174,31 +162,11 @@ class OwnSessionOutput(serializers.Serializer[Any]):
 
 def signed_in(result: SignedIn) -> dict[str, Any]:
     """Return the response to a completed sign-in."""
-    return {
-        "token": result.token.text,
-        "token_type": "Bearer",
-        "expires_at": moment(result.token.expires_at),
-        "two_factor_required": False,
-        "user": who(result.user),
-    }
+    token = {"token": result.token.text, "token_type": "Bearer", "expires_at": result.token.expires_at}
+    return SignedInOutput({**token, "two_factor_required": False, "user": result.user}).data
 
 
 def challenged(challenge: Challenged) -> dict[str, Any]:
     """Return the response to a correct password that requires a second factor."""
-    return {
-        "two_factor_required": True,
-        "challenge_token": challenge.token,
-        "expires_at": moment(challenge.expires_at),
-        "methods": ["totp", "recovery-code"],
-    }
-
-
-def who(user: User) -> dict[str, Any]:
-    """Return the summary of a user."""
-    return {"id": user.pk, "username": user.username, "is_admin": user.is_admin}
-
-
-def moment(value: Any) -> str:
-    """Return a moment as RFC 3339 in UTC."""
-    text: str = serializers.DateTimeField().to_representation(value)
-    return text
+    sent = {"challenge_token": challenge.token, "expires_at": challenge.expires_at}
+    return ChallengedOutput({"two_factor_required": True, **sent, "methods": ["totp", "recovery-code"]}).data

@@ -22,9 +22,7 @@ from accounts.serializers import (
     SecondFactorInput,
     SignedInOutput,
     challenged,
-    moment,
     signed_in,
-    who,
 )
 from gatewall.api.cross_site import refuse_cross_site
 from gatewall.api.operations import operation
@@ -61,10 +59,8 @@ class Login(_SignInView):
 
     @operation(body=LoginInput, answer=(SignedInOutput, ChallengedOutput), refuses=(401, 403))
     def post(self, request: Request) -> Response:
-        form = LoginInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        visitor = browser.visitor(request)
-        result = login.sign_in(**form.validated_data, flow=self.flow, visitor=visitor, at=timezone.now())
+        body, visitor = self.body(LoginInput), browser.visitor(request)
+        result = login.sign_in(**body, flow=self.flow, visitor=visitor, at=timezone.now())
         return Response(challenged(result)) if isinstance(result, Challenged) else self._signed_in(request, result)
 
 
@@ -73,13 +69,10 @@ class LoginSecondFactor(_SignInView):
 
     @operation(body=SecondFactorInput, answer=SignedInOutput, refuses=(401, 403))
     def post(self, request: Request) -> Response:
-        form = SecondFactorInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        token, code = form.validated_data["challenge_token"], form.validated_data["code"]
-        visitor = browser.visitor(request)
-        return self._signed_in(
-            request, login.finish_sign_in(token, code, flow=self.flow, visitor=visitor, at=timezone.now())
-        )
+        body, visitor = self.body(SecondFactorInput), browser.visitor(request)
+        token, code = body["challenge_token"], body["code"]
+        result = login.finish_sign_in(token, code, flow=self.flow, visitor=visitor, at=timezone.now())
+        return self._signed_in(request, result)
 
 
 class RecoverSecondFactor(_SignInView):
@@ -91,9 +84,7 @@ class RecoverSecondFactor(_SignInView):
             client_ip = browser.visitor(request).client_ip
             sign_in_events.recovery_refused("", client_ip, timezone.now(), why=RecoveryLocalOnly.code)
             raise RecoveryLocalOnly("only whoever is at this machine may do this (recovery_local_only)")
-        form = RecoveryInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        recovery.recover(**form.validated_data, visitor=browser.visitor(request), at=timezone.now())
+        recovery.recover(**self.body(RecoveryInput), visitor=browser.visitor(request), at=timezone.now())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -107,8 +98,8 @@ class OwnSession(ApiView):
     def get(self, request: Request) -> Response:
         token = session_token(request)
         expires_at = datetime.fromtimestamp(token["exp"], tz=UTC)
-        own = {"user": who(signed_in_user(request)), "expires_at": moment(expires_at), "amr": token["amr"]}
-        return Response(own)
+        own = {"user": signed_in_user(request), "expires_at": expires_at, "amr": token["amr"]}
+        return Response(OwnSessionOutput(own).data)
 
 
 class Logout(ApiView):

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import or_
 
 from django.db import transaction
 from django.db.models import Q
@@ -196,17 +198,11 @@ def _change(
         FailureCount.objects.bulk_create(
             rows, update_conflicts=True, unique_fields=["scope", "key"], update_fields=["scope"]
         )
-    locked = FailureCount.objects.select_for_update().filter(_which(keys)).order_by("scope", "key")
+    chosen = reduce(or_, (Q(scope=scope, key=key) for scope, key in keys.items()))
+    locked = FailureCount.objects.select_for_update().filter(chosen).order_by("scope", "key")
     found = {row.scope: row for row in locked}
     change(found)
     FailureCount.objects.bulk_update(found.values(), ["failures", "began_at", "blocked_until"])
-
-
-def _which(keys: dict[str, str]) -> Q:
-    chosen = Q()
-    for scope, key in keys.items():
-        chosen |= Q(scope=scope, key=key)
-    return chosen
 
 
 def _keys(username: str, client_ip: str) -> dict[str, str]:

@@ -11,15 +11,7 @@ from django.conf import settings
 from rest_framework_simplejwt.exceptions import TokenBackendError
 from rest_framework_simplejwt.tokens import Token
 
-from gatewall.credentials.keyring import KeyRing
-from gatewall.credentials.sessions import (
-    ALGORITHM,
-    GATE_AUDIENCE,
-    ISSUER,
-    SESSION_TYPE,
-    read_claims,
-    verify_payload,
-)
+from gatewall.credentials.sessions import ALGORITHM, GATE_AUDIENCE, ISSUER, SESSION_TYPE, read_claims, verify_payload
 
 GATE = GATE_AUDIENCE
 API = "api"
@@ -29,29 +21,20 @@ API = "api"
 class KeyRingBackend:
     """simplejwt token backend that signs with the first key of the ring and names it in ``kid``."""
 
-    def __init__(self, keys: KeyRing, issuer: str) -> None:
-        self._keys = keys
-        self._issuer = issuer
-
     def encode(self, payload: Mapping[str, Any]) -> str:
-        key = self._keys.signing
-        claims = {**payload, "iss": self._issuer}
+        key = settings.GATEWALL_JWT_KEYS.signing
+        claims = {**payload, "iss": ISSUER}
         return jwt.encode(claims, key.secret, algorithm=ALGORITHM, headers={"kid": key.kid})
 
     def decode(self, token: str | bytes, verify: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - simplejwt's
         text = token.decode("latin-1") if isinstance(token, bytes) else token
-        payload = verify_payload(text, self._keys, issuer=self._issuer, audience=None)
+        payload = verify_payload(text, settings.GATEWALL_JWT_KEYS, issuer=ISSUER, audience=None)
         if payload is None or read_claims(payload) is None or not _is_audience(payload["aud"]):
             raise TokenBackendError("Token is invalid")
         return dict(payload)
 
     def get_leeway(self) -> timedelta:
         return timedelta(0)
-
-
-def backend() -> KeyRingBackend:
-    """Return the token backend for the current key ring."""
-    return KeyRingBackend(settings.GATEWALL_JWT_KEYS, ISSUER)
 
 
 def _is_audience(value: object) -> bool:
@@ -67,7 +50,7 @@ class SessionToken(Token):
     lifetime = timedelta(hours=24)
 
     def get_token_backend(self) -> KeyRingBackend:  # type: ignore[override]  # has every method that Token calls
-        return backend()
+        return KeyRingBackend()
 
     @property
     def audiences(self) -> frozenset[str]:

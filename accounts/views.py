@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Model, QuerySet
 from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from rest_framework import status
 from rest_framework.request import Request
@@ -86,18 +87,20 @@ class _UserView(ApiView):
     @property
     def user(self) -> User:
         """The user of the path. Raises Http404."""
-        user = User.objects.filter(pk=self.kwargs["user_id"]).first()
-        if user is None:
-            raise Http404
-        return user
+        return get_object_or_404(User, pk=self.kwargs["user_id"])
 
     @property
     def is_own(self) -> bool:
         return int(self.kwargs["user_id"]) == self.request.user.pk
 
     @property
-    def is_fresh(self) -> bool:
-        return fresh_sign_in.is_fresh(self.request)
+    def must_prove(self) -> bool:
+        """Whether the caller changes their own account with a sign-in that is not fresh."""
+        return self.is_own and not fresh_sign_in.is_fresh(self.request)
+
+    def require_password(self, user: User, password: str | None) -> None:
+        """Raise a Refusal unless this is the user's password."""
+        reauthentication.require_password(user, password, visitor=browser.visitor(self.request), at=timezone.now())
 
 
 class TotpSetup(_UserView):
@@ -105,13 +108,10 @@ class TotpSetup(_UserView):
 
     @operation(body=ReauthenticationInput, answer=TotpSetupOutput, refuses=(409,))
     def post(self, request: Request, user_id: str) -> Response:
-        form = ReauthenticationInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        user, now = self.user, timezone.now()
-        if self.is_own and not self.is_fresh:
-            password = form.validated_data.get("password")
-            reauthentication.require_password(user, password, visitor=browser.visitor(request), at=now)
-        setup = second_factor.begin_setup(user, at=now)
+        body, user = self.body(ReauthenticationInput), self.user
+        if self.must_prove:
+            self.require_password(user, body.get("password"))
+        setup = second_factor.begin_setup(user, at=timezone.now())
         uri = setup.otpauth_uri
         images = {"qr_code": totp.qr_png(uri), "qr_svg": totp.qr_svg(uri)}
         return Response({"secret": setup.secret, "otpauth_uri": uri, **images})
@@ -122,11 +122,9 @@ class TotpConfirm(_UserView):
 
     @operation(body=ConfirmInput, answer=RecoveryCodesOutput, refuses=(409,))
     def post(self, request: Request, user_id: str) -> Response:
-        form = ConfirmInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        code, visitor = form.validated_data["code"], browser.visitor(request)
+        body, visitor = self.body(ConfirmInput), browser.visitor(request)
         user, at = self.user, timezone.now()
-        codes = reauthentication.confirm_second_factor(user, code, visitor=visitor, at=at)
+        codes = reauthentication.confirm_second_factor(user, body["code"], visitor=visitor, at=at)
         own = uuid.UUID(session_token(request)["jti"]) if self.is_own and request.auth else None
         services.end_sessions_besides(user, own, at=at)  # those sessions were opened without the second factor
         return Response({"recovery_codes": codes})
@@ -139,14 +137,11 @@ class Totp(_UserView):
 
     @operation(body=SwitchOffInput)
     def delete(self, request: Request, user_id: str) -> Response:
-        form = SwitchOffInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        user = self.user
-        if self.is_own and not self.is_fresh:
-            sent = {name: form.validated_data.get(name) for name in ("password", "code")}
-            visitor = browser.visitor(request)
+        body, user, visitor = self.body(SwitchOffInput), self.user, browser.visitor(request)
+        if self.must_prove:
+            sent = {name: body.get(name) for name in ("password", "code")}
             reauthentication.require_password_or_code(user, **sent, visitor=visitor, at=timezone.now())
-        second_factor.switch_off(user, actor=str(request.user), client_ip=browser.visitor(request).client_ip)
+        second_factor.switch_off(user, actor=str(request.user), client_ip=visitor.client_ip)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -167,13 +162,10 @@ class TotpUnlock(_UserView):
 
     @operation(body=ReauthenticationInput)
     def post(self, request: Request, user_id: str) -> Response:
-        form = ReauthenticationInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        user, visitor = self.user, browser.visitor(request)
-        if self.is_own and not self.is_fresh:
-            password = form.validated_data.get("password")
-            reauthentication.require_password(user, password, visitor=visitor, at=timezone.now())
-        code_entry.unlock(user, actor=str(request.user), client_ip=visitor.client_ip)
+        body, user = self.body(ReauthenticationInput), self.user
+        if self.must_prove:
+            self.require_password(user, body.get("password"))
+        code_entry.unlock(user, actor=str(request.user), client_ip=browser.visitor(request).client_ip)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -185,13 +177,11 @@ class Password(_UserView):
 
     @operation(body=PasswordInput, answer=(SignedInOutput, UserOutput))
     def put(self, request: Request, user_id: str) -> Response:
-        form = PasswordInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        user, visitor, now = self.user, browser.visitor(request), timezone.now()
+        body, user = self.body(PasswordInput), self.user
+        visitor, now = browser.visitor(request), timezone.now()
         if self.is_own:
-            current = form.validated_data.get("current_password")
-            reauthentication.require_password(user, current, visitor=visitor, at=now)
-        new, revoke = form.validated_data["new_password"], form.validated_data["revoke_git_tokens"]
+            self.require_password(user, body.get("current_password"))
+        new, revoke = body["new_password"], body["revoke_git_tokens"]
         user = services.change_user(user, actor=str(request.user), password=new, revoke_git_tokens=revoke)
         if not self.is_own:
             return Response(UserOutput(selectors.users(now).get(pk=user.pk)).data)

@@ -22,8 +22,8 @@ from gatewall.api.translation import messages_of
 from gatewall.kernel.refusals import Refusal
 
 _NEVER_SHOWN = frozenset({"password", "digest"})
-_CREDENTIALS = ("current_password", "current_code")
-_LONGEST_CODE = 64
+CREDENTIALS = ("current_password", "current_code")
+LONGEST_CODE = 64
 _SECRET = RequestNote[str]("secret")
 MAX_CHOSEN = 500
 """Maximum number of selected rows; a service deletes each, in one transaction."""
@@ -47,26 +47,27 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         """Skip the check: a service may replace an expired duplicate."""
 
     def _post_clean(self) -> None:
-        self.instance.validate_constraints = _skip_constraints  # for the same reason
+        self.instance.validate_constraints = lambda **_options: None  # for the same reason
         super()._post_clean()  # type: ignore[misc]  # Django's own, which its stubs leave out
+
+
+def password_field(help_text: str, *, autocomplete: str = "current-password") -> forms.CharField:
+    """Return a form field for a password."""
+    widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
+    return forms.CharField(required=False, strip=False, max_length=1024, widget=widget, help_text=help_text)
+
+
+def code_field(help_text: str) -> forms.CharField:
+    """Return a form field for a code of the second factor."""
+    widget = forms.TextInput(attrs={"autocomplete": "one-time-code"})
+    return forms.CharField(required=False, max_length=LONGEST_CODE, widget=widget, help_text=help_text)
 
 
 class FreshForm(ServiceForm):
     """Form that creates a credential: asks for password or code unless the sign-in is fresh."""
 
-    current_password = forms.CharField(
-        required=False,
-        strip=False,
-        max_length=1024,
-        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
-        help_text="Your own: you signed in more than ten minutes ago.",
-    )
-    current_code = forms.CharField(
-        required=False,
-        max_length=_LONGEST_CODE,
-        widget=forms.TextInput(attrs={"autocomplete": "one-time-code"}),
-        help_text="Or a code of your second factor.",
-    )
+    current_password = password_field("Your own: you signed in more than ten minutes ago.")
+    current_code = code_field("Or a code of your second factor.")
 
 
 class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  # not generic at run time
@@ -119,7 +120,7 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
         """Call the service with a freshly loaded row, because the form has modified its own instance."""
         if not change:
-            credentials = _CREDENTIALS if isinstance(form, FreshForm) else ()
+            credentials = CREDENTIALS if isinstance(form, FreshForm) else ()
             values = {name: value for name, value in form.cleaned_data.items() if name not in credentials}
             obj.pk = self.create_row(request, **values).pk
         elif form.changed_data:
@@ -154,7 +155,7 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
         return super().response_action(request, queryset)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        credentials = _CREDENTIALS if obj is None and issubclass(self.form, FreshForm) and not is_fresh(request) else ()
+        credentials = CREDENTIALS if obj is None and issubclass(self.form, FreshForm) and not is_fresh(request) else ()
         return (*super().get_fields(request, obj), *credentials)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002 - signature of Django
@@ -251,16 +252,12 @@ def forced(request: HttpRequest) -> bool:
 
 def _reauthenticate(request: HttpRequest) -> None:
     """Re-authenticate before the page's transaction, whose rollback would undo the failure count."""
-    password, code = (request.POST.get(name) or None for name in _CREDENTIALS)
+    password, code = (request.POST.get(name) or None for name in CREDENTIALS)
     try:
-        require_fresh_sign_in(request, password=password, code=code[:_LONGEST_CODE] if code else None)
+        require_fresh_sign_in(request, password=password, code=code[:LONGEST_CODE] if code else None)
     except Refusal as refusal:
         REFUSAL.set(request, refusal)
 
 
 def _is_id(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 19
-
-
-def _skip_constraints(exclude: object = None) -> None:
-    """Do nothing."""

@@ -8,6 +8,7 @@ from rest_framework.views import APIView
 
 from gatewall.api.queries import refuse_ambiguous_query
 from gatewall.api.rate import count_call
+from gatewall.api.serializers import StrictInput
 from gatewall.kernel.refusals import Refusal
 from gatewall.policy import revisions
 
@@ -33,6 +34,12 @@ class ApiView(APIView):
             self._count(request, None)
             raise
         self._count(request, user.pk, " ".join(sorted(getattr(request.auth, "audiences", ()))))
+
+    def body(self, kind: type[StrictInput]) -> dict[str, Any]:
+        """Return the validated body of the request. Raises ValidationError."""
+        form = kind(data=self.request.data)
+        form.is_valid(raise_exception=True)
+        return dict(form.validated_data)
 
     def _count(self, request: Request, user_id: int | None, reach: str = "") -> None:
         if self.is_rate_limited:
