@@ -19,9 +19,15 @@ class GeoDatabase:
     built_at: datetime
 
 
+def configured() -> Path:
+    """Return the path of the geo database, whether or not it exists: ``GEOIP_DATABASE``, or the default."""
+    path: Path = settings.GATEWALL_GEOIP_DATABASE or geo_file.installed(settings.GATEWALL_HOME)
+    return path
+
+
 def in_use() -> Path | None:
     """Return the path of the configured geo database, or None."""
-    path: Path = settings.GATEWALL_GEOIP_DATABASE or geo_file.installed(settings.GATEWALL_HOME)
+    path = configured()
     return path if path.exists() else None
 
 

@@ -65,13 +65,13 @@ class Countries:
         if self._reader is None:
             return None
         try:
-            return _code(self._reader.get(address))
+            return code_in(self._reader.get(address))
         except (maxminddb.InvalidDatabaseError, ValueError):
             return None  # a broken record, or an IPv6 address in an IPv4 database
 
 
-def _code(record: Any) -> str | None:
-    """Return the country code of a record in any vendor's layout."""
+def code_in(record: Any) -> str | None:
+    """Return the country code of a record in any vendor's layout (GeoLite2, DB-IP, IPinfo)."""
     if not isinstance(record, dict):
         return None
     for key in ("country", "registered_country"):

@@ -122,7 +122,7 @@ def _rows() -> Iterator[CheckMessage]:
     if warning := selectors.domains_warning():
         yield _about_domains(warning)
     if settings.GATEWALL_GEOIP_DATABASE is None and _needs_countries():
-        hint = "Set GEOIP_DATABASE to an MMDB file with countries."
+        hint = "Run `gatewall geo install`, or set GEOIP_DATABASE to an MMDB file with countries."
         yield Advice("Rules about countries, and no geo database.", hint=hint, id="gatewall.W009")
 
 

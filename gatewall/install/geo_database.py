@@ -3,33 +3,24 @@
 import hashlib
 import hmac
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from itertools import islice
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-import maxminddb
-
-from gatewall.engine.addresses import IPNetwork
-from gatewall.gate.countries import Countries
+from gatewall.install.geo_archive import ArchiveRefused, is_compressed, unpack
+from gatewall.install.geo_license import attribution
+from gatewall.install.geo_verification import GeoDatabaseRefused, Verified, verify
 from gatewall.kernel.file_io import sync_folder
 from gatewall.kernel.geo_ranges import CountryRanges, RangesRefused, bounded_lines, looks_like_ranges
 
 MAX_BYTES = 256 * 1024 * 1024
 _PIECE = 1024 * 1024
 _HEAD = 16 * 1024
-_LOOKED_AT = 100_000
-_ENOUGH = 3
-_GZIP = b"\x1f\x8b"
-_CLOCK_SKEW_SECONDS = 24 * 3600
-
-
-class GeoDatabaseRefused(Exception):
-    """The file is not a usable geo database; the current one is unchanged."""
 
 
 class Readable(Protocol):
@@ -40,36 +31,41 @@ class Readable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """Type, build time, size and digest of the installed database."""
+    """The installed database, its size, the digest of its source, and the attribution that its license asks for."""
 
-    kind: str
-    built_at: datetime
+    database: Verified
     size: int
     sha256: str
+    attribution: str
 
 
 def install(
     source: Readable, target: Path, *, at: datetime, sha256: str | None = None, more: Sequence[Readable] = ()
 ) -> Installed:
-    """Atomically replace the target by the source, synced to disk.
+    """Verify the source and atomically replace the target by it, synced to disk.
 
-    The source is an MMDB, or text ranges, optionally with ``more``, as Tor publishes IPv4 and IPv6 separately.
+    The source is an MMDB, or text ranges, optionally with ``more``, as Tor publishes IPv4 and IPv6 separately; each
+    may be compressed (.gz, .tar.gz). ``sha256`` is the digest of the source as sent.
 
     Raises GeoDatabaseRefused, and OSError if it cannot be read or written.
     """
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _temporary(target) as temporary:
-        size, digest = _copy(source, temporary)
+        digest = _copy(source, temporary)
         if sha256 is not None and not hmac.compare_digest(digest, sha256.lower()):
             raise GeoDatabaseRefused(f"its SHA-256 is {digest}, another one was asked for")
+        _unpack(temporary, target)
         if _is_text(temporary):
-            size = _convert(temporary, target, more, at)
+            _convert(temporary, target, more, at)
         elif more:
             raise GeoDatabaseRefused("an MMDB file is one; only text ranges come in several")
-        kind, built_at = _inspect(temporary, at)
+        verified = verify(temporary, at=at)
+        if target.exists():
+            shutil.copymode(target, temporary)
+        size = temporary.stat().st_size
         temporary.replace(target)
     sync_folder(target.parent)
-    return Installed(kind, built_at, size, digest)
+    return Installed(verified, size, digest, attribution(verified.kind, verified.description))
 
 
 @contextmanager
@@ -89,14 +85,30 @@ def _is_text(path: Path) -> bool:
         return looks_like_ranges(file.read(_HEAD))
 
 
-def _convert(text: Path, target: Path, more: Sequence[Readable], at: datetime) -> int:
-    """Convert text ranges to a database in place; return its size. Raises GeoDatabaseRefused, OSError."""
+def _unpack(path: Path, target: Path) -> None:
+    """Unpack a compressed file in place. Raises GeoDatabaseRefused, OSError."""
+    if not is_compressed(path):
+        return
+    with _temporary(target) as unpacked:
+        try:
+            with unpacked.open("wb") as file:
+                unpack(path, file, at_most=MAX_BYTES)
+                file.flush()
+                os.fsync(file.fileno())
+        except ArchiveRefused as refused:
+            raise GeoDatabaseRefused(str(refused)) from None
+        unpacked.replace(path)
+
+
+def _convert(text: Path, target: Path, more: Sequence[Readable], at: datetime) -> None:
+    """Convert text ranges to a database in place. Raises GeoDatabaseRefused, OSError."""
     ranges = CountryRanges()
     try:
         _add_ranges(ranges, text)
         for source in more:
             with _temporary(target) as another:
                 _copy(source, another)
+                _unpack(another, target)
                 if not _is_text(another):
                     raise GeoDatabaseRefused("to text ranges, only more of them can be added")
                 _add_ranges(ranges, another)
@@ -106,7 +118,6 @@ def _convert(text: Path, target: Path, more: Sequence[Readable], at: datetime) -
         ranges.write(file, at=at)
         file.flush()
         os.fsync(file.fileno())
-    return text.stat().st_size
 
 
 def _add_ranges(ranges: CountryRanges, path: Path) -> None:
@@ -114,13 +125,11 @@ def _add_ranges(ranges: CountryRanges, path: Path) -> None:
         ranges.add(bounded_lines(file))
 
 
-def _copy(source: Readable, path: Path) -> tuple[int, str]:
-    """Copy the source to the file; return its size and SHA-256."""
+def _copy(source: Readable, path: Path) -> str:
+    """Copy the source to the file; return its SHA-256. Raises GeoDatabaseRefused."""
     digest, size = hashlib.sha256(), 0
     with path.open("wb") as file:
         while piece := source.read(_PIECE):
-            if not size and piece.startswith(_GZIP):
-                raise GeoDatabaseRefused("it is compressed: unpack it first")
             size += len(piece)
             if size > MAX_BYTES:
                 raise GeoDatabaseRefused(f"it has more than {MAX_BYTES // 1024 // 1024} MiB")
@@ -128,26 +137,4 @@ def _copy(source: Readable, path: Path) -> tuple[int, str]:
             file.write(piece)
         file.flush()
         os.fsync(file.fileno())
-    return size, digest.hexdigest()
-
-
-def _inspect(path: Path, at: datetime) -> tuple[str, datetime]:
-    """Return type and build time of a database after a test look-up."""
-    try:
-        with maxminddb.open_database(path) as reader:
-            metadata = reader.metadata()
-            built = metadata.build_epoch
-            if not 0 < built <= at.timestamp() + _CLOCK_SKEW_SECONDS:
-                raise GeoDatabaseRefused("its build date is missing or in the future")
-            networks = [network for network, _ in islice(reader, _LOOKED_AT)]
-    except (maxminddb.InvalidDatabaseError, ValueError, OSError) as error:
-        raise GeoDatabaseRefused(f"it is no MMDB file that can be read ({type(error).__name__})") from None
-    _require_countries(path, networks)
-    return metadata.database_type, datetime.fromtimestamp(built, tz=UTC)
-
-
-def _require_countries(path: Path, networks: list[IPNetwork]) -> None:
-    countries = Countries(path)
-    located = (network for network in networks if countries.country_of(network.network_address))
-    if len(list(islice(located, _ENOUGH))) < min(_ENOUGH, max(1, len(networks))):
-        raise GeoDatabaseRefused("no countries are known to it")
+    return digest.hexdigest()

@@ -81,7 +81,7 @@ class Config:
 
     @property
     def geo_database(self) -> Path:
-        """Path of the geo database: the configured one, or where ``gatewall update-geoip`` installs it."""
+        """Path of the geo database: the configured one, or where ``gatewall geo install`` installs it."""
         return self.geoip_database or geo_file.installed(self.home)
 
 

@@ -6,7 +6,7 @@ _MARKER, _METADATA_BYTES = b"\xab\xcd\xefMaxMind.com", 128 * 1024  # the MMDB fo
 
 
 def installed(home: Path) -> Path:
-    """Return the default path, where ``gatewall update-geoip`` installs the geo database."""
+    """Return the default path, where ``gatewall geo install`` installs the geo database."""
     return home / "geo" / "country.mmdb"
 
 

@@ -1,14 +1,16 @@
 """Convert country ranges as text (Debian's tor-geoipdb) to a MaxMind DB. Pure.
 
-A line is ``first,last,CC``: two addresses (IPv4 as numbers or dotted), inclusive, and a country code. Comments (``#``)
-and codes that are not two letters (``??``) are skipped. Ranges must not overlap.
+A line is ``first,last,CC``: two addresses (IPv4 as numbers or dotted), inclusive, and a country code. Codes that are
+not two letters (``??``) are skipped, and comments (``#``) but for the build date, vendor and license that IPFire writes
+there. Ranges must not overlap.
 """
 
 import re
 import sys
 from array import array
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from ipaddress import IPv4Address, summarize_address_range
 from typing import IO, Any
 
@@ -19,6 +21,7 @@ MAX_NODES = 32_000_000
 """Eight bytes each in memory; Tor's own files need some two million."""
 _MAX_LINE = 200
 _LINE = re.compile(rb"([0-9A-Fa-f.:]{1,45}),([0-9A-Fa-f.:]{1,45}),(..)\s*", re.ASCII)
+_HEADER = re.compile(rb"# *(Generated|Vendor|License): *([!-~][ -~]{0,80})\s*", re.ASCII)
 _CODE = re.compile(rb"[A-Za-z]{2}", re.ASCII)
 _MARKER, _SEPARATOR = b"\xab\xcd\xefMaxMind.com", bytes(16)
 _STRING, _UINT16, _UINT32, _MAP, _UINT64, _ARRAY = 2, 5, 6, 7, 9, 11
@@ -44,12 +47,14 @@ class CountryRanges:
     def __init__(self) -> None:
         self._children = array("I", [0, 0])
         self._codes: dict[bytes, int] = {}
+        self._header: dict[str, str] = {}
         self._ipv4 = self._walk(0, "0" * 96)  # IPv4 addresses are under ::/96
 
     def add(self, lines: Iterable[bytes]) -> None:
         """Add ranges from lines of text. Raises RangesRefused."""
         for number, line in enumerate(lines, 1):
             if not line.strip() or line.startswith(b"#"):
+                self._read_comment(line)
                 continue
             found = _LINE.fullmatch(line)
             if found is None:
@@ -61,7 +66,7 @@ class CountryRanges:
                     raise RangesRefused(f"line {number}: {error}") from None
 
     def write(self, file: IO[bytes], *, at: datetime) -> None:
-        """Write the MMDB with this build time. Raises OSError."""
+        """Write the MMDB, with this build time if the text has none. Raises OSError."""
         count = len(self._children) // 2
         data, offsets = bytearray(), []
         for code in self._codes:
@@ -76,7 +81,33 @@ class CountryRanges:
         if sys.byteorder == "little":
             places.byteswap()  # the format is big-endian
         places.tofile(file)
-        file.write(_SEPARATOR + bytes(data) + _MARKER + _encode(_metadata(count, at)))
+        file.write(_SEPARATOR + bytes(data) + _MARKER + _encode(self._metadata(count, at)))
+
+    def _read_comment(self, line: bytes) -> None:
+        found = _HEADER.fullmatch(line)
+        if found is not None:
+            self._header.setdefault(found[1].decode(), found[2].decode().strip())
+
+    def _built_at(self, otherwise: datetime) -> datetime:
+        try:
+            moment = parsedate_to_datetime(self._header.get("Generated", ""))
+        except ValueError:
+            return otherwise
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+    def _metadata(self, count: int, at: datetime) -> dict[str, Any]:
+        origin = ", ".join(self._header[name] for name in ("Vendor", "License") if name in self._header)
+        return {
+            "binary_format_major_version": (_UINT16, 2),
+            "binary_format_minor_version": (_UINT16, 0),
+            "build_epoch": (_UINT64, int(self._built_at(at).timestamp())),
+            "database_type": KIND,
+            "description": {"en": origin or "made of text ranges"},
+            "ip_version": (_UINT16, 6),
+            "languages": ["en"],
+            "node_count": (_UINT32, count),
+            "record_size": (_UINT16, 32),
+        }
 
     def _add(self, first: IPAddress, last: IPAddress, code: bytes) -> None:
         leaf = _LEAF | self._codes.setdefault(code, len(self._codes))
@@ -132,22 +163,8 @@ def _networks(first: IPAddress, last: IPAddress) -> Iterator[Any]:
     return summarize_address_range(first, last)
 
 
-def _metadata(count: int, at: datetime) -> dict[str, Any]:
-    return {
-        "binary_format_major_version": (_UINT16, 2),
-        "binary_format_minor_version": (_UINT16, 0),
-        "build_epoch": (_UINT64, int(at.timestamp())),
-        "database_type": KIND,
-        "description": {"en": "made of text ranges"},
-        "ip_version": (_UINT16, 6),
-        "languages": ["en"],
-        "node_count": (_UINT32, count),
-        "record_size": (_UINT16, 32),
-    }
-
-
 def _encode(value: Any) -> bytes:
-    """Encode a value in the MMDB data format; sizes must be below 29."""
+    """Encode a value in the MMDB data format; sizes must be below 285."""
     if isinstance(value, str):
         return _control(_STRING, len(value)) + value.encode()
     if isinstance(value, tuple):
@@ -161,4 +178,5 @@ def _encode(value: Any) -> bytes:
 
 
 def _control(kind: int, size: int) -> bytes:
-    return bytes([kind << 5 | size]) if kind < 8 else bytes([size, kind - 7])
+    low, more = (size, b"") if size < 29 else (29, bytes([size - 29]))
+    return (bytes([kind << 5 | low]) if kind < 8 else bytes([low, kind - 7])) + more

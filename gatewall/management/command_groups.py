@@ -20,7 +20,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "migrate": "bring the database to this release",
         "seed-waf-rules": "bring the built-in WAF rules to this release",
         "seed-domains": "register this computer's own names, for the demo",
-        "update-geoip": "install a geo database, by which countries are known",
+        "geo": "install a geo database, by which countries are known; show the one in use",
+        "update-geoip": "the same as geo install",
         "rotate-keys": "replace session keys and data keys while everything runs",
     },
     "Find out": {

@@ -1,4 +1,4 @@
-"""``gatewall update-geoip``: every worker of both planes, pages and the rows of the log know the new countries."""
+"""``gatewall geo install``: every worker of both planes, pages and the rows of the log know the new countries."""
 
 import time
 
@@ -26,7 +26,7 @@ def site(tmp_path_factory):
 
 
 def install(home, country):
-    manage(home, "update_geoip", str(write_mmdb(home / "new.mmdb", {f"{CLIENT}/32": {"country": country}})))
+    manage(home, "geo", "install", str(write_mmdb(home / "new.mmdb", {f"{CLIENT}/32": {"country": country}})))
 
 
 def explained(admin):

@@ -56,7 +56,7 @@ class Command(BaseCommand):
         lines.append(f"Your proxy {control}{settings.ROOT_PATH}/admin/doctor/  (test it here)")
 
         if (geo := health.geo_state()) != "ok":
-            lines.append(f"Geo rules  {geo} (`gatewall update-geoip FILE-OR-URL` brings an MMDB file)")
+            lines.append(f"Geo rules  {geo} (`gatewall geo install` installs one)")
 
         def announce() -> None:
             self.stdout.write("\n".join(["", *lines, "Stop with Ctrl-C.", "ready"]))

@@ -1,13 +1,14 @@
-"""``gatewall update-geoip`` of text ranges, as Debian's tor-geoipdb has them: an MMDB is made of them."""
+"""``gatewall geo install`` of text ranges, as Debian's tor-geoipdb has them: an MMDB is made of them."""
 
 import stat
 
 import maxminddb
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
-from gatewall.management.commands import update_geoip
+from gatewall.management.commands import geo as geo_command
 from policies import geo, services
+from tests.support.geo_install import refused
 from tests.support.mmdb import write_mmdb
 
 pytestmark = pytest.mark.django_db
@@ -22,13 +23,6 @@ def target(tmp_path):
 def database(tmp_path):
     """Return a good database as a file."""
     return write_mmdb(tmp_path / "new.mmdb", {"203.0.113.0/24": {"country": {"iso_code": "NZ"}}})
-
-
-def refused(*arguments):
-    with pytest.raises(CommandError) as caught:
-        call_command("update_geoip", *map(str, arguments))
-    assert len(str(caught.value).splitlines()) == 1
-    return caught.value
 
 
 TOR = b"# of Tor\n16777216,16777471,AU\n16777472,16778239,CN\n3405803776,3405804031,DE\n"
@@ -48,7 +42,7 @@ def test_a_gate_decides_by_text_ranges(auth, tor, target):
     services.block_country(actor="alice", country_code="NZ")
     assert auth().reason == "credential-missing"
 
-    call_command("update_geoip", *map(str, tor))
+    call_command("geo", "install", *map(str, tor))
 
     assert auth().reason == "country-blocked"
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
@@ -58,13 +52,36 @@ def test_a_gate_decides_by_text_ranges(auth, tor, target):
 
 
 def test_without_a_name_the_files_of_debian_are_used(tor, target, monkeypatch):
-    monkeypatch.setattr(update_geoip, "_TOR", tor)
-    call_command("update_geoip")
+    monkeypatch.setattr(geo_command, "_TOR", tor)
+    call_command("geo", "install")
 
     assert geo.describe(target).kind == "Gatewall-Country-Ranges"
 
-    monkeypatch.setattr(update_geoip, "_TOR", (target.parent / "none", target.parent / "none6"))
+    monkeypatch.setattr(geo_command, "_TOR", (target.parent / "none", target.parent / "none6"))
     assert refused().returncode == 2
+
+
+HEADER = b"# Location Database Export\n# Generated: Thu, 25 Jun 2026 04:33:59 GMT\n# Vendor:    IPFire Project\n"
+
+
+def test_build_date_and_license_are_those_of_the_text(tor, capsys):
+    tor[0].write_bytes(HEADER + b"# License:   CC BY-SA 4.0\n#\n" + TOR)
+
+    call_command("geo", "install", *map(str, tor))
+
+    words = capsys.readouterr().out
+    assert "Built        2026-06-25" in words
+    assert "Attribution  IPFire Project, CC BY-SA 4.0" in words
+    assert "5 networks in 4 countries" in words
+
+
+@pytest.mark.parametrize("date", [b"yesterday", b"Thu, 99 Jun 2026 04:33:59 GMT", b"\xff", b"x" * 150])
+def test_a_date_that_is_none_is_not_used(tor, date, capsys):
+    tor[0].write_bytes(b"# Generated: " + date + b"\n" + TOR)
+
+    call_command("geo", "install", *map(str, tor))
+
+    assert ", 0 days ago" in capsys.readouterr().out
 
 
 def test_text_and_a_database_do_not_mix(tor, database, target):
@@ -74,7 +91,7 @@ def test_text_and_a_database_do_not_mix(tor, database, target):
 
 
 def test_bad_ranges_leave_the_database_that_is_there(tor, database, target):
-    call_command("update_geoip", str(database))
+    call_command("geo", "install", str(database))
     tor[1].write_bytes(TOR6 + TOR6)
 
     assert "line 2: overlaps" in str(refused(*tor))
