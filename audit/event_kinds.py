@@ -20,7 +20,6 @@ class EventKind(StrEnum):
     severity: EventSeverity
 
     def __new__(cls, value: str, severity: EventSeverity) -> Self:
-        """Create a member equal to its value."""
         member = str.__new__(cls, value)
         member._value_, member.severity = value, severity
         return member

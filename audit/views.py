@@ -16,10 +16,11 @@ from audit.events import statistics as event_statistics
 from audit.events.filters import EVENT_PARAMETERS
 from audit.events.filters import filters_of as event_filters_of
 from audit.figures import statistics
-from audit.figures.statistics import Window, WindowRefused
+from audit.figures.statistics import Window
 from audit.log import query
 from audit.log.filters import PARAMETERS, filters_of
 from audit.querying import export
+from audit.querying.field_filters import FilterRefused
 from audit.querying.log_views import MOMENT, Log, LogViewSet
 from audit.serializers import (
     AccessLogOutput,
@@ -98,8 +99,8 @@ def _figures(request: Request, count: Callable[[Window, timedelta], Mapping[str,
         window = _window_in(request)
         interval = _interval_in(request, window)
         found = count(window, interval)
-    except WindowRefused as refused:
-        raise refused_parameter(refused.field, str(refused)) from None
+    except FilterRefused as refused:
+        raise refused_parameter(refused.field, refused.message) from None
     shown = {"start_time": window.start, "end_time": window.end, "interval": int(interval.total_seconds())}
     return Response({**shown, **found})
 

@@ -59,7 +59,6 @@ class WebhookAdmin(_NoSealedLookups, ShownOnceAdmin):
 
     @admin.action(description="Send a test")
     def send_test(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> None:
-        """Queue a test notice for each selected webhook."""
         for webhook in queryset:
             try:
                 services.send_test(webhook, actor=actor(request))
@@ -70,7 +69,6 @@ class WebhookAdmin(_NoSealedLookups, ShownOnceAdmin):
 
     @admin.action(description="Make a new secret (choose one webhook)")
     def rotate_secret(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> HttpResponse | None:
-        """Rotate the secret of the selected webhook, and show the new one."""
         chosen = list(queryset[:2])
         if len(chosen) != 1:
             self.message_user(request, "Choose one webhook: its secret is shown once.", messages.ERROR)
@@ -109,7 +107,6 @@ class DeliveryAdmin(_NoSealedLookups, ReadOnlyAdmin):
 
     @admin.action(description="Send again")
     def send_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
-        """Resend the selected deliveries."""
         for delivery in queryset:
             try:
                 services.resend(delivery)

@@ -21,14 +21,15 @@ def attempt(claimed: Claimed) -> Posted:
     """Send a claimed delivery and return the result. Holds no database connection, as it may take long."""
     if not claimed.keys:
         return Posted(failure="the secret cannot be opened: GATEWALL_DATA_KEYS lacks its key")
-    now = int(timezone.now().timestamp())
+    webhook, notice = claimed.delivery.webhook, claimed.delivery.notice
+    now, body = int(timezone.now().timestamp()), notice.body.encode()
     headers = {
         "Content-Type": "application/json",
         "User-Agent": _USER_AGENT,
-        **signing.headers(claimed.message_id, now, claimed.body, claimed.keys),
+        **signing.headers(notice.message_id, now, body, claimed.keys),
     }
-    reach = services.reach_of(allow_private=claimed.allow_private)
-    return post(claimed.url, claimed.body, headers, reach=reach, seconds=SECONDS)
+    reach = services.reach_of(allow_private=webhook.allow_private)
+    return post(webhook.url, body, headers, reach=reach, seconds=SECONDS)
 
 
 def settle(claimed: Claimed, posted: Posted, at: datetime) -> None:

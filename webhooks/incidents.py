@@ -88,22 +88,15 @@ def witness(tallies: Sequence[Tally]) -> None:
 
 def close_ended(at: datetime, *, at_most: int = 200) -> int:
     """Close incidents that are over, each with a notice; return how many."""
-    standing = BlocklistEntry.objects.filter(pk=OuterRef("ban"))
-    is_lifted = Q(ban__isnull=False) & ~Exists(standing)
-    is_over = Q(ends_at__lte=at) | _is_of_another_clock(at) | is_lifted
-    over = Incident.objects.filter(is_over, open_key__isnull=False).order_by("ends_at")
+    over = Incident.objects.filter(_is_over(at)).order_by("ends_at")
     return sum(_close(pk, at) for pk in list(over.values_list("pk", flat=True)[:at_most]))
 
 
 @transaction.atomic
 def _close(pk: UUID, at: datetime) -> bool:
-    incident = Incident.objects.select_for_update().filter(pk=pk, open_key__isnull=False).first()
+    incident = Incident.objects.select_for_update().filter(_is_over(at), pk=pk).first()
     if incident is None:
-        return False
-    is_lifted = incident.ban is not None and not BlocklistEntry.objects.filter(pk=incident.ban).exists()
-    is_lost = Incident.objects.filter(_is_of_another_clock(at), pk=pk).exists()
-    if incident.ends_at > at and not is_lost and not is_lifted:
-        return False  # it continued in the meantime
+        return False  # it continued in the meantime, or another host closed it
     why = "quiet"
     if incident.kind == EventKind.CLIENT_BANNED:
         why = "ban-expired" if incident.ends_at <= at else "ban-lifted"
@@ -116,16 +109,19 @@ def _close(pk: UUID, at: datetime) -> bool:
 
 def _add_end_notice(incident: Incident, notice: Notice, at: datetime, why: str) -> None:
     receivers = Webhook.objects.filter(enabled=True, deliveries__notice=notice)
-    data = notices.ended(notices.data_of(notice.body), count=incident.count, last_at=incident.last_at, at=at, why=why)
+    data = notices.ended(notice.data, count=incident.count, last_at=incident.last_at, at=at, why=why)
     # without a limit: at most one per notice of a beginning
     outbox.put(
         [Draft(notices.ended_type(incident.kind), at, lambda: data, list(receivers), incident)], is_limited=False
     )
 
 
-def _is_of_another_clock(at: datetime) -> Q:
+def _is_over(at: datetime) -> Q:
+    """Return the condition of open incidents that have ended, whose ban was lifted, or that a wrong clock left open."""
+    is_lifted = Q(ban__isnull=False) & ~Exists(BlocklistEntry.objects.filter(pk=OuterRef("ban")))
     is_ban = Q(kind=EventKind.CLIENT_BANNED)
-    return Q(~is_ban, ends_at__gt=at + _LONGEST_QUIET) | Q(is_ban, ends_at__gt=at + _LONGEST_BAN)
+    is_lost = Q(~is_ban, ends_at__gt=at + _LONGEST_QUIET) | Q(is_ban, ends_at__gt=at + _LONGEST_BAN)
+    return Q(open_key__isnull=False) & (Q(ends_at__lte=at) | is_lifted | is_lost)
 
 
 def _seen(tally: Tally) -> _Occurrences:

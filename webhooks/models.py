@@ -1,6 +1,8 @@
 """Models of webhooks, incidents and the outbox."""
 
+import json
 import uuid
+from typing import Any
 
 from django.db import models
 from django.utils import timezone
@@ -90,6 +92,11 @@ class Notice(models.Model):
     @property
     def message_id(self) -> str:
         return f"msg_{self.id.hex}"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads(self.body)["data"]
+        return data
 
 
 class Delivery(models.Model):

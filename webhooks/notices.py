@@ -41,12 +41,6 @@ def body_of(kind: str, at: datetime, data: Mapping[str, Any]) -> str:
     return json.dumps({"type": kind, "timestamp": moment(at), "data": data}, separators=(",", ":"))
 
 
-def data_of(body: str) -> dict[str, Any]:
-    """Return the data of a body."""
-    data: dict[str, Any] = json.loads(body)["data"]
-    return data
-
-
 def ended_type(kind: str) -> str:
     """Return the notice type for the end of an incident of this kind."""
     return f"{kind}.ended"

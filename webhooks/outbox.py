@@ -43,17 +43,14 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A delivery claimed by this host until ``lease``, with everything needed to send it."""
+    """A delivery claimed by this host until its ``next_at``, with webhook, notice, and signing keys."""
 
-    id: int
-    lease: datetime
-    attempt: int
-    webhook_id: int
-    message_id: str
-    url: str
-    body: bytes
+    delivery: Delivery
     keys: tuple[bytes, ...] = field(repr=False)
-    allow_private: bool = False
+
+    @property
+    def webhook_id(self) -> int:
+        return self.delivery.webhook_id
 
 
 def put(drafts: Iterable[Draft], *, is_limited: bool = True) -> list[Delivery]:
@@ -107,22 +104,11 @@ def _claim_first(due: QuerySet[Delivery], at: datetime) -> Claimed | None:
     delivery = due.select_related("notice", "webhook").order_by("next_at", "id").first()
     if delivery is None:
         return None
-    lease = at + LEASE
-    leased = Delivery.objects.filter(pk=delivery.pk, status=DeliveryStatus.WAITING, next_at=delivery.next_at)
-    if not leased.update(next_at=lease, attempts=F("attempts") + 1, tried_at=at):
+    free = _as_waiting(delivery)
+    delivery.next_at, delivery.attempts = at + LEASE, delivery.attempts + 1
+    if not free.update(next_at=delivery.next_at, attempts=F("attempts") + 1, tried_at=at):
         return None
-    webhook = delivery.webhook
-    return Claimed(
-        id=delivery.pk,
-        lease=lease,
-        attempt=delivery.attempts + 1,
-        webhook_id=webhook.pk,
-        message_id=delivery.notice.message_id,
-        url=webhook.url,
-        body=delivery.notice.body.encode(),
-        keys=_keys(webhook, at),
-        allow_private=webhook.allow_private,
-    )
+    return Claimed(delivery, _keys(delivery.webhook, at))
 
 
 def _keys(webhook: Webhook, at: datetime) -> tuple[bytes, ...]:
@@ -138,21 +124,21 @@ def note_delivered(claimed: Claimed, status: int, at: datetime) -> None:
     values = {"status": DeliveryStatus.DELIVERED, "next_at": None, "response_status": status, "failure": ""}
     with transaction.atomic():
         hold(claimed.webhook_id)
-        if _leased(claimed).update(**values):
+        if _as_waiting(claimed.delivery).update(**values):
             Webhook.objects.filter(pk=claimed.webhook_id).update(succeeded_at=at, failing_since=None, failure="")
 
 
 def note_failed(claimed: Claimed, status: int | None, failure: str, at: datetime, *, is_final: bool = False) -> None:
     """Record a failed attempt and schedule the next one, if any is left."""
     values: dict[str, object] = {"response_status": status, "failure": failure[:500]}
-    if is_final or claimed.attempt > len(RETRIES):
+    if is_final or claimed.delivery.attempts > len(RETRIES):
         values |= {"status": DeliveryStatus.FAILED, "next_at": None}
     else:
-        wait = RETRIES[claimed.attempt - 1] * _random.uniform(1 - _JITTER, 1 + _JITTER)
+        wait = RETRIES[claimed.delivery.attempts - 1] * _random.uniform(1 - _JITTER, 1 + _JITTER)
         values |= {"next_at": at + wait}
     with transaction.atomic():
         hold(claimed.webhook_id)
-        if _leased(claimed).update(**values):
+        if _as_waiting(claimed.delivery).update(**values):
             own = Webhook.objects.filter(pk=claimed.webhook_id)
             own.update(failure=failure[:500])
             own.filter(failing_since=None).update(failing_since=at)
@@ -166,9 +152,9 @@ def hold(webhook_id: int) -> None:
     list(Webhook.objects.select_for_update(no_key=True).filter(pk=webhook_id).values_list("pk"))
 
 
-def _leased(claimed: Claimed) -> QuerySet[Delivery]:
-    """Return the delivery if the lease is still ours: any other change moves ``next_at``."""
-    return Delivery.objects.filter(pk=claimed.id, status=DeliveryStatus.WAITING, next_at=claimed.lease)
+def _as_waiting(delivery: Delivery) -> QuerySet[Delivery]:
+    """Return the delivery if it still waits as it is here: any lease and any other change moves ``next_at``."""
+    return Delivery.objects.filter(pk=delivery.pk, status=DeliveryStatus.WAITING, next_at=delivery.next_at)
 
 
 def give_up(webhook_id: int, why: str) -> int:

@@ -7,7 +7,6 @@ from rest_framework import serializers
 from audit.event_kinds import EventKind, EventSeverity
 from gatewall.api.fresh_sign_in import FreshInput
 from gatewall.api.serializers import FlagField, ShapedField, StrictInput, TextField
-from webhooks import notices
 from webhooks.models import Delivery, DeliveryStatus, Webhook
 
 BECAME = ("previous_until", "failing_since", "succeeded_at", "failure", "left_out")
@@ -78,20 +77,12 @@ class DeliveryOutput(serializers.ModelSerializer[Delivery]):
         )
 
 
-class DataField(ShapedField):
-    """The ``data`` of the body that is sent."""
-
-    def __init__(self) -> None:
-        super().__init__({"type": "object", "additionalProperties": True}, source="notice.body", read_only=True)
-
-    def to_representation(self, value: Any) -> Any:
-        return notices.data_of(value)
-
-
 class DeliveryWithDataOutput(DeliveryOutput):
     """A delivery with the data of its notice."""
 
-    data = DataField()  # type: ignore[assignment]  # DRF takes a declared field off its class
+    data = ShapedField(  # type: ignore[assignment]  # DRF takes a declared field off its class
+        {"type": "object", "additionalProperties": True}, source="notice.data", read_only=True
+    )
 
     class Meta(DeliveryOutput.Meta):
         fields = (*DeliveryOutput.Meta.fields, "data")

@@ -26,7 +26,7 @@ def counts_by(window: Window, column: str, top: int | None = None) -> list[tuple
 
 
 def event_timeline(window: Window, interval: timedelta) -> list[EventBar]:
-    """Return the number of events by interval, empty intervals included. Raises WindowRefused.
+    """Return the number of events by interval, empty intervals included. Raises FilterRefused.
 
     Bars start at multiples of the interval since the epoch; the first starts with the window.
     """

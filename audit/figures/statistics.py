@@ -13,6 +13,7 @@ from audit.counting.counts import DAY, EVER, HOUR, KEYS, MINUTE, TEN_MINUTES, ru
 from audit.counting.merging import merge
 from audit.counting.summaries import Summary
 from audit.models import GapKind, LogGap, SpanCount
+from audit.querying.field_filters import FilterRefused
 
 MAX_BARS = 1_500
 MAX_WINDOW = timedelta(days=366)
@@ -24,14 +25,6 @@ _FIRST_YEAR, _LAST_YEAR = 1971, 9998
 _SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
-class WindowRefused(ValueError):
-    """There are no statistics for this window; ``field`` is the invalid part."""
-
-    def __init__(self, field: str, words: str) -> None:
-        super().__init__(words)
-        self.field = field
-
-
 @dataclass(frozen=True, slots=True)
 class Window:
     """A time range in whole minutes."""
@@ -41,13 +34,13 @@ class Window:
 
     @classmethod
     def of(cls, start: datetime, end: datetime) -> "Window":
-        """Return the whole minutes around these times. Raises WindowRefused."""
+        """Return the whole minutes around these times. Raises FilterRefused."""
         if start >= end:
-            raise WindowRefused("start_time", "the start is before the end")
+            raise FilterRefused("start_time", "the start is before the end")
         if end - start > MAX_WINDOW:
-            raise WindowRefused("start_time", f"at most {MAX_WINDOW.days} days before the end")
+            raise FilterRefused("start_time", f"at most {MAX_WINDOW.days} days before the end")
         if not _FIRST_YEAR <= start.year <= end.year <= _LAST_YEAR:
-            raise WindowRefused("start_time", f"a window lies in the years {_FIRST_YEAR} to {_LAST_YEAR}")
+            raise FilterRefused("start_time", f"a window lies in the years {_FIRST_YEAR} to {_LAST_YEAR}")
         return cls(_moment(start_of(start.timestamp(), MINUTE)), _moment(-start_of(-end.timestamp(), MINUTE)))
 
     @classmethod
@@ -85,19 +78,19 @@ def ever(kinds: Collection[str]) -> dict[str, Summary]:
 
 
 def require_timeline(window: Window, interval: timedelta) -> None:
-    """Raise WindowRefused unless the window has statistics in bars of this length."""
+    """Raise FilterRefused unless the window has statistics in bars of this length."""
     seconds = int(interval.total_seconds())
     if seconds % MINUTE:
-        raise WindowRefused("interval", f"a multiple of {MINUTE} seconds")
+        raise FilterRefused("interval", f"a multiple of {MINUTE} seconds")
     width = _widest_in(seconds)
     if window.end - window.start > _LONGEST[width] + _ROUNDING:
-        raise WindowRefused("interval", f"such an interval is for windows of at most {_LONGEST[width].days} days")
+        raise FilterRefused("interval", f"such an interval is for windows of at most {_LONGEST[width].days} days")
     if number_of_bars(window, seconds) > MAX_BARS:
-        raise WindowRefused("interval", f"so long a window would have more than {MAX_BARS} bars")
+        raise FilterRefused("interval", f"so long a window would have more than {MAX_BARS} bars")
 
 
 def timeline(window: Window, interval: timedelta) -> list[Bar]:
-    """Return the outcomes by interval, including empty ones. Raises WindowRefused.
+    """Return the outcomes by interval, including empty ones. Raises FilterRefused.
 
     Bars start at multiples of the interval (since 1970, UTC), the first one with the window.
     """

@@ -43,7 +43,6 @@ class Filter:
 
     @property
     def shape(self) -> Mapping[str, Any]:
-        """Return the JSON schema of the parameter."""
         if self.schema is not None:
             return self.schema
         return {"type": "string", "minLength": 0 if self.empty is not None else 1, "maxLength": MAX_TEXT}

@@ -38,7 +38,6 @@ class Cursor:
     key: Key
 
     def __str__(self) -> str:
-        """Return the cursor for a URL."""
         key = self.key.bytes if isinstance(self.key, uuid.UUID) else self.key
         return base64url.encode(_FORMS[type(self.key)].pack((self.at - _EPOCH) // timedelta(microseconds=1), key))
 

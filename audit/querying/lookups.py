@@ -57,7 +57,6 @@ class ListHolds(Func):
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """Return the values that make two expressions equal."""
         return (*super().identity, self._value, self._key, self._part)
 
     def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, tuple[Any, ...]]:

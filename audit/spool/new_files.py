@@ -55,7 +55,6 @@ class NewSegment(NamedTuple):
         return os.fstat(self.descriptor).st_nlink > 0
 
     def remove(self) -> None:
-        """Close and remove it, unused."""
         with suppress(OSError):  # the disk may no longer be writable
             self.path.unlink()
         os.close(self.descriptor)

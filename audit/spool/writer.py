@@ -90,12 +90,10 @@ class SpoolWriter:
             return True
 
     def sync_regularly(self) -> None:
-        """Start the thread that syncs every 200 ms."""
         self._thread = Thread(target=self._sync_until_closed, name="spool", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Sync everything and close the files."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(_CLOSE_SECONDS)  # it may be creating an unneeded segment

@@ -1,4 +1,4 @@
-"""Keep the access log under ``access_log_max_bytes``: fold refused rows, then delete the oldest ones.
+"""Keep the access log under ``access_log_max_bytes``: measure it, fold refused rows, then delete the oldest ones.
 
 A folded row is deleted but remains in the roll-ups (``audit/figures/rollups.py``), so that statistics do not change.
 """
@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.db.models import Q, Subquery
 
 from audit.event_kinds import EventKind
@@ -18,7 +19,6 @@ from audit.events.recording import Event, record_event
 from audit.figures import tallies
 from audit.models import AccessLog, AccessLogRule
 from audit.storage import partitions
-from audit.storage.size import LogSize, Meter
 from gatewall.engine.model import Effect, Reason
 
 YOUNG = timedelta(minutes=10)
@@ -33,9 +33,80 @@ _DISK = 1.5
 _REFUSED = tuple(reason.value for reason in Reason if reason.effect is not Effect.ALLOW)
 _LOG = "DELETE FROM audit_accesslog WHERE at = %s AND decision_id = %s"
 _RULES = "DELETE FROM audit_accesslogrule WHERE rule_id = %s AND at = %s AND decision_id = %s"
+_TABLES = ("audit_accesslog", "audit_accesslogrule")
+_INDEX_BYTES = 350
+"""Bytes per row on PostgreSQL for header and six index entries."""
+_OTHER_TABLES = "SELECT name FROM sqlite_master WHERE rootpage > 0 AND tbl_name NOT IN (%s, %s)"
+_ON_DISK = (
+    "SELECT coalesce(sum(pg_total_relation_size(relid)), 0)::bigint "
+    "FROM (SELECT relid FROM pg_partition_tree(%s) UNION ALL SELECT %s::regclass) relations"
+)
+_ROW_SIZE = (
+    "SELECT coalesce(avg(pg_column_size(part.*)), 0)::bigint FROM "
+    "(SELECT * FROM audit_accesslog ORDER BY at DESC LIMIT 500) part"
+)
 
 Row = tuple[Any, datetime, list[dict[str, Any]]]
 """Decision id, time and WAF rules of a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogSize:
+    """Bytes ``used`` by rows, and ``on_disk`` including free space for new rows."""
+
+    used: int
+    on_disk: int
+
+
+class Meter:
+    """Measure the access log; the slow part is cached until ``forget()``."""
+
+    def __init__(self) -> None:
+        self._others: int | None = None
+
+    def forget(self) -> None:
+        self._others = None
+
+    def measure(self) -> LogSize:
+        """Return the current size. Raises django.db.Error.
+
+        SQLite: exact, in pages: all used pages except those of the other tables, which are few. Without dbstat it is
+        the whole database. PostgreSQL: estimated row count times the average size of the newest rows; ``on_disk`` is
+        exact.
+        """
+        return self._sqlite() if connection.vendor == "sqlite" else _postgresql()
+
+    def _sqlite(self) -> LogSize:
+        with connection.cursor() as cursor:
+            page, pages, free = (
+                cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_size", "page_count", "freelist_count")
+            )
+        if self._others is None:
+            self._others = _other_tables()
+        return LogSize(max(0, page * (pages - free) - self._others), max(0, page * pages - self._others))
+
+
+def _other_tables() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(_OTHER_TABLES, _TABLES)
+        names, size = [name for (name,) in cursor.fetchall()], 0
+        try:
+            for name in names:
+                cursor.execute("SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE name = %s AND aggregate = 1", [name])
+                size += cursor.fetchone()[0]
+        except OperationalError:
+            return 0  # SQLite without dbstat
+    return size
+
+
+def _postgresql() -> LogSize:
+    log, rules = _TABLES
+    with connection.cursor() as cursor:
+        cursor.execute(_ON_DISK, [log, rules])
+        (on_disk,) = cursor.fetchone()
+        cursor.execute(_ROW_SIZE)
+        (row,) = cursor.fetchone()
+    return LogSize(min(on_disk, partitions.estimate_rows(log) * (row + _INDEX_BYTES)), on_disk)
 
 
 @dataclass(slots=True)
@@ -77,7 +148,7 @@ class Budget:
         for _ in range(_PORTIONS):
             rows, tally = _oldest_refused(at - YOUNG), tallies.LOG_FOLDED
             if not rows:
-                rows, tally = _oldest(), tallies.LOG_DELETED
+                rows, tally = _rows(Q()), tallies.LOG_DELETED
             if not rows:
                 return
             with transaction.atomic():
@@ -116,17 +187,13 @@ def _oldest_refused(before: datetime) -> Sequence[Row]:
     return _rows(moments_of_these & Q(reason__in=_REFUSED) & ~Q(outcome=Effect.ALLOW.value))
 
 
-def _oldest() -> Sequence[Row]:
-    return _rows(Q())
-
-
 def _rows(condition: Q) -> Sequence[Row]:
     rows = AccessLog.objects.filter(condition).order_by("at", "decision_id")
     return list(rows.values_list("decision_id", "at", "rules")[:_AT_ONCE])
 
 
 def _delete(rows: Sequence[Row]) -> int:
-    key = str if connection.vendor == "postgresql" else _hex
+    key: Callable[[Any], str] = str if connection.vendor == "postgresql" else attrgetter("hex")
     moment = connection.ops.adapt_datetimefield_value
     rules = [(rule["id"], moment(at), key(id_)) for id_, at, found in rows for rule in found]
     with connection.cursor() as cursor:
@@ -134,10 +201,6 @@ def _delete(rows: Sequence[Row]) -> int:
         if rules:
             cursor.executemany(_RULES, rules)
     return len(rows)
-
-
-def _hex(id_: Any) -> str:
-    return str(id_.hex)
 
 
 def _record_event(at: datetime, size: LogSize, max_bytes: int) -> None:

@@ -26,7 +26,6 @@ class PlainSerializer:
     """Serializes plain values for Redis (``OPTIONS.serializer``)."""
 
     def dumps(self, value: bytes | str) -> bytes:
-        """Serialize a value."""
         if isinstance(value, str):
             return b"s" + value.encode()
         if isinstance(value, bytes):

@@ -33,7 +33,7 @@ def tell(client="203.0.113.7", kind=SUSPECTED, **detail):
 def said():
     """Every notice: its type, and how many events it stands for."""
     rows = Notice.objects.order_by("created_at", "type")
-    return [(row.type, notices.data_of(row.body)["count"]) for row in rows]
+    return [(row.type, row.data["count"]) for row in rows]
 
 
 def close():
@@ -50,7 +50,7 @@ def test_events_of_one_client_are_one_notice_until_it_is_quiet(hook, clock):
     clock.shift(timedelta(minutes=5))
     assert (close(), close()) == (1, 0)
     assert said() == [("client.suspected", 1), ("client.suspected.ended", 5)]
-    end = notices.data_of(Notice.objects.get(type="client.suspected.ended").body)
+    end = Notice.objects.get(type="client.suspected.ended").data
     assert end["ended_by"] == "quiet"
     assert end["first_at"] == "2026-03-14T09:26:53.000000Z"
     assert end["last_at"] == "2026-03-14T10:06:53.000000Z"
@@ -99,7 +99,7 @@ def test_beginning_and_end_name_one_incident(hook, clock):
     clock.shift(WINDOW)
     close()
 
-    first, last = (notices.data_of(row.body) for row in Notice.objects.order_by("created_at"))
+    first, last = (row.data for row in Notice.objects.order_by("created_at"))
     assert first["incident"] == last["incident"] == str(Incident.objects.get().pk)
     assert (first["state"], last["state"]) == ("begun", "ended")
 
@@ -132,7 +132,7 @@ def test_what_somebody_did_is_a_notice_each_time_and_has_no_end(hook, clock, bob
     close()
 
     assert said() == [("two-factor.recovered", 1)] * 3
-    data = notices.data_of(Notice.objects.first().body)
+    data = Notice.objects.first().data
     assert (data["state"], data["incident"]) == ("single", None)
     assert data["user"] == {"id": bob.pk, "name": "Bob"}
 
@@ -154,7 +154,7 @@ def test_a_ban_lasts_as_long_as_it_does(hook, clock):
     clock.shift(timedelta(minutes=1))
     assert close() == 1
 
-    assert notices.data_of(Notice.objects.get(type="client.banned.ended").body)["ended_by"] == "ban-expired"
+    assert Notice.objects.get(type="client.banned.ended").data["ended_by"] == "ban-expired"
 
 
 def test_a_ban_that_is_lifted_is_over(hook, clock):
@@ -165,7 +165,7 @@ def test_a_ban_that_is_lifted_is_over(hook, clock):
     unban([an_address("203.0.113.7")], actor="alice", at=timezone.now())
     assert (close(), close()) == (1, 0)
 
-    assert notices.data_of(Notice.objects.get(type="client.banned.ended").body)["ended_by"] == "ban-lifted"
+    assert Notice.objects.get(type="client.banned.ended").data["ended_by"] == "ban-lifted"
 
 
 def test_the_end_is_told_to_those_who_were_told_of_the_beginning(clock):
@@ -251,7 +251,7 @@ def test_what_was_counted_is_as_many_events_as_it_says(clock):
 def test_a_detail_that_is_too_long_is_left_out(hook):
     tell(words="x" * notices.MAX_DETAIL)
 
-    assert notices.data_of(Notice.objects.get().body)["detail"] is None
+    assert Notice.objects.get().data["detail"] is None
     assert SecurityEvent.objects.get(kind=SUSPECTED).detail["words"]
 
 

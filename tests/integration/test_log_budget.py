@@ -11,8 +11,7 @@ from audit.figures import tallies
 from audit.models import AccessLog, AccessLogRule, SecurityEvent, SpanCount
 from audit.spool.writer import SpoolWriter
 from audit.storage import ingest, partitions, shortening
-from audit.storage.shortening import EPISODE, Budget
-from audit.storage.size import LogSize, Meter
+from audit.storage.shortening import EPISODE, Budget, LogSize, Meter
 from gatewall.agent.log_shipper import LogShipper
 from gatewall.policy import system_settings
 from tests.support.records import a_record

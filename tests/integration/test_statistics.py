@@ -10,8 +10,9 @@ from django.db import connection
 
 from audit.counting.counts import DAY, HOUR, KEYS, MINUTE, TEN_MINUTES, latency_class
 from audit.figures import rollups, statistics
-from audit.figures.statistics import Window, WindowRefused
+from audit.figures.statistics import Window
 from audit.models import AccessLog, SpanCount, UseCount
+from audit.querying.field_filters import FilterRefused
 from audit.spool.writer import SpoolWriter
 from audit.storage import ingest
 from tests.support.records import a_record
@@ -125,7 +126,7 @@ def test_the_timeline_equals_a_plain_count_over_the_rows(ship, seconds):
     for window in windows(seconds):
         try:
             bars = statistics.timeline(window, interval)
-        except WindowRefused:
+        except FilterRefused:
             continue
         shown += 1
         ends = [*(bar.at for bar in bars[1:]), window.end]

@@ -6,8 +6,9 @@ import pytest
 
 from audit.counting.counts import DAY, HOUR, KEYS, MINUTE, TEN_MINUTES
 from audit.figures import rollups, statistics
-from audit.figures.statistics import Window, WindowRefused
+from audit.figures.statistics import Window
 from audit.models import LogGap, SpanCount
+from audit.querying.field_filters import FilterRefused
 from tests.support.records import a_record
 from tests.support.spool_shipping import shipped
 
@@ -76,7 +77,7 @@ def test_without_an_answer_there_is_no_percentile():
     ],
 )
 def test_a_window_that_is_none_is_refused(start, end):
-    with pytest.raises(WindowRefused) as refused:
+    with pytest.raises(FilterRefused) as refused:
         Window.of(start, end)
 
     assert refused.value.field == "start_time"
@@ -102,7 +103,7 @@ def test_a_timeline_is_bounded(seconds, length, is_shown):
     window = Window.of(MIDNIGHT + timedelta(seconds=30), MIDNIGHT + timedelta(seconds=30) + length)
 
     if not is_shown:
-        with pytest.raises(WindowRefused) as refused:
+        with pytest.raises(FilterRefused) as refused:
             statistics.timeline(window, timedelta(seconds=seconds))
         assert refused.value.field == "interval"
     else:

@@ -38,7 +38,7 @@ def test_what_a_host_took_and_never_noted_is_sent_again_after_its_lease_under_it
     [lost] = outbox.claim(timezone.now(), busy=())
     clock.shift(outbox.LEASE + timedelta(seconds=1))
     [again] = outbox.claim(timezone.now(), busy=())
-    assert again.message_id == lost.message_id
+    assert again.delivery.notice.message_id == lost.delivery.notice.message_id
 
     delivering.settle(lost, Posted(500), timezone.now())  # too late: it is not its any more
     delivering.settle(again, Posted(200), timezone.now())

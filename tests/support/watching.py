@@ -15,7 +15,7 @@ from gatewall.agent.detection import Watch
 from gatewall.kernel.clientip import TrustedProxies
 from policies.models import BlocklistEntry
 from tests.support.proxies import Api, AuthEndpoint
-from webhooks import incidents, notices
+from webhooks import incidents
 from webhooks.models import Notice
 
 PROXY = "127.0.0.1"
@@ -59,7 +59,7 @@ def noticed() -> list[tuple[str, Any, Any]]:
     """Return the incidents so far: type, client, and number of events."""
     incidents.close_ended(timezone.now())
     rows = Notice.objects.order_by("created_at", "type")
-    said = [(row.type, notices.data_of(row.body)) for row in rows]
+    said = [(row.type, row.data) for row in rows]
     return sorted(((kind, data["client_ip"], data["count"]) for kind, data in said), key=str)
 
 

@@ -34,7 +34,6 @@ class Pulse:
         self._silent = False
 
     def heard(self) -> None:
-        """Record that bytes came from the server."""
         self._heard_at = self._clock()
         if self._silent:
             self._silent = False

@@ -105,7 +105,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return connection
 
     def create_cursor(self, name: Any = None) -> QueuedCursor:
-        """Return a queueing cursor."""
         cursor: QueuedCursor = self.connection.cursor(factory=QueuedCursor)
         return cursor
 

@@ -48,13 +48,11 @@ class WriteQueue:
         return self._held
 
     def leave(self) -> None:
-        """Release the lock, if it is held."""
         if self._held:
             self._held = False
             self._unlock()
 
     def close(self) -> None:
-        """Release the lock and the file."""
         if self._descriptor >= 0:
             if self._process == os.getpid():
                 self.leave()  # a forked child shares the lock and must not release it
