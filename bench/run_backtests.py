@@ -29,6 +29,7 @@ from gatewall.replay.tally import Tally  # noqa: E402 - needs Django
 from gatewall.snapshot.host_paths import policy_files  # noqa: E402 - needs Django
 from gatewall.whatif.backtest import trial, window  # noqa: E402 - needs Django
 from gatewall.whatif.backtest.drafts import Draft  # noqa: E402 - needs Django
+from gatewall.whatif.replay_record import MAX_REVISIONS  # noqa: E402 - needs Django
 from policies.models import AuthorizedDomain  # noqa: E402 - needs Django
 
 _ALL = 100_000_000
@@ -120,7 +121,7 @@ def figures() -> dict[str, Any]:
     rows = [{"name": name, **_measured(_comparison(draft), span, number, reading)} for name, draft in drafts.items()]
     lost = _comparison(drafts["block one network"], history=ChangeHistory(known_from=sys.maxsize, newest=sys.maxsize))
     rows.append(
-        {"name": f"block one network, {trial.MAX_REVISIONS} revisions later", **_measured(lost, span, number, reading)}
+        {"name": f"block one network, {MAX_REVISIONS} revisions later", **_measured(lost, span, number, reading)}
     )
     return {"read_a_second": round(reading), "rows_read": number, "drafts": rows}
 

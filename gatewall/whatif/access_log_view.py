@@ -18,26 +18,21 @@ from gatewall.api.queries import choice_in, refuse_unknown_parameters
 from gatewall.api.serializers import ShapedField
 from gatewall.api.views import ApiView
 from gatewall.replay.redecision import Assumed, Missing
+from gatewall.whatif.explain_view import StepOutput
 from gatewall.whatif.replay_record import decide_again, trace
-from gatewall.whatif.rule_shapes import PLACED_RULES
+from gatewall.whatif.shapes import NUMBER, PLACED_RULES, TEXT, object_of
 
-_TEXT = {"type": "string"}
-_ROW_PARTS = {"kind": _TEXT, "id": {"type": "integer"}, "path": _TEXT}
+_ROW_PARTS = {"kind": TEXT, "id": NUMBER, "path": TEXT}
 _ROW = {"type": ["object", "null"], "properties": _ROW_PARTS, "required": ["kind", "id"]}
-_DECISION_PARTS = {"status": {"type": "integer"}, "outcome": _TEXT, "reason": _TEXT, "decided_by": _ROW}
-_DECISION = {"type": ["object", "null"], "properties": _DECISION_PARTS, "required": [*_DECISION_PARTS]}
+_DECISION = object_of({"status": NUMBER, "outcome": TEXT, "reason": TEXT, "decided_by": _ROW})
+_DECISION["type"] = ["object", "null"]
 _MISSING = {"type": ["string", "null"], "enum": [*Missing, None]}
 _ASSUMED = {"type": "array", "items": {"type": "string", "enum": [*Assumed]}}
 
 
-class RecordedStep(serializers.Serializer[Any]):
+class RecordedStep(StepOutput):
     """A step of the decision: its outcome, ``not matched``, or null if it was not reached."""
 
-    step = serializers.CharField()
-    reached = serializers.BooleanField()
-    decided = serializers.BooleanField()
-    outcome = serializers.CharField(allow_null=True)
-    reason = serializers.CharField(allow_null=True)
     decided_by = ShapedField(_ROW, allow_null=True)
     rules = ShapedField(PLACED_RULES)
 

@@ -28,7 +28,7 @@ from gatewall.engine.expiry import is_live
 from gatewall.engine.hosts import Access
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.model import Action, Reason
-from gatewall.engine.snapshot import DomainsMode, PolicySnapshot
+from gatewall.engine.snapshot import DomainsMode
 from gatewall.engine.waf.rules import Exclusion
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
@@ -75,7 +75,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A proposed exemption: ``row`` is the id of the rule or entry it changes, ``name`` the row's name.
+    """A proposed exemption: ``row`` is the id of the rule or entry it changes, if any, ``name`` the row's name.
 
     ``domain`` limits it, None: all hosts; ``inspect``: WAF rules still apply to the allowed client; ``together``:
     exclusions of several rules, made at once.
@@ -83,7 +83,7 @@ class Offer:
 
     kind: Kind
     name: str
-    row: int | None = None
+    row: int = 0
     domain: str | None = None
     exclusions: tuple[Exclusion, ...] = ()
     inspect: bool = False
@@ -127,10 +127,8 @@ def apply(
     until = timezone.now().replace(microsecond=0) + lifetime.length
     remark = f"exception for {record.decision_id}"
     match offer.kind:
-        case Kind.EXCLUSION:
-            _exclude(offer, until, actor)
-        case Kind.EXCLUSIONS:
-            for each in offer.together:
+        case Kind.EXCLUSION | Kind.EXCLUSIONS:
+            for each in offer.together or (offer,):
                 _exclude(each, until, actor)
         case Kind.ALLOW:
             domain = _domain(offer)
@@ -138,17 +136,11 @@ def apply(
                 actor=actor, network=offer.name, domain=domain, inspect=offer.inspect, remark=remark, expires_at=until
             )
         case Kind.UNBLOCK:
-            services.unblock_network(BlocklistEntry.objects.get(pk=_row(offer)), actor=actor)
+            services.unblock_network(BlocklistEntry.objects.get(pk=offer.row), actor=actor)
         case Kind.REGISTER:
             access = Access.AUTHENTICATED.value
             services.register_domain(actor=actor, name=offer.name, access=access, remark=remark, caller=caller)
     return offer
-
-
-def _row(offer: Offer) -> int:
-    if offer.row is None:
-        raise NotOffered(_("what refused this request has changed; look at it again"))
-    return offer.row
 
 
 def _domain(offer: Offer) -> AuthorizedDomain | None:
@@ -161,7 +153,7 @@ def _domain(offer: Offer) -> AuthorizedDomain | None:
 
 
 def _exclude(offer: Offer, until: datetime, actor: str) -> None:
-    rule = WafRule.objects.filter(pk=_row(offer)).first()
+    rule = WafRule.objects.filter(pk=offer.row).first()
     if rule is None:
         raise NotOffered(_("what refused this request has changed; look at it again"))
     now, expiry = timezone.now().timestamp(), until.isoformat().replace("+00:00", "Z")
@@ -204,9 +196,11 @@ def _for_blocked_client(record: AccessRecord) -> Iterator[Offer]:
 
 def _allow_client(record: AccessRecord, *, inspect: bool) -> Iterator[Offer]:
     policy = sources_of(settings.CONFIG)[0].current()
-    domain = _domain_of(record, policy)
+    request = recorded_request(record, timezone.now().timestamp())
+    domain = policy.domains.match(request.host) if policy and request else None
     if domain or (policy and policy.settings.authorized_domains_mode is DomainsMode.ANY):
-        yield Offer(Kind.ALLOW, canonical_text(parse_network(record.client_ip)), domain=domain, inspect=inspect)
+        name = domain.name if domain else None
+        yield Offer(Kind.ALLOW, canonical_text(parse_network(record.client_ip)), domain=name, inspect=inspect)
 
 
 def _for_unknown_host(record: AccessRecord) -> Iterator[Offer]:
@@ -214,9 +208,3 @@ def _for_unknown_host(record: AccessRecord) -> Iterator[Offer]:
         yield Offer(Kind.REGISTER, canonical_domain(record.host or ""))
     except ValidationError:
         return  # not a valid domain name
-
-
-def _domain_of(record: AccessRecord, policy: PolicySnapshot | None) -> str | None:
-    request = recorded_request(record, timezone.now().timestamp())
-    domain = policy.domains.match(request.host) if policy and request else None
-    return domain.name if domain else None

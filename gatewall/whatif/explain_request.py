@@ -9,9 +9,10 @@ from gatewall.engine.evaluate import StepResult
 from gatewall.gate.build import read_only_ports
 from gatewall.gate.record import row_of, rules_of
 from gatewall.publication.control_plane import sources_of
-from gatewall.replay.explanation import Explanation, MadeUpRequest, explain_request
+from gatewall.replay.explanation import MadeUpRequest, explain_request
+from gatewall.replay.redecision import RedecidedStep
 from gatewall.replay.rule_places import RulePlaces
-from gatewall.whatif.rule_shapes import placed
+from gatewall.whatif.shapes import placed
 
 NOT_MATCHED = "not matched"
 
@@ -21,11 +22,8 @@ def explain(made_up: MadeUpRequest) -> dict[str, Any]:
     config = settings.CONFIG
     policies, countries = sources_of(config)
     ports = read_only_ports(config, countries)
-    return _body(explain_request(made_up, policies.current(), ports, config.trusted_proxies, time.time()))
-
-
-def _body(explanation: Explanation) -> dict[str, Any]:
-    record = explanation.record
+    explanation = explain_request(made_up, policies.current(), ports, config.trusted_proxies, time.time())
+    record, places = explanation.record, explanation.places
     decision = {
         "status": record.status,
         "outcome": record.outcome,
@@ -36,7 +34,7 @@ def _body(explanation: Explanation) -> dict[str, Any]:
         decision["retry_after"] = explanation.retry_after_seconds
     return {
         "decision": decision,
-        "trace": [_step(step, explanation.places) for step in explanation.steps],
+        "trace": [step_body(step, places, NOT_MATCHED if step.asked else None) for step in explanation.steps],
         "client_ip": record.client_ip,
         "subject": record.subject,
         "country_code": record.country_code,
@@ -48,9 +46,9 @@ def _body(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _step(result: StepResult, places: RulePlaces) -> dict[str, Any]:
+def step_body(result: StepResult | RedecidedStep, places: RulePlaces, silent: str | None) -> dict[str, Any]:
+    """Return the result of a step; ``silent`` is its outcome without a verdict."""
     verdict = result.verdict
-    silent = NOT_MATCHED if result.asked else None
     return {
         "step": result.step,
         "reached": result.reached,

@@ -15,7 +15,7 @@ from gatewall.api.views import ApiView
 from gatewall.engine.model import SubjectKind
 from gatewall.replay.explanation import AssumedSubject, MadeUpRequest
 from gatewall.whatif.explain_request import explain
-from gatewall.whatif.rule_shapes import PLACED_RULES
+from gatewall.whatif.shapes import NUMBER, PLACED_RULES, TEXT, list_of
 from licensing import selectors as licensing
 
 MAX_URI = 8192
@@ -174,19 +174,12 @@ class ExplainInput(StrictInput):
         )
 
 
-_ROW = {"type": ["object", "null"], "properties": {"kind": {"type": "string"}, "id": {"type": "integer"}}}
-_RULE = {"id": {"type": "integer"}, "name": {"type": "string"}, "action": {"type": "string"}}
-_RULES = {"type": "array", "items": {"type": "object", "properties": _RULE, "required": list(_RULE)}}
+_ROW = {"type": ["object", "null"], "properties": {"kind": TEXT, "id": NUMBER}}
+_DECISION_PARTS = {"status": NUMBER, "outcome": TEXT, "reason": TEXT, "decided_by": _ROW}
 _DECISION = {
     "type": "object",
-    "properties": {
-        "status": {"type": "integer"},
-        "outcome": {"type": "string"},
-        "reason": {"type": "string"},
-        "decided_by": _ROW,
-        "retry_after": {"type": "integer", "minimum": 1},
-    },
-    "required": ["status", "outcome", "reason", "decided_by"],
+    "properties": {**_DECISION_PARTS, "retry_after": {"type": "integer", "minimum": 1}},
+    "required": [*_DECISION_PARTS],
 }
 
 
@@ -211,7 +204,7 @@ class ExplanationOutput(serializers.Serializer[Any]):
     subject = ShapedField(_ROW, allow_null=True)
     country_code = serializers.CharField(allow_null=True)
     domain = serializers.CharField(allow_null=True)
-    rules = ShapedField(_RULES)
+    rules = ShapedField(list_of({"id": NUMBER, "name": TEXT, "action": TEXT}))
     visible = serializers.ListField(child=serializers.CharField())
     fault = serializers.CharField(allow_null=True)
     policy_revision = serializers.IntegerField()

@@ -11,14 +11,14 @@ from gatewall.engine.evaluate import CANNOT_DECIDE
 from gatewall.engine.model import Reason, Verdict
 from gatewall.engine.snapshot import PolicySnapshot
 from gatewall.engine.steps import DECIDING_STEP
-from gatewall.gate.record import row_of, rules_of
+from gatewall.gate.record import row_of
 from gatewall.models import PolicyRevision
 from gatewall.publication.control_plane import sources_of
 from gatewall.replay.change_history import ChangeHistory
 from gatewall.replay.redecision import Redecided, RedecidedStep, Redecider, TraceStep, recorded_request, trace_of
 from gatewall.replay.rule_places import RulePlaces
-from gatewall.whatif.explain_request import NOT_MATCHED
-from gatewall.whatif.rule_shapes import placed
+from gatewall.whatif.explain_request import NOT_MATCHED, step_body
+from gatewall.whatif.shapes import placed
 from policies import selectors
 
 _WAF_STEP = DECIDING_STEP[Reason.WAF_RULE].name
@@ -51,16 +51,22 @@ def decide_again(record: AccessRecord) -> dict[str, Any]:
 
 def history_since(revision: int, newest: int) -> ChangeHistory:
     """Return the changes since this revision; if any is unknown, everything counts as changed."""
-    everything_changed = ChangeHistory(known_from=newest, newest=newest)
-    if not 0 <= newest - revision <= MAX_REVISIONS:
-        return everything_changed
-    history = ChangeHistory(known_from=revision, newest=newest)
-    rows = PolicyRevision.objects.filter(number__gt=revision, number__lte=newest).order_by("number")
-    number_found = 0
-    for number, changes, counts in rows.values_list("number", "changes", "counts").iterator(chunk_size=20):
-        history.add(number, changes, counts)
-        number_found += 1
-    return history if number_found == newest - revision else everything_changed
+    passed = newest - revision
+    return recent_history(newest, passed if 0 <= passed <= MAX_REVISIONS else 0)
+
+
+def recent_history(newest: int, number: int = MAX_REVISIONS) -> ChangeHistory:
+    """Return the changes of the last ``number`` revisions, as far back as no revision is missing."""
+    rows = PolicyRevision.objects.filter(number__gt=newest - number, number__lte=newest).order_by("-number")
+    recent: list[tuple[int, Any, Any]] = []
+    for record in rows.values_list("number", "changes", "counts").iterator(chunk_size=20):
+        if record[0] != newest - len(recent):
+            break
+        recent.append(record)
+    history = ChangeHistory(known_from=newest - len(recent), newest=newest)
+    for record in reversed(recent):
+        history.add(*record)
+    return history
 
 
 def _places(record: AccessRecord, policy: PolicySnapshot | None, at: float) -> RulePlaces:
@@ -116,18 +122,9 @@ def _decision(verdict: Verdict) -> dict[str, Any]:
 
 
 def _step(result: RedecidedStep, places: RulePlaces) -> dict[str, Any]:
-    verdict = result.verdict
-    silent = None if result.missing else NOT_MATCHED
-    return {
-        "step": result.step,
-        "reached": result.reached,
-        "decided": result.decided,
-        "outcome": verdict.effect.value if verdict else silent,
-        "reason": verdict.reason.value if verdict else None,
-        "decided_by": _with_path(row_of(verdict.decided_by)) if verdict else None,
-        "rules": placed(rules_of(result.rules), places),
-        "undecidable": result.missing.value if result.missing else None,
-    }
+    body = step_body(result, places, None if result.missing else NOT_MATCHED)
+    missing = result.missing.value if result.missing else None
+    return {**body, "decided_by": _with_path(body["decided_by"]), "undecidable": missing}
 
 
 def _with_path(row: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -15,14 +15,12 @@ from gatewall.engine.snapshot import EnforcementMode
 from gatewall.engine.waf.rules import Category
 from gatewall.replay.explanation import MadeUpRequest
 from gatewall.whatif.explain_view import HeadersField, WireField
-from gatewall.whatif.rule_shapes import PLACES
 from gatewall.whatif.rule_trial import try_request
+from gatewall.whatif.shapes import FLAG, NUMBER, PLACES, TEXT, list_of
 from policies.serializers import WafRuleInput
 
 MAX_URI = 16_384
 MAX_BODY = 131_072  # more than the rules inspect, so that truncation can be tried
-_CLIENT, _HOST = "192.0.2.1", "localhost"
-_NOT_OF_A_RULE = frozenset({"force"})
 
 
 class RuleTrialInput(StrictInput):
@@ -39,8 +37,8 @@ class RuleTrialInput(StrictInput):
         """Return the request of the validated input."""
         values = self.validated_data
         return MadeUpRequest(
-            client=_CLIENT,
-            host=values.get("host", _HOST),
+            client="192.0.2.1",
+            host=values.get("host", "localhost"),
             method=values.get("method", "GET"),
             uri=values["uri"],
             headers=values.get("headers", ()),
@@ -54,28 +52,22 @@ class RuleTrialInput(StrictInput):
     def draft(self) -> dict[str, Any] | None:
         """Return the values of the unsaved rule."""
         rule = self.validated_data.get("rule")
-        return None if rule is None else {name: rule[name] for name in rule if name not in _NOT_OF_A_RULE}
+        return None if rule is None else {name: rule[name] for name in rule if name != "force"}
 
 
 _CATEGORY = {"type": "string", "enum": [*Category]}
 _ACTION = {"type": "string", "enum": [*Action]}
-_FLAG, _NUMBER, _TEXT = {"type": "boolean"}, {"type": "integer"}, {"type": "string"}
-_SCORE = {"category": _CATEGORY, "block": _NUMBER, "monitor": _NUMBER}
 _RULE = {
     "id": {"type": ["integer", "null"]},
-    "name": _TEXT,
-    "builtin": _FLAG,
-    "draft": _FLAG,
+    "name": TEXT,
+    "builtin": FLAG,
+    "draft": FLAG,
     "category": _CATEGORY,
-    "score": _NUMBER,
+    "score": NUMBER,
     "action": _ACTION,
-    "counts": _FLAG,
+    "counts": FLAG,
     "places": PLACES,
 }
-
-
-def _all_of(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": {"type": "object", "properties": properties, "required": [*properties]}}
 
 
 class RuleTrialOutput(serializers.Serializer[Any]):
@@ -84,8 +76,8 @@ class RuleTrialOutput(serializers.Serializer[Any]):
     blocked = serializers.BooleanField()
     waf_mode = serializers.ChoiceField(choices=[*EnforcementMode])
     waf_threshold = serializers.IntegerField()
-    scores = ShapedField(_all_of(_SCORE))
-    rules = ShapedField(_all_of(_RULE))
+    scores = ShapedField(list_of({"category": _CATEGORY, "block": NUMBER, "monitor": NUMBER}))
+    rules = ShapedField(list_of(_RULE))
     domain = serializers.CharField(allow_null=True)
     fault = serializers.CharField(allow_null=True)
     warnings = serializers.ListField(child=serializers.CharField())

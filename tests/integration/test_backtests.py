@@ -19,7 +19,8 @@ from gatewall.kernel.clientip import Caller
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
 from gatewall.snapshot.host_paths import policy_files
-from gatewall.whatif.backtest import running, runs, trial, window
+from gatewall.whatif import replay_record
+from gatewall.whatif.backtest import running, runs, window
 from gatewall.whatif.backtest.models import Backtest, State
 from policies import services
 from policies.history.lockout import WouldLockYouOut
@@ -210,6 +211,6 @@ def test_recent_history_is_known_as_far_as_its_revisions_are_all_there():
         services.block_network(actor="", network=f"203.0.113.{number}")
     PolicyRevision.objects.filter(number=2).delete()
 
-    history = trial.recent_history(4)
+    history = replay_record.recent_history(4)
 
     assert (history.known_from, history.newest) == (2, 4)

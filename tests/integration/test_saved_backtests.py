@@ -123,7 +123,7 @@ def test_the_blast_radius_is_who_signed_in_from_there(recorded, bob):
     one, net, none = (blast_radius.of_network(each, now) for each in (CLIENT, "203.0.113.0/24", "192.0.2.0/24"))
 
     assert (one.users, one.machines, one.requests, one.is_complete) == (1, 0, 3, True)
-    assert (one.visitors[0].id, one.visitors[0].count) == (bob.pk, 3)
+    assert (one.visitors[0]["id"], one.visitors[0]["count"]) == (bob.pk, 3)
     assert (net.users, net.requests) == (1, 1)
     assert none.visitors == []
 

@@ -19,7 +19,7 @@ def radius_of(*, network: str = "", country: str = "") -> dict[str, Any]:
     """Return the context of the fragment ``console/_blast_radius.html``. Raises Refused."""
     now = timezone.now()
     radius = blast_radius.of_network(network, now) if network else blast_radius.of_country(country, now)
-    visitors = [{"row": each, "kind": title_of(each.kind)} for each in radius.visitors]
+    visitors = [{"row": each, "kind": title_of(each["kind"])} for each in radius.visitors]
     return {"radius": radius, "visitors": visitors, "network": network, "country": country.upper()}
 
 

@@ -4,11 +4,11 @@ A network of few rows is selected by its index. Otherwise the newest rows are se
 says how far back it reaches.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, F, Max, Q, QuerySet
 
 from audit.log.query import FEW
 from audit.models import AccessLog
@@ -22,20 +22,10 @@ SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
-    """A subject that was let in with a credential: number of requests and the last one."""
-
-    kind: str
-    id: int
-    name: str | None
-    count: int
-    last_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class BlastRadius:
     """Who would be blocked: users first, then machines, the latest first; ``since`` is the start of the search.
 
+    ``visitors``: kind, id and name of a subject let in with a credential, ``count`` of requests and ``last_at``.
     ``is_cut``: the search was limited by the budget. ``is_complete``: it covers the whole span.
     """
 
@@ -45,7 +35,7 @@ class BlastRadius:
     users: int
     machines: int
     requests: int
-    visitors: list[Visitor] = field(default_factory=list)
+    visitors: list[dict[str, Any]]
 
 
 def of_network(network: str, now: datetime) -> BlastRadius:
@@ -79,19 +69,12 @@ def _search_newest(condition: Q, now: datetime) -> BlastRadius:
 
 def _radius(rows: QuerySet[AccessLog], since: datetime, now: datetime, *, is_cut: bool = False) -> BlastRadius:
     let_in = rows.filter(outcome=Effect.ALLOW.value, subject_kind__isnull=False).order_by()
-    figures = ("count", "last_at")
-    each = let_in.values("subject_kind", "subject_id").annotate(
+    each = let_in.values(kind=F("subject_kind"), id=F("subject_id")).annotate(
         count=Count("decision_id"), last_at=Max("at"), name=Max("subject_name")
     )
-    people, machines = (each.filter(condition) for condition in (Q(subject_kind=SubjectKind.USER.value), ~_IS_USER))
-    subjects: list[Any] = [*people.order_by("-last_at")[:SHOWN], *machines.order_by("-last_at")[:SHOWN]]
-    visitors = [
-        Visitor(row["subject_kind"], row["subject_id"], row["name"], *(row[name] for name in figures))
-        for row in subjects
-    ]
+    is_user = Q(subject_kind=SubjectKind.USER.value)
+    people, machines = each.filter(is_user), each.filter(~is_user)
+    visitors: list[Any] = [*people.order_by("-last_at")[:SHOWN], *machines.order_by("-last_at")[:SHOWN]]
     total = let_in.aggregate(requests=Count("decision_id"))["requests"]
     is_complete = since <= now - SPAN
     return BlastRadius(since, is_cut, is_complete, people.count(), machines.count(), total, visitors[:SHOWN])
-
-
-_IS_USER = Q(subject_kind=SubjectKind.USER.value)

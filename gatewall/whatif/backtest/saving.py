@@ -11,9 +11,10 @@ from gatewall.kernel.refusals import Conflict
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
 from gatewall.policy.resources import Write
-from gatewall.whatif.backtest import runs, trial
+from gatewall.whatif.backtest import runs
 from gatewall.whatif.backtest.drafts import Draft, apply
 from gatewall.whatif.backtest.models import Backtest, State
+from gatewall.whatif.replay_record import MAX_REVISIONS
 
 MONITOR, ENFORCE = "monitor", "enforce"
 
@@ -71,7 +72,7 @@ def _may_have_changed(draft: Draft, revision: int) -> bool:
         return False
     since = PolicyRevision.objects.filter(number__gt=revision)
     passed = revisions.current().revision - revision
-    if passed > trial.MAX_REVISIONS or since.count() != passed:
+    if passed > MAX_REVISIONS or since.count() != passed:
         return True
     of_its_kind = since.filter(resources__contains=f" {draft.resource} ").values_list("changes", flat=True)
     return any(

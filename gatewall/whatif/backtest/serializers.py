@@ -11,6 +11,7 @@ from gatewall.api.serializers import FlagField, MomentField, ShapedField, Strict
 from gatewall.policy.resources import Write
 from gatewall.whatif.backtest.drafts import KINDS, Draft, read
 from gatewall.whatif.backtest.models import Backtest, State
+from gatewall.whatif.shapes import FLAG, NUMBER, TEXT, list_of, object_of
 
 DEFAULT_SPAN = timedelta(hours=24)
 MAX_SPAN = timedelta(days=366)
@@ -29,7 +30,6 @@ class BacktestInput(StrictInput):
     end_time = MomentField(required=False)
 
     def validate_values(self, value: Any) -> Any:
-        """Raise ValidationError unless it is an object."""
         if not isinstance(value, dict):
             raise serializers.ValidationError(_("an object is needed"))
         return value
@@ -63,43 +63,37 @@ def _window(start: datetime | None, end: datetime | None) -> dict[str, datetime]
     return {"start": start, "end": end}
 
 
-_TEXT, _NUMBER, _TEXTS = {"type": "string"}, {"type": "integer"}, {"type": "array", "items": {"type": "string"}}
-_COUNTS = {"type": "object", "additionalProperties": _NUMBER}
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": [*properties]}
+_COUNTS = {"type": "object", "additionalProperties": NUMBER}
 
 
 def _top(properties: dict[str, Any]) -> dict[str, Any]:
-    row = _object({**properties, "count": _NUMBER, "examples": _TEXTS})
-    return _object({"number": _NUMBER, "error": _NUMBER, "results": {"type": "array", "items": row}})
+    rows = list_of({**properties, "count": NUMBER, "examples": {"type": "array", "items": TEXT}})
+    return object_of({"number": NUMBER, "error": NUMBER, "results": rows})
 
 
-_SUBJECT = {"kind": _TEXT, "id": _NUMBER, "name": {"type": ["string", "null"]}}
-_ANSWER = _object({"outcome": _TEXT, "reason": _TEXT})
-_RESULT = _object(
+_SUBJECT = {"kind": TEXT, "id": NUMBER, "name": {"type": ["string", "null"]}}
+_ANSWER = object_of({"outcome": TEXT, "reason": TEXT})
+_RESULT = object_of(
     {
-        **dict.fromkeys(("read", "untouched", "unchanged", "changed"), _NUMBER),
-        "undecidable": _object({"total": _NUMBER, "missing": _COUNTS}),
+        **dict.fromkeys(("read", "untouched", "unchanged", "changed"), NUMBER),
+        "undecidable": object_of({"total": NUMBER, "missing": _COUNTS}),
         "assumed": _COUNTS,
         "people": _top(_SUBJECT),
-        "changes": _top({"from": _ANSWER, "to": _ANSWER, "lets_in": {"type": "boolean"}}),
+        "changes": _top({"from": _ANSWER, "to": _ANSWER, "lets_in": FLAG}),
         "hosts": _top({"host": {"type": ["string", "null"]}}),
         "subjects": _top(_SUBJECT),
-        "clients": _top({"client_ip": _TEXT}),
-        "policy_revision": _NUMBER,
+        "clients": _top({"client_ip": TEXT}),
+        "policy_revision": NUMBER,
         "complete_from": {"type": ["string", "null"]},
         "seconds": {"type": "number"},
     }
 )
-_PROGRESS = _object({"done": _NUMBER, "total": {"type": ["integer", "null"]}})
-_DRAFT = _object(
+_DRAFT = object_of(
     {
         "change": {"type": "string", "enum": [*Write]},
         "id": {"type": ["integer", "null"]},
         "values": {"type": "object"},
-        "force": {"type": "boolean"},
+        "force": FLAG,
     }
 )
 

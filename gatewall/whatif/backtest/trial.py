@@ -5,6 +5,7 @@ side effects of the change (scopes, rules of a domain) are part of the second po
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -15,16 +16,15 @@ from gatewall.engine.snapshot import PolicySnapshot, Segment, Version
 from gatewall.kernel.clientip import Caller
 from gatewall.models import PolicyRevision
 from gatewall.policy import revisions
-from gatewall.publication.compiler import Moment, consistent_read, segment_bytes
+from gatewall.publication.compiler import consistent_read, segment_bytes
 from gatewall.replay.change_history import ChangeHistory
 from gatewall.replay.comparison import with_rules
 from gatewall.snapshot import codec
 from gatewall.snapshot.assembly import Assembly, SegmentData
 from gatewall.snapshot.files import PolicyFiles
 from gatewall.whatif.backtest.drafts import Draft, apply
+from gatewall.whatif.replay_record import recent_history
 
-MAX_REVISIONS = 500
-"""Behind more revisions than this, everything counts as changed."""
 _ATTEMPTS = 5
 
 
@@ -67,7 +67,10 @@ def policies_of(draft: Draft, files: PolicyFiles) -> Policies:
             version = revisions.version_of(moment.head)
             if version.revision != effect.revision:
                 continue
-            segments = _readers(moment)
+            segments = {
+                name: SegmentData(change, partial(segment_bytes, moment, name))
+                for name, change in moment.segments.items()
+            }
             before = assembly.build(version, segments)
             histories = recent_history(version.revision), recent_history(version.revision)
         return Policies(before, _with_draft(assembly, before, segments, effect, histories[1]), histories)
@@ -124,27 +127,5 @@ def _merge(base: int, records: list[tuple[int, Any, Any]]) -> tuple[int, Any, An
     return base + 1, [each for _, some, _ in records for each in some], [each for *_, some in records for each in some]
 
 
-def _readers(moment: Moment) -> dict[str, SegmentData]:
-    return {name: SegmentData(change, _reader(moment, name)) for name, change in moment.segments.items()}
-
-
-def _reader(moment: Moment, name: str) -> Any:
-    return lambda: segment_bytes(moment, name)
-
-
 def _constant(data: bytes) -> Any:
     return lambda: data
-
-
-def recent_history(newest: int) -> ChangeHistory:
-    """Return the changes of the last revisions, as far back as no revision is missing."""
-    rows = PolicyRevision.objects.filter(number__gt=newest - MAX_REVISIONS, number__lte=newest).order_by("-number")
-    recent: list[tuple[int, Any, Any]] = []
-    for record in rows.values_list("number", "changes", "counts").iterator(chunk_size=20):
-        if record[0] != newest - len(recent):
-            break
-        recent.append(record)
-    history = ChangeHistory(known_from=newest - len(recent), newest=newest)
-    for record in reversed(recent):
-        history.add(*record)
-    return history

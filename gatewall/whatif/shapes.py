@@ -1,0 +1,36 @@
+"""JSON schemas of the what-if answers, and matched WAF rules as JSON."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gatewall.engine.waf.places import Form
+from gatewall.engine.waf.rules import Target
+from gatewall.replay.rule_places import RulePlaces
+
+TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
+
+
+def object_of(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object that has all of these properties."""
+    return {"type": "object", "properties": properties, "required": [*properties]}
+
+
+def list_of(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a list of such objects."""
+    return {"type": "array", "items": object_of(properties)}
+
+
+PLACES = list_of(
+    {
+        "target": {"type": "string", "enum": [*Target]},
+        "name": {"type": ["string", "null"]},
+        "form": {"type": "string", "enum": [*Form]},
+        "text": TEXT,
+    }
+)
+PLACED_RULES = list_of({"id": NUMBER, "name": TEXT, "action": TEXT, "places": PLACES})
+
+
+def placed(rules: Sequence[Mapping[str, Any]], places: RulePlaces) -> list[dict[str, Any]]:
+    """Return the rules of a step, each with the places where it matched."""
+    return [{**rule, "places": places.of(rule["id"])} for rule in rules]
