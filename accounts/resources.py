@@ -7,7 +7,7 @@ from accounts import selectors, services
 from accounts.models import User
 from gatewall.engine.model import SubjectKind
 from gatewall.policy.resources import PolicyResource
-from policies.domain_fields import ScopeInput
+from policies.serializers import ScopeInput
 
 RESOURCES = (
     PolicyResource(

@@ -8,7 +8,7 @@ from accounts.challenges import Challenged
 from accounts.login import SignedIn
 from accounts.models import Session, User, plain_email
 from gatewall.api.serializers import FlagField, StrictInput, TextField
-from policies.domain_fields import RegisteredDomainsField
+from policies.serializers import RegisteredDomainsField
 
 
 def _password(**options: Any) -> TextField:

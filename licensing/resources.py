@@ -6,7 +6,7 @@ from gatewall.engine.model import SubjectKind
 from gatewall.policy.resources import PolicyResource
 from licensing import selectors, services
 from licensing.models import GitToken, License
-from policies.domain_fields import ScopeInput
+from policies.serializers import ScopeInput
 
 RESOURCES = (
     PolicyResource(

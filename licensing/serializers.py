@@ -9,7 +9,7 @@ from gatewall.api.fresh_sign_in import FreshInput
 from gatewall.api.serializers import FlagField, MomentField, TextField
 from licensing import services
 from licensing.models import GitToken, License
-from policies.domain_fields import RegisteredDomainsField
+from policies.serializers import RegisteredDomainsField
 
 _SHOWN = ("id", "created_at", "created_by", "name", "prefix", "expires_at")
 

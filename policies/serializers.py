@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from audit.figures.used_resources import HitsOutput, LastHitOutput
@@ -9,8 +10,8 @@ from gatewall.api.serializers import FlagField, MomentField, ShapedField, Strict
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Severity, Target, Transform
+from policies import selectors
 from policies.countries import COUNTRY_NAMES
-from policies.domain_fields import RegisteredDomainField
 from policies.list_files.parsing import Format
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
 from policies.validators import (
@@ -29,6 +30,7 @@ from policies.validators import (
 _RECORD = ("id", "created_at", "created_by")
 FETCHED = ("next_at", "tried_at", "succeeded_at", "failure", "entries")
 """Fields of a subscription that fetching changes."""
+_MAX_DOMAINS = 1000
 _TEXT = {"type": ["string", "null"], "maxLength": 500}
 _TARGETS = {"type": "array", "items": {"enum": [each.value for each in Target]}, "minItems": 1}
 _TRANSFORMS = {"type": "array", "items": {"enum": [each.value for each in Transform]}, "maxItems": MAX_TRANSFORMS}
@@ -41,6 +43,38 @@ _EXCLUSIONS = {
         "additionalProperties": False,
     },
 }
+
+
+class RegisteredDomainField(TextField):
+    """The name of a registered domain; validates to its row."""
+
+    default_error_messages = {"unregistered": _("{name} is not a registered domain")}
+
+    def to_internal_value(self, data: Any) -> AuthorizedDomain:  # type: ignore[override]  # TextField gives the text
+        name = canonical_domain(super().to_internal_value(data))
+        domain = selectors.registered_domain(name)
+        if domain is None:
+            self.fail("unregistered", name=name)
+        return domain
+
+
+class RegisteredDomainsField(serializers.ListField):
+    """Names of registered domains; the maximum number is checked before any lookup."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(child=RegisteredDomainField(), max_length=_MAX_DOMAINS, **options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, list) and len(data) > _MAX_DOMAINS:
+            self.fail("max_length", max_length=_MAX_DOMAINS)
+        return super().to_internal_value(data)
+
+
+class ScopeInput(StrictInput):
+    """The domains a user or license is valid for, as sent."""
+
+    all_domains = FlagField(required=False)
+    authorized_domains = RegisteredDomainsField(required=False)
 
 
 class NetworkField(TextField):

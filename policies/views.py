@@ -1,5 +1,6 @@
 """API views of the policy resources."""
 
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from django.db.models import Case, F, IntegerField, Model, QuerySet, Value, When
@@ -7,17 +8,20 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from audit.figures import statistics
+from audit.figures.statistics import Window
 from audit.figures.used_resources import UsedResource
 from gatewall.api.operations import operation
 from gatewall.api.resources import Resource
 from gatewall.api.serializers import Warned
 from gatewall.api.views import ApiView
+from gatewall.engine.hosts import DomainTable, Host
 from gatewall.engine.model import Action
 from gatewall.engine.snapshot import DomainsMode
 from gatewall.engine.waf.rules import Severity
 from gatewall.policy import revisions, system_settings
 from gatewall.policy.resources import PolicyResource, Write
-from policies import geo, resources, seen_hosts, selectors
+from policies import geo, policy_source, resources, selectors
 from policies.filters import (
     AllowlistFilters,
     AuthorizedDomainFilters,
@@ -47,6 +51,7 @@ from policies.serializers import (
     WafRuleOutput,
 )
 
+_NAMED = 20
 _FORCE = {"force": {"type": "boolean", "default": False}}
 _SEVERITY_RANKS = [When(severity=each.value, then=Value(rank)) for rank, each in enumerate(Severity)]
 
@@ -119,12 +124,21 @@ class AuthorizedDomains(_PolicyView):
         if mode == self._mode_before:
             return super().created(row)
         warnings = [f"authorized_domains_mode is now {DomainsMode.REGISTERED.value}: other hosts are refused"]
-        if refused := seen_hosts.warning(timezone.now()):
-            warnings.append(refused)
+        if hosts := _unregistered(timezone.now()):
+            others = f" and {len(hosts) - _NAMED} others" if len(hosts) > _NAMED else ""
+            named = ", ".join(hosts[:_NAMED])
+            warnings.append(f"hosts that were asked for in the last hour and are refused now: {named}{others}")
         return {**super().created(row), "warnings": warnings}
 
     def warning_after_delete(self) -> str:
         return selectors.domains_warning()
+
+
+def _unregistered(at: datetime) -> list[str]:
+    """Return the unregistered hosts of the last hour, the most frequent first; rare ones may be missing."""
+    domains = DomainTable(policy_source.domains())
+    seen = statistics.summaries(Window.until(at, timedelta(hours=1)), ["host"])["host"]
+    return [name for name, _number in seen.top() if domains.match(Host(name)) is None]
 
 
 class GeoBlockRules(_PolicyView, UsedResource):

@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from gatewall.agent.loop import Loop
-from policies.lists import fetching
+from policies.lists.subscriptions import fetch_next
 
 
 class ListFetcher(Loop):
@@ -19,5 +19,5 @@ class ListFetcher(Loop):
     recovered = "fetching lists again"
 
     def _work(self) -> None:
-        while fetching.fetch_next(timezone.now(), self._stop.is_set) and not self._stop.is_set():
+        while fetch_next(timezone.now(), self._stop.is_set) and not self._stop.is_set():
             pass

@@ -84,7 +84,7 @@ def advance(*segments: str, actor: str, changes: Iterable[Change | None]) -> Non
     _move(revision=F("revision") + 1)
     diff = diff_of(changes)
     revision = PolicyRevision.objects.create(
-        number=_head().revision,
+        number=head().revision,
         actor=actor,
         changes=diff.changes,
         counts=diff.counts,
@@ -98,7 +98,7 @@ def advance(*segments: str, actor: str, changes: Iterable[Change | None]) -> Non
 def advance_revocations() -> None:
     """Publish a revoked session, without a new revision. Raises as ``advance()`` does."""
     _move(revocations=F("revocations") + 1)
-    PolicyRevocation.objects.create(number=_head().revocations)
+    PolicyRevocation.objects.create(number=head().revocations)
     _mark([Segment.REVOCATIONS])
 
 
@@ -121,12 +121,12 @@ def begin_epoch(after: uuid.UUID) -> None:
 
 def current() -> Version:
     """Return the current version in this transaction."""
-    return version_of(_head())
+    return version_of(head())
 
 
 def head() -> PolicyHead:
     """Return the head row, unsaved if there was no change yet."""
-    return _head()
+    return PolicyHead.objects.filter(pk=_ONLY).first() or PolicyHead(pk=_ONLY, epoch=_BEFORE_ANY_CHANGE)
 
 
 def version_of(row: PolicyHead) -> Version:
@@ -159,10 +159,10 @@ def confirm_by() -> datetime | None:
 
 
 def _hold() -> None:
-    head = PolicyHead.objects.select_for_update().filter(pk=_ONLY)
-    if not list(head):
+    locked = PolicyHead.objects.select_for_update().filter(pk=_ONLY)
+    if not list(locked):
         _make_head()
-        list(head.all())
+        list(locked.all())
 
 
 def _move(**change: object) -> None:
@@ -188,10 +188,6 @@ def _announce() -> None:
     _unannounced.set(False)
     _pending.set(True)  # until the hook succeeds
     _pending.set(not all(hook(current()) for hook in _hook))
-
-
-def _head() -> PolicyHead:
-    return PolicyHead.objects.filter(pk=_ONLY).first() or PolicyHead(pk=_ONLY, epoch=_BEFORE_ANY_CHANGE)
 
 
 def _make_head() -> None:

@@ -121,7 +121,7 @@ def ban(offences: Iterable[Offence], *, until: datetime) -> list[BlocklistEntry]
         BlocklistEntry(network=text, remark=offence.remark, **values) for text, offence in zip(texts, new, strict=True)
     ]
     BlocklistEntry.objects.bulk_create(entries)
-    record_events(_event(offence, entry) for offence, entry in zip(new, entries, strict=True))
+    record_events(_event(offence, entry, until) for offence, entry in zip(new, entries, strict=True))
     tallies.add_each(Counter(tallies.banned_by(offence.detector) for offence in new))
     made = [difference(None, describe(entry)) for entry in entries]
     revisions.advance(blocked_networks_of(AUTO_BAN), actor=AUTO_BAN, changes=[*gone, *made])
@@ -149,9 +149,9 @@ def _delete_bans(which: Q, at_most: int) -> list[Change | None]:
     return [rows.deletion(entry) for entry in entries]
 
 
-def _event(offence: Offence, entry: BlocklistEntry) -> Event:
-    until = {"expires_at": _moment(entry.expires_at), "entry": entry.pk} if entry.expires_at else {}
-    return Event(EventKind.CLIENT_BANNED, offence.at, str(offence.client), detail=_detail(offence) | until)
+def _event(offence: Offence, entry: BlocklistEntry, until: datetime) -> Event:
+    detail = _detail(offence) | {"expires_at": _moment(until), "entry": entry.pk}
+    return Event(EventKind.CLIENT_BANNED, offence.at, str(offence.client), detail=detail)
 
 
 def _led_to_ban(offence: Offence) -> bool:

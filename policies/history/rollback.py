@@ -10,7 +10,7 @@ from django.db import IntegrityError, models, transaction
 from gatewall.api.translation import message_of
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.snapshot import Segment
-from gatewall.kernel.changes import Change, Described, Resource, describe, difference
+from gatewall.kernel.changes import Change, Resource, describe, difference
 from gatewall.policy import revisions, system_settings
 from policies import rows
 from policies.history.undo import CannotRestore, Past
@@ -128,7 +128,7 @@ class _Table:
         """Yield the change of each row."""
         after = self._rows().in_bulk([*self.old, *self.new])
         for id_ in sorted({*self.old, *self.new}):
-            became = difference(self.before.get(id_), _described(after.get(id_)))
+            became = difference(self.before.get(id_), describe(after[id_]) if id_ in after else None)
             if became:
                 yield became
 
@@ -220,7 +220,3 @@ def _check(resource: str, row: models.Model) -> None:
     except ValidationError as error:
         words = _("%(row)s as it was is not valid any more: %(why)s")
         raise CannotRestore(words, row=f"{resource} {row.pk}", why=message_of(error)) from None
-
-
-def _described(row: models.Model | None) -> Described | None:
-    return describe(row) if row else None

@@ -13,8 +13,7 @@ from rest_framework import serializers
 from gatewall.api.serializers import FlagField, MomentField, ShapedField, TextField, WholeNumberField
 from gatewall.operations.settings_view import SettingsInput
 from gatewall.policy import revisions
-from policies.domain_fields import RegisteredDomainField
-from policies.serializers import NetworkField
+from policies.serializers import NetworkField, RegisteredDomainField
 from tests.api.resources import KINDS, Kind, make
 
 pytestmark = pytest.mark.django_db

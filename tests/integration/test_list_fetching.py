@@ -13,7 +13,7 @@ from gatewall.agent.list_fetcher import ListFetcher
 from gatewall.policy import revisions
 from policies import services
 from policies.list_files.diff import ListDiff
-from policies.lists import fetching, subscriptions
+from policies.lists import subscriptions
 from policies.models import ListSubscription
 from tests.support.lists import networks
 from tests.support.publisher import publishing
@@ -37,7 +37,7 @@ def subscribed(publisher):
 
 def fetch(at=None):
     """Fetch what is due, and say what the one row is then."""
-    assert fetching.fetch_next(at or timezone.now())
+    assert subscriptions.fetch_next(at or timezone.now())
     return ListSubscription.objects.get()
 
 
@@ -58,8 +58,8 @@ def test_the_next_time_is_an_interval_later_give_or_take_a_tenth(subscribed):
     row = fetch(now)
 
     assert 0.9 * DAY <= row.next_at - now <= 1.1 * DAY
-    assert not fetching.fetch_next(now + 0.89 * DAY)
-    assert fetching.fetch_next(now + 1.11 * DAY)
+    assert not subscriptions.fetch_next(now + 0.89 * DAY)
+    assert subscriptions.fetch_next(now + 1.11 * DAY)
 
 
 def test_intervals_differ_so_that_not_all_ask_at_once(subscribed):
@@ -143,11 +143,11 @@ def test_a_clock_that_is_set_back_stops_no_fetching(subscribed, minutes):
     row = fetch(now)
 
     assert row.tried_at == now
-    assert not fetching.fetch_next(now + timedelta(minutes=13))
+    assert not subscriptions.fetch_next(now + timedelta(minutes=13))
 
 
 def test_a_server_that_hangs_is_left(subscribed, publisher, monkeypatch):
-    monkeypatch.setattr(fetching, "SECONDS", 0.2)
+    monkeypatch.setattr(subscriptions, "SECONDS", 0.2)
     publisher.answers["/list"] = lambda _, over: over.wait(5)
 
     assert "took too long" in fetch().failure
@@ -184,7 +184,7 @@ def test_a_list_from_a_private_address_is_refused_unless_allowed(publisher, admi
 
 def test_only_one_of_many_hosts_fetches_a_list(subscribed, publisher):
     now = timezone.now()
-    claimed = [fetching._claim(now) for _ in range(3)]
+    claimed = [subscriptions._claim(now) for _ in range(3)]
 
     assert [each is not None for each in claimed] == [True, False, False]
 
@@ -196,7 +196,7 @@ def test_of_hosts_that_claim_at_once_one_gets_it(publisher):
 
     def claim(_):
         try:
-            return fetching._claim(now) is not None
+            return subscriptions._claim(now) is not None
         finally:
             connection.close()
 
@@ -219,7 +219,7 @@ def test_what_was_fetched_for_a_subscription_that_changed_is_not_imported(subscr
             changes.pop()()
         return False
 
-    fetching.fetch_next(timezone.now(), in_the_middle)
+    subscriptions.fetch_next(timezone.now(), in_the_middle)
 
     assert networks() == []
     assert not ListSubscription.objects.exclude(tried_at=None).exists()
@@ -229,7 +229,7 @@ def test_a_disabled_list_is_not_fetched_and_keeps_its_entries(subscribed):
     fetch()
     subscriptions.change_subscription(subscribed, actor="alice", enabled=False)
 
-    assert not fetching.fetch_next(timezone.now() + 9 * DAY)
+    assert not subscriptions.fetch_next(timezone.now() + 9 * DAY)
     assert len(networks()) == 4
 
 

@@ -22,7 +22,7 @@ from tests.messages import BASE
 _RAISING = (
     *("rules/broad_patterns", "history/confirmation", "lists/importing", "lists/preview"),
     *("history/lockout", "history/rollback", "history/undo", "history/restore", "rows", "services", "validators"),
-    *("list_files/parsing", "domain_fields"),
+    *("list_files/parsing", "serializers"),
 )
 MODULES = [
     *(f"policies/{name}.py" for name in _RAISING),

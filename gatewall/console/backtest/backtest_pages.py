@@ -78,7 +78,7 @@ class BacktestsPage(OperatorPage):
         kinds = [
             {"resource": name, "title": each.title, "chosen": name == form.resource} for name, each in FORMS.items()
         ]
-        queued = [_context(run) for run in runs.backtests().defer("result")]
+        queued = [_context(run) for run in Backtest.objects.defer("result")]
         return self.render(request, status, form=form, kind=form.resource.value, kinds=kinds, runs=queued)
 
 
@@ -142,7 +142,7 @@ def _kind(name: str) -> type[DraftForm]:
 
 
 def _backtest(pk: int) -> Backtest:
-    return get_object_or_404(runs.backtests(), pk=pk)
+    return get_object_or_404(Backtest, pk=pk)
 
 
 def _context(run: Backtest) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from gatewall.whatif.backtest import running, runs
+from gatewall.whatif.backtest.models import Backtest
 
 _NICENESS = 10
 _CPU_SECONDS = 2 * 3600
@@ -24,7 +25,7 @@ class Command(BaseCommand):
         parser.add_argument("--claim", type=uuid.UUID, help="the claim of whoever has claimed it already")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        run = runs.backtests().filter(pk=options["id"]).first()
+        run = Backtest.objects.filter(pk=options["id"]).first()
         if run is None:
             raise CommandError(f"there is no backtest {options['id']}")
         if options["claim"] is None:

@@ -63,11 +63,6 @@ def _delete_oldest() -> None:
     Backtest.objects.filter(pk__in=oldest).delete()
 
 
-def backtests() -> models.QuerySet[Backtest]:
-    """Return the backtests, the newest first."""
-    return Backtest.objects.order_by("-id")
-
-
 def delete(run: Backtest) -> None:
     """Delete a backtest; a running one stops within seconds."""
     Backtest.objects.filter(pk=run.pk).delete()

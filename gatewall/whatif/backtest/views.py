@@ -33,7 +33,7 @@ class Backtests(Resource):
     volatile = ("state", "progress", "started_at", "finished_at", "failure", "result", "saved")
 
     def get_queryset(self) -> QuerySet[Backtest]:
-        rows = runs.backtests()
+        rows = Backtest.objects.all()
         return rows.defer("result") if self.action == "list" else rows
 
     @operation(body=BacktestInput, answer=BacktestOutput, status=201, refuses={409})
