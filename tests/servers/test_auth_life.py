@@ -103,7 +103,7 @@ def test_old_workers_stay_no_longer_than_the_grace_when_one_successor_answers_an
 
 @pytest.mark.full
 def test_while_no_successor_answers_the_old_ones_do_and_a_stop_ends_all(home, port):
-    with master(home, port, "--graceful-timeout", "60", "--timeout", "3") as process:
+    with master(home, port, "--graceful-timeout", "60", "--timeout", "8") as process:
         old = workers(process)
         with hanging_policy(home):
             process.send_signal(signal.SIGHUP)
