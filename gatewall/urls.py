@@ -1,5 +1,7 @@
 """Every path of the control plane, under ``ROOT_PATH``. ``/auth`` is answered before Django (wsgi.py)."""
 
+from http import HTTPStatus
+
 from django.conf import settings
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
@@ -26,6 +28,7 @@ _PREFIX = f"{settings.ROOT_PATH.lstrip('/')}/" if settings.ROOT_PATH else ""
 urlpatterns: list[URLPattern | URLResolver] = [path(_PREFIX, include(_PATHS))]
 if _PREFIX:
     urlpatterns.append(path(_PREFIX.removesuffix("/"), ToTheSlash.as_view(), name="guard-without-slash"))
+    urlpatterns.append(path("", ToTheSlash.as_view(status=HTTPStatus.FOUND), name="origin"))
 
 handler400 = "gatewall.api.errors.bad_request"
 handler403 = "gatewall.api.errors.forbidden"

@@ -39,6 +39,8 @@ dt, th {{ color: var(--soft); font-weight: 400; text-align: left; vertical-align
 dd {{ margin: 0; }}
 dd, td {{ overflow-wrap: anywhere; font-family: ui-monospace, monospace; font-size: .9rem; }}
 th {{ width: 13rem; padding: .15rem 1rem .15rem 0; font-size: .9rem; }}
+nav {{ display: flex; gap: 1.5rem; margin-bottom: 1.25rem; }}
+a {{ color: var(--accent); }}
 button {{ font: inherit; padding: .5rem 1.1rem; border: 1px solid var(--accent); border-radius: 8px;
   color: var(--accent); background: none; cursor: pointer; }}
 button:focus-visible {{ outline: 3px solid var(--accent); outline-offset: 2px; }}
@@ -52,6 +54,7 @@ button:focus-visible {{ outline: 3px solid var(--accent); outline-offset: 2px; }
 <section aria-labelledby="headers"><h2 id="headers">Headers this site received</h2>
 <p>No password, token or sign-in cookie is among them: nginx removed those.</p>
 <table>{headers}</table></section>
+<nav><a href="{guard}">Your account</a> <a href="{administration}">Administration</a></nav>
 <form method="post" action="{sign_out}"><button>Sign out</button></form>
 </main>
 </body>
@@ -84,8 +87,9 @@ def page(environ: Environ) -> bytes:
         for key, value in sorted(environ.items())
         if key.startswith("HTTP_")
     )
-    sign_out = escape(f"{ROOT_PATH}/sign-out", quote=True)
-    return PAGE.format(identity=identity, headers=headers, sign_out=sign_out).encode()
+    links = {"guard": "/account", "administration": "/administration", "sign_out": "/sign-out"}
+    paths = {name: escape(ROOT_PATH + path, quote=True) for name, path in links.items()}
+    return PAGE.format(identity=identity, headers=headers, **paths).encode()
 
 
 def header_name(key: str) -> str:

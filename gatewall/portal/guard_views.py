@@ -1,6 +1,7 @@
 """Guard pages: sign in, enter a code, sign out. No JavaScript."""
 
 import uuid
+from http import HTTPStatus
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -74,14 +75,15 @@ class SignOut(Form):
 
 @method_decorator(csrf_exempt, name="dispatch")
 class ToTheSlash(View):
-    """Lead from the path without its slash to the guard page, with the way back."""
+    """Lead to the guard page, with the way back: from its path without the slash, and from the root of its origin."""
 
     http_method_names = ["get", "head"]
+    status = HTTPStatus.PERMANENT_REDIRECT
 
     def get(self, request: HttpRequest) -> HttpResponse:
         query = request.META.get("QUERY_STRING", "")
         response = see_other(f"{settings.ROOT_PATH}/{'?' if query else ''}{query}")
-        response.status_code = 308
+        response.status_code = self.status
         return response
 
 

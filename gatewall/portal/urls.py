@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from gatewall.portal import account_views, denied_view, first_run, guard_views, step_up_views
+from gatewall.portal import account_views, administration_view, denied_view, first_run, guard_views, step_up_views
 
 urlpatterns = [
     path("", guard_views.Guard.as_view(), name="guard"),
@@ -18,6 +18,7 @@ urlpatterns = [
     path("account/sessions/end-all", account_views.EndAllSessions.as_view(), name="account-session-end-all"),
     path("account/git-tokens", account_views.IssueGitToken.as_view(), name="account-git-token"),
     path("account/git-tokens/delete", account_views.RevokeGitToken.as_view(), name="account-git-token-delete"),
+    path("administration", administration_view.Administration.as_view(), name="administration"),
     path("setup", first_run.FirstAdmin.as_view(), name="first-admin"),
     path("denied", denied_view.Denied.as_view(), name="denied"),
 ]

@@ -82,9 +82,10 @@ WHO = {
 PAGES = {
     *("guard", "guard-without-slash", "second-factor", "sign-out", "step-up", "enrol", "enrol-confirm"),
     *("account", "account-password", "account-second-factor-off", "account-session-end", "account-session-end-all"),
-    *("account-git-token", "account-git-token-delete", "first-admin", "denied"),
+    *("account-git-token", "account-git-token-delete", "administration", "first-admin", "denied", "origin"),
 }
-"""Pages for visitors: tests/integration/test_account_page.py and test_step_up.py say who may use them."""
+"""Pages for visitors: tests/integration/test_account_page.py, test_step_up.py and test_administration_page.py say who
+may use them."""
 
 
 def patterns(resolver=None):

@@ -14,13 +14,13 @@ PASSED_THROUGH = (FORWARDING, "X-Forwarded-Host $gatewall_host;", "X-Forwarded-H
 
 
 def enter(wall, page):
-    """Sign in at the admin site, from the last page of the first run to the doctor."""
+    """Go from the guard page through the administration to the doctor."""
     page.goto(wall.page("/"))
     sign_in(page, "admin")
-    page.get_by_role("link", name="Test your proxy").click()
-    page.fill("#id_username", "admin")
-    page.fill("#id_password", PASSWORD)
-    page.click("input[type=submit], button[type=submit]")
+    page.get_by_role("link", name="Administration").click()
+    page.fill("#password", PASSWORD)
+    page.get_by_role("button", name="Open the administration").click()
+    page.get_by_role("link", name="Proxy doctor").click()
 
 
 def examine(page, site, proxy="nginx"):

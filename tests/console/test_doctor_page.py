@@ -52,6 +52,14 @@ def test_what_a_stranger_sends_is_escaped(pages):
     assert "&lt;script&gt;alert(1)" in text
 
 
+def test_the_form_begins_with_the_demo_where_the_page_was_asked_directly(pages, office, settings):
+    settings.GATEWALL_DEMO, settings.GATEWALL_PORT, settings.GATEWALL_DEMO_PORT = True, 9999, 8080
+    for host, site in {"office.example:9999": "office.example:8080", "office.example": "office.example"}.items():
+        assert page_of(pages, HTTP_HOST=host)[0].context["url"] == f"http://{site}/"
+    settings.GATEWALL_DEMO = False
+    assert page_of(pages, HTTP_HOST="office.example:9999")[0].context["url"] == "http://office.example:9999/"
+
+
 @pytest.mark.parametrize("query", ["?proxy=iis", "?other=1", "?url=" + "a" * 3000])
 def test_a_query_that_makes_no_sense_is_400(pages, query):
     response, text = page_of(pages, query)

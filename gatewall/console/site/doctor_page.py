@@ -1,5 +1,6 @@
 """Proxy doctor: which facts the proxy passes to the gate, and which of them a visitor can forge."""
 
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -87,7 +88,7 @@ def _this_request(request: HttpRequest) -> ThisRequest:
 
 
 def _likely_site(request: HttpRequest, arrived: ThisRequest) -> str:
-    """Return the site of the page's own URL, if the doctor may examine it, as the default of the form."""
+    """Return the default of the form: the site of the page's own URL, if it may be examined, or the demo site."""
     proto = request.META.get("HTTP_X_FORWARDED_PROTO") if arrived.is_peer_trusted else None
     scheme = proto if proto in {"http", "https"} else request.scheme or "http"
     authority = Authority.parse(
@@ -95,6 +96,8 @@ def _likely_site(request: HttpRequest, arrived: ThisRequest) -> str:
     )
     if authority is None or DomainTable(policy_source.domains()).match(authority.host) is None:
         return ""
+    if settings.GATEWALL_DEMO and authority.port == settings.GATEWALL_PORT:  # asked directly: nothing to examine
+        authority = replace(authority, port=settings.GATEWALL_DEMO_PORT)
     return f"{scheme}://{authority}/"
 
 

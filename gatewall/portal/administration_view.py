@@ -1,0 +1,58 @@
+"""Open the administration from the guard page: a session of the Django admin, after re-authentication."""
+
+from http import HTTPStatus
+
+from django.contrib.auth import login as django_login
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from accounts import admin_session, browser, login, reauthentication, selectors
+from gatewall.portal import pages
+from gatewall.portal.pages import OwnForm, see_other
+
+
+class Administration(OwnForm):
+    """Start an admin session for a signed-in admin who enters their code or, without a second factor, the password.
+
+    A fresh sign-in is not enough: the guard page may have the origin of a protected site, whose scripts could send
+    the form, but know neither.
+    """
+
+    http_method_names = ["get", "head", "post"]
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        found = pages.caller(request)
+        if found is None or not found.user.is_admin:
+            return see_other(pages.guard_url())
+        self.caller = found
+        return self.again(request, "", HTTPStatus.OK)
+
+    def send(self, request: HttpRequest) -> HttpResponse:
+        user, at, visitor = self.caller.user, pages.now(), browser.visitor(request)
+        if not user.is_admin:
+            raise login.AdminRequired("only admins may sign in here")
+        proof = login.Proven(user, self._methods(request))
+        with transaction.atomic():
+            django_login(request, user)
+            admin_session.begin(request.session, user, amr=proof.amr, visitor=visitor, at=at)
+            login.record_success(proof, flow=login.ADMIN_SITE, visitor=visitor, at=at)
+        return see_other(reverse("admin:index"))
+
+    def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
+        user = self.caller.user
+        if not user.is_admin:
+            return super().again(request, error, status)
+        words = {"error": error, "username": user.username, "ask_code": selectors.has_second_factor(user)}
+        return pages.page(request, "administration", words, status=status)
+
+    def _methods(self, request: HttpRequest) -> tuple[str, ...]:
+        """Return the methods that the visitor authenticated with. Raises a Refusal."""
+        user, at, visitor = self.caller.user, pages.now(), browser.visitor(request)
+        if not selectors.has_second_factor(user):
+            reauthentication.require_password(user, request.POST.get("password", ""), visitor=visitor, at=at)
+            return (login.PASSWORD_METHOD,)
+        method = reauthentication.prove_code(user, request.POST.get("code", ""), visitor=visitor, at=at)
+        if method is None:
+            raise login.InvalidCode("the code is wrong, or was used already")
+        return (login.PASSWORD_METHOD, method)

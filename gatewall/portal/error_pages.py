@@ -1,0 +1,59 @@
+"""Error pages for browsers: 401, 403 and 404 as HTML instead of a problem document."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from gatewall.api.content_policy import content_security_policy
+from gatewall.api.problems import MEDIA_TYPE
+
+_TITLES = {
+    HTTPStatus.UNAUTHORIZED: gettext_noop("Sign in first"),
+    HTTPStatus.FORBIDDEN: gettext_noop("You may not open this page"),
+    HTTPStatus.NOT_FOUND: gettext_noop("This page does not exist"),
+}
+_SENT_AGAIN = ("Allow", "Retry-After", "WWW-Authenticate")
+
+
+class ErrorPages:
+    """Middleware: replace a problem document by a page when a browser navigates. Reads no database."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self._get_response(request)
+        is_problem = response.status_code in _TITLES and response.headers.get("Content-Type") == MEDIA_TYPE
+        return _page(request, response) if is_problem and _is_navigation(request) else response
+
+
+def _is_navigation(request: HttpRequest) -> bool:
+    """Return whether a browser navigates to a page: by Fetch Metadata or, without it, by ``Accept``."""
+    if request.method not in {"GET", "HEAD"} or request.headers.get("Sec-Fetch-Mode", "navigate") != "navigate":
+        return False
+    return "text/html" in request.headers.get("Accept", "").lower()
+
+
+def _page(request: HttpRequest, problem: HttpResponse) -> HttpResponse:
+    root, status = settings.ROOT_PATH, HTTPStatus(problem.status_code)
+    sign_in = {
+        HTTPStatus.UNAUTHORIZED: f"{root}/admin/login/?{urlencode({'next': request.get_full_path()})}",
+        HTTPStatus.FORBIDDEN: f"{root}/administration",  # the caller may be an admin with a session of the guard page
+    }
+    words = {
+        "title": _(_TITLES[status]),
+        "guard": f"{settings.GATEWALL_PUBLIC_URL or ''}{root}/",
+        "sign_in": sign_in.get(status, ""),
+    }
+    page = render(request, "portal/message.html", words, status=status)
+    page["Content-Security-Policy"] = content_security_policy()
+    for name in _SENT_AGAIN:
+        if name in problem.headers:
+            page[name] = problem.headers[name]
+    return page

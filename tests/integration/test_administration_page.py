@@ -1,0 +1,109 @@
+"""The administration page: from a session of the guard page to one of the admin site, with the password or a code."""
+
+from http import HTTPStatus
+from urllib.parse import urlencode
+
+import pytest
+from django.test import Client
+
+from accounts import services
+from accounts.models import Session
+from audit.models import SecurityEvent
+from tests.support.proxies import PASSWORD, a_token
+from tests.support.second_factor import an_app
+
+pytestmark = pytest.mark.django_db
+FORM = "application/x-www-form-urlencoded"
+PAGE = "/wall/administration"
+
+
+@pytest.fixture
+def browser():
+    return Client(enforce_csrf_checks=True, headers={"Host": "wall.example"})
+
+
+@pytest.fixture
+def admins(alice, browser):
+    """The browser of an admin who signed in at the guard page."""
+    browser.cookies["service.token"] = a_token(alice)
+    return browser
+
+
+def send(browser, headers=None, **fields):
+    return browser.post(PAGE, urlencode(fields), content_type=FORM, headers=headers)
+
+
+def may_administer(browser):
+    return browser.get("/wall/admin/").status_code == HTTPStatus.OK
+
+
+def test_the_page_of_an_admin_leads_there(admins):
+    assert f'href="{PAGE}"' in admins.get("/wall/").text
+    page = admins.get(PAGE)
+
+    assert (page.status_code, 'name="password"' in page.text, 'name="code"' in page.text) == (200, True, False)
+    assert not may_administer(admins)
+
+
+def test_the_password_opens_the_admin_site_and_the_api(admins):
+    response = send(admins, password=PASSWORD)
+
+    assert (response.status_code, response.headers["Location"]) == (303, "/wall/admin/")
+    assert may_administer(admins)
+    del admins.cookies["service.token"]
+    assert admins.get("/wall/docs").status_code == HTTPStatus.OK
+    assert admins.get("/wall/users").status_code == HTTPStatus.OK
+
+
+def test_a_wrong_password_or_none_opens_nothing(admins):
+    for fields in ({}, {"password": ""}, {"password": f"{PASSWORD}x"}, {"code": "000000"}):
+        refused = send(admins, **fields)
+        assert (refused.status_code, 'role="alert"' in refused.text) == (403, True)
+    assert not may_administer(admins)
+
+
+def test_wrong_passwords_are_limited(admins):
+    answers = [send(admins, password="wrong").status_code for _ in range(12)]
+
+    assert answers[-1] == HTTPStatus.TOO_MANY_REQUESTS
+    assert send(admins, password=PASSWORD).status_code == HTTPStatus.TOO_MANY_REQUESTS
+
+
+def test_an_admin_with_a_second_factor_enters_a_code(admins, alice):
+    app = an_app(alice)
+    admins.cookies["service.token"] = a_token(alice)
+    assert 'name="code"' in admins.get(PAGE).text
+
+    assert send(admins, password=PASSWORD).status_code == HTTPStatus.UNAUTHORIZED
+    assert not may_administer(admins)
+    assert send(admins, code=app.wrong).status_code == HTTPStatus.UNAUTHORIZED
+    assert send(admins, code=app.code()).status_code == HTTPStatus.SEE_OTHER
+    assert may_administer(admins)
+    assert Session.objects.latest("issued_at").amr == ["pwd", "otp"]
+
+
+def test_nobody_else_may(browser, bob):
+    assert browser.get(PAGE).status_code == HTTPStatus.SEE_OTHER
+    assert send(browser, password=PASSWORD).status_code == HTTPStatus.SEE_OTHER
+    browser.cookies["service.token"] = a_token(bob)
+
+    assert PAGE not in browser.get("/wall/").text
+    assert browser.get(PAGE).status_code == HTTPStatus.SEE_OTHER
+    assert send(browser, password=PASSWORD).status_code == HTTPStatus.FORBIDDEN
+    assert not may_administer(browser)
+
+
+def test_another_site_cannot_send_the_form(admins):
+    refused = send(admins, headers={"Sec-Fetch-Site": "cross-site"}, password=PASSWORD)
+
+    assert refused.status_code == HTTPStatus.FORBIDDEN
+    assert not may_administer(admins)
+
+
+def test_the_session_is_recorded_and_ends_like_any_other(admins, alice):
+    send(admins, password=PASSWORD)
+
+    event = SecurityEvent.objects.latest("id")
+    assert (event.kind, event.detail["flow"]) == ("login.succeeded", "admin-site")
+    services.end_all_sessions(alice, actor="alice")
+    assert not may_administer(admins)

@@ -1,0 +1,87 @@
+"""Errors as pages for browsers and as problem documents for everybody else."""
+
+from contextlib import closing
+from http import HTTPStatus
+
+import pytest
+from django.test import Client
+
+from accounts.tokens import GATE
+from tests.support.proxies import a_token
+
+pytestmark = pytest.mark.django_db
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+@pytest.fixture
+def browser():
+    return Client(headers={"Host": "wall.example", **BROWSER})
+
+
+def kind(response):
+    return response.headers["Content-Type"].partition(";")[0]
+
+
+@pytest.mark.parametrize("path", ["/wall/nothing", "/nothing", "/wall/users/x/y"])
+def test_an_unknown_path_is_a_page_that_leads_to_the_guard_page(browser, path):
+    page = browser.get(path)
+
+    assert (page.status_code, kind(page)) == (404, "text/html")
+    assert 'href="/wall/"' in page.text
+    assert "nothing" not in page.text
+    assert page.headers["Cache-Control"] == "no-store"
+    assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+
+
+def test_an_admin_page_of_the_api_leads_to_the_sign_in(browser):
+    page = browser.get("/wall/docs?a=b")
+
+    assert (page.status_code, kind(page)) == (401, "text/html")
+    assert 'href="/wall/admin/login/?next=%2Fwall%2Fdocs%3Fa%3Db"' in page.text
+    assert page.headers["WWW-Authenticate"]
+
+
+def test_a_session_of_the_guard_page_is_led_to_the_administration(browser, alice):
+    browser.cookies["service.token"] = a_token(alice, audiences=[GATE])
+    page = browser.get("/wall/docs")
+
+    assert (page.status_code, kind(page)) == (403, "text/html")
+    assert 'href="/wall/administration"' in page.text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Accept": "*/*"},
+        {**BROWSER, "Sec-Fetch-Mode": "cors"},
+        {**BROWSER, "Sec-Fetch-Mode": "no-cors"},
+    ],
+)
+@pytest.mark.parametrize(("path", "status"), [("/wall/nothing", 404), ("/wall/docs", 401)])
+def test_programs_get_problem_documents(headers, path, status):
+    answer = Client().get(path, headers=headers)
+
+    assert (answer.status_code, kind(answer)) == (status, "application/problem+json")
+    assert answer.json()["status"] == status
+
+
+def test_a_form_that_is_sent_to_nowhere_gets_a_problem_document(browser):
+    assert kind(browser.post("/wall/nothing")) == "application/problem+json"
+
+
+def test_the_root_of_the_origin_leads_to_the_guard_page(browser):
+    answer = browser.get("/?rd=https://office.example/")
+
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/wall/?rd=https://office.example/")
+    assert browser.get("/wall").status_code == HTTPStatus.PERMANENT_REDIRECT
+
+
+def test_pages_have_an_icon(browser, alice):
+    icon = "/wall/static/portal/icon.svg"
+    for path in ("/wall/", "/wall/nothing", "/wall/admin/login/"):
+        assert f'rel="icon" href="{icon}"' in browser.get(path).text
+    browser.cookies["service.token"] = a_token(alice)
+    assert f'rel="icon" href="{icon}"' in browser.get("/wall/docs").text
+    with closing(browser.get(icon)) as answer:  # last, because it closes the database as well
+        assert kind(answer) == "image/svg+xml"
