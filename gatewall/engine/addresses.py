@@ -117,8 +117,6 @@ Entry = TypeVar("Entry", bound=OnNetwork)
 class NetworkTable(Generic[Entry]):
     """Longest-prefix match: entries by network, grouped by prefix length."""
 
-    __slots__ = ("_groups",)
-
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         groups: dict[int, dict[int, dict[int, list[Entry]]]] = {4: {}, 6: {}}
         for entry in entries:

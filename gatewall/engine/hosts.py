@@ -16,7 +16,6 @@ _LABEL = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 _MAX_NAME = 253  # RFC 1035 section 2.3.4, without the root dot
 _MAX_HEADER = 1024  # longer than any name in UTF-8 with a port; bounds the IDNA work
 _WILDCARD = "*."
-_SCHEMES = frozenset({"http", "https"})
 
 
 @value
@@ -81,7 +80,7 @@ class Authority:
         They do about user info, white space, control characters, backslashes, escapes and empty ports.
         """
         scheme, separator, rest = url.partition("://")
-        if not separator or scheme.lower() not in _SCHEMES:
+        if not separator or scheme.lower() not in {"http", "https"}:
             return None
         end = min([rest.index(mark) for mark in "/?#" if mark in rest], default=len(rest))
         return cls.parse(rest[:end])
@@ -150,8 +149,6 @@ def parse_domain_name(text: str) -> str:
 
 class DomainTable:
     """Registered domains; the exact name wins, then the longest wildcard."""
-
-    __slots__ = ("_by_name",)
 
     def __init__(self, domains: Iterable[Domain] = ()) -> None:
         self._by_name = {domain.name: domain for domain in domains}

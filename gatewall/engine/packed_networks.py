@@ -87,8 +87,6 @@ def _around(keys: list[int], bits: int) -> Iterator[int]:
 class PackedNetworks:
     """Read-only table of the blocklist entries of one source; keeps its buffer alive."""
 
-    __slots__ = ("_four", "_six")
-
     def __init__(self, buffer: bytes | memoryview) -> None:
         """Open a table of ``pack``. Raises PackedRefused.
 
@@ -126,8 +124,6 @@ class PackedNetworks:
 class _Four:
     """Columns of the IPv4 entries."""
 
-    __slots__ = ("around", "bits", "by_hand", "ends", "ids", "lengths", "starts")
-
     def __init__(self, view: memoryview, number: int, version: int) -> None:
         self.bits = _BITS[version]
         halves = _HALVES[version]
@@ -160,8 +156,6 @@ class _Four:
 
 class _Six(_Four):
     """Columns of the IPv6 entries: their start addresses are two columns."""
-
-    __slots__ = ()
 
     def last(self, number: int) -> int:
         upper, lower = self.starts

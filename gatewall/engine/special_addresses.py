@@ -7,9 +7,9 @@ https://www.iana.org/assignments/iana-ipv6-special-registry/. Public anycast add
 """
 
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_network
 
-from gatewall.engine.addresses import IPAddress, IPNetwork
+from gatewall.engine.addresses import IPAddress
 
 CLOUD_METADATA: frozenset[IPAddress] = frozenset(
     {
@@ -27,7 +27,7 @@ CLOUD_METADATA: frozenset[IPAddress] = frozenset(
 """Cloud metadata services, which hand out secrets."""
 _NOT_PUBLIC = tuple(
     map(
-        IPv4Network,
+        ip_network,
         (
             "0.0.0.0/8",  # this network
             "10.0.0.0/8",  # private use
@@ -44,35 +44,28 @@ _NOT_PUBLIC = tuple(
             "203.0.113.0/24",  # documentation
             "224.0.0.0/4",  # multicast (RFC 5771)
             "240.0.0.0/4",  # reserved, and limited broadcast
-        ),
-    )
-)
-_UNICAST = IPv6Network("2000::/3")
-"""The only global unicast range of IPv6 (RFC 4291, section 2.4)."""
-_NOT_PUBLIC_6 = tuple(
-    map(
-        IPv6Network,
-        (
             "2001::/23",  # IETF protocol assignments, Teredo and benchmarking among them
             "2001:db8::/32",  # documentation
             "3fff::/20",  # documentation
         ),
     )
 )
+_UNICAST = IPv6Network("2000::/3")
+"""The only global unicast range of IPv6 (RFC 4291, section 2.4)."""
 _6TO4 = IPv6Network("2002::/16")
 _NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052
-_REMEMBERED = 1024
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(1024)
 def is_public(address: IPAddress) -> bool:
     """True for a globally reachable address that does not embed a special one."""
     if isinstance(address, IPv6Address):
         inside = address.ipv4_mapped or inside_of(address)
         if inside is not None:
             return is_public(inside)
-        return address in _UNICAST and not _within(address, _NOT_PUBLIC_6)
-    return address not in CLOUD_METADATA and not _within(address, _NOT_PUBLIC)
+        if address not in _UNICAST:
+            return False
+    return address not in CLOUD_METADATA and not any(address in network for network in _NOT_PUBLIC)
 
 
 def inside_of(address: IPv6Address) -> IPv4Address | None:
@@ -81,7 +74,3 @@ def inside_of(address: IPv6Address) -> IPv4Address | None:
     if address in _6TO4:
         return IPv4Address(number >> 80 & 0xFFFF_FFFF)
     return IPv4Address(number & 0xFFFF_FFFF) if address in _NAT64 else None
-
-
-def _within(address: IPAddress, networks: tuple[IPNetwork, ...]) -> bool:
-    return any(address in network for network in networks)

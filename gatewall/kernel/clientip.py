@@ -14,7 +14,6 @@ from gatewall.engine.hosts import Host
 from gatewall.engine.messages import Refused
 from gatewall.engine.messages import gettext_noop as _
 
-_LOOPBACK = IPv4Address("127.0.0.1")
 UNKNOWN_CLIENT = IPv4Address("0.0.0.0")  # noqa: S104 - means "unknown", nothing binds to it
 _MAX_HOPS = 32
 _MAX_BYTES = 4096
@@ -84,7 +83,7 @@ class TrustedProxies:
 def peer_address(peer: str) -> IPAddress:
     """Return the address of the TCP peer; a unix socket counts as loopback. Raises ForwardedForMalformed."""
     if not peer:
-        return _LOOPBACK
+        return IPv4Address("127.0.0.1")
     address = parse_address(peer.partition("%")[0])  # a link-local peer has a zone
     if address is None:
         raise ForwardedForMalformed(_("the peer is not an IP address"))

@@ -30,7 +30,6 @@ FEW_ACCOUNTS = 3
 """More than a user mistypes; enough for a verdict during a distributed attack."""
 _KINDS_OF_PROBE = 2
 _PLACES_OF_RULES = 3
-_IPV6_PREFIX = 64
 _REPORT_SECONDS = 30.0
 """How often an ongoing attack is reported, so that its incident does not end."""
 
@@ -199,7 +198,7 @@ class Detectors:
 
 def network_of(client: IPAddress) -> IPNetwork:
     """Return the network that one attacker holds: an IPv4 address, or the /64 of an IPv6 address."""
-    prefix = client.max_prefixlen if client.version == 4 else _IPV6_PREFIX
+    prefix = client.max_prefixlen if client.version == 4 else 64
     return ip_network((client, prefix), strict=False)
 
 

@@ -36,7 +36,6 @@ _SECRETS = (
 _WITHOUT_PREFIX = frozenset({"root_path", "database", "cache_url", "geoip_database"})
 _WITHOUT_VARIABLE = frozenset({"other_public_urls"})  # from GATEWALL_PUBLIC_URL
 _INJECTED_BY_KUBERNETES = ("GATEWALL_SERVICE_", "GATEWALL_PORT_")
-_LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _PATH_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./")
 
 
@@ -112,7 +111,7 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
         workers=reader.integer("GATEWALL_WORKERS", default=2, minimum=1, maximum=64),
         spool_sync=reader.boolean("GATEWALL_SPOOL_SYNC", default=False),
         confirm_seconds=reader.integer("GATEWALL_CONFIRM_SECONDS", default=300, minimum=5, maximum=3600),
-        log_level=reader.choice("GATEWALL_LOG_LEVEL", default="INFO", choices=_LOG_LEVELS),
+        log_level=reader.choice("GATEWALL_LOG_LEVEL", default="INFO", choices=("DEBUG", "INFO", "WARNING", "ERROR")),
         log_format=reader.choice("GATEWALL_LOG_FORMAT", default=log_lines.LINE, choices=log_lines.FORMATS),
         demo=reader.boolean("GATEWALL_DEMO", default=True),
         demo_port=reader.integer("GATEWALL_DEMO_PORT", default=8080, minimum=1, maximum=65535),

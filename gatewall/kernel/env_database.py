@@ -9,7 +9,6 @@ from urllib.parse import parse_qsl, unquote
 
 from gatewall.kernel.env_reader import ConfigError
 
-_POSTGRESQL_PORT = "5432"
 _POOLER = "pooler"
 _NAME = re.compile(r"[a-z_]{3,30}")
 _DEFAULT_OPTIONS: Mapping[str, str] = {
@@ -114,7 +113,7 @@ def _host_and_port(server: str) -> tuple[str, str]:
     match = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:]*)(?::(.*))?", server)
     if match is None:
         raise ConfigError("DATABASE_URL has a host that cannot be read")
-    host, port = match[1].strip("[]"), match[2] or _POSTGRESQL_PORT
+    host, port = match[1].strip("[]"), match[2] or "5432"
     if not (port.isascii() and port.isdigit() and len(port) < 6 and 0 < int(port) < 65536):
         raise ConfigError("DATABASE_URL has a port that is not a number from 1 to 65535")
     return unquote(host), port

@@ -18,7 +18,6 @@ from gatewall.replay.change_history import ChangeHistory
 _NEVER_RECORDED = frozenset({Target.HEADERS, Target.COOKIES, Target.REFERER})
 _OF_PATH = frozenset({Target.URI, Target.PATH})
 _OF_QUERY = frozenset({Target.URI, Target.QUERY, Target.ARGS, Target.ARG_NAMES})
-_OF_URI = _OF_PATH | _OF_QUERY
 _OF_AGENT = frozenset({Target.USER_AGENT, Target.HEADERS})
 _KEPT_REVISIONS = 1_000
 _TIMED = -1
@@ -113,7 +112,7 @@ class RecordedFacts(Facts):
     @cached_property
     def _was_cut_short(self) -> bool:
         """True if the scan may have stopped at the start of a long URI: unrecorded rules may match, too."""
-        is_long = len(self.request.uri) > LONG_URI or not self._altered.isdisjoint(_OF_URI)
+        is_long = len(self.request.uri) > LONG_URI or not self._altered.isdisjoint(_OF_PATH | _OF_QUERY)
         return self._record.reason == Reason.WAF_RULE and is_long
 
     def _changed_since(self) -> tuple[WafRule, ...]:

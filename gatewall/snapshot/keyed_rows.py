@@ -37,8 +37,6 @@ def pack(rows: Iterable[tuple[int, bytes]]) -> bytes:
 class _Table(Mapping[Name, Row], Generic[Name, Row]):
     """Read-only mapping whose values are iterated in order instead of looking up each name."""
 
-    __slots__ = ()
-
     def values(self) -> ValuesView[Row]:
         """Return the rows; each iteration parses them once and caches none."""
         return _Rows(self)
@@ -56,8 +54,6 @@ class _Rows(ValuesView[Row]):
 
 class KeyedRows(_Table[Name, Row]):
     """Mapping of names to rows, which are parsed on access; keeps its buffer alive."""
-
-    __slots__ = ("_name", "_number", "_numbers", "_offsets", "_read", "_texts")
 
     def __init__(
         self,
@@ -110,8 +106,6 @@ class KeyedRows(_Table[Name, Row]):
 
 class Sharded(_Table[Name, Row]):
     """Mapping over all shards, each found by the key; caches the last few thousand rows."""
-
-    __slots__ = ("_recent", "_shard_of", "_shards")
 
     def __init__(self, shards: Mapping[str, Mapping[Name, Row]], shard_of: Callable[[Name], str]) -> None:
         """``shards`` by the names that ``shard_of`` returns."""

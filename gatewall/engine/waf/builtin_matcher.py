@@ -32,8 +32,6 @@ _NOT_INSPECTED = next(number for number, rule in enumerate(BUILTIN_RULES) if rul
 class BuiltinMatcher:
     """Built-in rules of one policy."""
 
-    __slots__ = ("_by_number", "_of_uri", "_others", "is_distrusted", "scanner")
-
     def __init__(self, rules: Iterable[tuple[int, WafRule]], scanners: Scanners | None) -> None:
         """``rules`` with their positions. Raises PatternRefused, also if RE2 fails the canaries."""
         self.scanner: Scanner = OneByOne(PATTERNS)

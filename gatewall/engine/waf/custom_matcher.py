@@ -28,8 +28,6 @@ Numbered = tuple[Placed, tuple[int, ...]]
 class CustomMatcher:
     """Custom rules of one policy; shared targets are computed once."""
 
-    __slots__ = ("_alone", "_parts", "_rules", "_scanned", "is_worth_a_scan", "scanner")
-
     def __init__(self, rules: Iterable[tuple[int, WafRule]], scanners: Scanners | None = None) -> None:
         """``rules`` with their positions. Raises PatternRefused."""
         parts: dict[Part, int] = {}

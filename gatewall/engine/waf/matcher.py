@@ -17,8 +17,6 @@ WAITING = "patterns are being compiled: RE2 takes their place"
 class RuleSet:
     """Compiled rules; the ``waf`` of a policy snapshot."""
 
-    __slots__ = ("_builtin", "_custom", "_scanners", "rules")
-
     def __init__(self, rules: Iterable[WafRule], scanners: Scanners | None = None) -> None:
         """Compile rules in reporting order; RE2 matches until ``scanners`` has a scanner. Raises PatternRefused."""
         self.rules = tuple(rules)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 COMMON = f"{string.ascii_letters}{string.digits}_ \n\x01/().;,-:=+".encode() + bytes(range(0x80, 0x100))
 """Bytes of harmless paths, arguments and user agents, and the marks of ``reading.py``. All others are uncommon."""
 _LITERAL_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_CLASSES = "dDwWsS"
 _HEX = frozenset(string.hexdigits)
 
 Numbered = tuple[int, bytes]
@@ -152,7 +151,7 @@ class _Reader:
             return chr(int(digits, 16))
         if letter in _LITERAL_ESCAPES:
             return _LITERAL_ESCAPES[letter]
-        if letter in _CLASSES or letter in "bB":
+        if letter in "dDwWsSbB":
             return ""  # each class contains common characters
         if letter.isalnum() or not letter.isascii():
             raise _Doubt
