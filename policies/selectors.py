@@ -40,8 +40,3 @@ def domains_warning() -> str:
 def waf_rules() -> QuerySet[WafRule]:
     """Return all WAF rules, with their domains."""
     return WafRule.objects.select_related("domain")
-
-
-def registered_domain(name: str) -> AuthorizedDomain | None:
-    """Return the registered domain of exactly this name, or None."""
-    return AuthorizedDomain.objects.filter(name=name).first()

@@ -10,7 +10,6 @@ from gatewall.api.serializers import FlagField, MomentField, ShapedField, Strict
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Severity, Target, Transform
-from policies import selectors
 from policies.countries import COUNTRY_NAMES
 from policies.list_files.parsing import Format
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
@@ -52,7 +51,7 @@ class RegisteredDomainField(TextField):
 
     def to_internal_value(self, data: Any) -> AuthorizedDomain:  # type: ignore[override]  # TextField gives the text
         name = canonical_domain(super().to_internal_value(data))
-        domain = selectors.registered_domain(name)
+        domain = AuthorizedDomain.objects.filter(name=name).first()
         if domain is None:
             self.fail("unregistered", name=name)
         return domain

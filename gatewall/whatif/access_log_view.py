@@ -9,7 +9,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from audit.log import selectors
-from audit.models import AccessLog
 from audit.serializers import AccessLogOutput
 from audit.spool.rows import record_of_row
 from gatewall.api import etags
@@ -80,11 +79,7 @@ class AccessLogEntry(ApiView):
         row = selectors.answer(decision_id)
         if row is None:
             raise Http404
-        body = _body(row, again=again == "true")
+        record = record_of_row(row)
+        again_today = decide_again(record) if again == "true" else None
+        body = {**AccessLogOutput(row).data, "trace": trace(record), "again": again_today}
         return etags.conditional_response(request, body, etags.tag_of(body))
-
-
-def _body(row: AccessLog, *, again: bool) -> dict[str, Any]:
-    record = record_of_row(row)
-    again_today = decide_again(record) if again else None
-    return {**AccessLogOutput(row).data, "trace": trace(record), "again": again_today}

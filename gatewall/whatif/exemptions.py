@@ -1,44 +1,41 @@
 """WAF and IP exemptions for a refused request, from narrowest to broadest: propose them, and create one.
 
-| Refused by | Offered |
-|---|---|
-| WAF rules | an exclusion of each rule alone: this domain, this path, and the arguments where it matched; of several rules, also of all at once |
-| the blocklist | an allowlist entry for this address at this domain that still looks at WAF rules; where the address itself is blocked by hand, which no such entry beats, taking that entry off |
-| the country | an allowlist entry for this address at this domain; one that still looked would look at the country, too |
-| a host that nobody registered | registering this host |
-
-An entry for a client at a host that is not registered can only hold everywhere. Where such hosts are refused anyhow,
-none is offered: it would let them in at hosts that they did not ask for.
-"""  # noqa: E501 - a table
+docs/operator.md has what is offered for which refusal. An allowlist entry at a host that is not registered can only
+hold everywhere: where such hosts are refused anyhow, none is offered.
+"""
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
+from audit.spool.masking import MASK
 from audit.spool.records import AccessRecord
 from gatewall.engine.addresses import canonical_text, parse_network
 from gatewall.engine.expiry import is_live
 from gatewall.engine.hosts import Access
 from gatewall.engine.messages import gettext_noop as _
-from gatewall.engine.model import Action, Reason
+from gatewall.engine.model import AccessRequest, Action, Reason
 from gatewall.engine.snapshot import DomainsMode
+from gatewall.engine.waf.places import Places
 from gatewall.engine.waf.rules import Exclusion
+from gatewall.engine.waf.rules import WafRule as EngineRule
+from gatewall.engine.waf.scope import Scope
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions
 from gatewall.publication.control_plane import sources_of
 from gatewall.replay.redecision import recorded_request
-from gatewall.whatif.narrow_exclusions import narrowest
-from policies import selectors, services
+from policies import services
 from policies.models import MANUAL, AuthorizedDomain, BlocklistEntry, WafRule
-from policies.validators import canonical_domain, exclusion_expiry
+from policies.validators import canonical_domain, exclusion_expiry, validate_exclusions, validate_path_prefix
 
 MAX_RULES = 10
 """A request blocked by more rules than this is not a false positive."""
@@ -146,7 +143,7 @@ def apply(
 def _domain(offer: Offer) -> AuthorizedDomain | None:
     if offer.domain is None:
         return None
-    domain = selectors.registered_domain(offer.domain)
+    domain = AuthorizedDomain.objects.filter(name=offer.domain).first()
     if domain is None:
         raise NotOffered(_("what refused this request has changed; look at it again"))
     return domain
@@ -178,7 +175,7 @@ def _for_rules(record: AccessRecord, today: dict[str, Any]) -> list[Offer]:
     single = [
         Offer(Kind.EXCLUSION, rules[id_].name, id_, exclusions[0].domain, exclusions)
         for id_ in ids[:MAX_RULES]
-        if (exclusions := narrowest(rules[id_], request, name))
+        if (exclusions := _narrowest(rules[id_], request, name))
     ]
     if 1 < len(single) == len(ids):
         return [Offer(Kind.EXCLUSIONS, "", together=tuple(single)), *single]
@@ -208,3 +205,54 @@ def _for_unknown_host(record: AccessRecord) -> Iterator[Offer]:
         yield Offer(Kind.REGISTER, canonical_domain(record.host or ""))
     except ValidationError:
         return  # not a valid domain name
+
+
+def _narrowest(rule: EngineRule, request: AccessRequest, domain: str | None) -> tuple[Exclusion, ...]:
+    """Return exclusions limited to this domain and path, and to the matched arguments if all matches are in arguments.
+
+    Returns none if they would hold everywhere, or if existing exclusions already cover the request.
+    """
+    anywhere = Places(request, domain).of(replace(rule, exclusions=()))
+    if anywhere and not Places(request, domain).of(rule):
+        return ()
+    prefix = _longest_prefix(request, domain, rule)
+    exclusions: tuple[Exclusion, ...] = ()
+    for _round in range(10):
+        places = Places(request, domain).of(replace(rule, exclusions=(*rule.exclusions, *exclusions)))
+        if not places and exclusions:
+            return exclusions
+        names = {place.name for place in places}
+        if not places or not all(_is_valid_name(name) for name in names):
+            break
+        exclusions += tuple(Exclusion(domain, prefix, name) for name in sorted(filter(None, names)))
+    return (Exclusion(domain, prefix),) if domain or prefix else ()
+
+
+def _is_valid_name(name: str | None) -> bool:
+    """Return whether an exclusion can name this argument, header or cookie."""
+    try:
+        validate_exclusions([{"argument": name}])
+    except ValidationError:
+        return False
+    return True
+
+
+def _longest_prefix(request: AccessRequest, domain: str | None, rule: EngineRule) -> str | None:
+    """Return the path, or its longest prefix that all servers decode alike."""
+    scope = Scope(request, domain)
+    for prefix in _prefixes(request.uri.partition("?")[0]):
+        if scope.spares(replace(rule, exclusions=(Exclusion(path_prefix=prefix),)), None):
+            return prefix
+    return None
+
+
+def _prefixes(path: str) -> Iterator[str]:
+    parts = unquote_to_bytes(path.encode("latin-1")).split(b"/")[1:]
+    for end in range(len(parts), 0, -1):
+        try:
+            prefix = "/" + b"/".join(parts[:end]).decode("utf-8").rstrip("/")
+            validate_path_prefix(prefix)
+        except (UnicodeDecodeError, ValidationError):
+            continue
+        if 1 < len(prefix) <= 500 and MASK not in prefix and prefix.isprintable():
+            yield prefix

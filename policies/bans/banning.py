@@ -1,12 +1,14 @@
-"""Automatic bans: blocklist entries that expire, and the networks that are protected from bans."""
+"""Automatic bans: blocklist entries that expire. Ban and unban, and the networks that are protected from bans."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -14,13 +16,13 @@ from audit.event_kinds import EventKind
 from audit.events.recording import Event, count_event, record_events
 from audit.events.selectors import events_of_network, was_let_in
 from audit.figures import tallies
-from gatewall.engine.addresses import IPAddress, IPNetwork, canonical_text, parse_network
+from gatewall.engine.addresses import IPAddress, IPNetwork, canonical_text, networks_of, parse_network
 from gatewall.engine.segments import blocked_networks_of
 from gatewall.kernel.changes import Change, describe, difference
 from gatewall.kernel.clientip import UNKNOWN_CLIENT, TrustedProxies
 from gatewall.kernel.detectors import Detector
 from gatewall.policy import revisions
-from policies import rows, selectors
+from policies import policy_source, rows, selectors
 from policies.lists import rows as list_rows
 from policies.models import AUTO_BAN, BlocklistEntry
 
@@ -141,6 +143,37 @@ def prune(at: datetime) -> int:
     return len(gone)
 
 
+@dataclass(frozen=True, slots=True)
+class Unbanned:
+    """The lifted bans, and the entry that still blocks each of the given addresses."""
+
+    lifted: list[BlocklistEntry]
+    still_blocked: dict[IPAddress, BlocklistEntry]
+
+
+@revisions.one_at_a_time
+def unban(
+    addresses: Iterable[IPAddress], *, actor: str, at: datetime, all_automatic: bool = False, dry_run: bool = False
+) -> Unbanned:
+    """Delete the automatic bans that contain one of the addresses, or all automatic bans.
+
+    One revision, or none if nothing matches. A dry run returns the same result and changes nothing.
+    """
+    chosen = list(addresses)
+    texts = sorted({canonical_text(network) for address in chosen for network in networks_of(address)})
+    bans = BlocklistEntry.objects.filter(source=AUTO_BAN) if all_automatic else list_rows.entries_of(AUTO_BAN, texts)
+    lifted = sorted(bans, key=attrgetter("pk"))
+    with transaction.atomic():
+        gone = [rows.deletion(entry) for entry in lifted]
+        list_rows.delete(entry.pk for entry in lifted)
+        still_blocked = {address: entry for address in chosen if (entry := _blocking_entry(address, at)) is not None}
+        if dry_run:
+            transaction.set_rollback(True)
+        elif lifted:
+            revisions.advance(blocked_networks_of(AUTO_BAN), actor=actor, changes=gone)
+    return Unbanned(lifted, still_blocked)
+
+
 def _delete_bans(which: Q, at_most: int) -> list[Change | None]:
     """Delete up to ``at_most`` matching bans, those that expire first; return the changes."""
     over = BlocklistEntry.objects.filter(which, source=AUTO_BAN).order_by("expires_at", "id")
@@ -174,3 +207,9 @@ def _detail(offence: Offence) -> dict[str, Any]:
 
 def _moment(at: datetime) -> str:
     return at.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _blocking_entry(address: IPAddress, at: datetime) -> BlocklistEntry | None:
+    """Return the entry that blocks the address on a host outside all registered domains."""
+    standing = policy_source.lists_about(address).standing(address, None, at.timestamp(), allowlist_applies=True)
+    return BlocklistEntry.objects.get(pk=standing.blocked.id) if standing.blocked else None

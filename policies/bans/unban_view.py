@@ -12,7 +12,7 @@ from gatewall.api.serializers import FlagField, StrictInput, TextField
 from gatewall.api.views import ApiView
 from gatewall.engine.addresses import IPAddress, parse_address
 from gatewall.policy import revisions
-from policies.bans.unbanning import unban
+from policies.bans.banning import unban
 
 
 class UnbanInput(StrictInput):

@@ -37,7 +37,6 @@ def guard_against_lockout(caller: Caller | None, *, force: bool) -> Iterator[Non
     For a service that holds the head and creates its revision inside; None: no caller to protect (a command).
     With ``force``, the changes are made and are reverted unless somebody confirms them (``confirmation.py``).
     Pending forced changes are ignored when judging whether the caller was locked out before.
-
     """
     if caller is None:
         yield

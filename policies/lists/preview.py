@@ -56,8 +56,7 @@ class ListPreview:
 def preview(proposal: Proposal, *, caller: Caller | None) -> ListPreview:
     """Return a dry run of the import. Raises ListRefused."""
     imported = import_list(proposal.open(), name=proposal.name, rules=proposal.rules, kind=proposal.kind, dry_run=True)
-    networks = list(_networks(proposal))
-    ranges = Ranges(networks)
+    ranges = Ranges(_networks(proposal))
     conflicts = [text for text in _allowed() if ranges.overlaps(parse_network(text))]
     locks_out = caller is not None and not is_allowed(caller) and ranges.overlaps(parse_network(str(caller.address)))
     return ListPreview(imported, tuple(conflicts[:_EXAMPLES]), len(conflicts), locks_out)

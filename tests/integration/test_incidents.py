@@ -158,7 +158,7 @@ def test_a_ban_lasts_as_long_as_it_does(hook, clock):
 
 
 def test_a_ban_that_is_lifted_is_over(hook, clock):
-    from policies.bans.unbanning import unban  # noqa: PLC0415
+    from policies.bans.banning import unban  # noqa: PLC0415
 
     ban()
     clock.shift(timedelta(minutes=5))

@@ -16,7 +16,7 @@ from gatewall.kernel.detectors import Detector, Verdict
 from gatewall.policy import system_settings
 from policies import services
 from policies.bans import banning
-from policies.bans.unbanning import unban
+from policies.bans.banning import unban
 from policies.models import BlocklistEntry
 from tests.support.cast import MOMENT, an_address
 from tests.support.proxies import PASSWORD, a_user

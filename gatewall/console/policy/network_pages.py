@@ -25,7 +25,7 @@ from gatewall.console.site import links
 from gatewall.console.site.pages import OperatorPage
 from gatewall.engine.hosts import DomainTable, Host
 from gatewall.kernel.refusals import Refusal
-from policies import policy_source, selectors, services
+from policies import policy_source, services
 from policies.models import AuthorizedDomain
 from policies.validators import canonical_network
 
@@ -160,7 +160,7 @@ class Allow(_NetworkPage):
 def _domain_of(host: str) -> AuthorizedDomain | None:
     """Return the registered domain of a host."""
     match = DomainTable(policy_source.domains()).match(Host.parse(host)) if host else None
-    return selectors.registered_domain(match.name) if match else None
+    return AuthorizedDomain.objects.filter(name=match.name).first() if match else None
 
 
 def _is_network(text: str) -> bool:

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from gatewall.engine.addresses import parse_address
 from gatewall.policy import revisions
-from policies.bans.unbanning import unban
+from policies.bans.banning import unban
 
 
 class Command(BaseCommand):
