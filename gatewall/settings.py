@@ -42,11 +42,11 @@ ALLOWED_HOSTS = ["*"]
 
 INSTALLED_APPS = [
     "gatewall.apps.GatewallConfig",
-    "accounts.apps.AccountsConfig",
-    "policies.apps.PoliciesConfig",
+    "accounts",
+    "policies",
     "licensing.apps.LicensingConfig",
-    "audit.apps.AuditConfig",
-    "webhooks.apps.WebhooksConfig",
+    "audit",
+    "webhooks",
     "gatewall.console.apps.ConsoleConfig",
     "gatewall.whatif.backtest.apps.BacktestConfig",
     "gatewall.admin.site.GatewallAdminConfig",

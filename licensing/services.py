@@ -10,22 +10,17 @@ from django.utils import timezone
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX, MachineToken, new_token
 from gatewall.engine.messages import gettext_noop as _
 from gatewall.engine.segments import shard_of_git_token, shard_of_license
-from gatewall.kernel.changes import Change, describe, difference
+from gatewall.kernel.changes import describe, difference
 from gatewall.kernel.refusals import Conflict, Gone
 from gatewall.policy import revisions
 from licensing import selectors
 from licensing.models import GitToken, License, MachineCredential
+from policies import rows
 from policies.models import AuthorizedDomain
-from policies.rows import still_registered
+from policies.rows import Duplicate, still_registered
 
 MAX_GIT_TOKENS = 50
 """Git tokens per user, including expired ones: every worker holds all of them in memory."""
-
-
-class NameTaken(Conflict):
-    """A credential of this name exists."""
-
-    code = "duplicate"
 
 
 class TooManyGitTokens(Conflict):
@@ -38,11 +33,12 @@ class TooManyGitTokens(Conflict):
 def issue_license(
     *, actor: str, name: str, authorized_domains: Iterable[AuthorizedDomain] = (), **values: Any
 ) -> tuple[License, MachineToken]:
-    """Create a license; return it with its token. Raises ValidationError, NameTaken, DomainRemoved."""
+    """Create a license; return it with its token. Raises ValidationError, Duplicate, DomainRemoved."""
     license_ = License(name=name, created_by=actor, **values)
     token = _save_new(license_, LICENSE_PREFIX)
     license_.authorized_domains.set(still_registered(authorized_domains))
-    _advance(license_, actor, difference(None, describe(license_)))
+    made = difference(None, describe(license_))
+    revisions.advance(_shard_of(license_), actor=actor, changes=[made])
     return license_, token
 
 
@@ -50,7 +46,7 @@ def issue_license(
 def change_license(
     license_: License, *, actor: str, authorized_domains: Iterable[AuthorizedDomain] | None = None, **values: Any
 ) -> License:
-    """Change a license, except its token. Raises ValidationError, NameTaken, DomainRemoved, Gone."""
+    """Change a license, except its token. Raises ValidationError, Duplicate, DomainRemoved, Gone."""
     license_ = revisions.as_it_is_now(license_)
     before = describe(license_)
     for name, value in values.items():
@@ -58,7 +54,8 @@ def change_license(
     _save(license_)
     if authorized_domains is not None:
         license_.authorized_domains.set(still_registered(authorized_domains))
-    _advance(license_, actor, difference(before, describe(license_)))
+    changed = difference(before, describe(license_))
+    revisions.advance(_shard_of(license_), actor=actor, changes=[changed])
     return license_
 
 
@@ -73,7 +70,7 @@ def issue_git_token(
 ) -> tuple[GitToken, MachineToken]:
     """Create a git token of a user; return it with its token. ``expires_at`` None: never.
 
-    Raises ValidationError, NameTaken, TooManyGitTokens, Gone.
+    Raises ValidationError, Duplicate, TooManyGitTokens, Gone.
     """
     if not selectors.user_exists(user_id):
         raise Gone(_("the user was deleted in the meantime"))
@@ -81,22 +78,17 @@ def issue_git_token(
         raise TooManyGitTokens(f"a user has at most {MAX_GIT_TOKENS} git tokens: delete one that is not needed")
     row = GitToken(user_id=user_id, name=name, expires_at=expires_at, created_by=actor)
     token = _save_new(row, GIT_TOKEN_PREFIX)
-    _advance(row, actor, difference(None, describe(row)))
+    revisions.advance(_shard_of(row), actor=actor, changes=[difference(None, describe(row))])
     return row, token
 
 
-@revisions.one_at_a_time
 def revoke(row: License | GitToken, *, actor: str) -> None:
     """Revoke and delete a license or git token. Raises Gone."""
-    row = revisions.as_it_is_now(row)
-    gone = difference(describe(row), None)
-    row.delete()
-    _advance(row, actor, gone)
+    rows.delete(row, _shard_of(row), actor=actor)
 
 
-def _advance(row: License | GitToken, actor: str, change: Change | None) -> None:
-    shard_of = shard_of_license if isinstance(row, License) else shard_of_git_token
-    revisions.advance(shard_of(row.digest), actor=actor, changes=[change])
+def _shard_of(row: License | GitToken) -> str:
+    return shard_of_license(row.digest) if isinstance(row, License) else shard_of_git_token(row.digest)
 
 
 def _save_new(row: MachineCredential, prefix: str) -> MachineToken:
@@ -112,4 +104,4 @@ def _save(row: MachineCredential) -> None:
         with transaction.atomic():
             row.save()
     except IntegrityError:
-        raise NameTaken(_("%(row)s is there already"), row=repr(row.name)) from None
+        raise Duplicate(_("%(row)s is there already"), row=repr(row.name)) from None

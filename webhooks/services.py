@@ -16,6 +16,8 @@ from gatewall.kernel.changes import Change, describe, difference
 from gatewall.kernel.downloads import ANYWHERE, PUBLIC, DownloadRefused, Reach, require_acceptable
 from gatewall.kernel.refusals import Conflict, Gone
 from gatewall.policy import revisions
+from policies import rows
+from policies.rows import Duplicate
 from webhooks import outbox, selectors, signing
 from webhooks.models import Delivery, Webhook
 from webhooks.outbox import Draft
@@ -27,12 +29,6 @@ ROTATION = timedelta(hours=24)
 TEST = "webhook.test"
 BY_ITSELF = "webhooks"
 """Actor of automatic changes."""
-
-
-class NameTaken(Conflict):
-    """A webhook of this name exists."""
-
-    code = "duplicate"
 
 
 class TooManyWebhooks(Conflict):
@@ -60,7 +56,7 @@ def reach_of(*, allow_private: bool) -> Reach:
 
 @revisions.one_at_a_time
 def create_webhook(*, actor: str, **values: Any) -> tuple[Webhook, str]:
-    """Create a webhook; return it with its secret. Raises ValidationError, NameTaken, TooManyWebhooks."""
+    """Create a webhook; return it with its secret. Raises ValidationError, Duplicate, TooManyWebhooks."""
     if Webhook.objects.count() >= MAX_WEBHOOKS:
         raise TooManyWebhooks(f"there are at most {MAX_WEBHOOKS} webhooks: delete one that is not needed")
     webhook, secret = Webhook(created_by=actor), signing.new_secret()
@@ -73,7 +69,7 @@ def create_webhook(*, actor: str, **values: Any) -> tuple[Webhook, str]:
 
 @revisions.one_at_a_time
 def change_webhook(webhook: Webhook, *, actor: str, **values: Any) -> Webhook:
-    """Change a webhook, except its secret. Raises ValidationError, NameTaken, Gone."""
+    """Change a webhook, except its secret. Raises ValidationError, Duplicate, Gone."""
     outbox.hold(webhook.pk)  # the sender writes delivery state into the same row
     webhook = revisions.as_it_is_now(webhook)
     before, was_enabled = describe(webhook), webhook.enabled
@@ -102,10 +98,7 @@ def rotate_secret(webhook: Webhook, *, actor: str) -> tuple[Webhook, str]:
 def delete_webhook(webhook: Webhook, *, actor: str) -> None:
     """Delete a webhook with its deliveries. Raises Gone."""
     outbox.hold(webhook.pk)
-    webhook = revisions.as_it_is_now(webhook)
-    gone = difference(describe(webhook), None)
-    webhook.delete()
-    _advance(actor, gone)
+    rows.delete(webhook, actor=actor)
 
 
 @revisions.one_at_a_time
@@ -166,7 +159,7 @@ def _write(webhook: Webhook, values: dict[str, Any]) -> None:
         with transaction.atomic():
             webhook.save()
     except IntegrityError:
-        raise NameTaken(_("%(row)s is there already"), row=repr(webhook.name)) from None
+        raise Duplicate(_("%(row)s is there already"), row=repr(webhook.name)) from None
 
 
 def _set_secret(webhook: Webhook, secret: bytes) -> None:

@@ -1,7 +1,6 @@
 """Pages of the access log, newest first, at bounded cost (``audit/querying/keyset.py``)."""
 
 import uuid
-from collections.abc import Iterator
 from datetime import datetime
 
 from django.db.models import Q, QuerySet
@@ -36,10 +35,12 @@ def page_of(filters: Filters, after: Cursor | None, size: int, *, budget: int = 
 def number_of(filters: Filters, *, budget: int = COUNT_BUDGET) -> int | None:
     """Return the number of matching rows, None if it would scan more rows than the budget."""
     if filters.rule is not None:
-        marks = list(_marks(filters, filters.rule, None)[: min(budget, 10 * RULE_BUDGET) + 1])
-        if len(marks) > min(budget, 10 * RULE_BUDGET):
+        budget, rest = min(budget, 10 * RULE_BUDGET), _row_condition(filters)
+        marks = list(_marks(filters, filters.rule, None)[: budget + 1])
+        if len(marks) > budget:
             return None
-        return sum(len(_rows_of(chunk, _row_condition(filters))) for chunk in _chunks(marks, _RULE_CHUNK))
+        starts = range(0, len(marks), _RULE_CHUNK)
+        return sum(len(_rows_of(marks[start : start + _RULE_CHUNK], rest)) for start in starts)
     return keyset.number_of(*_candidates(filters), budget)
 
 
@@ -87,8 +88,3 @@ def _rows_of(marks: list[Mark], rest: Q) -> list[AccessLog]:
     matching = AccessLog.objects.filter(rest, at__in={at for at, _ in marks})
     rows = {(row.at, row.decision_id): row for row in matching}
     return [rows[mark] for mark in marks if mark in rows]
-
-
-def _chunks(marks: list[Mark], size: int) -> Iterator[list[Mark]]:
-    for start in range(0, len(marks), size):
-        yield marks[start : start + size]

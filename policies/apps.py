@@ -1,8 +1,0 @@
-"""The app of the policy."""
-
-from django.apps import AppConfig
-
-
-class PoliciesConfig(AppConfig):
-    name = "policies"
-    verbose_name = "Policies"

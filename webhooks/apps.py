@@ -1,6 +1,0 @@
-from django.apps import AppConfig
-
-
-class WebhooksConfig(AppConfig):
-    name = "webhooks"
-    verbose_name = "Webhooks"
