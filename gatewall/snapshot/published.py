@@ -137,13 +137,14 @@ class LastPublished:
     def __init__(self, files: PolicyFiles) -> None:
         self._files = files
         self._published = PublishedPolicies(files)
-        self._checked: tuple[Stamp | None, Version] | None = None
         self._in_force = ManifestInForce(files)
 
     def later_than(self, version: Version | None) -> PolicySnapshot | None:
         """Return the published policy if it is newer in the same epoch, or if ``version`` is None; else None."""
-        if version is not None and not self._is_later(version):
-            return None
+        if version is not None:
+            manifest = self._manifest()  # first: building the tables is expensive
+            if manifest is None or not _follows(manifest.version, version):
+                return None
         self._published.refresh()
         policy = self._published.current()
         if policy is None or version is None:
@@ -153,25 +154,15 @@ class LastPublished:
     def confirmed_at(self, version: Version) -> float | None:
         """Return when this version was last confirmed on this host; None if it is not the published one."""
         confirmed_at = self._files.confirmations.last()  # before the manifest, as in refresh()
+        manifest = self._manifest()
+        return confirmed_at if manifest is not None and manifest.version == version else None
+
+    def _manifest(self) -> Manifest | None:
         with suppress(OSError):
             manifest = self._in_force.manifest()
-            if manifest is not None and manifest.is_of_this_release and manifest.version == version:
-                return confirmed_at
+            if manifest is not None and manifest.is_of_this_release:
+                return manifest
         return None
-
-    def _is_later(self, version: Version) -> bool:
-        """Check the manifest only: building the tables is expensive."""
-        try:
-            checked = (self._files.stamp(), version)
-            if checked == self._checked:
-                return False
-            manifest = self._files.manifest()
-        except (OSError, ManifestRefused):
-            return False
-        if manifest is not None and _follows(manifest.version, version):
-            return True
-        self._checked = checked
-        return False
 
 
 def _follows(later: Version, version: Version) -> bool:
