@@ -73,13 +73,15 @@ _READERS: dict[Any, Read] = {
 """By the type of a field, the function that reads its JSON value. An enum reads its own."""
 
 
+def _reader(kind: Any) -> Read:
+    if get_origin(kind) is tuple:
+        return _all(_reader(get_args(kind)[0]))
+    read: Read = _READERS.get(kind, kind)
+    return read
+
+
 def _readers(row: type[Any]) -> dict[str, Read]:
-    return {
-        name: _all(_READERS.get(get_args(kind)[0], get_args(kind)[0]))
-        if get_origin(kind) is tuple
-        else _READERS.get(kind, kind)
-        for name, kind in get_type_hints(row).items()
-    }
+    return {name: _reader(kind) for name, kind in get_type_hints(row).items()}
 
 
 def _list_reader(row: type[Any]) -> Read:
