@@ -61,12 +61,12 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
 ]
 MIDDLEWARE = [
-    "gatewall.api.response_headers.ResponseHeaders",
-    "gatewall.api.body_limit.BodyLimit",
+    "gatewall.api.middleware.ResponseHeaders",
+    "gatewall.api.middleware.BodyLimit",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "gatewall.api.language.Language",
+    "gatewall.api.middleware.Language",
     "gatewall.portal.error_pages.ErrorPages",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

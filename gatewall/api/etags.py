@@ -25,7 +25,7 @@ class Stale(APIException):
 
     status_code = status.HTTP_412_PRECONDITION_FAILED
     default_detail = "it was changed since you read it"
-    default_code = CODES[status.HTTP_412_PRECONDITION_FAILED]
+    default_code = CODES[status_code]
 
 
 def tag_of(content: Mapping[str, Any], volatile: Collection[str] = ()) -> str:

@@ -14,13 +14,11 @@ from gatewall.api.serializers import StrictInput, TextField
 
 
 class SignInCheck(Protocol):
-    """Checks how recently the caller signed in, and re-authenticates callers."""
+    """Module ``accounts.fresh_sign_in``."""
 
-    def is_fresh(self, request: HttpRequest | Request) -> bool:
-        """True if the caller signed in so lately that nobody need ask again."""
+    def is_fresh(self, request: HttpRequest | Request) -> bool: ...
 
-    def require(self, request: HttpRequest | Request, *, password: str | None, code: str | None) -> None:
-        """Raise a Refusal unless the sign-in is fresh, or the password or code is correct."""
+    def require(self, request: HttpRequest | Request, *, password: str | None, code: str | None) -> None: ...
 
 
 _check: list[SignInCheck] = []

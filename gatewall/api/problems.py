@@ -16,6 +16,8 @@ from gatewall.kernel.refusals import Conflict, Forbidden, Gone, Invalid, Refusal
 
 MEDIA_TYPE = "application/problem+json"
 _TOO_DEEP = 20
+_STATUSES = {Conflict: 409, Forbidden: 403, Gone: 404, Invalid: 400, TooMany: 429}
+"""Response status by type of refusal; 401 for others."""
 _CHALLENGE = 'Gatewall realm="Gatewall"'  # RFC 9110 section 15.5.2: required with every 401
 
 
@@ -72,8 +74,10 @@ def _response(error: Exception) -> Response | None:
 
 
 def _refusal(refusal: Refusal) -> Response:
-    status = _status(refusal)
-    response = problem(status, refusal.code, str(refusal), **_refused_field(refusal))
+    status, message = status_of(type(refusal)), str(refusal)
+    response = problem(status, refusal.code, message)
+    if isinstance(refusal, Invalid):
+        response.data["errors"] = [{"field": refusal.field, "code": refusal.code, "message": message}]
     if status == HTTPStatus.UNAUTHORIZED:
         response["WWW-Authenticate"] = _CHALLENGE
     if isinstance(refusal, TooMany):
@@ -81,31 +85,9 @@ def _refusal(refusal: Refusal) -> Response:
     return response
 
 
-def _status(refusal: Refusal) -> int:
-    match refusal:
-        case Conflict():
-            return 409
-        case Forbidden():
-            return 403
-        case Gone():
-            return 404
-        case Invalid():
-            return 400
-        case TooMany():
-            return 429
-        case _:
-            return 401
-
-
 def status_of(kind: type[Refusal]) -> int:
     """Return the response status of refusals of this type."""
-    return _status(kind.__new__(kind))
-
-
-def _refused_field(refusal: Refusal) -> dict[str, Any]:
-    if not isinstance(refusal, Invalid):
-        return {}
-    return {"errors": [{"field": refusal.field, "code": refusal.code, "message": str(refusal)}]}
+    return next((status for base, status in _STATUSES.items() if issubclass(kind, base)), 401)
 
 
 def _api_exception(error: exceptions.APIException) -> Response:

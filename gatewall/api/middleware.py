@@ -1,15 +1,19 @@
-"""Headers of every response of the control plane (docs/api.md)."""
+"""Middleware of the control plane: headers of every response (docs/api.md), body limit, language negotiation."""
 
 import re
 import uuid
 from collections.abc import Callable
 from http import HTTPStatus
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.middleware.locale import LocaleMiddleware
+from django.utils import translation
 
 from gatewall.api import errors
 from gatewall.api.content_policy import content_security_policy
+from gatewall.api.parsers import MAX_BODY_BYTES
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 
@@ -36,6 +40,35 @@ class ResponseHeaders:
         return response
 
 
+class BodyLimit:
+    """Reject bodies that are too large or have no ``Content-Length``.
+
+    Django and DRF treat a chunked request as empty, which would silently drop its body.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if "HTTP_TRANSFER_ENCODING" in request.META:
+            return errors.length_required(request)
+        if _is_too_large(str(request.META.get("CONTENT_LENGTH") or "0")):
+            return errors.body_too_large(request)
+        return self._get_response(request)
+
+
+class Language(LocaleMiddleware):
+    """Use the visitor's language (``Accept-Language``) on pages, and English in the API."""
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> None:
+        """Reset the language for DRF views, whose own messages would be translated."""
+        if hasattr(view, "cls"):
+            translation.activate(settings.LANGUAGE_CODE)
+            request.LANGUAGE_CODE = settings.LANGUAGE_CODE
+
+
 def request_id(request: HttpRequest) -> str:
     """Return the request id set by a trusted proxy, or a new one.
 
@@ -46,3 +79,8 @@ def request_id(request: HttpRequest) -> str:
     if _REQUEST_ID.fullmatch(given) and settings.GATEWALL_TRUSTED_PROXIES.trusts_peer(peer):
         return given
     return str(uuid.uuid4())
+
+
+def _is_too_large(length: str) -> bool:
+    """Return whether the length is not a decimal number up to the limit."""
+    return not (length.isascii() and length.isdigit() and len(length) < 10 and int(length) <= MAX_BODY_BYTES)
