@@ -1,8 +1,6 @@
 """Create an admin."""
 
-import os
 import secrets
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -10,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts import selectors, services
+from gatewall.kernel.file_io import replace_file
 
 
 class Command(BaseCommand):
@@ -34,15 +33,9 @@ class Command(BaseCommand):
         path = settings.GATEWALL_HOME / "secrets" / f"{options['username']}-password"
         made = f"made the admin {options['username']!r}, password {password}"
         try:
-            _write_private(path, password)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            replace_file(path, f"{password}\n".encode(), synced=False)
         except OSError as error:
             self.stdout.write(made)  # after the commit; the password is stored nowhere else
             raise CommandError(f"{path} cannot be written: {error.strerror}", returncode=2) from None
         self.stdout.write(f"{made} (also in {path})")
-
-
-def _write_private(path: Path, text: str) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(f"{text}\n")

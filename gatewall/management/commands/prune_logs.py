@@ -39,12 +39,9 @@ class Command(BaseCommand):
         self.stdout.write(f"deleted {pruned.rows} rows older than {days} days{partitions}")
         days = days_option or settings.event_retention_days
         self.stdout.write(f"deleted {retention.prune_events(now, days=days).rows} events older than {days} days")
-        if options["compact"]:
-            self._compact()
-
-    def _compact(self) -> None:
-        sizes = compact()
-        if sizes is None:
+        if not options["compact"]:
+            return
+        if (sizes := compact()) is None:
             raise CommandError("--compact is for SQLite; PostgreSQL does it by itself (autovacuum)")
         before, after = (size / 1_000_000 for size in sizes)
         self.stdout.write(f"rewrote the database: {before:.1f} MB to {after:.1f} MB")

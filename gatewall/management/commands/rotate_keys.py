@@ -30,20 +30,15 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         files = {name: env.secret_file(name, os.environ, settings.CONFIG.home) for name in (SESSIONS, DATA)}
+        at = timezone.now()
         try:
-            lines = self._rotate(files, options)
-        except RotationTooEarly as error:
-            raise CommandError(str(error)) from None
+            if options["finish"]:
+                lines = key_rotation.finish(files, at)
+            elif options["compromised"]:
+                lines = [*key_rotation.replace_compromised(files, at), _COMPROMISED]
+            else:
+                lines = [*key_rotation.rotate(files, at, restarted=options["restarted"]), _ROTATED]
         except RotationRefused as error:
-            raise CommandError(str(error), returncode=2) from None
+            raise CommandError(str(error), returncode=1 if isinstance(error, RotationTooEarly) else 2) from None
         for line in lines:
             self.stdout.write(line)
-
-    @staticmethod
-    def _rotate(files: Any, options: dict[str, Any]) -> list[str]:
-        at = timezone.now()
-        if options["finish"]:
-            return key_rotation.finish(files, at)
-        if options["compromised"]:
-            return [*key_rotation.replace_compromised(files, at), _COMPROMISED]
-        return [*key_rotation.rotate(files, at, restarted=options["restarted"]), _ROTATED]

@@ -22,7 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("--no-demo", action="store_true", help="leave the demo site and its nginx out")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        signal.signal(signal.SIGTERM, stop_before_start)
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until the launcher handles it
         try:
             sys.exit(self.up(with_demo=settings.GATEWALL_DEMO and not options["no_demo"]))
         except launcher.PortTakenError as taken:
@@ -54,7 +54,6 @@ class Command(BaseCommand):
             urls.append(address)
             lines.append(f"Demo site  {address}  (guarded by Gatewall: sign in as admin)")
         lines.append(f"Your proxy {control}{settings.ROOT_PATH}/admin/doctor/  (test it here)")
-
         if (geo := health.geo_state()) != "ok":
             lines.append(f"Geo rules  {geo} (`gatewall geo install` installs one)")
 
@@ -89,13 +88,13 @@ class Command(BaseCommand):
             self.stdout.write("The demo needs a ROOT_PATH such as /wall: it is left out.")
             return []
         site = f"127.0.0.1:{launcher.free_port()}"
-        control = demo.authority(demo.reachable(settings.GATEWALL_BIND), settings.GATEWALL_PORT)
+        here, socket = demo.reachable(settings.GATEWALL_BIND), settings.GATEWALL_AUTH_SOCKET
         folder = settings.GATEWALL_HOME.resolve() / "demo"
         demo.write_configuration(
             folder,
             listen=demo.authority(settings.GATEWALL_BIND, settings.GATEWALL_DEMO_PORT),
-            auth=asked_by_proxy(),
-            control=control,
+            auth=demo.authority(here, settings.GATEWALL_AUTH_PORT) if socket is None else f"unix:{socket}",
+            control=demo.authority(here, settings.GATEWALL_PORT),
             site=site,
             root_path=settings.ROOT_PATH,
         )
@@ -105,21 +104,9 @@ class Command(BaseCommand):
         return [demo_site(site), launcher.Process("nginx", demo.nginx_command(binary, folder), {})]
 
 
-def stop_before_start(_number: int, _frame: Any) -> None:
-    """Exit cleanly on a signal before the processes start."""
-    sys.exit(0)
-
-
 def own(name: str, command: str) -> launcher.Process:
     """Return a process that runs one of our commands."""
     return launcher.Process(name, [sys.executable, str(settings.BASE_DIR / "manage.py"), command], {})
-
-
-def asked_by_proxy() -> str:
-    """Return the data plane's address for nginx."""
-    if settings.GATEWALL_AUTH_SOCKET is not None:
-        return f"unix:{settings.GATEWALL_AUTH_SOCKET}"
-    return demo.authority(demo.reachable(settings.GATEWALL_BIND), settings.GATEWALL_AUTH_PORT)
 
 
 def demo_site(bind: str) -> launcher.Process:
