@@ -50,6 +50,5 @@ def reset(user: User, *, actor: str, client_ip: str | None = None) -> None:
 
 
 def _is_key(text: str) -> bool:
-    """Return whether this is the recovery key of the installation; False without one."""
     key = settings.GATEWALL_ADMIN_RECOVERY_KEY
     return secrets.compare_digest(text.encode("utf-8", "replace"), key.encode()) if key else False

@@ -66,8 +66,7 @@ def live_session(jti: str, at: datetime) -> Session | None:
 
 def live_sessions(user_id: int, at: datetime) -> QuerySet[Session]:
     """Return the live sessions of a user."""
-    live = Session.objects.filter(user_id=user_id, revoked_at__isnull=True, expires_at__gt=at)
-    return live.filter(session_version=F("user__session_version"), user__is_active=True)
+    return _live(at).filter(user_id=user_id)
 
 
 def number_of_users() -> dict[str, int]:
@@ -77,8 +76,7 @@ def number_of_users() -> dict[str, int]:
 
 def number_of_live_sessions(at: datetime) -> int:
     """Return the number of live sessions."""
-    live = Session.objects.filter(revoked_at__isnull=True, expires_at__gt=at, user__is_active=True)
-    return live.filter(session_version=F("user__session_version")).count()
+    return _live(at).count()
 
 
 def longest_session_life(at: datetime) -> timedelta:
@@ -124,6 +122,11 @@ def revoked_sessions(at: datetime) -> QuerySet[Session]:
     spare = max([needed_since(at), *behind[_SPARE_SESSIONS : _SPARE_SESSIONS + 1]])
     since = min(spare, at - _DAY, _last_issued(at) - _DAY)
     return Session.objects.filter(revoked_at__isnull=False, expires_at__gt=since)
+
+
+def _live(at: datetime) -> QuerySet[Session]:
+    live = Session.objects.filter(revoked_at__isnull=True, expires_at__gt=at, user__is_active=True)
+    return live.filter(session_version=F("user__session_version"))
 
 
 def _last_issued(at: datetime) -> datetime:

@@ -99,7 +99,6 @@ class _UserView(ApiView):
         return self.is_own and not fresh_sign_in.is_fresh(self.request)
 
     def require_password(self, user: User, password: str | None) -> None:
-        """Raise a Refusal unless this is the user's password."""
         reauthentication.require_password(user, password, visitor=browser.visitor(self.request), at=timezone.now())
 
 

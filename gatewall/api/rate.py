@@ -36,7 +36,6 @@ def count_call(request: Request | HttpRequest, user_id: int | None, *, reach: st
 
 
 def _limit() -> int:
-    """Return the cached limit in calls per minute."""
     global _remembered  # noqa: PLW0603 - a cache of one value
     until, limit = _remembered
     now = time.monotonic()

@@ -107,11 +107,9 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
         return _NEVER_SHOWN.isdisjoint(lookup.split("__")) and super().lookup_allowed(lookup, value, request)
 
     def create_row(self, request: HttpRequest, **values: Any) -> models.Model:
-        """Create a row from the values of the form."""
         raise NotImplementedError
 
     def change_row(self, request: HttpRequest, row: Any, **values: Any) -> object:
-        """Change the edited fields."""
         raise NotImplementedError
 
     def delete_row(self, request: HttpRequest, row: Any) -> None:

@@ -33,7 +33,6 @@ class BlastRadiusPage(OperatorPage):
         return super().render(request, status, countries=countries, **context)
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Return who signed in from there, or the error."""
         named = {name: request.GET[name].strip() for name in ("network", "country") if request.GET.get(name)}
         if not named:
             return self.render(request)

@@ -78,7 +78,6 @@ class DraftForm(forms.Form):
         return None
 
     def refuse(self, error: Refusal | ValidationError) -> None:
-        """Add the errors of a service to the form."""
         if isinstance(error, ValidationError) and hasattr(error, "error_dict"):
             self._add_errors(error.message_dict)
         else:

@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.authentication import signed_in_user
@@ -21,7 +20,7 @@ from gatewall.console.log import log_query as queries
 from gatewall.console.log import saved_views
 from gatewall.console.log.log_query import MAX_PAGE_SIZE, MOMENTS, LogQuery, read_query
 from gatewall.console.log.log_rows import LABELS, chips, log_rows
-from gatewall.console.site.pages import REFRESH_CHOICES, OperatorPage, refreshed
+from gatewall.console.site.pages import REFRESH_CHOICES, OperatorPage, refresh_labels, refreshed
 from gatewall.engine.model import Effect, Reason
 from policies.country_choices import Choices, code_named, country_choices
 
@@ -70,7 +69,6 @@ class Find(OperatorPage):
     http_method_names = ["get", "head"]
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Redirect to the log with these filters; the log reports invalid ones."""
         known = {*QUICK, *MOMENTS, *_ADDED, "page_size", "rest"}
         try:
             pairs = dict(queries.pairs_of(request.GET.get("rest", "")))
@@ -90,7 +88,6 @@ class Find(OperatorPage):
 
 
 def _extra_filter(field: str, verb: str, value: str) -> dict[str, str]:
-    """Return the additional filter of the form, if any."""
     if not field or (verb in {"is", "is-not"} and not value):
         return {}
     if field == "country_code":
@@ -122,14 +119,7 @@ def _frame(request: HttpRequest, log_query: LogQuery) -> dict[str, Any]:
         "verbs": VERBS.items(),
         "sizes": sorted({*_SIZES, log_query.page_size}),
         "wrong": [(name, words) for name, words in log_query.errors.items() if name not in known],
-        "refreshes": [
-            (
-                _("Off") if each == REFRESH_CHOICES[0] else _("%(seconds)s s") % {"seconds": each},
-                _refresh(log_query, each),
-                each,
-            )
-            for each in REFRESH_CHOICES
-        ],
+        "refreshes": [(words, _refresh(log_query, each), each) for each, words in refresh_labels().items()],
         "views": saved_views.seen_by(signed_in_user(request)),
     }
 

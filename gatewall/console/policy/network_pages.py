@@ -158,7 +158,6 @@ class Allow(_NetworkPage):
 
 
 def _domain_of(host: str) -> AuthorizedDomain | None:
-    """Return the registered domain of a host."""
     match = DomainTable(policy_source.domains()).match(Host.parse(host)) if host else None
     return AuthorizedDomain.objects.filter(name=match.name).first() if match else None
 

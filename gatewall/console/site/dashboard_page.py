@@ -15,7 +15,7 @@ from audit.event_kinds import EventKind
 from audit.figures.statistics import Bar, Window
 from gatewall.console.site import charts, links
 from gatewall.console.site.charts import Chart, Series
-from gatewall.console.site.pages import REFRESH_CHOICES, OperatorPage, refreshed
+from gatewall.console.site.pages import REFRESH_CHOICES, OperatorPage, refresh_labels, refreshed
 from gatewall.health import dashboard as figures
 from gatewall.health.dashboard import SPANS, Board, Client
 from gatewall.health.indicators import signs
@@ -73,10 +73,7 @@ def _choices(window: str, seconds: str) -> dict[str, Any]:
     words = {"24h": _("24 hours"), "7d": _("7 days"), "30d": _("30 days")}
     return {
         "windows": [(words[each], _query(each, seconds), each == window) for each in SPANS],
-        "refreshes": [
-            (_("%(seconds)s s") % {"seconds": each} if each != "0" else _("Off"), _query(window, each), each == seconds)
-            for each in REFRESH_CHOICES
-        ],
+        "refreshes": [(label, _query(window, each), each == seconds) for each, label in refresh_labels().items()],
     }
 
 

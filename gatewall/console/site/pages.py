@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 from django.views import View
 
 REFRESH_CHOICES = ("0", "10", "30", "60")
@@ -31,10 +32,14 @@ class OperatorPage(View):
         return admin.site.admin_view(super().as_view(**initial))
 
     def render(self, request: HttpRequest, status: HTTPStatus = HTTPStatus.OK, /, **context: Any) -> HttpResponse:
-        """Return the page with this context."""
         # Tables need the width of the navigation sidebar.
         frame = admin.site.each_context(request) | {"title": self.title, "is_nav_sidebar_enabled": False}
         return TemplateResponse(request, self.template, frame | context, status=status)
+
+
+def refresh_labels() -> dict[str, str]:
+    """Return the label of each choice of ``REFRESH_CHOICES``."""
+    return {each: _("%(seconds)s s") % {"seconds": each} if int(each) else _("Off") for each in REFRESH_CHOICES}
 
 
 def refreshed(response: HttpResponse, seconds: str) -> HttpResponse:
