@@ -9,7 +9,8 @@ from gatewall.doctor import finding_texts
 from gatewall.doctor.probing.evidence import Arrival, Evidence, Reply, Seen
 from gatewall.doctor.probing.findings import Finding, Result, Verdict, worst
 from gatewall.doctor.probing.judging import judge
-from gatewall.doctor.probing.snippets import Place, snippets
+from gatewall.doctor.probing.snippets import snippets
+from gatewall.proxy_config.rendering import DEFAULT, Place
 
 _NEEDS_A_FIX = frozenset({Verdict.WRONG, Verdict.UNKNOWN})
 _MAX_SHOWN = 300
@@ -39,7 +40,7 @@ def place_of(host: str) -> Place:
 
 def own_host() -> str:
     """Return the host of our own pages, or the samples' default."""
-    return (urlsplit(settings.GATEWALL_PUBLIC_URL or "").hostname) or "app.example.com"
+    return (urlsplit(settings.GATEWALL_PUBLIC_URL or "").hostname) or DEFAULT.host
 
 
 def _check(result: Result, evidence: Evidence) -> dict[str, Any]:

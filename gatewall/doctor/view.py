@@ -12,8 +12,8 @@ from gatewall.api.views import ApiView
 from gatewall.doctor.examination import examine
 from gatewall.doctor.probing.findings import Verdict
 from gatewall.doctor.probing.sending import Way
-from gatewall.doctor.probing.snippets import KINDS
 from gatewall.doctor.report import report
+from gatewall.proxy_config.rendering import KINDS
 
 
 class DoctorInput(StrictInput):

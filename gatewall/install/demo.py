@@ -1,4 +1,4 @@
-"""nginx for the demo: the unchanged snippets of deploy/nginx in front of one site."""
+"""nginx for the demo: the snippets of deploy/nginx, under our prefix, in front of one site."""
 
 import grp
 import importlib
@@ -9,8 +9,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-SNIPPETS = Path(__file__).resolve().parents[2] / "deploy" / "nginx"
-SAMPLE_ROOT_PATH = "/wall"
+from gatewall.proxy_config.rendering import DEFAULT, Place, render
 
 NGINX_CONF = """\
 # Made by `gatewall up` at every start. Paths are relative to this folder.
@@ -97,16 +96,21 @@ def find_nginx() -> Path | None:
 
 
 def write_configuration(
-    folder: Path, *, listen: str, auth: str, control: str, site: str, root_path: str = SAMPLE_ROOT_PATH, extra: str = ""
+    folder: Path,
+    *,
+    listen: str,
+    auth: str,
+    control: str,
+    site: str,
+    root_path: str = DEFAULT.root_path,
+    extra: str = "",
 ) -> None:
     """Write an nginx configuration for these addresses to `folder`; `extra` goes into the server block."""
     snippets = folder / "gatewall"
     snippets.mkdir(parents=True, exist_ok=True)
-    for source in SNIPPETS.glob("*.conf"):
-        text = source.read_text(encoding="utf-8")
-        if root_path != SAMPLE_ROOT_PATH:
-            text = text.replace(SAMPLE_ROOT_PATH, root_path)
-        (snippets / source.name).write_text(text, encoding="utf-8")
+    for file in render("nginx", Place(root_path=root_path)):
+        if file.name.endswith(".conf"):
+            (snippets / file.name).write_text(file.text, encoding="utf-8")
 
     # By default workers of a root nginx run as "nobody", who cannot access the state folder.
     user = f"user {pwd.getpwuid(0).pw_name} {grp.getgrgid(0).gr_name};\n" if os.geteuid() == 0 else ""

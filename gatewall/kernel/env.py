@@ -102,7 +102,7 @@ def read(environ: Mapping[str, str], base: Path) -> Config:
     reader = _reader(environ, home)
     public_urls = env_public.public_urls(environ.get("GATEWALL_PUBLIC_URL", ""))
     config = Config(
-        root_path=_root_path(environ.get("ROOT_PATH", "/wall")),
+        root_path=root_path(environ.get("ROOT_PATH", "/wall")),
         home=home,
         bind=_bind(environ.get("GATEWALL_BIND", "127.0.0.1")),
         port=reader.integer("GATEWALL_PORT", default=9999, minimum=1, maximum=65535),
@@ -205,7 +205,8 @@ def _refuse_shared_ports(config: Config) -> None:
             raise ConfigError(f"{name} and {other} are both {port}: each needs a port of its own")
 
 
-def _root_path(text: str) -> str:
+def root_path(text: str) -> str:
+    """Return the prefix of all paths, without a slash at its end; empty for ``/``. Raises ConfigError."""
     path = text.rstrip("/")
     if path and not (path.startswith("/") and "//" not in path and _PATH_CHARACTERS.issuperset(path)):
         raise ConfigError(f"ROOT_PATH must be a path like /wall, not {text!r}")

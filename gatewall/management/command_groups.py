@@ -24,8 +24,11 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "update-geoip": "the same as geo install",
         "rotate-keys": "replace session keys and data keys while everything runs",
     },
-    "Find out": {
+    "Put a site behind a proxy": {
+        "proxy-config": "print the configuration of nginx, Caddy, Traefik, HAProxy or Envoy for a site",
         "doctor": "check the proxy in front of a site",
+    },
+    "Find out": {
         "explain": "say how the gate would answer a request, and why",
         "waf": "measure the built-in WAF rules on files of requests",
         "backtest": "run a waiting backtest in this process",

@@ -158,6 +158,8 @@ CASES = [
     Case("import_list", 2, given("/nowhere/list", "--name", "drop")),
     Case("migrate", 0, given("--no-input", "--verbosity=0")),
     Case("migrate", 1, given("no_such_app")),
+    Case("proxy_config", 0, given("nginx", "--site", "app.example.com")),
+    Case("proxy_config", 2, given("nginx", "--site", "app.example.com:443")),
     Case("prune_logs", 0, given()),
     Case("prune_logs", 2, given("--days", "0")),
     Case("publish_policy", 0, given()),

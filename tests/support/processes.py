@@ -211,11 +211,11 @@ def api(port: int, path: str, **fields: Any) -> dict[str, Any]:
 def control_plane(
     home: Path, port: int, *, path: str = "/health/ready", **changes: str
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the control plane under gunicorn on a prepared `home`; yield once it answers below `/wall`."""
+    """Run the control plane under gunicorn on a prepared `home`; yield once it answers below its prefix."""
     log = home / "control.log"
     env = environment(home, GATEWALL_PORT=str(port), **changes)
     with running(manager("control_plane"), log=log, env=env) as process:
-        wait_for(f"http://127.0.0.1:{port}/wall{path}", process, log)
+        wait_for(f"http://127.0.0.1:{port}{changes.get('ROOT_PATH', '/wall')}{path}", process, log)
         yield process
 
 
@@ -223,7 +223,7 @@ def control_plane(
 def data_plane(
     home: Path, port: int = 0, *, unix: Path | None = None, path: str = "/health/ready", **changes: str
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the data plane on a port or a unix socket; yield once it answers below `/wall`."""
+    """Run the data plane on a port or a unix socket; yield once it answers below its prefix."""
     log = home / "auth.log"
     where = {"GATEWALL_AUTH_SOCKET": str(unix)} if unix else {"GATEWALL_AUTH_PORT": str(port)}
     with running(manager("data_plane"), log=log, env=environment(home, **where, **changes)) as process:
@@ -231,7 +231,7 @@ def data_plane(
             wait_until(lambda: process.poll() is not None or accepts(unix), what="the data plane's socket")
             assert process.poll() is None, log.read_text(errors="replace")[-4000:]
         else:
-            wait_for(f"http://127.0.0.1:{port}/wall{path}", process, log)
+            wait_for(f"http://127.0.0.1:{port}{changes.get('ROOT_PATH', '/wall')}{path}", process, log)
         yield process
 
 

@@ -56,8 +56,9 @@ def ask(port: int, question: Headers) -> Verdict:
 class Admin:
     """A user signed in to the API of a control plane; by default the first admin."""
 
-    def __init__(self, port: int, username: str = "admin", password: str = PASSWORD) -> None:
+    def __init__(self, port: int, username: str = "admin", password: str = PASSWORD, *, prefix: str = "/wall") -> None:
         self._port = port
+        self._prefix = prefix
         self.token = ""
         self.token = self.post("/login", username=username, password=password)["token"]
 
@@ -79,7 +80,7 @@ class Admin:
         headers = {"Content-Type": "application/json", "Service-Authorization": self.token}
         try:
             body = None if fields is None else json.dumps(fields)
-            connection.request(method, f"/wall{path}", body, headers)
+            connection.request(method, f"{self._prefix}{path}", body, headers)
             response = connection.getresponse()
             text = response.read()
         finally:

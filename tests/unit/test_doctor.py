@@ -5,7 +5,7 @@ import pytest
 from gatewall.doctor.probing import probes
 from gatewall.doctor.probing.findings import Verdict
 from gatewall.doctor.probing.judging import CHECKS, judge
-from gatewall.doctor.probing.snippets import DEPLOY, KINDS, Place, excerpt, filled, parts_of, snippets
+from gatewall.doctor.probing.snippets import excerpt, parts_of, snippets
 from gatewall.doctor.probing.spelling import Spelling, compare
 from gatewall.doctor.probing.target import Target, TargetRefused, require_ours
 from gatewall.doctor.probing.this_request import this_request
@@ -14,6 +14,8 @@ from gatewall.engine.hosts import Domain, DomainTable
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.kernel.detectors import Detectors, Limits
 from gatewall.kernel.detectors import Probe as RefusedRequest
+from gatewall.proxy_config.rendering import KINDS, Place
+from tests.support.processes import BASE
 from tests.unit.examined import SITE, all_probes, answered, arrived, everywhere, evidence, unrecorded
 
 PLACE = Place("10.0.0.1:1998", "10.0.0.1:1999", "/gate", "office.example")
@@ -216,19 +218,11 @@ def test_every_check_has_lines_of_every_proxys_sample(kind, check):
     parts = parts_of(kind, check)
     assert parts
     for part, snippet in zip(parts, snippets(kind, check, PLACE), strict=True):
-        lines = (DEPLOY / kind / part.file).read_text().splitlines()
+        lines = (BASE / "deploy" / kind / part.file).read_text().splitlines()
         assert excerpt(lines, part)
         assert snippet.text.strip()
         assert "/wall" not in snippet.text
         assert "127.0.0.1:9998" not in snippet.text
-
-
-def test_a_sample_is_filled_with_our_addresses():
-    text = "proxy_pass http://127.0.0.1:9998/wall/auth; server_name app.example.com; port_value: 9999"
-
-    assert (
-        filled(text, PLACE) == "proxy_pass http://10.0.0.1:1998/gate/auth; server_name office.example; port_value: 1999"
-    )
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,12 @@ from gatewall.api.translation import translated
 from gatewall.console.site.pages import OperatorPage
 from gatewall.doctor.examination import ExaminationRunning, examine
 from gatewall.doctor.probing.sending import Way
-from gatewall.doctor.probing.snippets import KINDS, samples
+from gatewall.doctor.probing.snippets import samples
 from gatewall.doctor.probing.target import TargetRefused
 from gatewall.doctor.probing.this_request import ThisRequest, this_request
 from gatewall.doctor.report import own_host, place_of, report
 from gatewall.engine.hosts import Authority, DomainTable
+from gatewall.proxy_config.rendering import KINDS
 from policies import policy_source
 
 _FIELDS = frozenset({"proxy", "url"})

@@ -2,21 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from textwrap import dedent
 
-DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
-_SAMPLE_ROOT, _SAMPLE_HOST = "/wall", "app.example.com"
-_SUFFIXES = frozenset({".caddy", ".cfg", ".conf", ".example", ".lua", ".yaml", ".yml"})
-KINDS = {
-    "nginx": "nginx",
-    "traefik": "Traefik",
-    "caddy": "Caddy",
-    "haproxy": "HAProxy",
-    "envoy": "Envoy",
-    "ingress-nginx": "ingress-nginx",
-}
-"""Folders below ``deploy/`` and ``docs/proxies/``, and the names of the proxies."""
+from gatewall.proxy_config.rendering import Place, render
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +18,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Text of a file. Empty ``text``: the file is not on this machine."""
+    """Text of a file."""
 
     file: str
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Values to fill in: addresses of the gate and of the control plane, mount point, and host of the site."""
-
-    auth: str
-    control: str
-    root_path: str
-    host: str
 
 
 _NGINX_TOLD = (
@@ -143,26 +121,16 @@ def parts_of(kind: str, check: str) -> tuple[Part, ...]:
 
 def snippets(kind: str, check: str, place: Place) -> list[Snippet]:
     """Return the excerpts that fix a check with this proxy."""
-    return [_snippet(kind, part, place) for part in parts_of(kind, check)]
+    texts = {file.name: file.text for file in render(kind, place)}
+    return [
+        Snippet(f"deploy/{kind}/{part.file}", dedent("\n".join(excerpt(texts[part.file].splitlines(), part))))
+        for part in parts_of(kind, check)
+    ]
 
 
 def samples(kind: str, place: Place) -> list[Snippet]:
     """Return all sample files of this proxy, filled in."""
-    folder = DEPLOY / kind
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in _SUFFIXES)
-    return [
-        Snippet(path.relative_to(DEPLOY.parent).as_posix(), filled(path.read_text("utf-8"), place)) for path in files
-    ]
-
-
-def _snippet(kind: str, part: Part, place: Place) -> Snippet:
-    path = DEPLOY / kind / part.file
-    name = f"deploy/{kind}/{part.file}"
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except OSError:
-        return Snippet(name, "")
-    return Snippet(name, filled(dedent("\n".join(excerpt(lines, part))), place))
+    return [Snippet(f"deploy/{kind}/{file.name}", file.text) for file in render(kind, place)]
 
 
 def excerpt(lines: list[str], part: Part) -> list[str]:
@@ -176,19 +144,3 @@ def excerpt(lines: list[str], part: Part) -> list[str]:
     if ends is None:
         raise ValueError(f"{part.last!r} is not in {part.file} behind {part.first!r}")
     return lines[begins : ends + 1]
-
-
-def filled(text: str, place: Place) -> str:
-    """Fill our addresses, mount point and host into a sample."""
-    auth_port, control_port = (where.rpartition(":")[2] for where in (place.auth, place.control))
-    changes = {
-        "127.0.0.1:9998": place.auth,
-        "127.0.0.1:9999": place.control,
-        "port_value: 9998": f"port_value: {auth_port}" if auth_port.isdigit() else "port_value: 9998",
-        "port_value: 9999": f"port_value: {control_port}",
-        _SAMPLE_HOST: place.host,
-        _SAMPLE_ROOT: place.root_path,
-    }
-    for old, new in changes.items():
-        text = text.replace(old, new)
-    return text

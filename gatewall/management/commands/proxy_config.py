@@ -1,0 +1,94 @@
+"""``gatewall proxy-config PROXY --site HOST``: print the configuration of a reverse proxy in front of a site."""
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from gatewall.doctor.report import place_of
+from gatewall.kernel.env_reader import ConfigError
+from gatewall.proxy_config import options as read
+from gatewall.proxy_config.rendering import DEFAULT, KINDS, ConfigFile, Place, can_ask, render
+
+
+class Command(BaseCommand):
+    help = (
+        "Prints the complete configuration of a reverse proxy that guards a site with this Gatewall. "
+        "Ends with 2 if a value cannot be used, or a file not be written."
+    )
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("proxy", choices=list(KINDS), help="the kind of proxy")
+        parser.add_argument("--site", required=True, metavar="HOST", help="the host of the site, like app.example.com")
+        parser.add_argument(
+            "--upstream", default=DEFAULT.upstream, metavar="ADDRESS:PORT", help="where the site listens"
+        )
+        parser.add_argument("--root-path", metavar="PATH", help="Gatewall's prefix; by default that of ROOT_PATH")
+        parser.add_argument(
+            "--public-url", metavar="URL", help="address of the guard page; by default that of GATEWALL_PUBLIC_URL"
+        )
+        parser.add_argument(
+            "--auth", metavar="ADDRESS:PORT", help="the data plane as the proxy reaches it; also unix:/path"
+        )
+        parser.add_argument("--control", metavar="ADDRESS:PORT", help="the control plane as the proxy reaches it")
+        parser.add_argument(
+            "--into", type=Path, metavar="FOLDER", help="write the files there instead of printing them"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            place = place_from(options)
+        except ConfigError as error:
+            raise CommandError(_in_terms_of_options(str(error), options), returncode=2) from None
+        kind, folder = options["proxy"], options["into"]
+        if not can_ask(kind, place.auth):
+            words = f"{KINDS[kind]} cannot ask over a Unix socket: pass --auth ADDRESS:PORT"
+            raise CommandError(f"{words}, and set GATEWALL_AUTH_PORT instead of GATEWALL_AUTH_SOCKET", returncode=2)
+        files = render(kind, place)
+        if folder is None:
+            self.stdout.write("\n".join(_with_head(file) for file in files), ending="")
+            return
+        for file in files:
+            self.stdout.write(f"wrote {_write(file, folder)}")
+
+
+def place_from(options: dict[str, Any]) -> Place:
+    """Return the values of these options; what is left out is that of this installation. Raises ConfigError."""
+    host = read.site(options["site"])
+    ours = place_of(host)
+    public_url = options["public_url"]
+    if public_url is None:
+        public_url = ",".join(filter(None, [settings.GATEWALL_PUBLIC_URL, *settings.CONFIG.other_public_urls]))
+    root_path = options["root_path"]
+    return Place(
+        auth=read.auth_address(options["auth"] or ours.auth),
+        control=read.address(options["control"] or ours.control, "--control"),
+        root_path=read.prefix(settings.ROOT_PATH if root_path is None else root_path),
+        host=host,
+        upstream=read.address(options["upstream"], "--upstream"),
+        guard_host=read.guard_host(public_url, host),
+    )
+
+
+def _in_terms_of_options(words: str, options: dict[str, Any]) -> str:
+    """Name the option where the error names the environment variable in whose place it stands."""
+    for option, variable in (("root_path", "ROOT_PATH"), ("public_url", "GATEWALL_PUBLIC_URL")):
+        if options[option] is not None and words.startswith(variable):
+            return f"--{option.replace('_', '-')}{words.removeprefix(variable)}"
+    return words
+
+
+def _with_head(file: ConfigFile) -> str:
+    return f"==> {file.name} <==\n{file.text}"
+
+
+def _write(file: ConfigFile, folder: Path) -> Path:
+    path: Path = folder / file.name
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(file.text, encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"{path} cannot be written: {error}", returncode=2) from error
+    return path

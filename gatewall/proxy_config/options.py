@@ -1,0 +1,55 @@
+"""Read the values for a proxy's configuration from text, with one-line errors that say what to write."""
+
+from gatewall.engine.hosts import Authority
+from gatewall.kernel import env, env_public
+from gatewall.kernel.cookie_domain import host_of, registrable_domain
+from gatewall.kernel.env_reader import ConfigError
+from gatewall.proxy_config.rendering import UNIX
+
+_INTERNAL = "/_gatewall"
+
+
+def site(text: str) -> str:
+    """Return the host of a site in canonical form. Raises ConfigError."""
+    authority = Authority.parse(text)
+    if authority is None or authority.port is not None:
+        raise ConfigError(f"--site must be a host name like app.example.com, without scheme and port, not {text!r}")
+    return authority.host.name
+
+
+def prefix(text: str) -> str:
+    """Return the prefix of Gatewall's own paths on a site, which needs the rest. Raises ConfigError."""
+    path = env.root_path(text)
+    if not path:
+        raise ConfigError("ROOT_PATH must be a path like /wall: at / Gatewall would leave no path to the site")
+    if path == _INTERNAL or path.startswith(f"{_INTERNAL}/"):
+        raise ConfigError(f"ROOT_PATH must not be below {_INTERNAL}, which the nginx sample uses itself, not {text!r}")
+    return path
+
+
+def guard_host(text: str, host: str) -> str:
+    """Return the host of the guard page for a site, empty if it is the site's own or not known.
+
+    Of several public URLs, the one under the parent domain of the site. Raises ConfigError.
+    """
+    hosts = [host_of(url) for url in env_public.public_urls(text)]
+    if not hosts or host in hosts:
+        return ""
+    parent = registrable_domain(host)
+    return next((each for each in hosts if parent and registrable_domain(each) == parent), hosts[0])
+
+
+def address(text: str, option: str) -> str:
+    """Return an address as HOST:PORT. Raises ConfigError."""
+    authority = Authority.parse(text)
+    if authority is None or authority.port is None:
+        raise ConfigError(f"{option} must be an address like 127.0.0.1:8000, not {text!r}")
+    return str(authority)
+
+
+def auth_address(text: str) -> str:
+    """Return the address of the data plane: HOST:PORT, or ``unix:/path``. Raises ConfigError."""
+    path = text.removeprefix(UNIX)
+    if path != text and path.startswith("/") and path.isprintable() and not set(path) & set(" ;{}\"'#"):
+        return text
+    return address(text, "--auth")

@@ -1,0 +1,98 @@
+"""Configuration files of a reverse proxy, rendered for a site, a prefix and addresses.
+
+In a template ``{{ name }}`` is a value; lines between ``{{ if name }}`` and ``{{ end }}`` are left out if it is empty.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_TEMPLATES = Path(__file__).resolve().parent / "templates"
+_BLOCK = re.compile(r"^\{\{ if (\w+) \}\}\n(.*?)^\{\{ end \}\}\n", re.DOTALL | re.MULTILINE)
+_VALUE = re.compile(r"\{\{ (\w+) \}\}")
+KINDS = {
+    "nginx": "nginx",
+    "traefik": "Traefik",
+    "caddy": "Caddy",
+    "haproxy": "HAProxy",
+    "envoy": "Envoy",
+    "ingress-nginx": "ingress-nginx",
+}
+"""Proxies: folders of templates, below ``deploy/`` and ``docs/proxies/``, and their names."""
+UNIX = "unix:"
+_KNOWS_UNIX_SOCKETS = frozenset({"nginx", "caddy"})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Values to fill in: addresses of data plane, control plane and site, prefix, and hosts.
+
+    An address is ``HOST:PORT``; that of the data plane may be ``unix:/path``. ``guard_host`` is the host of the guard
+    page, empty if it is on the host of the site.
+    """
+
+    auth: str = "127.0.0.1:9998"
+    control: str = "127.0.0.1:9999"
+    root_path: str = "/wall"
+    host: str = "app.example.com"
+    upstream: str = "127.0.0.1:8000"
+    guard_host: str = ""
+
+
+DEFAULT = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """A file of a proxy's configuration: its path below the folder of the proxy, and its text."""
+
+    name: str
+    text: str
+
+
+def render(kind: str, place: Place) -> list[ConfigFile]:
+    """Return all configuration files of a proxy. One that knows no Unix sockets gets the default address instead."""
+    values = _values(kind, place)
+    folder = _TEMPLATES / kind
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [ConfigFile(path.relative_to(folder).as_posix(), _filled(path.read_text("utf-8"), values)) for path in files]
+
+
+def can_ask(kind: str, auth: str) -> bool:
+    """Return whether this proxy can reach a data plane at that address."""
+    return kind in _KNOWS_UNIX_SOCKETS or not auth.startswith(UNIX)
+
+
+def _filled(text: str, values: dict[str, str]) -> str:
+    text = _BLOCK.sub(lambda found: found[2] if values[found[1]] else "", text)
+    return _VALUE.sub(lambda found: values[found[1]], text)
+
+
+def _values(kind: str, place: Place) -> dict[str, str]:
+    auth = place.auth if can_ask(kind, place.auth) else DEFAULT.auth
+    sign_in = f"$scheme://{place.guard_host or '$http_host'}{place.root_path}/"
+    return {
+        "auth": auth.replace(UNIX, "unix/") if kind == "caddy" else auth,
+        "control": place.control,
+        "upstream": place.upstream,
+        "site": place.host,
+        "guard_host": place.guard_host,
+        "guard_host_regex": _literal(place.guard_host),
+        "root_path": place.root_path,
+        "root_path_regex": _literal(place.root_path),
+        "sign_in": sign_in,
+        **_split("auth", auth),
+        **_split("control", place.control),
+        **_split("upstream", place.upstream),
+    }
+
+
+def _split(name: str, authority: str) -> dict[str, str]:
+    """Return address and port apart, the address as YAML needs it."""
+    address, _, port = authority.rpartition(":")
+    return {f"{name}_address": f'"{address.strip("[]")}"' if ":" in address else address, f"{name}_port": port}
+
+
+def _literal(text: str) -> str:
+    """Return a regular expression for a path or host name, which needs no escape inside quotes of any kind."""
+    return text.replace(".", "[.]")
