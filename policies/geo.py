@@ -7,6 +7,7 @@ from pathlib import Path
 import geoip2.database
 import maxminddb
 from django.conf import settings
+from geoip2.database import MODE_FILE
 
 from gatewall.kernel import geo_file
 
@@ -36,7 +37,7 @@ def describe(path: Path | None) -> GeoDatabase | None:
     if path is None:
         return None
     try:
-        with geoip2.database.Reader(path) as reader:
+        with geoip2.database.Reader(path, mode=MODE_FILE) as reader:
             metadata = reader.metadata()
     except (OSError, ValueError, maxminddb.InvalidDatabaseError):
         return None

@@ -3,19 +3,23 @@
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import maxminddb
 
 from gatewall.engine.addresses import IPAddress
+from gatewall.kernel.file_io import remove_if_forgotten, replace_file
 
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
 """How often a process checks whether the database file was replaced."""
+MAX_BYTES = 1024 * 1024**2
+"""Limit of a database that is opened; those with countries alone have about 10 MiB."""
 Stamp = tuple[int, int, int]
-"""Inode, modification time and size: changes whenever the file is replaced."""
+"""Inode, modification time and size: changes whenever the file is replaced or written."""
 
 
 class Countries:
@@ -23,10 +27,13 @@ class Countries:
 
     Without the file no country is known.
     A new file is in use ``LOOK_SECONDS`` later; an unreadable one leaves the old database in use.
+    The processes of a host map a copy in ``folder``: a mapped file that is cut short (``cp`` over it) ends them with
+    SIGBUS. Without a copy the database is read into memory: slower, and once for each process.
     """
 
-    def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, path: Path, *, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._path = path
+        self._folder = folder
         self._clock = clock
         self._reader: maxminddb.Reader | None = None
         self._in_use: Stamp | None = None
@@ -44,11 +51,10 @@ class Countries:
         self._look_at = self._clock() + LOOK_SECONDS
         stamp = None
         try:
-            status = self._path.stat()
-            stamp = status.st_ino, status.st_mtime_ns, status.st_size
+            stamp = stamp_of(self._path)
             if stamp == self._in_use:
                 return
-            self._reader = maxminddb.open_database(self._path)
+            self._reader = _opened(self._path, self._folder, stamp)
             self._in_use = stamp
         except FileNotFoundError:
             return
@@ -68,6 +74,40 @@ class Countries:
             return code_in(self._reader.get(address))
         except (maxminddb.InvalidDatabaseError, ValueError):
             return None  # a broken record, or an IPv6 address in an IPv4 database
+
+
+def stamp_of(path: Path) -> Stamp:
+    """Return the stamp of a file. Raises OSError."""
+    status = path.stat()
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _opened(path: Path, folder: Path, stamp: Stamp) -> maxminddb.Reader:
+    """Map a copy of the database, or read the file into memory: never map the file itself."""
+    if stamp[-1] > MAX_BYTES:
+        raise ValueError(f"{path} has more than {MAX_BYTES // 1024**2} MiB")
+    try:
+        copy = private_copy(path, folder, stamp)
+    except OSError as error:
+        logger.warning("geo database read into memory, not copied: %s", error)
+        return maxminddb.open_database(path, maxminddb.MODE_MEMORY)
+    return maxminddb.open_database(copy)
+
+
+def private_copy(path: Path, folder: Path, stamp: Stamp) -> Path:
+    """Return the copy of a file with this stamp, made by the first process that needs it. Raises OSError."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    copy = folder / "{:x}-{:x}-{:x}.mmdb".format(*stamp)
+    if not copy.exists():
+        content = path.read_bytes()
+        if stamp_of(path) != stamp:
+            raise OSError(f"{path} was changed while it was copied")
+        replace_file(copy, content, synced=True)
+    for other in folder.iterdir():
+        if other != copy:
+            with suppress(OSError):  # another process removes them too
+                remove_if_forgotten(other)
+    return copy
 
 
 def code_in(record: Any) -> str | None:

@@ -20,6 +20,11 @@ def run_folder(home: Path) -> Path:
     return folder
 
 
+def geo_folder(home: Path) -> Path:
+    """Return the folder of the copies of the geo database that processes map."""
+    return run_folder(home) / "geo"
+
+
 def node_name() -> str:
     """Return the name of this host in records and reports."""
     return os.environ.get("HOSTNAME") or socket.gethostname()

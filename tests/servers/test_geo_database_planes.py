@@ -1,15 +1,21 @@
 """``gatewall geo install``: every worker of both planes, pages and the rows of the log know the new countries."""
 
+import http.cookiejar
+import os
+import re
+import shutil
 import time
+import urllib.request
+from urllib.parse import urlencode
 
 import pytest
 
 from gatewall.install.launcher import free_port
 from tests.support.mmdb import write_mmdb
-from tests.support.processes import agent, control_plane, data_plane, manage, prepare, request, wait_until
+from tests.support.processes import PASSWORD, agent, control_plane, data_plane, manage, prepare, request, wait_until
 from tests.support.servers import Admin, about
 
-CLIENT, WORKERS, ROUNDS = "192.0.2.77", "3", 24
+CLIENT, WORKERS, ROUNDS, LOADS = "192.0.2.77", "3", 24, 14
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +54,23 @@ def recorded(admin, ports):
     return {found[id_] for id_ in wanted}
 
 
+def sign_in(port):
+    """Return an opener of pages that is signed in to the admin site."""
+    jar = http.cookiejar.CookieJar()
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
+    url = f"http://127.0.0.1:{port}/wall/admin/login/"
+    token = re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', opener.open(url).read().decode())[0]
+    form = {"csrfmiddlewaretoken": token, "username": "admin", "password": PASSWORD, "next": "/wall/admin/"}
+    assert opener.open(url, urlencode(form).encode()).url.endswith("/wall/admin/")
+    return opener
+
+
+def on_the_dashboard(pages, port):
+    """The countries of the client in the lists of one load of the dashboard, each load on a new connection."""
+    text = pages.open(f"http://127.0.0.1:{port}/wall/admin/dashboard/").read().decode()
+    return set(re.findall(rf">{re.escape(CLIENT)}</a></th><td[^>]*>\s*([A-Z-]+)", text))
+
+
 def settles(said, country):
     """True once all say this country, within ten looks; the workers look at the file once a second."""
     for _ in range(10):
@@ -66,3 +89,30 @@ def test_all_workers_and_the_log_agree_on_the_countries_of_a_new_database(site, 
 
     assert settles(lambda: {explained(admin) for _ in range(ROUNDS)}, country)
     assert settles(lambda: recorded(admin, (control, auth)), country)
+
+
+@pytest.mark.parametrize("country", ["AU", "NZ"])
+def test_every_load_of_the_dashboard_shows_the_country_of_a_new_database(site, country):
+    home, control, auth = site
+    assert recorded(Admin(control), (auth,))
+    pages = sign_in(control)
+    wait_until(lambda: on_the_dashboard(pages, control), what="the client on the dashboard")
+
+    install(home, country)
+
+    assert {frozenset(on_the_dashboard(pages, control)) for _ in range(LOADS)} == {frozenset({country})}
+
+
+def test_every_worker_survives_a_file_that_is_copied_over_the_database_in_place(site):
+    home, control, auth = site
+    install(home, "NZ")
+    admin, target = Admin(control), home / "geo" / "country.mmdb"
+    assert settles(lambda: recorded(admin, (control, auth)), "NZ")
+    before = sorted((home / "run" / "workers").iterdir())
+
+    os.truncate(target, 0)
+    assert recorded(admin, (control, auth)) == {"NZ"}
+    shutil.copyfile(write_mmdb(home / "new.mmdb", {f"{CLIENT}/32": {"country": "JP"}}), target)
+
+    assert settles(lambda: recorded(admin, (control, auth)), "JP")
+    assert sorted((home / "run" / "workers").iterdir()) == before

@@ -1,9 +1,14 @@
 """Countries of a file that is replaced while a process looks into it."""
 
+import os
+import shutil
+import subprocess
+import sys
 from ipaddress import ip_address
 
 import pytest
 
+from gatewall.gate import countries as countries_module
 from gatewall.gate.countries import LOOK_SECONDS, Countries
 from tests.support.mmdb import write_mmdb
 from tests.unit.clocks import Clock
@@ -23,7 +28,7 @@ def clock():
 
 @pytest.fixture
 def countries(path, clock):
-    return Countries(path, clock)
+    return Countries(path, folder=path.parent / "copies", clock=clock)
 
 
 def install(path, country):
@@ -85,6 +90,89 @@ def test_a_database_that_is_gone_stays_in_use(path, clock, countries):
     install(path, "NZ")
     countries.reload()
     path.unlink()
+    clock.now += LOOK_SECONDS
+
+    assert countries.country_of(CLIENT) == "NZ"
+
+
+_TRUNCATED = """
+import os, sys
+from ipaddress import ip_address
+from pathlib import Path
+from gatewall.gate.countries import Countries
+path, folder = map(Path, sys.argv[1:])
+countries = Countries(path, folder=folder)
+before = countries.country_of(ip_address("198.51.100.7"))
+os.truncate(path, 0)
+print(before, countries.country_of(ip_address("198.51.100.7")))
+"""
+
+
+def test_a_process_survives_a_file_that_is_cut_short_in_place(path):
+    install(path, "NZ")
+
+    done = subprocess.run(
+        [sys.executable, "-c", _TRUNCATED, str(path), str(path.parent / "copies")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (0, "NZ NZ\n"), done.stderr
+
+
+def test_a_file_that_is_written_over_in_place_is_in_use_within_the_bound(path, clock, countries):
+    install(path, "NZ")
+    countries.reload()
+    shutil.copyfile(write_mmdb(path.with_name("new"), {"198.51.100.0/24": {"country": "DE"}}), path)
+    clock.now += LOOK_SECONDS
+
+    assert countries.country_of(CLIENT) == "DE"
+
+
+def test_processes_share_one_copy_and_old_ones_go_after_a_minute(path, clock, countries):
+    install(path, "NZ")
+    countries.reload()
+    (old,) = (path.parent / "copies").iterdir()
+    inode = old.stat().st_ino
+    Countries(path, folder=path.parent / "copies", clock=clock)
+    assert [each.stat().st_ino for each in (path.parent / "copies").iterdir()] == [inode]
+
+    os.utime(old, (0, 0))
+    install(path, "DE")
+    countries.reload()
+
+    (copy,) = (path.parent / "copies").iterdir()
+    assert copy != old
+    assert copy.stat().st_mode & 0o777 == 0o600
+
+
+def test_without_a_folder_for_copies_the_file_is_read_into_memory(path, clock, caplog):
+    install(path, "NZ")
+    (path.parent / "copies").write_bytes(b"not a folder")
+
+    countries = Countries(path, folder=path.parent / "copies", clock=clock)
+    path.write_bytes(b"")
+
+    assert countries.country_of(CLIENT) == "NZ"
+    assert [record.message[:35] for record in caplog.records] == ["geo database read into memory, not "]
+
+
+def test_a_copy_of_a_file_that_changes_meanwhile_is_not_kept(path, monkeypatch):
+    install(path, "NZ")
+    stamp = countries_module.stamp_of(path)
+    install(path, "DE")
+
+    with pytest.raises(OSError, match="was changed while it was copied"):
+        countries_module.private_copy(path, path.parent / "copies", stamp)
+    assert list((path.parent / "copies").iterdir()) == []
+
+
+def test_a_file_that_is_too_large_leaves_the_one_in_use(path, clock, countries, monkeypatch):
+    install(path, "NZ")
+    countries.reload()
+    install(path, "DE")
+    monkeypatch.setattr(countries_module, "MAX_BYTES", 10)
     clock.now += LOOK_SECONDS
 
     assert countries.country_of(CLIENT) == "NZ"
