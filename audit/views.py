@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from audit.counting.counts import DAY, HOUR, MINUTE
-from audit.events import selectors as event_selectors
+from audit.events import selectors as events
 from audit.events import statistics as event_statistics
 from audit.events.filters import EVENT_PARAMETERS
 from audit.events.filters import filters_of as event_filters_of
@@ -39,13 +39,7 @@ from gatewall.api.queries import moment_in, refuse_unknown_parameters, refused_p
 TOP = 10
 ACCESS_LOG = Log("access-log", uuid.UUID, PARAMETERS, filters_of, query.page_of, query.number_of, AccessLogOutput)
 SECURITY_EVENTS = Log(
-    "security-events",
-    int,
-    EVENT_PARAMETERS,
-    event_filters_of,
-    event_selectors.page_of,
-    event_selectors.number_of,
-    SecurityEventOutput,
+    "security-events", int, EVENT_PARAMETERS, event_filters_of, events.page_of, events.number_of, SecurityEventOutput
 )
 _KINDS = ("outcome", "reason", "status", "country", "client", "host", "path", "rule")
 _TOPS = {"top_clients": "client", "top_hosts": "host", "top_paths": "path"}

@@ -111,9 +111,7 @@ def _add_end_notice(incident: Incident, notice: Notice, at: datetime, why: str) 
     receivers = Webhook.objects.filter(enabled=True, deliveries__notice=notice)
     data = notices.ended(notice.data, count=incident.count, last_at=incident.last_at, at=at, why=why)
     # without a limit: at most one per notice of a beginning
-    outbox.put(
-        [Draft(notices.ended_type(incident.kind), at, lambda: data, list(receivers), incident)], is_limited=False
-    )
+    outbox.put([Draft(f"{incident.kind}.ended", at, lambda: data, list(receivers), incident)], is_limited=False)
 
 
 def _is_over(at: datetime) -> Q:

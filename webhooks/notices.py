@@ -41,11 +41,6 @@ def body_of(kind: str, at: datetime, data: Mapping[str, Any]) -> str:
     return json.dumps({"type": kind, "timestamp": moment(at), "data": data}, separators=(",", ":"))
 
 
-def ended_type(kind: str) -> str:
-    """Return the notice type for the end of an incident of this kind."""
-    return f"{kind}.ended"
-
-
 def moment(at: datetime) -> str:
     """Format a time as the API does: UTC, with microseconds."""
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
