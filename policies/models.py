@@ -11,19 +11,8 @@ from gatewall.engine.snapshot import Segment
 from gatewall.engine.waf.rules import Category, Operator, Severity, Target
 from gatewall.kernel.changes import Recorded, Resource, api_fields
 from gatewall.models import Record, choices
+from policies import validators
 from policies.list_files.parsing import Format
-from policies.validators import (
-    validate_country_code,
-    validate_domain_name,
-    validate_exclusions,
-    validate_list_name,
-    validate_list_url,
-    validate_network,
-    validate_path_prefix,
-    validate_source,
-    validate_targets,
-    validate_transforms,
-)
 
 MANUAL = "manual"
 AUTO_BAN = "auto-ban"
@@ -37,7 +26,7 @@ def default_targets() -> list[str]:
 class AuthorizedDomain(Record):
     """A host, or ``*.host`` for all names below it, that visitors may request."""
 
-    name = models.CharField(max_length=255, unique=True, validators=[validate_domain_name])
+    name = models.CharField(max_length=255, unique=True, validators=[validators.validate_domain_name])
     access = models.CharField(max_length=16, choices=choices(Access), default=Access.AUTHENTICATED.value)
     remark = models.CharField(max_length=500, blank=True)
 
@@ -59,10 +48,10 @@ class AuthorizedDomain(Record):
 class BlocklistEntry(Record):
     """A network that is blocked. Only a ``manual`` entry beats an allowlist entry."""
 
-    network = models.CharField(max_length=43, validators=[validate_network])
+    network = models.CharField(max_length=43, validators=[validators.validate_network])
     remark = models.CharField(max_length=500, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
-    source = models.CharField(max_length=64, default=MANUAL, editable=False, validators=[validate_source])
+    source = models.CharField(max_length=64, default=MANUAL, editable=False, validators=[validators.validate_source])
 
     recorded = Recorded(
         Resource.BLOCKLIST,
@@ -96,7 +85,7 @@ class BlocklistEntry(Record):
 class AllowlistEntry(Record):
     """A network that needs no credential, on one domain or (null) on every host."""
 
-    network = models.CharField(max_length=43, validators=[validate_network])
+    network = models.CharField(max_length=43, validators=[validators.validate_network])
     # Cascade: without its domain, the entry would hold for every host.
     domain = models.ForeignKey(
         AuthorizedDomain, on_delete=models.CASCADE, null=True, blank=True, related_name="allowlist_entries"
@@ -131,7 +120,7 @@ class AllowlistEntry(Record):
 class GeoBlockRule(Record):
     """A blocked country."""
 
-    country_code = models.CharField(max_length=2, unique=True, validators=[validate_country_code])
+    country_code = models.CharField(max_length=2, unique=True, validators=[validators.validate_country_code])
     remark = models.CharField(max_length=500, blank=True)
 
     recorded = Recorded(Resource.COUNTRIES, api_fields("country_code", "remark"))
@@ -150,8 +139,8 @@ class WafRule(Record):
     name = models.CharField(max_length=100, unique=True)
     pattern = models.TextField(max_length=4096)
     operator = models.CharField(max_length=16, choices=choices(Operator), default=Operator.REGEX.value)
-    targets = models.JSONField(default=default_targets, validators=[validate_targets])
-    transforms = models.JSONField(default=list, blank=True, validators=[validate_transforms])
+    targets = models.JSONField(default=default_targets, validators=[validators.validate_targets])
+    transforms = models.JSONField(default=list, blank=True, validators=[validators.validate_transforms])
     category = models.CharField(max_length=16, choices=choices(Category), default=Category.CUSTOM.value)
     severity = models.CharField(max_length=16, choices=choices(Severity), default=Severity.MEDIUM.value)
     score = models.PositiveSmallIntegerField(default=5, validators=[MinValueValidator(1), MaxValueValidator(10)])
@@ -162,8 +151,8 @@ class WafRule(Record):
     domain = models.ForeignKey(
         AuthorizedDomain, on_delete=models.CASCADE, null=True, blank=True, related_name="waf_rules"
     )
-    path_prefix = models.CharField(max_length=500, null=True, blank=True, validators=[validate_path_prefix])
-    exclusions = models.JSONField(default=list, blank=True, validators=[validate_exclusions])
+    path_prefix = models.CharField(max_length=500, null=True, blank=True, validators=[validators.validate_path_prefix])
+    exclusions = models.JSONField(default=list, blank=True, validators=[validators.validate_exclusions])
     description = models.CharField(max_length=1000, blank=True)
     builtin_key = models.CharField(max_length=64, null=True, unique=True, editable=False)
 
@@ -204,8 +193,8 @@ class ListSubscription(Record):
     The fields from ``next_at`` on are the state of fetching, written by the fetching host without a revision.
     """
 
-    name = models.CharField(max_length=50, unique=True, validators=[validate_list_name])
-    url = models.CharField(max_length=1000, validators=[validate_list_url])
+    name = models.CharField(max_length=50, unique=True, validators=[validators.validate_list_name])
+    url = models.CharField(max_length=1000, validators=[validators.validate_list_url])
     format = models.CharField(max_length=16, choices=choices(Format), default=Format.AUTO.value)
     interval_minutes = models.PositiveIntegerField(
         default=1440, validators=[MinValueValidator(15), MaxValueValidator(43_200)]

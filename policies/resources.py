@@ -6,16 +6,9 @@ from django.utils.translation import gettext_lazy as _
 
 from gatewall.engine.hosts import Access
 from gatewall.policy.resources import CREATE_OR_UPDATE, PolicyResource, Write
-from policies import selectors, services
+from policies import selectors, serializers, services
 from policies.lists import subscriptions
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
-from policies.serializers import (
-    AllowlistEntryInput,
-    AuthorizedDomainInput,
-    BlocklistEntryInput,
-    GeoBlockRuleInput,
-    WafRuleInput,
-)
 
 WAF_RULES = PolicyResource(
     model=WafRule,
@@ -25,7 +18,7 @@ WAF_RULES = PolicyResource(
     update=services.change_waf_rule,
     delete=services.delete_waf_rule,
     forces=CREATE_OR_UPDATE,
-    draft=WafRuleInput,
+    draft=serializers.WafRuleInput,
     note="description",
 )
 BLOCKLIST = PolicyResource(
@@ -35,7 +28,7 @@ BLOCKLIST = PolicyResource(
     update=services.change_blocked_network,
     delete=services.unblock_network,
     guards=CREATE_OR_UPDATE,
-    draft=BlocklistEntryInput,
+    draft=serializers.BlocklistEntryInput,
 )
 ALLOWLIST = PolicyResource(
     model=AllowlistEntry,
@@ -45,14 +38,14 @@ ALLOWLIST = PolicyResource(
     update=services.change_allowed_network,
     delete=services.disallow_network,
     guards=frozenset({Write.UPDATE, Write.DELETE}),
-    draft=AllowlistEntryInput,
+    draft=serializers.AllowlistEntryInput,
 )
 COUNTRIES = PolicyResource(
     model=GeoBlockRule,
     title=_("blocked country"),
     create=services.block_country,
     delete=services.unblock_country,
-    draft=GeoBlockRuleInput,
+    draft=serializers.GeoBlockRuleInput,
 )
 DOMAINS = PolicyResource(
     model=AuthorizedDomain,
@@ -61,7 +54,7 @@ DOMAINS = PolicyResource(
     update=services.change_domain,
     delete=services.remove_domain,
     guards=frozenset(Write),
-    draft=AuthorizedDomainInput,
+    draft=serializers.AuthorizedDomainInput,
 )
 SUBSCRIPTIONS = PolicyResource(
     model=ListSubscription,

@@ -10,29 +10,22 @@ from gatewall.api.serializers import FlagField, MomentField, ShapedField, Strict
 from gatewall.engine.hosts import Access
 from gatewall.engine.model import Action
 from gatewall.engine.waf.rules import Category, Operator, Severity, Target, Transform
+from policies import validators
 from policies.countries import COUNTRY_NAMES
 from policies.list_files.parsing import Format
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription, WafRule
-from policies.validators import (
-    MAX_TRANSFORMS,
-    canonical_country,
-    canonical_domain,
-    canonical_network,
-    validate_exclusions,
-    validate_list_name,
-    validate_list_url,
-    validate_path_prefix,
-    validate_targets,
-    validate_transforms,
-)
 
 _RECORD = ("id", "created_at", "created_by")
 FETCHED = ("next_at", "tried_at", "succeeded_at", "failure", "entries")
 """Fields of a subscription that fetching changes."""
 _MAX_DOMAINS = 1000
 _TEXT = {"type": ["string", "null"], "maxLength": 500}
-_TARGETS = {"type": "array", "items": {"enum": [each.value for each in Target]}, "minItems": 1}
-_TRANSFORMS = {"type": "array", "items": {"enum": [each.value for each in Transform]}, "maxItems": MAX_TRANSFORMS}
+_TARGETS = {"type": "array", "items": {"enum": [*Target]}, "minItems": 1}
+_TRANSFORMS = {
+    "type": "array",
+    "items": {"enum": [*Transform]},
+    "maxItems": validators.MAX_TRANSFORMS,
+}
 _EXPIRY = {"type": ["string", "null"], "format": "date-time"}
 _EXCLUSIONS = {
     "type": "array",
@@ -50,7 +43,7 @@ class RegisteredDomainField(TextField):
     default_error_messages = {"unregistered": _("{name} is not a registered domain")}
 
     def to_internal_value(self, data: Any) -> AuthorizedDomain:  # type: ignore[override]  # TextField gives the text
-        name = canonical_domain(super().to_internal_value(data))
+        name = validators.canonical_domain(super().to_internal_value(data))
         domain = AuthorizedDomain.objects.filter(name=name).first()
         if domain is None:
             self.fail("unregistered", name=name)
@@ -83,7 +76,7 @@ class NetworkField(TextField):
         super().__init__(max_length=64, **options)
 
     def to_internal_value(self, data: Any) -> str:
-        return canonical_network(super().to_internal_value(data))
+        return validators.canonical_network(super().to_internal_value(data))
 
 
 class BlocklistEntryInput(StrictInput):
@@ -136,7 +129,7 @@ class AuthorizedDomainInput(StrictInput):
     force = FlagField(required=False)
 
     def validate_name(self, name: str) -> str:
-        return canonical_domain(name)
+        return validators.canonical_domain(name)
 
 
 class AuthorizedDomainOutput(serializers.ModelSerializer[AuthorizedDomain]):
@@ -154,7 +147,7 @@ class GeoBlockRuleInput(StrictInput):
     remark = TextField(max_length=500, allow_blank=True, required=False)
 
     def validate_country_code(self, code: str) -> str:
-        return canonical_country(code)
+        return validators.canonical_country(code)
 
 
 class GeoBlockRuleOutput(HitsOutput, serializers.ModelSerializer[GeoBlockRule]):
@@ -174,8 +167,8 @@ class GeoBlockRuleOutput(HitsOutput, serializers.ModelSerializer[GeoBlockRule]):
 class ListSubscriptionInput(StrictInput):
     """A list subscription as sent."""
 
-    name = TextField(max_length=50, validators=[validate_list_name])
-    url = TextField(max_length=1000, validators=[validate_list_url])
+    name = TextField(max_length=50, validators=[validators.validate_list_name])
+    url = TextField(max_length=1000, validators=[validators.validate_list_url])
     format = serializers.ChoiceField(choices=[each.value for each in Format], required=False)
     interval_minutes = WholeNumberField(min_value=15, max_value=43_200, required=False)
     enabled = FlagField(required=False)
@@ -197,8 +190,8 @@ class WafRuleInput(StrictInput):
     name = TextField(max_length=100)
     pattern = TextField(max_length=4096, trim_whitespace=False)
     operator = serializers.ChoiceField(choices=[operator.value for operator in Operator], required=False)
-    targets = ShapedField(_TARGETS, required=False, validators=[validate_targets])
-    transforms = ShapedField(_TRANSFORMS, required=False, validators=[validate_transforms])
+    targets = ShapedField(_TARGETS, required=False, validators=[validators.validate_targets])
+    transforms = ShapedField(_TRANSFORMS, required=False, validators=[validators.validate_transforms])
     category = serializers.ChoiceField(choices=[category.value for category in Category], required=False)
     severity = serializers.ChoiceField(choices=[severity.value for severity in Severity], required=False)
     score = WholeNumberField(min_value=1, max_value=10, required=False)
@@ -206,8 +199,10 @@ class WafRuleInput(StrictInput):
     priority = WholeNumberField(min_value=0, max_value=1_000_000, required=False)
     enabled = FlagField(required=False)
     domain = RegisteredDomainField(allow_null=True, required=False)
-    path_prefix = TextField(max_length=500, allow_null=True, required=False, validators=[validate_path_prefix])
-    exclusions = ShapedField(_EXCLUSIONS, required=False, validators=[validate_exclusions])
+    path_prefix = TextField(
+        max_length=500, allow_null=True, required=False, validators=[validators.validate_path_prefix]
+    )
+    exclusions = ShapedField(_EXCLUSIONS, required=False, validators=[validators.validate_exclusions])
     description = TextField(max_length=1000, allow_blank=True, required=False)
     force = FlagField(required=False)
 

@@ -21,35 +21,10 @@ from gatewall.engine.snapshot import DomainsMode
 from gatewall.engine.waf.rules import Severity
 from gatewall.policy import revisions, system_settings
 from gatewall.policy.resources import PolicyResource, Write
-from policies import geo, policy_source, resources, selectors
-from policies.filters import (
-    AllowlistFilters,
-    AuthorizedDomainFilters,
-    BlocklistFilters,
-    GeoBlockRuleFilters,
-    ListSubscriptionFilters,
-    WafRuleFilters,
-)
+from policies import filters, geo, policy_source, resources, selectors, serializers
 from policies.models import WafRule
 from policies.rules.batch import change_waf_rules
 from policies.rules.broad_patterns import warnings_about
-from policies.serializers import (
-    FETCHED,
-    AllowlistEntryInput,
-    AllowlistEntryOutput,
-    AuthorizedDomainInput,
-    AuthorizedDomainOutput,
-    BlocklistEntryInput,
-    BlocklistEntryOutput,
-    GeoBlockRuleInput,
-    GeoBlockRuleOutput,
-    ListSubscriptionInput,
-    ListSubscriptionOutput,
-    WafRuleBatchInput,
-    WafRuleBatchOutput,
-    WafRuleInput,
-    WafRuleOutput,
-)
 
 _NAMED = 20
 _FORCE = {"force": {"type": "boolean", "default": False}}
@@ -82,10 +57,10 @@ class Blocklist(_PolicyView, UsedResource):
     """Networks that are blocked."""
 
     resource, use_kind = resources.BLOCKLIST, resources.BLOCKLIST.logged_as
-    input, output = BlocklistEntryInput, BlocklistEntryOutput
+    input, output = serializers.BlocklistEntryInput, serializers.BlocklistEntryOutput
     volatile = ("hits", "last_hit_at")
     rows_are_policy = True
-    filterset_class = BlocklistFilters
+    filterset_class = filters.BlocklistFilters
     ordering_fields = ("id", "created_at", "expires_at", "ip")
     order_by = {"ip": F("network")}
     search_fields = ("network", "remark")
@@ -96,9 +71,9 @@ class Allowlist(_PolicyView, UsedResource):
 
     resource, use_kind = resources.ALLOWLIST, resources.ALLOWLIST.logged_as
     delete_parameters = _FORCE
-    input, output = AllowlistEntryInput, AllowlistEntryOutput
+    input, output = serializers.AllowlistEntryInput, serializers.AllowlistEntryOutput
     volatile = ("hits", "last_hit_at")
-    filterset_class = AllowlistFilters
+    filterset_class = filters.AllowlistFilters
     ordering_fields = ("id", "created_at", "expires_at", "ip")
     order_by = {"ip": F("network")}
     search_fields = ("network", "remark", "domain__name")
@@ -109,9 +84,9 @@ class AuthorizedDomains(_PolicyView):
 
     resource = resources.DOMAINS
     delete_parameters = _FORCE
-    input, output = AuthorizedDomainInput, AuthorizedDomainOutput
+    input, output = serializers.AuthorizedDomainInput, serializers.AuthorizedDomainOutput
     output_on_create = Warned
-    filterset_class = AuthorizedDomainFilters
+    filterset_class = filters.AuthorizedDomainFilters
     ordering_fields = ("id", "created_at", "name")
     search_fields = ("name", "remark")
 
@@ -145,10 +120,10 @@ class GeoBlockRules(_PolicyView, UsedResource):
     """Countries that are blocked."""
 
     resource, use_kind = resources.COUNTRIES, resources.COUNTRIES.logged_as
-    input, output = GeoBlockRuleInput, GeoBlockRuleOutput
+    input, output = serializers.GeoBlockRuleInput, serializers.GeoBlockRuleOutput
     output_on_create = Warned
     volatile = ("hits",)
-    filterset_class = GeoBlockRuleFilters
+    filterset_class = filters.GeoBlockRuleFilters
     ordering_fields = ("id", "created_at", "country_code")
     search_fields = ("country_code", "remark")
     http_method_names = ["get", "head", "options", "post", "delete"]
@@ -163,10 +138,10 @@ class WafRules(_PolicyView, UsedResource):
     """Patterns that are searched in requests."""
 
     resource, use_kind = resources.WAF_RULES, resources.WAF_RULES.logged_as
-    input, output = WafRuleInput, WafRuleOutput
+    input, output = serializers.WafRuleInput, serializers.WafRuleOutput
     output_on_create = output_on_change = Warned
     volatile = ("hits", "last_hit_at")
-    filterset_class = WafRuleFilters
+    filterset_class = filters.WafRuleFilters
     ordering_fields = ("id", "created_at", "priority", "name", "category", "severity", "score")
     order_by = {"severity": Case(*_SEVERITY_RANKS, output_field=IntegerField())}
     search_fields = ("name", "pattern", "description")
@@ -187,9 +162,9 @@ class ListSubscriptions(_PolicyView):
     """Published block lists that are fetched regularly."""
 
     resource = resources.SUBSCRIPTIONS
-    input, output = ListSubscriptionInput, ListSubscriptionOutput
-    volatile = FETCHED
-    filterset_class = ListSubscriptionFilters
+    input, output = serializers.ListSubscriptionInput, serializers.ListSubscriptionOutput
+    volatile = serializers.FETCHED
+    filterset_class = filters.ListSubscriptionFilters
     ordering_fields = ("id", "created_at", "name", "next_at", "succeeded_at", "entries")
     search_fields = ("name", "url", "remark")
 
@@ -200,10 +175,10 @@ RESOURCES = (Blocklist, Allowlist, WafRules, AuthorizedDomains, ListSubscription
 class WafRuleBatch(ApiView):
     """Changes to all WAF rules of a category."""
 
-    @operation(body=WafRuleBatchInput, answer=WafRuleBatchOutput, refuses={409})
+    @operation(body=serializers.WafRuleBatchInput, answer=serializers.WafRuleBatchOutput, refuses={409})
     def post(self, request: Request) -> Response:
         """Enable or disable the rules of a category, or set their action: all of them or none."""
-        form = WafRuleBatchInput(data=request.data)
+        form = serializers.WafRuleBatchInput(data=request.data)
         form.is_valid(raise_exception=True)
         values = dict(form.validated_data)
         category, builtin = values.pop("category"), values.pop("builtin", None)

@@ -56,7 +56,6 @@ class Lifetime(StrEnum):
 
     @property
     def length(self) -> timedelta:
-        """Return the duration as a timedelta."""
         return {"hour": timedelta(hours=1), "day": timedelta(days=1), "month": timedelta(days=30)}[self.value]
 
 
@@ -94,7 +93,6 @@ class Offer:
 
     @property
     def expires(self) -> bool:
-        """Return whether the exemption expires."""
         return self.kind in {Kind.EXCLUSION, Kind.EXCLUSIONS, Kind.ALLOW}
 
 

@@ -159,7 +159,6 @@ class ExplainInput(StrictInput):
     credential = CredentialInput(required=False, allow_null=True)
 
     def made_up(self) -> MadeUpRequest:
-        """Return the request of the validated input."""
         values = self.validated_data
         credential = values.get("credential") or {}
         sent = [(_TOKEN_HEADERS[credential["kind"]], credential["token"])] if "token" in credential else []

@@ -34,7 +34,6 @@ class RuleTrialInput(StrictInput):
     rule = WafRuleInput(required=False)
 
     def made_up(self) -> MadeUpRequest:
-        """Return the request of the validated input."""
         values = self.validated_data
         return MadeUpRequest(
             client="192.0.2.1",
@@ -45,12 +44,10 @@ class RuleTrialInput(StrictInput):
         )
 
     def sent_body(self) -> bytes | None:
-        """Return the body of the request."""
         body = self.validated_data.get("body")
         return None if body is None else str(body).encode("latin-1")
 
     def draft(self) -> dict[str, Any] | None:
-        """Return the values of the unsaved rule."""
         rule = self.validated_data.get("rule")
         return None if rule is None else {name: rule[name] for name in rule if name != "force"}
 

@@ -62,7 +62,6 @@ class Offence:
 
     @property
     def remark(self) -> str:
-        """Return the reason of the ban as text, for the blocklist."""
         figures = ", ".join(f"{number} {name}" for name, number in self.figures.items())
         seconds = round((self.at - self.since).total_seconds())
         return f"{self.detector.value}: {figures} within {seconds} s"

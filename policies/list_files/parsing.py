@@ -65,7 +65,6 @@ class BadLine:
 
     @property
     def message(self) -> Message:
-        """Return the error message for the operator."""
         return Message(_("line %(line)s: %(why)s"), line=self.line, why=self.why)
 
 

@@ -52,17 +52,14 @@ class Imported:
 
     @property
     def before(self) -> int:
-        """Return the number of entries before the import."""
         return self.removed + self.changed + self.kept
 
     @property
     def after(self) -> int:
-        """Return the number of entries after the import."""
         return self.added + self.changed + self.kept
 
     @property
     def changes(self) -> int:
-        """Return the number of entries that the import changes."""
         return self.added + self.removed + self.changed
 
 

@@ -39,7 +39,6 @@ class Proposal:
     kind: Format = Format.AUTO
 
     def open(self) -> BytesIO:
-        """Return the list as a binary file."""
         return BytesIO(self.text.encode())
 
 

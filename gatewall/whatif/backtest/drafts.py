@@ -26,7 +26,6 @@ class Draft:
     force: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Return the draft as stored."""
         return {"change": self.change.value, "id": self.id, "values": dict(self.values), "force": self.force}
 
 
