@@ -1,11 +1,13 @@
 """Which registered domains the session cookie reaches: the configured or derived cookie domain."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from django.conf import settings
 
 from gatewall.api.own_origins import public_urls
-from gatewall.engine.hosts import Access
+from gatewall.engine.hosts import Access, Authority
+from gatewall.engine.messages import Message
+from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.cookie_domain import (
     CookieScope,
     Unreached,
@@ -17,11 +19,16 @@ from gatewall.kernel.cookie_domain import (
 )
 from policies.models import AuthorizedDomain
 
+_CONFIGURED = _("set by GATEWALL_COOKIE_DOMAIN")
+_DERIVED = _("derived from the public URL and the registered domains")
 _WITH_SIGN_IN = (Access.AUTHENTICATED, Access.TWO_FACTOR)
 
 
-def scope_for(host: str) -> CookieScope:
-    """Return the scope of the cookie that the guard page sets for the sites of this host."""
+def scope_for(host: str, registered: Sequence[str] | None = None) -> CookieScope:
+    """Return the scope of the cookie that the guard page sets for the sites of this host.
+
+    ``registered`` are the names of the registered domains, by default read from the database.
+    """
     urls = public_urls()
     if not urls:
         return CookieScope(host, settings.GATEWALL_COOKIE_DOMAIN)
@@ -29,7 +36,7 @@ def scope_for(host: str) -> CookieScope:
     guard = host_of(url)
     if settings.GATEWALL_COOKIE_DOMAIN and url == urls[0]:
         return CookieScope(guard, settings.GATEWALL_COOKIE_DOMAIN)
-    return CookieScope(guard, derived_domain(guard, _registered()))
+    return CookieScope(guard, derived_domain(guard, _registered() if registered is None else registered))
 
 
 def cookie_domain(host: str) -> str | None:
@@ -40,18 +47,58 @@ def cookie_domain(host: str) -> str | None:
     return domain if is_within(host, domain) else None
 
 
-def unreached(name: str) -> Unreached | None:
-    """Return why browsers would not send the cookie to a registered domain, None if they do."""
-    scope = scope_for(name.removeprefix("*."))
+def unreached(name: str, registered: Sequence[str] | None = None) -> Unreached | None:
+    """Return why browsers would not send the cookie to a host or registered domain, None if they do."""
+    if not public_urls() and not settings.GATEWALL_COOKIE_DOMAIN:
+        return None  # the guard page is under each host, and so is its cookie
+    scope = scope_for(name.removeprefix("*."), registered)
     return None if scope.reaches(name) else why_unreached(scope, name, public_urls())
+
+
+def unreached_url(url: str) -> Unreached | None:
+    """Return why browsers would not send the cookie to the host of a URL, None if they do."""
+    authority = Authority.of_url(url)
+    return unreached(authority.host.name) if authority else None
 
 
 def unreached_domains() -> Iterator[tuple[AuthorizedDomain, Unreached]]:
     """Yield the domains that people registered, where visitors must sign in and browsers do not send the cookie."""
     domains = AuthorizedDomain.objects.exclude(created_by="").filter(access__in=_WITH_SIGN_IN)
+    registered = _registered()
     for domain in domains.order_by("name"):
-        if reason := unreached(domain.name):
+        if reason := unreached(domain.name, registered):
             yield domain, reason
+
+
+def warning_about(domain: AuthorizedDomain) -> Message | None:
+    """Return a warning for who registers a domain that the cookie does not reach, None if there is nothing to say."""
+    reason = unreached(domain.name) if domain.access in _WITH_SIGN_IN else None
+    if reason is None:
+        return None
+    return Message(
+        _("visitors of %(name)s cannot stay signed in, because %(why)s: %(fix)s"),
+        name=domain.name,
+        why=reason.why,
+        fix=reason.fix,
+    )
+
+
+def in_words() -> Message:
+    """Return where visitors sign in and what browsers send the session cookie to, for operators."""
+    urls = public_urls()
+    if not urls:
+        if settings.GATEWALL_COOKIE_DOMAIN is None:
+            return Message(_("Visitors sign in under the host of each site, and the session cookie is for that host."))
+        return Message(
+            _("Visitors sign in under the host of each site. Browsers send the session cookie to %(scope)s."),
+            scope=CookieScope("", settings.GATEWALL_COOKIE_DOMAIN).in_words(),
+        )
+    return Message(
+        _("Visitors sign in at %(url)s. Browsers send the session cookie to %(scope)s (%(source)s)."),
+        url=urls[0],
+        scope=scope_for(host_of(urls[0])).in_words(),
+        source=Message(_CONFIGURED if settings.GATEWALL_COOKIE_DOMAIN else _DERIVED),
+    )
 
 
 def _registered() -> list[str]:

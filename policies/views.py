@@ -12,6 +12,7 @@ from audit.figures import statistics
 from audit.figures.statistics import Window
 from audit.figures.used_resources import UsedResource
 from gatewall.api.operations import operation
+from gatewall.api.own_origins import public_urls
 from gatewall.api.resources import Resource
 from gatewall.api.serializers import Warned
 from gatewall.api.views import ApiView
@@ -19,10 +20,11 @@ from gatewall.engine.hosts import DomainTable, Host
 from gatewall.engine.model import Action
 from gatewall.engine.snapshot import DomainsMode
 from gatewall.engine.waf.rules import Severity
+from gatewall.kernel.cookie_domain import host_of
 from gatewall.policy import revisions, system_settings
 from gatewall.policy.resources import PolicyResource, Write
-from policies import filters, geo, policy_source, resources, selectors, serializers
-from policies.models import WafRule
+from policies import cookie_reach, filters, geo, policy_source, resources, selectors, serializers
+from policies.models import AuthorizedDomain, WafRule
 from policies.rules.batch import change_waf_rules
 from policies.rules.broad_patterns import warnings_about
 
@@ -85,7 +87,7 @@ class AuthorizedDomains(_PolicyView):
     resource = resources.DOMAINS
     delete_parameters = _FORCE
     input, output = serializers.AuthorizedDomainInput, serializers.AuthorizedDomainOutput
-    output_on_create = Warned
+    output_on_create = output_on_change = Warned
     filterset_class = filters.AuthorizedDomainFilters
     ordering_fields = ("id", "created_at", "name")
     search_fields = ("name", "remark")
@@ -94,26 +96,32 @@ class AuthorizedDomains(_PolicyView):
         self._mode_before = system_settings.current().authorized_domains_mode
         return super().create_row(**values)
 
-    def created(self, row: Model) -> dict[str, Any]:
-        mode = system_settings.current().authorized_domains_mode
-        if mode == self._mode_before:
-            return super().created(row)
-        warnings = [f"authorized_domains_mode is now {DomainsMode.REGISTERED.value}: other hosts are refused"]
-        if hosts := _unregistered(timezone.now()):
-            others = f" and {len(hosts) - _NAMED} others" if len(hosts) > _NAMED else ""
-            named = ", ".join(hosts[:_NAMED])
-            warnings.append(f"hosts that were asked for in the last hour and are refused now: {named}{others}")
-        return {**super().created(row), "warnings": warnings}
+    def created(self, row: Any) -> dict[str, Any]:
+        warnings: list[str | None] = []
+        if system_settings.current().authorized_domains_mode != self._mode_before:
+            warnings.append(f"authorized_domains_mode is now {DomainsMode.REGISTERED.value}: other hosts are refused")
+            warnings.append(_refused_hosts(timezone.now()))
+        return _warned(super().created(row), *warnings, cookie_reach.warning_about(row))
+
+    def changed(self, row: AuthorizedDomain) -> dict[str, Any]:
+        return _warned(super().changed(row), cookie_reach.warning_about(row))
 
     def warning_after_delete(self) -> str:
         return selectors.domains_warning()
 
 
-def _unregistered(at: datetime) -> list[str]:
-    """Return the unregistered hosts of the last hour, the most frequent first; rare ones may be missing."""
-    domains = DomainTable(policy_source.domains())
+def _refused_hosts(at: datetime) -> str | None:
+    """Return a warning that names the unregistered hosts of the last hour, None if there are none.
+
+    The most frequent come first, rare ones may be missing. The hosts of the guard page are no sites.
+    """
+    domains, own = DomainTable(policy_source.domains()), {host_of(url) for url in public_urls()}
     seen = statistics.summaries(Window.until(at, timedelta(hours=1)), ["host"])["host"]
-    return [name for name, _number in seen.top() if domains.match(Host(name)) is None]
+    hosts = [name for name, _number in seen.top() if name not in own and domains.match(Host(name)) is None]
+    if not hosts:
+        return None
+    others = f" and {len(hosts) - _NAMED} others" if len(hosts) > _NAMED else ""
+    return f"hosts that were asked for in the last hour and are refused now: {', '.join(hosts[:_NAMED])}{others}"
 
 
 class GeoBlockRules(_PolicyView, UsedResource):
@@ -146,16 +154,16 @@ class WafRules(_PolicyView, UsedResource):
     order_by = {"severity": Case(*_SEVERITY_RANKS, output_field=IntegerField())}
     search_fields = ("name", "pattern", "description")
 
-    def created(self, row: Model) -> dict[str, Any]:
-        return {**super().created(row), **_warnings(row)}
+    def created(self, row: Any) -> dict[str, Any]:
+        return _warned(super().created(row), *warnings_about(row))
 
     def changed(self, row: WafRule) -> dict[str, Any]:
-        return {**super().changed(row), **_warnings(row)}
+        return _warned(super().changed(row), *warnings_about(row))
 
 
-def _warnings(row: Any) -> dict[str, Any]:
-    warnings = warnings_about(row)
-    return {"warnings": warnings} if warnings else {}
+def _warned(shown: dict[str, Any], *warnings: str | None) -> dict[str, Any]:
+    said = [each for each in warnings if each]
+    return {**shown, "warnings": said} if said else shown
 
 
 class ListSubscriptions(_PolicyView):

@@ -3,13 +3,16 @@
 from itertools import pairwise
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from gatewall.api.service_admin import ServiceAdmin, actor
+from gatewall.api.translation import translated
 from gatewall.models import SystemSettings
 from gatewall.models.settings import GROUPS
 from gatewall.policy import system_settings
+from policies import cookie_reach
 
 _ONLY = "1"
 
@@ -19,6 +22,13 @@ class SystemSettingsAdmin(ServiceAdmin):
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> SystemSettings | None:
         return system_settings.current() if object_id == _ONLY else None
+
+    def changeform_view(self, request: HttpRequest, *arguments: Any, **path: Any) -> HttpResponse:
+        """Return the page, which says where visitors sign in and which hosts the session cookie is for."""
+        if request.method == "GET":
+            messages.info(request, translated(cookie_reach.in_words()))
+        shown: HttpResponse = super().changeform_view(request, *arguments, **path)
+        return shown
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         names = [column.name for column in SystemSettings.columns()]

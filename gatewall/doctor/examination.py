@@ -13,6 +13,7 @@ from pathlib import Path
 from django.conf import settings
 from django.utils import timezone
 
+from gatewall.api.own_origins import public_urls
 from gatewall.doctor import records
 from gatewall.doctor.probing import probes, sending
 from gatewall.doctor.probing.evidence import Arrival, Evidence, Reply, Seen
@@ -22,6 +23,7 @@ from gatewall.doctor.probing.target import Target, require_ours
 from gatewall.engine.hosts import DomainTable
 from gatewall.engine.messages import Message
 from gatewall.engine.messages import gettext_noop as _
+from gatewall.kernel.cookie_domain import guard_url
 from gatewall.kernel.file_io import try_lock_file
 from gatewall.kernel.refusals import Conflict
 from gatewall.snapshot.host_paths import run_folder
@@ -47,7 +49,9 @@ class ExaminationRunning(Conflict):
 def examine(text: str, *, kind: str | None = None, way: Way | None = None) -> Evidence:
     """Examine the site at this URL; takes up to 45 s. Raises TargetRefused, ExaminationRunning."""
     target = Target.parse(text)
-    require_ours(target, DomainTable(policy_source.domains()), settings.GATEWALL_PUBLIC_URL)
+    urls = public_urls()
+    own = guard_url(urls, target.host.name) if urls else None
+    require_ours(target, DomainTable(policy_source.domains()), own)
     run, since = secrets.token_hex(16), timezone.now()
     with _alone(run_folder(settings.GATEWALL_HOME)):
         seen = _seen(

@@ -20,9 +20,10 @@ from gatewall.credentials.rotation import next_key
 from gatewall.engine.snapshot import EnforcementMode, UnknownCountry
 from gatewall.kernel import env
 from gatewall.kernel.clientip import TrustedProxies
+from gatewall.kernel.cookie_domain import host_of, registrable_domain
 from gatewall.models import Node
 from gatewall.policy import system_settings
-from policies import selectors
+from policies import cookie_reach, selectors
 from policies.models import GeoBlockRule
 
 _BROAD = 8
@@ -79,6 +80,9 @@ def _network() -> Iterator[CheckMessage]:
     if not url:
         hint = "Set GATEWALL_PUBLIC_URL, like https://wall.example.com."
         yield Advice("GATEWALL_PUBLIC_URL is not set.", hint=hint, id="gatewall.W001")
+    if url and registrable_domain(host_of(url)) is None:
+        hint = "Set GATEWALL_PUBLIC_URL to a host under the domain of your sites, like https://wall.example.com."
+        yield Advice(f"Browsers send the session cookie of {url} to no other host.", hint=hint, id="gatewall.W013")
     if not (settings.SESSION_COOKIE_SECURE and settings.CSRF_COOKIE_SECURE):
         hint = "Serve Gatewall with TLS and set GATEWALL_PUBLIC_URL to its https:// address."
         yield Advice("Cookies are sent without Secure.", hint=hint, id="gatewall.W002")
@@ -119,11 +123,18 @@ def _rows() -> Iterator[CheckMessage]:
     if hosts > 1 and connection.vendor == "sqlite":
         hint = "Set DATABASE_URL to a PostgreSQL database."
         yield Advice(f"{hosts} hosts share one SQLite database.", hint=hint, id="gatewall.W008")
+    yield from _unreached()
     if warning := selectors.domains_warning():
         yield _about_domains(warning)
     if settings.GATEWALL_GEOIP_DATABASE is None and _needs_countries():
         hint = "Run `gatewall geo install`, or set GEOIP_DATABASE to an MMDB file with countries."
         yield Advice("Rules about countries, and no geo database.", hint=hint, id="gatewall.W009")
+
+
+def _unreached() -> Iterator[CheckMessage]:
+    for domain, reason in cookie_reach.unreached_domains():
+        words = f"Visitors of {domain.name} cannot stay signed in, because {reason.why}."
+        yield Error(words, hint=f"{reason.fix[0].upper()}{reason.fix[1:]}", id="gatewall.E005")
 
 
 def _about_domains(warning: str) -> CheckMessage:

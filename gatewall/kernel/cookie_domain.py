@@ -156,12 +156,11 @@ def _under_another_parent(guard: str, host: str, parent: str, urls: Sequence[str
     why = Message(_("browsers send a cookie of %(guard)s only to hosts below %(parent)s"), guard=guard, parent=parent)
     if other is None:
         return Unreached(why, Message(_("give the site a host name below %(parent)s"), parent=parent))
-    scheme = urls[0].partition("://")[0] if urls else "https"
     return Unreached(
         why,
         Message(
             _("add a guard page under %(other)s: GATEWALL_PUBLIC_URL=%(urls)s"),
             other=other,
-            urls=",".join([*urls, f"{scheme}://wall.{other}"]),
+            urls=",".join([*urls, urls[0].replace(guard, f"wall.{other}") if urls else f"https://wall.{other}"]),
         ),
     )

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import browser, reauthentication, second_factor, selectors, services
 from gatewall.kernel.refusals import Gone
-from gatewall.portal import pages
+from gatewall.portal import pages, probe_cookies
 from gatewall.portal.devices import name_of
 from gatewall.portal.pages import Caller, OwnForm, see_other
 from licensing import selectors as licensing_selectors
@@ -93,6 +93,7 @@ class EndAllSessions(AccountForm):
         services.end_all_sessions(self.caller.user, actor=self.caller.user.username)
         response = see_other(pages.guard_url())
         browser.clear_session(response, request)
+        probe_cookies.forget_sent(response)
         return response
 
 

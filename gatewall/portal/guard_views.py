@@ -14,7 +14,7 @@ from accounts import browser, login, services
 from accounts.authentication import holders
 from accounts.challenges import Challenged, InvalidChallenge
 from gatewall.policy import system_settings
-from gatewall.portal import pages, step_up_views
+from gatewall.portal import notices, pages, probe_cookies, step_up_views
 from gatewall.portal.pages import Form, see_other
 from gatewall.portal.refusal_texts import refusal_text
 
@@ -26,13 +26,21 @@ class Guard(Form):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         return_url, caller = pages.return_url_of(request), pages.caller(request)
+        if elsewhere := pages.guard_elsewhere(request, return_url):
+            return see_other(elsewhere)
         if caller is None:
             return _sign_in(request)
         if return_url and step_up_views.is_wanted(return_url, caller):
             return step_up_views.first_page(request, caller, return_url)
-        return pages.page(request, "signed_in", {"user": caller.user}, return_url=return_url)
+        notice = notices.for_signed_in(request, caller, return_url)
+        response = pages.page(request, "signed_in", {"user": caller.user, "notice": notice}, return_url=return_url)
+        if return_url and not (notice and notice.blocks):
+            pages.renew_cookie(response, request, caller)
+        return response
 
     def send(self, request: HttpRequest) -> HttpResponse:
+        if probe_cookies.are_cookies_lost(request):
+            return self.again(request, _lost_cookies(), 400)
         name, password = request.POST.get("username", ""), request.POST.get("password", "")
         result = login.sign_in(name, password, flow=login.GUARD, visitor=browser.visitor(request), at=pages.now())
         if isinstance(result, Challenged):
@@ -70,6 +78,7 @@ class SignOut(Form):
             services.revoke_session(uuid.UUID(token["jti"]), at=pages.now())
         response = _signed_out(request)
         browser.clear_session(response, request)
+        probe_cookies.forget_sent(response)
         return response
 
 
@@ -96,12 +105,24 @@ def _signed_out(request: HttpRequest) -> HttpResponse:
 
 
 def _sign_in(request: HttpRequest, error: str = "", status: int = 200) -> HttpResponse:
+    return_url = pages.return_url_of(request)
     words = {
         "error": error,
         "username": request.POST.get("username", "")[:64],
         "message": system_settings.current().guard_message,
+        "notice": notices.for_stranger(request, return_url),
+        "probe": probe_cookies.FIELD,
     }
-    return pages.page(request, "guard", words, return_url=pages.return_url_of(request), status=status)
+    response = pages.page(request, "guard", words, return_url=return_url, status=status)
+    probe_cookies.expect_cookies(response, request)
+    return response
+
+
+def _lost_cookies() -> str:
+    return _(
+        "Your browser sent no cookie back, so you would not stay signed in. Allow cookies for this page and open it "
+        "with https://. If you did, the proxy in front of Gatewall removes the header Cookie or Set-Cookie."
+    )
 
 
 def _second_factor(request: HttpRequest, challenge: str, error: str = "", status: int = 200) -> HttpResponse:

@@ -24,15 +24,18 @@ from accounts.tokens import IssuedToken, SessionToken
 from gatewall.api import errors
 from gatewall.api.content_policy import content_security_policy
 from gatewall.api.cross_site import CrossSite, refuse_cross_site
+from gatewall.api.own_origins import public_urls
 from gatewall.api.problems import status_of
 from gatewall.api.rate import count_call
-from gatewall.engine.hosts import DomainTable
+from gatewall.engine.hosts import Authority, DomainTable
 from gatewall.engine.model import SECOND_FACTORS
+from gatewall.kernel.cookie_domain import guard_url as guard_address
 from gatewall.kernel.refusals import Refusal, TooMany
 from gatewall.policy import system_settings
+from gatewall.portal import probe_cookies
 from gatewall.portal.refusal_texts import refusal_text
-from gatewall.portal.return_url import origin_of, parse_return_url
-from policies import policy_source
+from gatewall.portal.return_url import origin_of, parse_return_url, unregistered_authority
+from policies import cookie_reach, policy_source
 
 _FORM = "application/x-www-form-urlencoded"
 
@@ -73,6 +76,7 @@ def page(
         "site": urlsplit(return_url).netloc if return_url else "",
         "contact": system_settings.current().contact,
         "root": settings.ROOT_PATH,
+        "clock": f"{now():%H:%M}",
         "guard": guard_url(return_url),
     }
     response = render(request, f"portal/{template}.html", {**shared, **(context or {})}, status=status)
@@ -84,19 +88,48 @@ def page(
 
 def return_url_of(request: HttpRequest) -> str | None:
     """Return the return URL of the request (``rd``), or None if it is not safe."""
-    return safe_return_url(request, (request.POST if request.method == "POST" else request.GET).get("rd", ""))
+    return safe_return_url(request, _rd(request))
+
+
+def _rd(request: HttpRequest) -> str:
+    return (request.POST if request.method == "POST" else request.GET).get("rd", "")
 
 
 def safe_return_url(request: HttpRequest, text: str) -> str | None:
     """Return the URL if redirecting a visitor there is safe, else None."""
-    own = urlsplit(settings.GATEWALL_PUBLIC_URL).netloc if settings.GATEWALL_PUBLIC_URL else request.get_host()
-    return parse_return_url(text, own_authority=own, domains=DomainTable(policy_source.domains()))
+    return parse_return_url(text, own_authority=_own_authority(request), domains=DomainTable(policy_source.domains()))
+
+
+def unregistered_site(request: HttpRequest) -> Authority | None:
+    """Return the site that the request would return to (``rd``) if somebody had registered it, else None."""
+    domains = DomainTable(policy_source.domains())
+    return unregistered_authority(_rd(request), own_authority=_own_authority(request), domains=domains)
+
+
+def _own_authority(request: HttpRequest) -> str:
+    return urlsplit(_home(request.get_host())).netloc or request.get_host()
+
+
+def _home(authority: str) -> str:
+    """Return the public URL of the guard page for the sites of a host; empty if it is under each site's host."""
+    urls, parsed = public_urls(), Authority.parse(authority)
+    return guard_address(urls, parsed.host.name if parsed else "") if urls else ""
 
 
 def guard_url(return_url: str | None = None) -> str:
-    """Return the URL of the guard page, with the return URL."""
+    """Return the URL of the guard page for the site of the return URL, with the return URL."""
     query = f"?{urlencode({'rd': return_url})}" if return_url else ""
-    return f"{settings.GATEWALL_PUBLIC_URL or ''}{settings.ROOT_PATH}/{query}"
+    return f"{_home(urlsplit(return_url).netloc if return_url else '')}{settings.ROOT_PATH}/{query}"
+
+
+def guard_elsewhere(request: HttpRequest, return_url: str | None) -> str | None:
+    """Return the guard page under the parent of the site, if the request is for that of another parent, else None.
+
+    A proxy may rewrite ``Host``: a host that is no guard page's is never redirected, which could be a circle.
+    """
+    hosts, here = {urlsplit(url).netloc for url in public_urls()}, request.get_host()
+    there = guard_url(return_url)
+    return there if return_url and here in hosts and urlsplit(there).netloc != here else None
 
 
 def account_url(**query: str) -> str:
@@ -112,10 +145,20 @@ def see_other(url: str) -> HttpResponseRedirect:
 
 
 def enter(request: HttpRequest, token: IssuedToken, return_url: str | None) -> HttpResponse:
-    """Set the session cookie and redirect to the return URL."""
-    response = see_other(return_url or f"{settings.ROOT_PATH}/")
+    """Set the session cookie and redirect to the return URL, or to the page that says why the site cannot see it."""
+    if return_url and cookie_reach.unreached_url(return_url):
+        response = see_other(f"{settings.ROOT_PATH}/?{urlencode({'rd': return_url})}")
+    else:
+        response = see_other(return_url or f"{settings.ROOT_PATH}/")
     browser.set_session(response, request, token.text, expires_at=token.expires_at)
+    probe_cookies.remember_sent(response, request, urlsplit(return_url or "").netloc)
     return response
+
+
+def renew_cookie(response: HttpResponse, request: HttpRequest, caller: Caller) -> None:
+    """Set the session cookie again: a domain registered since may need a wider cookie domain."""
+    expires_at = datetime.fromtimestamp(caller.token["exp"], tz=UTC)
+    browser.set_session(response, request, str(caller.token.token), expires_at=expires_at)
 
 
 def replace_session(request: HttpRequest, caller: Caller, *, amr: tuple[str, ...]) -> IssuedToken:

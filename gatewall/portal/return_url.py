@@ -12,6 +12,25 @@ def parse_return_url(text: str, *, own_authority: str, domains: DomainTable) -> 
     It must be http or https, without user info, white space or control characters, on our own host or a registered
     domain. Parsers disagree about anything else.
     """
+    parts = _parts(text)
+    if parts is None:
+        return None
+    scheme, authority, tail = parts
+    if str(authority) != own_authority and domains.match(authority.host) is None:
+        return None
+    return f"{scheme}://{authority}{tail}"
+
+
+def unregistered_authority(text: str, *, own_authority: str, domains: DomainTable) -> Authority | None:
+    """Return the site of a return URL that is refused only because nobody registered its host, else None."""
+    parts = _parts(text)
+    if parts is None or str(parts[1]) == own_authority or domains.match(parts[1].host) is not None:
+        return None
+    return parts[1]
+
+
+def _parts(text: str) -> tuple[str, Authority, str] | None:
+    """Return scheme, authority, and the rest of a URL that all parsers read alike, else None."""
     if len(text) > _MAX_LENGTH or any(character <= " " or character == "\x7f" for character in text):
         return None
     scheme, separator, rest = text.partition("://")
@@ -20,11 +39,7 @@ def parse_return_url(text: str, *, own_authority: str, domains: DomainTable) -> 
     end = min((rest.index(mark) for mark in "/?#" if mark in rest), default=len(rest))
     authority, tail = rest[:end], rest[end:]
     parsed = Authority.parse(authority)
-    if parsed is None:
-        return None
-    if str(parsed) != own_authority and domains.match(parsed.host) is None:
-        return None
-    return f"{scheme}://{parsed}{tail}"
+    return (scheme, parsed, tail) if parsed is not None else None
 
 
 def origin_of(url: str) -> str:

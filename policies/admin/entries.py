@@ -11,8 +11,9 @@ from django.utils.translation import gettext_lazy as _
 
 from gatewall.api.caller import caller_of
 from gatewall.api.service_admin import ServiceAdmin, ServiceForm, actor, forced
+from gatewall.api.translation import translated
 from gatewall.policy.resources import PolicyResource, Write
-from policies import resources, selectors
+from policies import cookie_reach, resources, selectors
 from policies.countries import COUNTRY_NAMES
 from policies.country_choices import NO_COUNTRY, choices_after
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, ListSubscription
@@ -114,6 +115,13 @@ class AuthorizedDomainAdmin(PolicyAdmin):
     search_fields = ("name", "remark")
     readonly_fields = _RECORD
     fields = ("name", "force", "access", "remark", *readonly_fields)
+
+    def write(self, request: HttpRequest, way: Write, *row: Any, **values: Any) -> Any:
+        """Register or change the domain; warn if browsers do not send the session cookie to it."""
+        written = super().write(request, way, *row, **values)
+        if way is not Write.DELETE and (warning := cookie_reach.warning_about(written)):
+            messages.warning(request, translated(warning))
+        return written
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Return the list page, with a warning if ``authorized_domains_mode`` contradicts the domains."""

@@ -55,6 +55,13 @@ def test_domains_of_the_installation_cover_too(admin, asked, office):
     assert warnings(admin, "localhost") == [MODE]
 
 
+def test_the_hosts_of_the_guard_page_are_no_site_that_is_refused(admin, asked, settings):
+    settings.GATEWALL_PUBLIC_URL, settings.GATEWALL_OTHER_PUBLIC_URLS = "https://wall.example", ("https://b.example",)
+    asked({"wall.example": 9, "b.example": 9})
+
+    assert warnings(admin, "app.wall.example") == [MODE]
+
+
 def test_what_was_asked_for_earlier_is_not_named(admin, asked):
     asked({"early.example": 3}, ago=HOUR + timedelta(minutes=2))
 

@@ -64,6 +64,10 @@ def _second_visit(wall: Wall, page: Page, name: str, app: App) -> Iterator[str]:
     page.click("button")
     page.goto(wall.page())
     yield "signed-in"
+    page.goto(wall.page(f"/?rd={wall.at('app.third.test')}"))
+    yield "signed-in-unreached"
+    page.goto(wall.page(f"/?rd={wall.at('nobody.third.test')}"))
+    yield "signed-in-not-registered"
     yield from _own_account(wall, page)
     page.goto(wall.url("closed"))
     yield "denied"

@@ -18,7 +18,8 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, P
 from gatewall.install.launcher import free_port
 from tests.support.processes import PASSWORD, PATIENCE, api, control_plane, environment, prepare, running, wait_until
 
-SUFFIX = "gate.test"
+SUFFIX, OTHER, WITHOUT_GUARD = "gate.test", "other.test", "third.test"
+"""Parent domains: of the first guard page, of the second, and one without a guard page."""
 _EXPECTED = (
     "the server responded with a status of 4",  # a page that is a 401 or 403 on purpose
     "Cross-Origin-Opener-Policy header has been ignored",  # without TLS
@@ -28,7 +29,7 @@ _numbers = count(1)
 
 @dataclass(frozen=True)
 class Wall:
-    """Addresses of the installation. The sites share a cookie domain with the guard page's host."""
+    """Addresses of the installation: sites under the parents of both guard pages, and under one that has none."""
 
     home: Path
     port: int
@@ -38,7 +39,11 @@ class Wall:
 
     def url(self, name: str, path: str = "/") -> str:
         """Return an address on ``wall`` (our own host), ``office``, ``vault`` or ``closed``."""
-        return f"http://{name}.{SUFFIX}:{self.port}{path}"
+        return self.at(f"{name}.{SUFFIX}", path)
+
+    def at(self, host: str, path: str = "/") -> str:
+        """Return an address on any host, like ``app.other.test``."""
+        return f"http://{host}:{self.port}{path}"
 
     def page(self, path: str = "/") -> str:
         """Return the address of one of our own pages."""
@@ -64,13 +69,16 @@ def installation(home: Path) -> Iterator[Wall]:
     ports = {name: str(free_port()) for name in names}
     wall = Wall(home, int(ports["GATEWALL_DEMO_PORT"]), int(ports["GATEWALL_PORT"]))
     log = home / "up.log"
-    own = {"GATEWALL_PUBLIC_URL": wall.url("wall", ""), "GATEWALL_COOKIE_DOMAIN": SUFFIX, "GATEWALL_WORKERS": "1"}
+    homes = ",".join(wall.at(f"wall.{parent}", "") for parent in (SUFFIX, OTHER))
+    own = {"GATEWALL_PUBLIC_URL": homes, "GATEWALL_WORKERS": "1"}
     own["GATEWALL_CONFIRM_SECONDS"] = "10"  # a lock-out is waited for
     with running([sys.executable, "manage.py", "up"], log=log, env=environment(home, **ports, **own)) as process:
         wait_until(lambda: "\nready" in log.read_text() or process.poll() is not None, what="ready")
         assert process.poll() is None, log.read_text()[-4000:]
         for name, access in (("office", "authenticated"), ("vault", "two_factor"), ("closed", "authenticated")):
             api(wall.control, "/authorized-domains", name=f"{name}.{SUFFIX}", access=access)
+        for host in (f"app.{OTHER}", f"tv.{OTHER}", f"app.{WITHOUT_GUARD}"):
+            api(wall.control, "/authorized-domains", name=host)
         token = api(wall.control, "/login", username="admin", password=PASSWORD)["token"]
         yield replace(wall, token=token)
 
@@ -95,7 +103,7 @@ def find_chromium() -> str | None:
 
 def launch(playwright: Playwright, executable: str) -> Browser:
     """Start the browser; every name of the installation is this machine, and nothing else can be reached."""
-    rules = f"--host-resolver-rules=MAP *.{SUFFIX} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+    rules = "--host-resolver-rules=MAP *.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium refuses to run as root with one
     return playwright.chromium.launch(executable_path=executable, args=[rules, *sandbox], timeout=1000 * PATIENCE)
 

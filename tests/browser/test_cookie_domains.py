@@ -1,0 +1,114 @@
+"""Signing in ends on the site: one host, several under one parent, two parents; or on a sentence, never in a circle."""
+
+import re
+from urllib.parse import quote
+
+import pytest
+
+from gatewall.kernel.cookie_domain import registrable_domain
+from tests.browser.installation import OTHER, SUFFIX, sign_in
+
+UNREACHED = "cannot see it because browsers send a cookie of wall.gate.test only to hosts below gate.test"
+
+
+def heading(page):
+    return page.locator("h1").inner_text()
+
+
+def text(page):
+    return re.sub(r"\s+", " ", page.locator("main").inner_text())
+
+
+def session_cookies(page):
+    return {each["domain"] for each in page.context.cookies() if each["name"] == "service.token"}
+
+
+def landings(page):
+    """Count how often a page is loaded in this window."""
+    loaded = []
+    page.on("response", lambda answer: loaded.append(answer.url) if answer.request.is_navigation_request() else None)
+    return loaded
+
+
+def test_the_parents_of_these_tests_are_two_in_a_browser_too():
+    assert {registrable_domain(f"wall.{parent}") for parent in (SUFFIX, OTHER)} == {SUFFIX, OTHER}
+
+
+def test_one_sign_in_serves_every_site_under_the_parent(wall, page):
+    page.goto(wall.url("office", "/a?b=c"))
+    sign_in(page, wall.a_user())
+
+    assert page.url == wall.url("office", "/a?b=c")
+    assert session_cookies(page) == {".gate.test"}
+    page.goto(wall.url("closed"))
+    assert page.url == wall.url("closed")
+
+
+def test_a_site_under_another_parent_has_its_own_guard_page(wall, page):
+    name = wall.a_user()
+    page.goto(wall.url("office"))
+    sign_in(page, name)
+
+    page.goto(wall.at("app.other.test", "/x"))
+    assert page.url.startswith(wall.at("wall.other.test", "/wall/?rd="))
+    sign_in(page, name)
+
+    assert page.url == wall.at("app.other.test", "/x")
+    assert session_cookies(page) == {".gate.test", ".other.test"}
+    page.goto(wall.at("tv.other.test"))
+    assert page.url == wall.at("tv.other.test")
+
+
+def test_a_link_to_the_wrong_guard_page_leads_to_the_right_one(wall, page):
+    page.goto(wall.page(f"/?rd={quote(wall.at('app.other.test'), safe='')}"))
+
+    assert page.url.startswith(wall.at("wall.other.test", "/wall/?rd="))
+    sign_in(page, wall.a_user())
+    assert page.url == wall.at("app.other.test")
+
+
+def test_a_site_that_no_cookie_reaches_ends_on_a_sentence(wall, page):
+    loaded = landings(page)
+    page.goto(wall.at("app.third.test", "/x"))
+    assert page.url.startswith(wall.page("/?rd="))
+
+    sign_in(page, wall.a_user())
+
+    assert heading(page) == "Signed in"
+    assert UNREACHED in text(page)
+    assert page.locator("a", has_text="Continue").count() == 0
+    assert len(loaded) == 4, loaded  # the site, the guard page, the form, the sentence
+
+
+@pytest.mark.parametrize("signed_in", [False, True])
+def test_a_site_that_nobody_registered_is_said(wall, page, signed_in):
+    if signed_in:
+        page.goto(wall.page())
+        sign_in(page, wall.a_user())
+
+    page.goto(wall.page(f"/?rd={quote(wall.at('nobody.third.test'), safe='')}"))
+
+    assert "The site that you came from is not registered here" in text(page)
+
+
+def test_a_browser_that_loses_its_cookies_is_told_and_may_try_again(wall, page):
+    name = wall.a_user()
+    page.goto(wall.page())
+    page.context.clear_cookies()
+
+    sign_in(page, name)
+
+    assert "Your browser sent no cookie back" in text(page)
+    assert session_cookies(page) == set()
+    sign_in(page, name)
+    assert heading(page) == "Signed in"
+
+
+def test_a_site_whose_proxy_drops_the_session_says_so_when_it_sends_the_visitor_back(wall, page):
+    """What a site does whose proxy asks Gatewall without the cookie: the visitor is led to the guard page again."""
+    page.goto(wall.url("office"))
+    sign_in(page, wall.a_user())
+
+    page.goto(wall.page(f"/?rd={quote(wall.url('office'), safe='')}"))
+
+    assert "sent you back. Its proxy must pass the Cookie header on" in text(page)
