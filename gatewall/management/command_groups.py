@@ -34,6 +34,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "backtest": "run a waiting backtest in this process",
     },
     "Users": {
+        "user": "list, add, disable and enable users, reset passwords and second factors",
         "create-admin": "create an admin",
         "recover-admin-2fa": "remove a user's second factor, so that the password alone is enough",
     },
@@ -106,6 +107,5 @@ def _block(title: str, width: int) -> str:
 
 def nearest(name: str) -> str | None:
     """Return the command whose name is most similar to an unknown one, None if no name is."""
-    ours = known() - DJANGO
-    found = difflib.get_close_matches(name, sorted(ours), n=1) or difflib.get_close_matches(name, sorted(DJANGO), n=1)
+    found = difflib.get_close_matches(name, sorted(known()), n=1)
     return found[0] if found else None

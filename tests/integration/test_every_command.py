@@ -1,5 +1,6 @@
 """Every command with ``--help``, once right and once wrong, and its exit codes as the table of the docs has them."""
 
+import io
 import json
 import signal
 import socket
@@ -128,6 +129,11 @@ def a_user(world):
     return ["bob"]
 
 
+def no_password_to_read(world):
+    world.patch.setattr("sys.stdin", io.StringIO())
+    return ["add", "ada", "--password-stdin"]
+
+
 def requests(world):
     item = {"id": "1", "label": "benign", "visible": "uri", "method": "GET", "uri": "/", "headers": {}}
     world.file("x.jsonl", json.dumps(item).encode() + b"\n")
@@ -179,6 +185,9 @@ CASES = [
     Case("update_geoip", 0, a_geo_database),
     Case("update_geoip", 1, lambda world: [world.file("bad.mmdb", b"nothing")]),
     Case("update_geoip", 2, given("/nowhere/geo.mmdb")),
+    Case("user", 0, given("list")),
+    Case("user", 1, given("disable", "nobody")),
+    Case("user", 2, no_password_to_read),
     Case("waf", 0, requests),
     Case("waf", 2, given("rates", "/nowhere")),
 ]
