@@ -30,7 +30,7 @@ def domains_warning() -> str:
 
     Domains of the installation do not count.
     """
-    has_own = AuthorizedDomain.objects.exclude(created_by="").exists()
+    has_own = has_site()
     is_registered = system_settings.current().authorized_domains_mode == DomainsMode.REGISTERED
     if has_own == is_registered:
         return ""
@@ -40,3 +40,8 @@ def domains_warning() -> str:
 def waf_rules() -> QuerySet[WafRule]:
     """Return all WAF rules, with their domains."""
     return WafRule.objects.select_related("domain")
+
+
+def has_site() -> bool:
+    """Return whether a person registered a domain, in addition to the installation's own."""
+    return AuthorizedDomain.objects.exclude(created_by="").exists()

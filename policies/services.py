@@ -17,7 +17,7 @@ from gatewall.engine.snapshot import DomainsMode, Segment
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions, system_settings
-from policies import rows
+from policies import rows, selectors
 from policies.history.lockout import guard_against_lockout, refuse_blocking_loopback
 from policies.models import MANUAL, AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
 from policies.rules.broad_patterns import log_once, refuse_matching_everything
@@ -177,7 +177,7 @@ def register_domain(
     installation (``seed``) do not. An allowlist entry for ``*.host`` does not hold for such a host.
     Raises ValidationError, WouldLockYouOut, Duplicate.
     """
-    is_first = not seed and not AuthorizedDomain.objects.exclude(created_by="").exists()
+    is_first = not seed and not selectors.has_site()
     domain = AuthorizedDomain(created_by="" if seed else actor)
     with guard_against_lockout(caller, force=force):
         rows.save(domain, Segment.DOMAINS, actor=actor, name=name, access=access, remark=remark)

@@ -6,7 +6,7 @@ from gatewall.console.backtest import backtest_pages, blast_radius
 from gatewall.console.explain import explain_pages
 from gatewall.console.log import log_page, saved_views
 from gatewall.console.policy import history_pages, import_page, network_pages
-from gatewall.console.site import dashboard_page, doctor_page
+from gatewall.console.site import dashboard_page, doctor_page, first_site_page
 
 app_name = "console"
 urlpatterns: list[URLPattern] = [
@@ -26,5 +26,6 @@ urlpatterns: list[URLPattern] = [
     path("history/<int:number>/", history_pages.Revision.as_view(), name="history-revision"),
     path("history/<int:number>/confirm/", history_pages.Confirmation.as_view(), name="confirmation"),
     path("import/", import_page.ImportList.as_view(), name="import"),
+    path("first-site/", first_site_page.FirstSite.as_view(), name="first-site"),
     path("doctor/", doctor_page.Doctor.as_view(), name="doctor"),
 ]

@@ -10,6 +10,7 @@ from django.urls import reverse
 from accounts import admin_session, browser, login, reauthentication, selectors
 from gatewall.portal import pages
 from gatewall.portal.pages import OwnForm, see_other
+from policies import selectors as policy_selectors
 
 
 class Administration(OwnForm):
@@ -37,7 +38,7 @@ class Administration(OwnForm):
             django_login(request, user)
             admin_session.begin(request.session, user, amr=proof.amr, visitor=visitor, at=at)
             login.record_success(proof, flow=login.ADMIN_SITE, visitor=visitor, at=at)
-        return see_other(reverse("admin:index"))
+        return see_other(reverse("admin:index" if policy_selectors.has_site() else "console:first-site"))
 
     def again(self, request: HttpRequest, error: str, status: int) -> HttpResponse:
         user = self.caller.user

@@ -9,6 +9,7 @@ from django.test import Client
 from accounts import services
 from accounts.models import Session
 from audit.models import SecurityEvent
+from policies.services import register_domain
 from tests.support.proxies import PASSWORD, a_token
 from tests.support.second_factor import an_app
 
@@ -45,7 +46,12 @@ def test_the_page_of_an_admin_leads_there(admins):
     assert not may_administer(admins)
 
 
+def test_an_admin_without_a_site_is_led_to_the_page_that_protects_one(admins):
+    assert send(admins, password=PASSWORD).headers["Location"] == "/wall/admin/first-site/"
+
+
 def test_the_password_opens_the_admin_site_and_the_api(admins):
+    register_domain(actor="alice", name="office.example", access="authenticated")
     response = send(admins, password=PASSWORD)
 
     assert (response.status_code, response.headers["Location"]) == (303, "/wall/admin/")

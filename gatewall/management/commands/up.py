@@ -53,7 +53,7 @@ class Command(BaseCommand):
             processes += demo_processes
             urls.append(address)
             lines.append(f"Demo site  {address}  (guarded by Gatewall: sign in as admin)")
-        lines.append(f"Your proxy {control}{settings.ROOT_PATH}/admin/doctor/  (test it here)")
+        lines.append(f"Your site  {control}{settings.ROOT_PATH}/admin/first-site/  (protect it in three steps)")
         if (geo := health.geo_state()) != "ok":
             lines.append(f"Geo rules  {geo} (`gatewall geo install` installs one)")
 

@@ -1,0 +1,84 @@
+"""The page that protects a site: from its host to the lines for the proxy and the doctor."""
+
+from html import unescape
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from gatewall.policy import system_settings
+from gatewall.proxy_config.rendering import KINDS
+from policies.models import AuthorizedDomain
+
+PAGE = "/first-site/"
+SITE = {"site": "app.example.com", "access": "authenticated", "proxy": "nginx", "upstream": "127.0.0.1:3000"}
+
+
+def shown(pages, **values):
+    response = pages.submit(PAGE, **{**SITE, **values})
+    return pages.client.get(response.headers["Location"]) if response.status_code == 302 else response
+
+
+def test_only_admins_see_it(client, bob):
+    assert client.get("/wall/admin/first-site/").status_code == 302
+    client.force_login(bob)
+    assert client.get("/wall/admin/first-site/").status_code == 302
+
+
+def test_a_site_is_registered_and_the_page_goes_on(pages):
+    page = shown(pages, access="two_factor")
+
+    domain = AuthorizedDomain.objects.get(name="app.example.com")
+    assert (domain.access, domain.created_by) == ("two_factor", "alice")
+    assert system_settings.current().authorized_domains_mode == "registered"
+    assert page.status_code == 200
+    assert "app.example.com is registered." in page.text
+    doctor = urlsplit(unescape(page.text.partition('class="button" href="')[2].partition('"')[0]))
+    assert doctor.path == "/wall/admin/doctor/"
+    assert parse_qs(doctor.query) == {"proxy": ["nginx"], "url": ["http://app.example.com/"]}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_lines_are_those_of_the_proxy_with_the_site_and_its_address(pages, kind):
+    page = shown(pages, proxy=kind)
+    texts = [file.text for file in page.context["files"]]
+
+    assert any("app.example.com" in text for text in texts)
+    assert kind == "ingress-nginx" or any("3000" in text for text in texts)
+    assert f"gatewall proxy-config {kind} --site app.example.com --upstream 127.0.0.1:3000" in page.text
+
+
+def test_a_site_that_is_registered_already_is_changed(pages):
+    shown(pages)
+    shown(pages, access="public")
+
+    assert AuthorizedDomain.objects.get(name="app.example.com").access == "public"
+
+
+def test_a_site_that_the_cookie_does_not_reach_is_told(pages, settings):
+    settings.GATEWALL_PUBLIC_URL = "https://wall.example.com"
+    assert "The session cookie is for example.com and every host below it." in shown(pages).text
+    page = shown(pages, site="app.example.org")
+
+    assert "Browsers will not send the session cookie to app.example.org" in page.text
+    assert "GATEWALL_PUBLIC_URL=https://wall.example.com,https://wall.example.org" in page.text
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *[("site", value) for value in ("", "https://app.example.com/", "app.example.com:80", "a b", "<script>")],
+        *[("upstream", value) for value in ("", "3000", "http://127.0.0.1:3000", "a;b:1")],
+        *[("access", value) for value in ("", "denied", "x")],
+        *[("proxy", value) for value in ("", "iis")],
+    ],
+)
+def test_what_cannot_be_used_is_refused_and_changes_nothing(pages, field, value):
+    page = shown(pages, **{field: value})
+
+    assert page.status_code == 400
+    assert "<script>" not in page.text
+    assert not AuthorizedDomain.objects.filter(created_by="alice").exists()
+
+
+def test_an_address_of_the_page_with_parameters_of_no_sense_is_400(pages):
+    assert pages.client.get("/wall/admin/first-site/?site=a%20b&proxy=x").status_code == 400
