@@ -63,6 +63,14 @@ def _own_home(request):
 
 
 @pytest.fixture(autouse=True)
+def _no_language_of_another_test():
+    """A page leaves the visitor's language on in its thread, where the next request sets its own."""
+    yield
+    if translation := sys.modules.get("django.utils.translation"):
+        translation.deactivate()
+
+
+@pytest.fixture(autouse=True)
 def _compiled_patterns(request, monkeypatch):
     """A gate of a test compiles no built-in patterns: a child process would go on with it after the test."""
     if uses_database(request.node):
