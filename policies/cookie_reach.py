@@ -15,6 +15,7 @@ from gatewall.kernel.cookie_domain import (
     guard_url,
     host_of,
     is_within,
+    registrable_domain,
     why_unreached,
 )
 from policies.models import AuthorizedDomain
@@ -90,14 +91,36 @@ def in_words() -> Message:
         if settings.GATEWALL_COOKIE_DOMAIN is None:
             return Message(_("Visitors sign in under the host of each site, and the session cookie is for that host."))
         return Message(
-            _("Visitors sign in under the host of each site. Browsers send the session cookie to %(scope)s."),
-            scope=CookieScope("", settings.GATEWALL_COOKIE_DOMAIN).in_words(),
+            _(
+                "Visitors sign in under the host of each site. Browsers send the session cookie to %(domain)s and "
+                "every host below it."
+            ),
+            domain=settings.GATEWALL_COOKIE_DOMAIN,
         )
+    scope = scope_for(host_of(urls[0]))
+    if scope.domain is None:
+        return _of_one_host(urls[0], registrable_domain(scope.guard))
     return Message(
-        _("Visitors sign in at %(url)s. Browsers send the session cookie to %(scope)s (%(source)s)."),
+        _(
+            "Visitors sign in at %(url)s. Browsers send the session cookie to %(domain)s and every host below it "
+            "(%(source)s)."
+        ),
         url=urls[0],
-        scope=scope_for(host_of(urls[0])).in_words(),
+        domain=scope.domain,
         source=Message(_CONFIGURED if settings.GATEWALL_COOKIE_DOMAIN else _DERIVED),
+    )
+
+
+def _of_one_host(url: str, parent: str | None) -> Message:
+    if parent is None:
+        return Message(_("Visitors sign in at %(url)s. Browsers send the session cookie to no other host."), url=url)
+    return Message(
+        _(
+            "Visitors sign in at %(url)s. The session cookie is for that host alone until you register sites "
+            "below %(parent)s."
+        ),
+        url=url,
+        parent=parent,
     )
 
 

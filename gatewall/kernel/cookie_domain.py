@@ -91,12 +91,6 @@ class CookieScope:
             return name == self.guard
         return is_within(self.guard, self.domain) and is_within(name.removeprefix("*."), self.domain)
 
-    def in_words(self) -> Message:
-        """Return what the scope means, for operators."""
-        if self.domain is None:
-            return Message(_("%(guard)s alone"), guard=self.guard)
-        return Message(_("%(domain)s and every host below it"), domain=self.domain)
-
 
 @dataclass(frozen=True, slots=True)
 class Unreached:

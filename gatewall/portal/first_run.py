@@ -13,10 +13,12 @@ from django.db import Error
 from django.http import Http404, HttpRequest, HttpResponse
 
 from accounts import selectors, services
+from gatewall.api.translation import translated
 from gatewall.kernel.file_io import locked, replace_file
 from gatewall.portal import pages
 from gatewall.portal.pages import Form, see_other
 from gatewall.snapshot.host_paths import run_folder
+from policies import cookie_reach
 
 logger = logging.getLogger(__name__)
 LIFETIME_SECONDS = 3600
@@ -54,6 +56,7 @@ class FirstAdmin(Form):
 
 def _page(request: HttpRequest, token: str, error: str = "", status: int = 200) -> HttpResponse:
     words = {"token": token, "username": request.POST.get("username", "admin")[:64], "error": error}
+    words["reach"] = translated(cookie_reach.in_words())
     return pages.page(request, "first_admin", words, status=status)
 
 

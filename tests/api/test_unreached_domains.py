@@ -138,6 +138,19 @@ def test_a_guard_page_without_a_domain_is_reported(home, url):
             ),
         ),
         (
+            "https://wall.example.net",
+            None,
+            (
+                "Visitors sign in at https://wall.example.net. The session cookie is for that host alone until you "
+                "register sites below example.net."
+            ),
+        ),
+        (
+            "http://localhost:8080",
+            None,
+            "Visitors sign in at http://localhost:8080. Browsers send the session cookie to no other host.",
+        ),
+        (
             None,
             "example.com",
             (

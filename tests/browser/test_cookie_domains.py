@@ -1,12 +1,16 @@
 """Signing in ends on the site: one host, several under one parent, two parents; or on a sentence, never in a circle."""
 
 import re
+from contextlib import contextmanager
 from urllib.parse import quote
 
 import pytest
 
+from gatewall.install.launcher import free_port
 from gatewall.kernel.cookie_domain import registrable_domain
 from tests.browser.installation import OTHER, SUFFIX, sign_in
+from tests.support.processes import control_plane, nginx
+from tests.support.upstream import Upstream
 
 UNREACHED = "cannot see it because browsers send a cookie of wall.gate.test only to hosts below gate.test"
 
@@ -102,6 +106,39 @@ def test_a_browser_that_loses_its_cookies_is_told_and_may_try_again(wall, page):
     assert session_cookies(page) == set()
     sign_in(page, name)
     assert heading(page) == "Signed in"
+
+
+@contextmanager
+def behind(wall, folder, host, **nginx_options):
+    """Yield the address of a host whose nginx is in front of Gatewall, with the guard page on that host itself."""
+    gate = free_port()
+    with Upstream() as site, nginx(folder, gate=gate, site=site.port, **nginx_options) as port:
+        address = f"http://{host}:{port}"
+        with control_plane(wall.home, gate, GATEWALL_PUBLIC_URL=address, GATEWALL_WORKERS="1"):
+            yield address
+
+
+def test_one_host_for_the_site_and_the_guard_page(wall, visit, tmp_path):
+    page = visit()
+    with behind(wall, tmp_path, "app.third.test") as address:
+        page.goto(f"{address}/hello?x=1")
+        assert page.url.startswith(f"{address}/wall/?rd=")
+        sign_in(page, wall.a_user())
+
+        assert (page.url, page.locator("body").inner_text()) == (f"{address}/hello?x=1", "site")
+        assert session_cookies(page) == {"app.third.test"}  # without a dot: for this host alone
+        page.context.close()
+
+
+def test_a_proxy_that_removes_cookies_is_named_before_the_password_is_checked(wall, visit, tmp_path):
+    page = visit()
+    with behind(wall, tmp_path, "app.third.test", extra="proxy_hide_header Set-Cookie;") as address:
+        page.goto(f"{address}/hello")
+        sign_in(page, wall.a_user())
+
+        assert "the proxy in front of Gatewall removes the header Cookie or Set-Cookie" in text(page)
+        assert page.context.cookies() == []
+        page.context.close()
 
 
 def test_a_site_whose_proxy_drops_the_session_says_so_when_it_sends_the_visitor_back(wall, page):

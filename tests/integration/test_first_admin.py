@@ -170,6 +170,14 @@ def test_the_link_leads_to_the_public_url(log, settings):
     assert "https://wall.example/wall/setup?token=" in log.text
 
 
+def test_the_page_says_where_visitors_will_sign_in(visitor, token, settings):
+    settings.GATEWALL_PUBLIC_URL = "https://wall.example.com"
+
+    page = visitor.get("/setup", {"token": token})
+
+    assert "The session cookie is for that host alone until you register sites below example.com." in words(page)
+
+
 @pytest.mark.django_db(transaction=True)
 def test_of_two_first_admins_at_once_there_is_one(token):
     barrier = threading.Barrier(2)

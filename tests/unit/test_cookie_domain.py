@@ -184,8 +184,3 @@ def test_the_proposed_guard_page_has_scheme_and_port_of_the_first():
     fix = why_unreached(scope, "app.example.org", ["http://wall.example.com:8080"]).fix
 
     assert fix.endswith("GATEWALL_PUBLIC_URL=http://wall.example.com:8080,http://wall.example.org:8080")
-
-
-def test_the_scope_in_words():
-    assert CookieScope("wall.example.com").in_words() == "wall.example.com alone"
-    assert CookieScope("wall.example.com", "example.com").in_words() == "example.com and every host below it"
