@@ -13,6 +13,7 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts import browser, login, services
 from accounts.authentication import holders
 from accounts.challenges import Challenged, InvalidChallenge
+from gatewall.api.own_origins import public_urls
 from gatewall.policy import system_settings
 from gatewall.portal import notices, pages, probe_cookies, step_up_views
 from gatewall.portal.pages import Form, see_other
@@ -97,10 +98,13 @@ class ToTheSlash(View):
 
 
 def _signed_out(request: HttpRequest) -> HttpResponse:
-    return_url, own = pages.return_url_of(request), settings.GATEWALL_PUBLIC_URL
-    if own and request.headers.get("Origin", own) != own:
+    return_url, urls = pages.return_url_of(request), public_urls()
+    origin = request.headers.get("Origin")
+    if urls and origin is not None and origin not in urls:
         # The form was on a page of a protected site, whose policy may forbid to lead it to our host.
         return pages.page(request, "message", {"title": _("Signed out")}, return_url=return_url)
+    if return_url is None and origin in urls:
+        return see_other(f"{origin}{settings.ROOT_PATH}/")  # not home: the visitor may still be signed in there
     return see_other(pages.guard_url(return_url))
 
 

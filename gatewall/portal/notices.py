@@ -11,8 +11,7 @@ from accounts import browser
 from gatewall.api.translation import translated
 from gatewall.portal import pages, probe_cookies
 from gatewall.portal.pages import Caller
-from policies import cookie_reach
-from policies.models import AuthorizedDomain
+from policies import cookie_reach, selectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +77,15 @@ def _without_site(request: HttpRequest, *, is_admin: bool) -> Notice | None:
     site = pages.unregistered_site(request)
     if site is not None:
         return _not_registered(site.host.name if is_admin else "")
-    if is_admin and not AuthorizedDomain.objects.exclude(created_by="").exists():
+    if is_admin and not selectors.has_site():
         text = _("No site of yours is registered yet, so Gatewall cannot lead visitors back to one after they sign in.")
-        return Notice(text, _("Register a site"), _register_url())
+        return Notice(text, _("Register a site"), f"{settings.ROOT_PATH}/administration")
     return None
 
 
 def _not_registered(host: str = "") -> Notice:
     text = _("The site that you came from is not registered here, so Gatewall cannot lead you back to it.")
-    return Notice(text, _("Register %(host)s") % {"host": host}, _register_url(host)) if host else Notice(text)
-
-
-def _register_url(host: str = "") -> str:
-    query = f"?{urlencode({'name': host})}" if host else ""
-    return f"{settings.ROOT_PATH}/admin/policies/authorizeddomain/add/{query}"
+    if not host:
+        return Notice(text)
+    url = f"{settings.ROOT_PATH}/admin/policies/authorizeddomain/add/?{urlencode({'name': host})}"
+    return Notice(text, _("Register %(host)s") % {"host": host}, url)

@@ -102,6 +102,17 @@ def test_the_site_of_another_parent_is_signed_in_to_at_the_guard_page_there(brow
     assert answer.cookies["service.token"]["domain"] == "example.org"
 
 
+@pytest.mark.parametrize("rd", ["", "https://app.example.org/"])
+def test_signing_out_leads_to_the_guard_page_where_the_visitor_was(sites, rd):
+    sites.GATEWALL_OTHER_PUBLIC_URLS = ("https://wall.example.org",)
+    there, origin = Client(headers={"Host": "wall.example.org"}), {"Origin": "https://wall.example.org"}
+
+    answer = there.post("/wall/sign-out", urlencode({"rd": rd}), content_type=FORM, headers=origin)
+
+    assert answer.status_code == 303
+    assert answer.headers["Location"].startswith("https://wall.example.org/wall/")
+
+
 @pytest.mark.parametrize("host", ["app.example.org", "10.0.0.5:9999", "wall.example.com:8443"])
 def test_a_host_that_is_no_guard_page_is_not_led_elsewhere(sites, host):
     """Gatewall sees the host that the proxy sends; redirecting by it could be a circle."""
@@ -221,7 +232,7 @@ def test_before_the_first_site_an_administrator_is_led_to_it(browser, alice, bob
         services.remove_domain(domain, actor="alice", force=True)
     browser.cookies["service.token"] = a_token(alice)
 
-    assert 'href="/wall/admin/policies/authorizeddomain/add/"' in guard(browser).text
+    assert 'href="/wall/administration">Register a site</a>' in guard(browser).text
     browser.cookies["service.token"] = a_token(bob)
     assert "Register" not in guard(browser).text
 
