@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+import honcho.manager
 from honcho.manager import Manager
 from honcho.process import Popen
 
@@ -183,11 +184,16 @@ class Child(Popen):  # type: ignore[misc]  # honcho has no types
             os.killpg(self.pid, signal.SIGKILL)
 
 
+_STOP_SECONDS = 45
+"""Longer than any process takes to drain (deploy/gunicorn.conf.py, deploy/data_plane.conf.py); then it is killed."""
+
+
 class Supervisor(Manager):  # type: ignore[misc]  # honcho has no types
     """honcho's manager, extended by readiness and by which child failed."""
 
     def __init__(self, processes: Sequence[Process], urls: Sequence[str], announce: Callable[[], None]) -> None:
         super().__init__()
+        honcho.manager.KILL_WAIT = _STOP_SECONDS
         self.urls = urls
         self.announce = announce
         self.trouble = ""

@@ -51,7 +51,8 @@ INTERNALS = (
         "2.0.0",
         ("gatewall.install.launcher",),
         {
-            "honcho.manager": "Manager _start _terminating _all_started _processes returncode terminate add_process",
+            "honcho.manager": "KILL_WAIT Manager _start _terminating _all_started _processes returncode terminate "
+            "add_process",
             "honcho.process": "Popen _child_ctor",
         },
     ),

@@ -4,6 +4,7 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack
 
 import psutil
 import pytest
@@ -87,6 +88,19 @@ def test_up_serves_the_demo_and_a_signal_stops_all_of_it(home, ports, tmp_path, 
     assert cookie.encode() not in page.body
     assert children
     assert survivors(children) == []
+
+
+def test_a_stop_waits_for_a_slow_request_and_kills_nothing(home, ports, tmp_path):
+    log, env = tmp_path / "up.log", environment(home, **ports, GATEWALL_DEMO="0")
+    with running(UP, log=log, env=env) as process, ExitStack() as stack:
+        wait_until(lambda: is_ready(process, log), what="the line with ready")
+        slow = stack.enter_context(socket.create_connection(("127.0.0.1", int(ports["GATEWALL_PORT"]))))
+        slow.sendall(b"POST /wall/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nusername=")
+
+        process.send_signal(signal.SIGTERM)
+        code = process.wait(PATIENCE)
+
+    assert (code, "SIGKILL" in log.read_text()) == (0, False)
 
 
 COMMAND_OF = {"nginx": "nginx.conf", "auth": "data_plane.conf.py", "agent": "agent", "control": "gunicorn.conf.py"}
