@@ -136,7 +136,16 @@ def _last_issued(at: datetime) -> datetime:
 
 def has_active_admin_besides(user: User) -> bool:
     """Return whether there is another active admin."""
-    return User.objects.filter(is_admin=True, is_active=True).exclude(pk=user.pk).exists()
+    return _active_admins().exclude(pk=user.pk).exists()
+
+
+def has_active_admin() -> bool:
+    """Return whether an admin may sign in."""
+    return _active_admins().exists()
+
+
+def _active_admins() -> QuerySet[User]:
+    return User.objects.filter(is_admin=True, is_active=True)
 
 
 def has_admin() -> bool:

@@ -1,1 +1,3 @@
 """Gatewall: the access gateway that a reverse proxy asks about every request."""
+
+__version__ = "0.1.0"

@@ -8,6 +8,7 @@ from django.db import Error, connection, transaction
 TABLE = "audit_accesslog"
 AHEAD = timedelta(days=2)
 """How far ahead partitions are created, and how far from now a record may be to get one."""
+_LONGEST_SPAN = timedelta(days=400)
 _SAMPLED_PAGES = 2_000
 """16 MiB; the standard error of the row count is 2 to 3 %."""
 _PAGES = (
@@ -24,6 +25,14 @@ def prepare(days: Iterable[date], today: date) -> None:
     for day in sorted(set(days)):
         if _name(day) not in there and abs(day - today) <= AHEAD:
             _make(day)
+
+
+def prepare_span(first: date, last: date, today: date) -> None:
+    """Create the partition of each day, for rows that are loaded from a backup: at most the last 400 days."""
+    day = max(first, today - _LONGEST_SPAN)
+    while connection.vendor == "postgresql" and day <= min(last, today + AHEAD):
+        _make(day)
+        day += timedelta(days=1)
 
 
 def drop_before(day: date) -> list[str]:

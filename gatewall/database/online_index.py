@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from django.db import NotSupportedError
@@ -12,19 +13,29 @@ _PARTITIONS = "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent 
 _KNOWN = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)"
 _ATTACHED = "SELECT 1 FROM pg_inherits WHERE inhrelid = to_regclass(%s) AND inhparent = to_regclass(%s)"
 _LONGEST_NAME = 63
+_may_lock: ContextVar[bool] = ContextVar("index_builds_may_lock", default=False)
+
+
+@contextmanager
+def locking_index_builds() -> Iterator[None]:
+    """Within the block, AddIndexOnline locks its table, in the caller's transaction: for tables nobody uses yet."""
+    token = _may_lock.set(True)
+    try:
+        yield
+    finally:
+        _may_lock.reset(token)
 
 
 class AddIndexOnline(AddIndex):
     """AddIndex that does not lock the table on PostgreSQL; needs ``atomic = False``.
 
-    Resumes after an interruption. Raises NotSupportedError inside a transaction.
+    Resumes after an interruption. Raises NotSupportedError inside a transaction, but for ``locking_index_builds``.
     """
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         model = to_state.apps.get_model(app_label, self.model_name)
-        if schema_editor.connection.vendor != "postgresql" or not self.allow_migrate_model(
-            schema_editor.connection.alias, model
-        ):
+        is_allowed = self.allow_migrate_model(schema_editor.connection.alias, model)
+        if schema_editor.connection.vendor != "postgresql" or _may_lock.get() or not is_allowed:
             super().database_forwards(app_label, schema_editor, from_state, to_state)
             return
         if schema_editor.connection.in_atomic_block:

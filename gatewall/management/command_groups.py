@@ -22,6 +22,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "seed-domains": "register this computer's own names, for the demo",
         "geo": "install a geo database, by which countries are known; show the one in use",
         "update-geoip": "the same as geo install",
+        "backup": "write the whole installation to one file while everything runs",
+        "restore": "replace the database by a backup",
         "rotate-keys": "replace session keys and data keys while everything runs",
     },
     "Put a site behind a proxy": {

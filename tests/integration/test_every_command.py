@@ -29,8 +29,9 @@ from tests.support.processes import PASSWORD, environment, is_listening, manager
 
 COMMANDS = {name for name, app in get_commands().items() if app == "gatewall"}
 SERVERS = {"agent", "control_plane", "data_plane", "up"}
-ELSEWHERE = {("control_plane", 3), ("data_plane", 3), ("up", 1)}
-"""Codes for what fails later: tests/servers/test_auth_life.py, test_up.py."""
+ELSEWHERE = {("control_plane", 3), ("data_plane", 3), ("up", 1), ("restore", 0)}
+"""Codes for what fails later: tests/servers/test_auth_life.py, test_up.py; a restore replaces
+the tables of a test: test_backup.py."""
 MADE_UP = ["--client-ip", CLIENT, "--host", "a.example", "--uri", "/"]
 
 
@@ -140,6 +141,11 @@ def requests(world):
     return ["rates", str(world.folder)]
 
 
+def a_backup_that_is_nowhere(world):
+    world.patch.setattr("gatewall.management.commands.restore.refuse_while_running", lambda _: None)
+    return ["/nowhere/backup", "--yes"]
+
+
 def given(*arguments):
     return lambda _: list(arguments)
 
@@ -147,6 +153,9 @@ def given(*arguments):
 CASES = [
     Case("backtest", 0, a_backtest),
     Case("backtest", 1, given("12345")),
+    Case("backup", 0, lambda world: [str(world.folder / "new")]),
+    Case("backup", 1, lambda world: [world.file("taken")]),
+    Case("backup", 2, given("/nowhere/backup")),
     Case("create_admin", 0, given("root")),
     Case("create_admin", 1, an_admin),
     Case("create_admin", 2, no_place_for_a_password),
@@ -174,6 +183,8 @@ CASES = [
     Case("recover_admin_2fa", 0, a_user),
     Case("recover_admin_2fa", 1, given("nobody")),
     Case("reload", 0, given()),
+    Case("restore", 1, lambda world: [world.file("damaged"), "--yes"]),
+    Case("restore", 2, a_backup_that_is_nowhere),
     Case("rotate_keys", 0, keys),
     Case("rotate_keys", 1, given()),  # a new installation
     Case("rotate_keys", 2, keys_in_the_environment),

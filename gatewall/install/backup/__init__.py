@@ -1,0 +1,1 @@
+"""Backup and restore: one portable file for both databases, and a restore that lets nothing revoked back in."""

@@ -1,0 +1,230 @@
+"""Keep out of a restored database what was revoked after the backup, as far as the replaced database knows it.
+
+Credentials are cut to what both allow: nobody gets more than they have now. Lists and rules are those of the backup.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from django.db import connection
+
+from accounts.models import User
+from gatewall.install.backup import schema
+from gatewall.install.backup.archive import Manifest
+from gatewall.install.backup.values import table_of
+from gatewall.kernel.changes import Action, Change, Resource
+from gatewall.models import PolicyHead, PolicyRevision
+
+_SINCE = 1_577_836_800  # 2020-01-01: seconds from there fit into 31 bits until 2088
+_COPIES = {
+    "present_user": "SELECT * FROM accounts_user",
+    "present_userdomain": "SELECT user_id, authorizeddomain_id FROM accounts_user_authorized_domains",
+    "present_totp": "SELECT * FROM accounts_totpdevice",
+    "present_code": "SELECT user_id, digest FROM accounts_recoverycode",
+    "present_wrong": "SELECT * FROM accounts_wrongcodes",
+    "present_gittoken": "SELECT digest, name FROM licensing_gittoken",
+    "present_license": "SELECT id, digest, name, is_active, all_domains, expires_at FROM licensing_license",
+    "present_licensedomain": "SELECT license_id, authorizeddomain_id FROM licensing_license_authorized_domains",
+    "present_blocked": "SELECT network, source, expires_at FROM policies_blocklistentry",
+    "present_allowed": "SELECT network, domain_id, expires_at FROM policies_allowlistentry",
+}
+"""Temporary copies of what the replaced database allows, so that comparing needs no memory."""
+_USER = "SELECT 1 FROM present_user p WHERE p.id = accounts_user.id"
+_LICENSE = "SELECT 1 FROM present_license p WHERE p.digest = licensing_license.digest"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cut:
+    """Rows of the backup that allow more than the replaced database, and how they are cut; without ``set``, deleted.
+
+    ``before`` and ``after`` are the recorded fields of the change.
+    """
+
+    text: str
+    resource: Resource
+    table: str
+    name: str
+    where: str
+    set: str = ""
+    before: Mapping[str, object] = field(default_factory=dict)
+    after: Mapping[str, object] = field(default_factory=dict)
+
+
+def _user(text: str, where: str, statement: str, **after: object) -> Cut:
+    before = {name: not value for name, value in after.items() if isinstance(value, bool)}
+    return Cut(
+        text=text,
+        resource=Resource.USERS,
+        table="accounts_user",
+        name="username",
+        where=where,
+        set=statement,
+        before=before,
+        after=after,
+    )
+
+
+def _license(text: str, where: str, statement: str, **after: object) -> Cut:
+    before = {name: not value for name, value in after.items() if isinstance(value, bool)}
+    return Cut(
+        text=text,
+        resource=Resource.LICENSES,
+        table="licensing_license",
+        name="name",
+        where=where,
+        set=statement,
+        before=before,
+        after=after,
+    )
+
+
+CUTS = (
+    _user(
+        "users stay disabled: they were disabled or deleted after the backup",
+        f"is_active AND NOT EXISTS ({_USER} AND p.is_active)",
+        "is_active = FALSE",
+        is_active=False,
+    ),
+    _user(
+        "users stay without admin rights",
+        f"is_admin AND NOT EXISTS ({_USER} AND p.is_admin)",
+        "is_admin = FALSE",
+        is_admin=False,
+    ),
+    _user(
+        "users keep the password that they set after the backup",
+        f"EXISTS ({_USER} AND p.password <> accounts_user.password)",
+        "password = (SELECT p.password FROM present_user p WHERE p.id = accounts_user.id)",
+        password="changed",
+    ),
+    _user(
+        "users stay limited to some domains",
+        f"all_domains AND EXISTS ({_USER} AND NOT p.all_domains)",
+        "all_domains = FALSE",
+        all_domains=False,
+    ),
+    _license(
+        "licenses stay disabled: they were disabled or deleted after the backup",
+        f"is_active AND NOT EXISTS ({_LICENSE} AND p.is_active)",
+        "is_active = FALSE",
+        is_active=False,
+    ),
+    _license(
+        "licenses stay limited to some domains",
+        f"all_domains AND EXISTS ({_LICENSE} AND NOT p.all_domains)",
+        "all_domains = FALSE",
+        all_domains=False,
+    ),
+    _license(
+        "licenses keep the earlier expiry",
+        f"EXISTS ({_LICENSE} AND p.expires_at IS NOT NULL"
+        " AND (licensing_license.expires_at IS NULL OR p.expires_at < licensing_license.expires_at))",
+        "expires_at = (SELECT p.expires_at FROM present_license p WHERE p.digest = licensing_license.digest)",
+        expires_at="earlier",
+    ),
+    Cut(
+        text="git tokens stay revoked",
+        resource=Resource.GIT_TOKENS,
+        table="licensing_gittoken",
+        name="name",
+        where="NOT EXISTS (SELECT 1 FROM present_gittoken p WHERE p.digest = licensing_gittoken.digest)",
+    ),
+)
+_OUTSIDE_OF_SCOPE = (
+    "DELETE FROM {0} WHERE EXISTS (SELECT 1 FROM {1} p WHERE p.id = {0}.{2} AND NOT p.all_domains) AND NOT EXISTS "
+    "(SELECT 1 FROM {3} d WHERE d.{2} = {0}.{2} AND d.authorizeddomain_id = {0}.authorizeddomain_id)"
+)
+_SCOPES = (
+    ("accounts_user_authorized_domains", "present_user", "user_id", "present_userdomain"),
+    ("licensing_license_authorized_domains", "present_license", "license_id", "present_licensedomain"),
+)
+_FORGET_KNOWN = "DELETE FROM {table} WHERE user_id IN (SELECT id FROM present_user)"
+_TAKE_PRESENT = (
+    "INSERT INTO {table} ({columns}) SELECT {columns} FROM {present} WHERE user_id IN (SELECT id FROM accounts_user)"
+)
+_SECOND_FACTORS = (
+    ("accounts_totpdevice", "user_id, sealed_secret, created_at, confirmed_at, last_step", "present_totp"),
+    ("accounts_recoverycode", "user_id, digest", "present_code"),
+    ("accounts_wrongcodes", "user_id, number, blocked_until", "present_wrong"),
+)
+
+
+def is_later_state_of(manifest: Manifest) -> bool:
+    """Return whether this database continues the history in which the backup was made."""
+    if PolicyHead._meta.db_table not in connection.introspection.table_names():  # noqa: SLF001 - public
+        return False
+    lineage = manifest.lineage.partition(" ")[0]
+    if not schema.is_current() or lineage == "-":
+        return False
+    return PolicyRevision.objects.filter(number=manifest.revision, lineage=lineage).exists()
+
+
+def remember_present() -> None:
+    """Copy what the database allows now to temporary tables."""
+    with connection.cursor() as cursor:
+        for name, query in _COPIES.items():
+            cursor.execute(f"CREATE TEMPORARY TABLE {name} AS {query}")
+
+
+def forget_present() -> None:
+    """Drop the temporary tables."""
+    with connection.cursor() as cursor:
+        for name in _COPIES:
+            cursor.execute(f"DROP TABLE {name}")
+
+
+def cut(what: Cut) -> list[tuple[int, str]]:
+    """Apply a cut; return id and name of the rows."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT id, {what.name} FROM {what.table} WHERE {what.where} ORDER BY id")  # noqa: S608
+        rows = list(cursor.fetchall())
+        if rows and what.set:
+            cursor.execute(f"UPDATE {what.table} SET {what.set} WHERE {what.where}")  # noqa: S608 - names of ours
+        elif rows:
+            cursor.execute(f"DELETE FROM {what.table} WHERE {what.where}")  # noqa: S608 - as above
+    return rows
+
+
+def changes_of(what: Cut, rows: list[tuple[int, str]]) -> Iterator[Change]:
+    """Yield the changes of a cut, for its revision."""
+    action = Action.CHANGED if what.set else Action.DELETED
+    for id_, name in rows:
+        yield Change(what.resource, id_, name, action, what.before, what.after)
+
+
+def keep_scopes_and_second_factors() -> None:
+    """Cut domain scopes to what both allow; second factors of known users are those of now."""
+    with connection.cursor() as cursor:
+        for scope in _SCOPES:
+            cursor.execute(_OUTSIDE_OF_SCOPE.format(*scope))
+        for table, columns, present in _SECOND_FACTORS:
+            names = {"table": table, "columns": columns, "present": present}
+            cursor.execute(_FORGET_KNOWN.format(**names))
+            cursor.execute(_TAKE_PRESENT.format(**names))
+
+
+def end_all_sessions(*, compared: bool) -> None:
+    """Give all users a session version that no token has, and future users ids that no token names.
+
+    The time is above every version and id that was ever given, also where no database of later is at hand: each
+    counts up by one at a time.
+    """
+    unused = unused_number()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT coalesce(max(session_version), 0) FROM accounts_user")
+        highest = [unused, cursor.fetchone()[0]]
+        if compared:
+            cursor.execute("SELECT coalesce(max(session_version), 0) FROM present_user")
+            highest.append(cursor.fetchone()[0])
+        cursor.execute("UPDATE accounts_user SET session_version = %s", [max(highest) + 1])
+
+
+def unused_number() -> int:
+    """Return the seconds since 2020: more than any session version or user id that was ever given."""
+    return int(time.time()) - _SINCE
+
+
+def last_user_id() -> int:
+    """Return the last user id that this database gave."""
+    return schema.sequence_of(table_of(User))

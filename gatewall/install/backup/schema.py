@@ -1,0 +1,126 @@
+"""The state of the database schema: which migrations are applied, dropping all tables, making them at any state."""
+
+from collections.abc import Collection, Iterable
+
+from django.apps import apps
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from gatewall.install.backup.values import Table, table_of
+
+Node = tuple[str, str]
+"""App label and name of a migration."""
+_MIGRATIONS = "django_migrations"
+_LAST_VALUE = "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence(%s, %s)::regclass), 0)"
+
+
+def applied_migrations() -> list[Node]:
+    """Return the applied migrations, sorted."""
+    return sorted(MigrationRecorder(connection).applied_migrations())
+
+
+def unknown_migrations(nodes: Iterable[Node]) -> list[Node]:
+    """Return the migrations that this release does not have."""
+    known = MigrationLoader(None).disk_migrations
+    return [node for node in nodes if node not in known]
+
+
+def is_current() -> bool:
+    """Return whether the database has exactly the tables of this release."""
+    return set(applied_migrations()) == set(MigrationLoader(None).disk_migrations)
+
+
+def tables_at(nodes: Collection[Node]) -> dict[str, Table]:
+    """Return the tables that exist after these migrations, by name."""
+    state = MigrationLoader(None, ignore_no_migrations=True).project_state(_last(nodes))
+    models = state.apps.get_models(include_auto_created=True)
+    tables = [table_of(model) for model in models if model._meta.managed and not model._meta.proxy]  # noqa: SLF001
+    return {table.name: table for table in sorted(tables, key=lambda table: table.name)}
+
+
+def make_tables(nodes: Collection[Node]) -> None:
+    """Migrate an empty database to the state after these migrations, and empty its tables."""
+    MigrationExecutor(connection).migrate(_last(nodes))
+    check_constraints()
+    names = [connection.ops.quote_name(name) for name in tables_at(nodes)]
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(f"TRUNCATE {', '.join(names)}")
+            return
+        for name in names:
+            cursor.execute(f"DELETE FROM {name}")  # noqa: S608 - a name of ours
+
+
+def migrate_on() -> int:
+    """Apply the migrations that are missing; return how many."""
+    executor = MigrationExecutor(connection)
+    targets = executor.loader.graph.leaf_nodes()
+    missing = len(executor.migration_plan(targets))
+    executor.migrate(targets)
+    return missing
+
+
+def drop_tables() -> None:
+    """Drop every table of Gatewall, also those of a later release."""
+    prefixes = tuple(f"{config.label}_" for config in apps.get_app_configs())
+    ours = {*connection.introspection.django_table_names(), _MIGRATIONS}
+    with connection.cursor() as cursor:
+        found = connection.introspection.table_names(cursor)
+        names = [connection.ops.quote_name(name) for name in found if name in ours or name.startswith(prefixes)]
+        if connection.vendor == "postgresql" and names:
+            cursor.execute(f"DROP TABLE {', '.join(names)} CASCADE")
+            return
+        for name in names:
+            cursor.execute(f"DROP TABLE {name}")
+
+
+def check_constraints() -> None:
+    """Check every foreign key now. Raises IntegrityError."""
+    if connection.vendor == "postgresql":  # a pending check would also forbid ALTER TABLE
+        with connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+    else:
+        connection.check_constraints()
+
+
+def sequence_of(table: Table) -> int:
+    """Return the last number that the database gave to a row of the table; 0 if it gives none."""
+    if table.key is None:
+        return 0
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(_LAST_VALUE, [table.name, table.key.name])
+        else:
+            cursor.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = %s", [table.name])
+        (last,) = cursor.fetchone()
+    return int(last)
+
+
+def continue_after(table: Table, last: int) -> None:
+    """Make the next row of the table get a number after ``last`` and after every row."""
+    if table.key is None:
+        return
+    name, key = connection.ops.quote_name(table.name), connection.ops.quote_name(table.key.name)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT coalesce(max({key}), 0) FROM {name}")  # noqa: S608 - names of ours
+        last = max(last, cursor.fetchone()[0])
+        if not last:
+            return
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT setval(pg_get_serial_sequence(%s, %s), %s)", [table.name, table.key.name, last])
+        else:
+            cursor.execute("DELETE FROM sqlite_sequence WHERE name = %s", [table.name])
+            cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table.name, last])
+
+
+def _last(nodes: Collection[Node]) -> list[Node]:
+    """Return the last migration of each app among these."""
+    graph, chosen = MigrationLoader(None).graph, set(nodes)
+    return sorted(
+        node
+        for node in chosen
+        if not any(child.key in chosen for child in graph.node_map[node].children if child.key[0] == node[0])
+    )

@@ -1,0 +1,37 @@
+"""docs/backup.md: the lines to type run in their order, with paths of the test."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.backups import Site
+
+BASE = Path(__file__).resolve().parents[2]
+BLOCKS = re.findall(r"^ *```sh\n(.*?)^ *```", (BASE / "docs" / "backup.md").read_text(), re.DOTALL | re.MULTILINE)
+
+
+def test_the_lines_of_the_page_run_as_printed(tmp_path):
+    site = Site.fresh(tmp_path / "home")
+    site.ok("migrate", "--verbosity=0")
+    programs, backups = tmp_path / "bin", tmp_path / "backups"
+    backups.mkdir()
+    programs.mkdir()
+    (programs / "gatewall").write_text(f'#!/bin/sh\nexec {sys.executable} {BASE}/manage.py "$@"\n')
+    (programs / "gatewall").chmod(0o755)
+    making, restoring, drill = (
+        block.replace("/srv/backups", str(backups)).replace("/tmp/drill", str(tmp_path / "drill"))  # noqa: S108
+        for block in BLOCKS
+    )
+
+    environment = {**site.environment, "PATH": f"{programs}:{os.environ['PATH']}"}
+    for lines in (making, restoring.replace("monday", "monday --yes"), drill):
+        run = subprocess.run(
+            ["sh", "-ec", lines], env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert run.returncode == 0, run.stdout + run.stderr
+
+    assert "is in force on this host" in run.stdout
+    assert sorted(path.name for path in backups.iterdir()) == ["gatewall-monday", "small"]
+    assert (tmp_path / "drill" / "gatewall.sqlite3").exists()

@@ -1,0 +1,239 @@
+"""A restored older backup lets nothing back in that was revoked since, or says what it cannot know."""
+
+import pytest
+
+from tests.postgres import KEEPS_COMMITS, server
+from tests.support.backups import Content, Site
+from tests.support.processes import agent, control_plane, data_plane
+
+PEOPLE = """
+from datetime import timedelta
+from django.utils import timezone
+from accounts import services as accounts
+from accounts.models import Session, TotpDevice, RecoveryCode, User
+from audit.models import SecurityEvent
+from licensing import services as licensing
+from licensing.models import GitToken, License
+from gatewall.models import PolicyHead, PolicyRevision
+from gatewall.install.backup.revoked import unused_number
+from policies.services import *
+from policies.models import *
+from tests.support.proxies import a_user, a_git_token, a_license, a_token, PASSWORD
+import json
+def changed(name, **values):
+    accounts.change_user(User.objects.get(username=name), actor="cast", **values)
+"""
+BEFORE = """
+names = "a.example", "b.example"
+domains = [register_domain(actor="", name=name, access="authenticated", seed=True) for name in names]
+for name in ("stays", "deleted", "disabled", "password", "factor"):
+    a_user(name)
+a_user("demoted", is_admin=True)
+a_user("admin", is_admin=True)
+a_user("narrowed")
+a_user("scoped", all_domains=False, authorized_domains=domains)
+stays = User.objects.get(username="stays")
+factor = User.objects.get(username="factor")
+TotpDevice.objects.create(user=factor, sealed_secret="", created_at=timezone.now(), confirmed_at=timezone.now())
+RecoveryCode.objects.bulk_create([RecoveryCode(user=factor, digest=digest) for digest in ("used", "unused")])
+block_network(actor="cast", network="203.0.113.1"); block_network(actor="cast", network="203.0.113.2")
+allow_network(actor="cast", network="192.0.2.1")
+out = {
+    "session": a_token(stays),
+    "deleted": a_token(User.objects.get(username="deleted")),
+    "git": "stays:" + a_git_token(stays, "git kept"),
+    "git revoked": "stays:" + a_git_token(stays, "git revoked"),
+    "license": a_license("license kept"),
+    "license deleted": a_license("license deleted"),
+    "license disabled": a_license("license disabled"),
+}
+"""
+AFTER = """
+accounts.delete_user(User.objects.get(username="deleted"), actor="cast")
+changed("disabled", is_active=False)
+changed("password", password="another " + PASSWORD)
+changed("demoted", is_admin=False)
+changed("narrowed", all_domains=False)
+changed("scoped", authorized_domains=AuthorizedDomain.objects.filter(name="a.example"))
+factor = User.objects.get(username="factor")
+TotpDevice.objects.update(last_step=77)
+RecoveryCode.objects.filter(digest="used").delete()
+licensing.revoke(GitToken.objects.get(name="git revoked"), actor="cast")
+licensing.revoke(License.objects.get(name="license deleted"), actor="cast")
+licensing.change_license(License.objects.get(name="license disabled"), actor="cast", is_active=False)
+unblock_network(BlocklistEntry.objects.get(network="203.0.113.2"), actor="cast")
+block_network(actor="cast", network="203.0.113.3")
+disallow_network(AllowlistEntry.objects.get(), actor="cast")
+new = a_user("new")
+out = {"new session": a_token(new), "new id": new.pk, "epoch": str(PolicyHead.objects.get().epoch)}
+"""
+RESTORED = """
+users = {user.username: user for user in User.objects.all()}
+events = [each.detail for each in SecurityEvent.objects.filter(kind="policy.changed").order_by("id")]
+out = {
+    "active": sorted(name for name, user in users.items() if user.is_active),
+    "admins": sorted(name for name, user in users.items() if user.is_admin),
+    "passwords": [users["password"].check_password(text + PASSWORD) for text in ("", "another ")],
+    "all_domains": users["narrowed"].all_domains,
+    "scope": list(users["scoped"].authorized_domains.values_list("name", flat=True)),
+    "step": TotpDevice.objects.get().last_step,
+    "codes": list(RecoveryCode.objects.values_list("digest", flat=True)),
+    "tokens": sorted(GitToken.objects.values_list("name", flat=True)),
+    "licenses": sorted(License.objects.filter(is_active=True).values_list("name", flat=True)),
+    "sessions": sum(each.is_live(timezone.now()) for each in Session.objects.all()),
+    "epochs": [str(each) for each in PolicyHead.objects.values_list("epoch", "parent_epoch").get()],
+    "event": events[-1],
+    "actor": PolicyRevision.objects.order_by("-number").first().actor,
+    "next id": a_user("next").pk,
+}
+"""
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request):
+    if request.param == "sqlite":
+        yield {}
+        return
+    with server(KEEPS_COMMITS) as running:
+        yield {"DATABASE_URL": running.url}
+
+
+def a_site(home, **changes):
+    site = Site.fresh(home, **changes)
+    site.ok("migrate", "--verbosity=0")
+    return site
+
+
+EXPLAIN = """
+import io
+from django.core.management import call_command
+def is_accepted(text):
+    Path(folder, "token").write_text(text)
+    said = io.StringIO()
+    asked = {"client_ip": "198.51.100.7", "host": "a.example", "uri": "/", "token_file": folder + "/token"}
+    call_command("explain", **asked, stdout=said)
+    return said.getvalue().startswith("200")
+out = {name: is_accepted(text) for name, text in credentials.items()}
+"""
+
+
+@pytest.fixture
+def credentials_at(tmp_path):
+    """Return a function that asks which of the credentials a site accepts."""
+    return lambda site, credentials: site.python(
+        f"from pathlib import Path\nfolder, credentials = {str(tmp_path)!r}, {credentials!r}\n{EXPLAIN}"
+    )
+
+
+def test_what_was_revoked_after_the_backup_stays_revoked(database, tmp_path, credentials_at):
+    site = a_site(tmp_path / "home", **database)
+    credentials = site.python(PEOPLE + BEFORE)
+    assert all(credentials_at(site, credentials).values())
+    site.ok("backup", tmp_path / "backup")
+    later = site.python(PEOPLE + AFTER)
+
+    said = site.ok("restore", tmp_path / "backup", "--yes")
+    found = site.python(PEOPLE + RESTORED)
+
+    assert found["active"] == ["admin", "demoted", "factor", "narrowed", "password", "scoped", "stays"]
+    assert found["admins"] == ["admin"]
+    assert found["passwords"] == [False, True]
+    assert (found["all_domains"], found["scope"]) == (False, ["a.example"])
+    assert (found["step"], found["codes"]) == (77, ["unused"])
+    assert (found["tokens"], found["licenses"]) == (["git kept"], ["license kept"])
+    assert found["sessions"] == 0
+    assert found["epochs"][1] == later["epoch"] != found["epochs"][0]
+    assert found["next id"] > later["new id"]
+    accepted = credentials_at(site, {**credentials, "new": later["new session"]})
+    assert [name for name, is_accepted in accepted.items() if is_accepted] == ["git", "license"]
+    for line in (
+        "2 users stay disabled: they were disabled or deleted after the backup: deleted, disabled",
+        "1 git tokens stay revoked: git revoked",
+        "1 blocked networks are not blocked any more: they were added after the backup: 203.0.113.3",
+        "1 blocked networks are blocked again: they were removed after the backup: 203.0.113.2",
+        "1 allowlist entries let networks in again: they were removed after the backup: 192.0.2.1",
+        "1 users are gone: they were made after the backup: new",
+        "All sessions have ended",
+    ):
+        assert line in said, said
+    assert found["actor"] == "restore"
+    assert found["event"]["compared"] is True
+    assert {"count": 1, "text": "git tokens stay revoked", "names": ["git revoked"]} in found["event"]["kept_out"]
+    assert any(each["names"] == ["203.0.113.3"] for each in found["event"]["differs"])
+
+
+def test_where_nothing_is_known_sessions_end_and_the_rest_is_said(database, tmp_path, credentials_at):
+    site = a_site(tmp_path / "home", **database)
+    credentials = site.python(PEOPLE + BEFORE)
+    site.ok("backup", tmp_path / "backup")
+    later = site.python(PEOPLE + AFTER)
+    elsewhere = Site(tmp_path / "home", {**site.changes, "DATABASE_URL": f"sqlite:///{tmp_path / 'new.sqlite3'}"})
+
+    for _ in range(2):  # the second is of a database that continues the backup
+        said = elsewhere.ok("restore", tmp_path / "backup", "--yes")
+        found = elsewhere.python(PEOPLE + RESTORED)
+        assert found["sessions"] == 0
+        assert found["next id"] > later["new id"]
+        assert found["epochs"][1] == later["epoch"] or _ == 1
+        accepted = credentials_at(elsewhere, {**credentials, "new": later["new session"]})
+        assert not any(accepted[name] for name in ("session", "deleted", "new"))
+        assert accepted["git revoked"]
+        assert ("git tokens are valid: git kept, git revoked" in said) is not found["event"]["compared"]
+    assert found["event"]["compared"]
+
+
+def test_a_session_of_between_two_restores_ends_at_the_second(tmp_path, credentials_at):
+    site = a_site(tmp_path / "home")
+    site.python(PEOPLE + BEFORE)
+    site.ok("backup", tmp_path / "backup")
+    tokens = {}
+    for number in range(2):
+        (tmp_path / "home" / "gatewall.sqlite3").unlink()  # so that nothing is known
+        site.ok("restore", tmp_path / "backup", "--yes")
+        assert not any(credentials_at(site, tokens).values())
+        made = "out = {'old': a_token(User.objects.get(username='stays')), 'new': a_token(a_user('next'))}"
+        tokens |= {f"{name} {number}": text for name, text in site.python(PEOPLE + made).items()}
+
+
+@pytest.mark.parametrize("process", [agent, control_plane, data_plane])
+def test_a_restore_is_refused_while_gatewall_runs(tmp_path, process):
+    site = a_site(tmp_path / "home")
+    site.ok("publish_policy")
+    site.ok("backup", tmp_path / "backup")
+    port = {
+        agent: (),
+        control_plane: (int(site.changes["GATEWALL_PORT"]),),
+        data_plane: (int(site.changes["GATEWALL_AUTH_PORT"]),),
+    }[process]
+    with process(site.home, *port):
+        line = site.refused("restore", tmp_path / "backup", "--yes")
+        site.ok("backup", tmp_path / "another")
+
+    assert "stop Gatewall first" in line
+    site.ok("restore", tmp_path / "backup", "--yes")
+
+
+def test_data_keys_are_added_and_never_replace_those_in_use(tmp_path):
+    site = a_site(tmp_path / "home")
+    site.ok("backup", tmp_path / "backup")
+    elsewhere = Site.fresh(tmp_path / "elsewhere")
+    ring = (elsewhere.home / "secrets" / "data-keys").read_text().strip()
+
+    said = elsewhere.ok("restore", tmp_path / "backup", "--yes")
+
+    theirs = Content.read(tmp_path / "backup").members["data-keys"].decode()
+    assert (elsewhere.home / "secrets" / "data-keys").read_text().strip() == f"{ring},{theirs}"
+    assert (elsewhere.home / "secrets" / "data-keys").stat().st_mode & 0o777 == 0o600
+    assert "added the data keys" in said
+    assert theirs.partition(":")[2][:20] not in said
+    held = Site(elsewhere.home, {**elsewhere.changes, "GATEWALL_DATA_KEYS": ring})
+    assert "is in the environment" in held.refused("restore", tmp_path / "backup", "--yes")
+
+
+def test_without_a_terminal_and_yes_nothing_is_restored(tmp_path):
+    site = a_site(tmp_path / "home")
+    site.ok("backup", tmp_path / "backup")
+
+    assert "say --yes" in site.refused("restore", tmp_path / "backup")
+    assert "no complete backup" in site.refused("restore", __file__, "--yes")
+    assert "No such file" in site.refused("restore", tmp_path / "nowhere", "--yes", code=2)

@@ -1,0 +1,115 @@
+"""Installations of both databases, the commands backup and restore as typed, and backups as Python values."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gatewall.install.launcher import free_port
+from tests.support.processes import BASE, PATIENCE, environment, make_keys
+
+_SCRIPT = "import json, django; django.setup(); out = None\n{}\nprint(json.dumps(out, default=str))"
+
+
+class Site(NamedTuple):
+    """An installation: its state folder, and what its environment has besides."""
+
+    home: Path
+    changes: Mapping[str, str]
+
+    @classmethod
+    def fresh(cls, home: Path, **changes: str) -> "Site":
+        """Return a site with keys and, on SQLite, without a database; no server of other tests has its ports."""
+        home.mkdir(mode=0o700)
+        ports = {"GATEWALL_PORT": str(free_port()), "GATEWALL_AUTH_PORT": str(free_port()), "GATEWALL_DEMO": "0"}
+        make_keys(home)
+        return cls(home, {**ports, **changes})
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**environment(self.home, **self.changes), "DJANGO_SETTINGS_MODULE": "gatewall.settings"}
+
+    def manage(self, *arguments: object, **how: Any) -> subprocess.CompletedProcess[str]:
+        """Run a command; return how it ended."""
+        return subprocess.run(
+            [sys.executable, "manage.py", *map(str, arguments)],
+            cwd=BASE,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            **how,
+        )
+
+    def ok(self, *arguments: object) -> str:
+        """Run a command that succeeds; return what it said."""
+        run = self.manage(*arguments)
+        assert run.returncode == 0, run.stdout + run.stderr
+        return run.stdout
+
+    def refused(self, *arguments: object, code: int = 1, **how: Any) -> str:
+        """Run a command that ends with this code and one line; return the line."""
+        run = self.manage(*arguments, **how)
+        assert run.returncode == code, run
+        (line,) = run.stderr.splitlines()
+        return line
+
+    def script(self, code: str) -> list[str]:
+        """Return the command line that runs this code with Django, and prints ``out`` as JSON."""
+        return [sys.executable, "-c", _SCRIPT.format(code)]
+
+    def python(self, code: str) -> Any:
+        """Run code with Django in this installation; return what it left in ``out``."""
+        run = subprocess.run(
+            self.script(code),
+            cwd=BASE,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert run.returncode == 0, run.stdout + run.stderr
+        return json.loads(run.stdout.splitlines()[-1])
+
+
+class Content(NamedTuple):
+    """A backup file as Python values."""
+
+    manifest: dict[str, Any]
+    members: dict[str, bytes]
+
+    @classmethod
+    def read(cls, path: Path) -> "Content":
+        with zipfile.ZipFile(path) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+        return cls(json.loads(members.pop("manifest.json")), members)
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """Return the rows of a table, in the order of their columns' values; JSON columns as values."""
+        columns = self.manifest["tables"][table]["columns"]
+        lines = self.members[f"tables/{table}.jsonl"].splitlines()
+        found = [dict(zip(columns, map(_value, json.loads(line)), strict=True)) for line in lines]
+        return sorted(found, key=lambda row: json.dumps(row, sort_keys=True))
+
+    def write(self, path: Path, *, manifest: Mapping[str, Any], without: Iterable[str] = ()) -> Path:
+        """Write the backup with another manifest, or without some members."""
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, data in self.members.items():
+                if name not in without:
+                    archive.writestr(name, data)
+            archive.writestr("manifest.json", json.dumps({**self.manifest, **manifest}))
+        return path
+
+
+def _value(value: Any) -> Any:
+    """Return what a JSON column holds: PostgreSQL writes it in another form than SQLite."""
+    try:
+        return json.loads(value) if isinstance(value, str) and value[:1] in {"{", "["} else value
+    except ValueError:
+        return value
