@@ -1,5 +1,6 @@
 """`gatewall up` as a person starts it: a real process with its own state folder and free ports."""
 
+import re
 import signal
 import socket
 import subprocess
@@ -101,6 +102,30 @@ def test_a_stop_waits_for_a_slow_request_and_kills_nothing(home, ports, tmp_path
         code = process.wait(PATIENCE)
 
     assert (code, "SIGKILL" in log.read_text()) == (0, False)
+
+
+def test_what_the_first_start_prints_is_what_the_readme_says(ports, tmp_path):
+    """But for the log of the processes. A person's ports, folder and password stand for those of the test."""
+    log, home = tmp_path / "up.log", tmp_path / "var"
+    env = environment(home, **ports)
+    del env["GATEWALL_ADMIN_PASSWORD"]
+    made = subprocess.run([*UP[:2], "keys"], cwd=BASE, env=env, capture_output=True, text=True, check=True)
+    with running(UP, log=log, env=env) as process:
+        wait_until(lambda: is_ready(process, log), what="the line with ready")
+    password = (home / "secrets" / "admin-password").read_text().strip()
+
+    own = [line for line in (made.stdout + log.read_text()).splitlines() if not re.match(r"[\d:]{8} \w+ +\| ", line)]
+    printed = "\n".join(own).partition("\nready")[0].replace(str(home), "var").replace(password, "PASSWORD")
+    for name, usual in {"GATEWALL_PORT": "9999", "GATEWALL_AUTH_PORT": "9998", "GATEWALL_DEMO_PORT": "8080"}.items():
+        printed = printed.replace(f":{ports[name]}/", f":{usual}/")
+    block = (BASE / "README.md").read_text().partition("```text\n")[2].partition("\nready\n```")[0]
+    installed = block[: block.index("made ")].splitlines()
+
+    assert printed == block.removeprefix("\n".join([*installed, ""]))
+    script = (BASE / "bin" / "environment.sh").read_text()
+    for line in installed:
+        form = re.sub(r"\.venv|requirements[\w-]*\.txt", "*", line)
+        assert form in re.sub(r"\$environment|\$1", "*", script)
 
 
 COMMAND_OF = {"nginx": "nginx.conf", "auth": "data_plane.conf.py", "agent": "agent", "control": "gunicorn.conf.py"}
