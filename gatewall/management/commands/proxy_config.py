@@ -1,5 +1,10 @@
 """``gatewall proxy-config PROXY --site HOST``: print the configuration of a reverse proxy in front of a site."""
 
+import io
+import sys
+import tarfile
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +15,8 @@ from gatewall.doctor.report import place_of
 from gatewall.kernel.env_reader import ConfigError
 from gatewall.proxy_config import options as read
 from gatewall.proxy_config.rendering import DEFAULT, KINDS, ConfigFile, Place, can_ask, render
+
+_MODE = 0o644  # whatever our umask: the proxy is another user, and the files have no secrets
 
 
 class Command(BaseCommand):
@@ -33,9 +40,9 @@ class Command(BaseCommand):
             "--auth", metavar="ADDRESS:PORT", help="the data plane as the proxy reaches it; also unix:/path"
         )
         parser.add_argument("--control", metavar="ADDRESS:PORT", help="the control plane as the proxy reaches it")
-        parser.add_argument(
-            "--into", type=Path, metavar="FOLDER", help="write the files there instead of printing them"
-        )
+        how = parser.add_mutually_exclusive_group()
+        how.add_argument("--into", type=Path, metavar="FOLDER", help="write the files there instead of printing them")
+        how.add_argument("--tar", action="store_true", help="print them as an archive, for `tar -x` as another user")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -47,11 +54,13 @@ class Command(BaseCommand):
             words = f"{KINDS[kind]} cannot ask over a Unix socket: pass --auth ADDRESS:PORT"
             raise CommandError(f"{words}, and set GATEWALL_AUTH_PORT instead of GATEWALL_AUTH_SOCKET", returncode=2)
         files = render(kind, place)
-        if folder is None:
+        if options["tar"]:
+            sys.stdout.buffer.write(_archive(files))
+        elif folder is None:
             self.stdout.write("\n".join(_with_head(file) for file in files), ending="")
-            return
-        for file in files:
-            self.stdout.write(f"wrote {_write(file, folder)}")
+        else:
+            for file in files:
+                self.stdout.write(f"wrote {_write(file, folder)}")
 
 
 def place_from(options: dict[str, Any]) -> Place:
@@ -84,11 +93,24 @@ def _with_head(file: ConfigFile) -> str:
     return f"==> {file.name} <==\n{file.text}"
 
 
+def _archive(files: Sequence[ConfigFile]) -> bytes:
+    """Return the files as a tar archive."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for file in files:
+            content = file.text.encode()
+            member = tarfile.TarInfo(file.name)
+            member.size, member.mode, member.mtime = len(content), _MODE, int(time.time())
+            archive.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
 def _write(file: ConfigFile, folder: Path) -> Path:
     path: Path = folder / file.name
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(file.text, encoding="utf-8")
+        path.chmod(_MODE)
     except OSError as error:
         raise CommandError(f"{path} cannot be written: {error}", returncode=2) from error
     return path
