@@ -1,33 +1,31 @@
-"""The compose file: a real parser takes it, nothing in it has a right too many, and it says what the image says."""
+"""The Compose files: a real parser takes them, no service has a right too many, and each says what the others say."""
 
 import re
 import subprocess
-from ipaddress import ip_address, ip_network
 
 import pytest
 import yaml
 from compose_spec import PyCompose
 
-from gatewall.install import demo
-from gatewall.install.launcher import free_port
 from tests.deploy import dockerfile
+from tests.deploy.compose import generated
 from tests.deploy.dockerfile import BASE
 from tests.deploy.jail import USER
 from tests.docs.test_tables import VARIABLES
-from tests.support.processes import control_plane, prepare, request, running, wait_until
-from tests.support.upstream import Upstream
 
 FOLDER = BASE / "deploy" / "compose"
-FILE = FOLDER / "compose.yaml"
-COMPOSE = yaml.safe_load(FILE.read_text())
-SERVICES = COMPOSE["services"]
+FILES = {path.name: yaml.safe_load(path.read_text()) for path in sorted(FOLDER.glob("compose*.yaml"))}
+SERVICES = {f"{file}: {name}": each for file, found in FILES.items() for name, each in found["services"].items()}
 OURS = {name: service for name, service in SERVICES.items() if service["image"].startswith("gatewall:")}
-ROLES = {name: service for name, service in OURS.items() if "entrypoint" not in service}
+ONE = FILES["compose.yaml"]["services"]["gatewall"]
 HOME = dockerfile.settings()["GATEWALL_HOME"]
+ROOT = {"compose.caddy.yaml: caddy": ["NET_BIND_SERVICE"]}
+"""Services whose image has a volume for root alone: the capabilities that they keep."""
 
 
-def test_a_parser_of_the_compose_specification_takes_it():
-    resolved = {key: value for key, value in COMPOSE.items() if not key.startswith("x-")}
+@pytest.mark.parametrize("file", FILES)
+def test_a_parser_of_the_compose_specification_takes_it(file):
+    resolved = {key: value for key, value in FILES[file].items() if not key.startswith("x-")}
 
     PyCompose.from_yaml(yaml.safe_dump(resolved)).validate()
 
@@ -38,19 +36,13 @@ def test_no_service_may_do_more_than_it_must(name):
 
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
+    assert service.get("cap_add", []) == ROOT.get(name, [])
     assert service["security_opt"] == ["no-new-privileges:true"]
-    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", service["user"])
-    assert not {"privileged", "cap_add", "pid", "network_mode", "ipc"} & set(service)
+    assert service["user"] == "0:0" if name in ROOT else re.fullmatch(r"[1-9]\d*:[1-9]\d*", service["user"])
+    assert not {"privileged", "pid", "network_mode", "ipc"} & set(service)
     assert not re.search(r":latest$|^[^:]+$", service["image"])
-
-
-def test_what_may_be_written_to_outlives_no_container_but_the_two_volumes():
-    named = {
-        volume for service in SERVICES.values() for volume in service.get("volumes", []) if not volume.endswith(":ro")
-    }
-
-    assert {volume.partition(":")[0] for volume in named} == set(COMPOSE["volumes"])
-    assert {volume for volume in named if volume.startswith("state:")} == {f"state:{HOME}"}
+    assert service["restart"] in {"unless-stopped", "on-failure"}
+    assert service["logging"]["options"] == {"max-size": "10m", "max-file": "5"}
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -59,177 +51,68 @@ def test_every_variable_is_one_that_the_program_reads(name):
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_our_services_run_as_the_user_of_the_image_under_one_host_name(name):
+def test_our_services_run_as_the_user_of_the_image(name):
     assert OURS[name]["user"] == dockerfile.last("USER") == f"{USER}:{USER}"
-    assert OURS[name]["hostname"] == "gatewall"
+    if OURS[name].get("volumes"):
+        assert OURS[name]["hostname"] == "gatewall"
+        assert OURS[name]["volumes"] == [f"state:{HOME}"]
 
 
-@pytest.mark.parametrize("name", ROLES)
-def test_a_service_is_a_role_of_the_entrypoint_and_is_asked_for_its_own_health(name):
-    script = (BASE / "deploy/docker/entrypoint").read_text()
-    check = ROLES[name]["healthcheck"]
+@pytest.mark.parametrize("file", [file for file in FILES if "gatewall" in FILES[file]["services"]])
+def test_gatewall_is_the_same_service_everywhere_but_for_who_reaches_it(file):
+    service = dict(FILES[file]["services"]["gatewall"])
+    differing = {"environment", "networks", "ports", "labels"}
 
-    assert ROLES[name]["command"] == [name]
-    assert re.search(rf"^    {name}( \| \w+)?\)", script, re.MULTILINE)
-    if "test" in check:
-        assert check["test"][2:] == ["health", name]
-        assert check["test"][1] in dockerfile.last("ENTRYPOINT")
-    else:
-        assert (name, check) == ("migrate", {"disable": True})
-
-
-@pytest.mark.parametrize("name", SERVICES)
-def test_every_secret_is_a_file_that_is_declared_and_used_where_it_is_given(name):
-    service = SERVICES[name]
-    given = set(service.get("secrets", []))
-    environment = service.get("environment", {})
-    read = {value.removeprefix("/run/secrets/") for key, value in environment.items() if key.endswith("_FILE")}
-
-    assert read == given <= set(COMPOSE["secrets"])
-    assert not {key for key in environment if re.search("PASSWORD|KEY|TOKEN|DATABASE_URL", key) and "_FILE" not in key}
-
-
-def test_the_data_plane_gets_the_keys_of_sessions_and_of_the_published_policy_alone():
-    plane = SERVICES["data-plane"]
-
-    assert set(plane["secrets"]) == {"jwt-keys", "manifest-key"}
-    assert {name for name in plane["environment"] if "KEY" in name or "URL" in name} == {
-        "GATEWALL_PUBLIC_URL",
-        "GATEWALL_JWT_KEYS_FILE",
-        "GATEWALL_MANIFEST_KEY_FILE",
+    assert {key: value for key, value in service.items() if key not in differing} == {
+        key: value for key, value in ONE.items() if key not in differing
     }
+    assert set(service["environment"]) == set(ONE["environment"])
 
 
-def test_the_data_plane_gets_no_password_of_the_database_and_no_way_to_it():
-    assert "database-url" not in SERVICES["data-plane"]["secrets"]
-    assert not set(SERVICES["data-plane"]["networks"]) & set(SERVICES["postgres"]["networks"])
+@pytest.mark.parametrize("file", FILES)
+def test_whom_gatewall_believes_is_its_gateway_or_who_shares_a_network_with_it_and_nobody_else(file):
+    services = FILES[file]["services"]
+    for service in (each for each in services.values() if "GATEWALL_TRUSTED_PROXIES" in each.get("environment", {})):
+        if "ports" in service:
+            assert service["environment"]["GATEWALL_TRUSTED_PROXIES"] == "127.0.0.0/8,container-gateway"
+            assert all(port.startswith("127.0.0.1:") for port in service["ports"])
+            continue
+    if "gatewall" in services and "ports" not in services["gatewall"]:
+        members = {name for name, each in services.items() if "gate" in each["networks"]}
+        assert services["gatewall"]["networks"] == ["gate"]
+        assert services["gatewall"]["environment"]["GATEWALL_TRUSTED_PROXIES"] == "127.0.0.0/8,container-networks"
+        assert members == {"gatewall", file.split(".")[1]}
 
 
-def test_secrets_are_kept_out_of_git():
-    for secret in COMPOSE["secrets"].values():
-        run = subprocess.run(["git", "check-ignore", "-q", FOLDER / secret["file"]], cwd=BASE, check=False)
-        assert run.returncode == 0
+@pytest.mark.parametrize("file", [file for file in FILES if "site" in FILES[file]["services"]])
+def test_a_site_reaches_the_proxy_and_nobody_else(file):
+    services = FILES[file]["services"]
+
+    assert FILES[file]["networks"]["sites"]["internal"] is True
+    assert list(services["site"]["networks"]) == ["sites"]
+    assert [name for name, each in services.items() if "sites" in each["networks"]] == [
+        name for name in services if name in {"caddy", "traefik", "nginx", "site"}
+    ]
 
 
-def test_only_nginx_is_reached_from_outside_and_it_is_the_trusted_proxy():
-    assert [name for name in SERVICES if "ports" in SERVICES[name]] == ["nginx"]
-    address = SERVICES["nginx"]["networks"]["gate"]["ipv4_address"]
-
-    assert SERVICES["data-plane"]["environment"]["GATEWALL_TRUSTED_PROXIES"].split(",")[-1] == address
+@pytest.mark.parametrize("path", generated.files())
+def test_the_files_of_a_proxy_are_what_the_command_writes(path):
+    assert (FOLDER / path).read_text() == generated.files()[path], "python -m tests.deploy.compose.generated"
 
 
-@pytest.mark.parametrize("network", ["gate", "sites"])
-def test_whom_nginx_asks_keeps_its_address_and_nobody_else_is_ever_given_the_one_of_the_proxy(network):
-    # nginx looks names up once, and an engine gives out addresses in the order in which containers start.
-    members = {name: each["networks"] for name, each in SERVICES.items() if network in each["networks"]}
-    fixed = {name: ip_address(each[network]["ipv4_address"]) for name, each in members.items()}
-    (plan,) = COMPOSE["networks"][network]["ipam"]["config"]
-    subnet, given_out = ip_network(plan["subnet"]), ip_network(plan["ip_range"])
+def test_the_caddyfile_is_the_sample_with_the_names_of_the_file():
+    ours = FILES["compose.caddy.yaml"]["configs"]["caddyfile"]["content"].partition("}\n\n")[2]
+    ours = re.sub(r"\$\{SITE_HOST:\?[^}]*\}", "app.example.com", ours).replace("${GUARD_HOST}", "wall.example.com")
 
-    assert "nginx" in fixed
-    assert len({*fixed.values(), ip_address(plan["gateway"])}) == len(fixed) + 1
-    assert given_out.subnet_of(subnet)
-    for address in (*fixed.values(), ip_address(plan["gateway"])):
-        assert address in subnet
-        assert address not in given_out
-
-
-def test_a_site_reaches_nginx_and_nobody_else():
-    (network,) = SERVICES["site"]["networks"]
-
-    assert {name for name, each in SERVICES.items() if network in each["networks"]} == {"site", "nginx"}
-    assert COMPOSE["networks"][network]["internal"] is True
-
-
-def test_postgresql_is_healthy_only_when_it_listens_on_the_network():
-    # The server that sets a new database up listens on its socket alone, and ends again.
-    assert "--host=127.0.0.1" in SERVICES["postgres"]["healthcheck"]["test"]
-
-
-def test_what_must_be_set_is_kept_for_the_next_command():
-    needed = set(re.findall(r"\$\{(\w+):\?", FILE.read_text()))
-    page = (BASE / "docs" / "install.md").read_text().partition("\n## Compose\n")[2]
-
-    assert needed == set(re.findall(r"^echo (\w+)=\S+ > \.env\b", page, re.MULTILINE))
-    assert subprocess.run(["git", "check-ignore", "-q", FOLDER / ".env"], cwd=BASE, check=False).returncode == 0
-
-
-def test_services_start_in_an_order_in_which_each_finds_what_it_needs():
-    wanted = {name: SERVICES[name].get("depends_on", {}) for name in SERVICES}
-
-    assert wanted["migrate"] == {"postgres": {"condition": "service_healthy"}}
-    assert wanted["agent"] == wanted["control-plane"] == {"migrate": {"condition": "service_completed_successfully"}}
-    assert set(wanted["nginx"]) == {"data-plane", "control-plane", "site"}
-
-
-ADDRESSES = {"data-plane:9998": "127.0.0.1:9998", "control-plane:9999": "127.0.0.1:9999", "site:8000": "127.0.0.1:8000"}
+    sample = generated.rendered("caddy", generated.ONE_SERVICE)["Caddyfile.example"]
+    assert directives(ours) == directives(sample)
 
 
 def directives(text):
     return [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("#")]
 
 
-def test_the_site_is_the_sample_with_other_addresses():
-    ours = (FOLDER / "site.conf").read_text().replace("listen 8080", "listen 80")
-    for here, there in ADDRESSES.items():
-        assert here in ours
-        ours = ours.replace(here, there)
-
-    assert directives(ours) == directives((BASE / "deploy/nginx/site.conf.example").read_text())
-
-
-@pytest.mark.parametrize("name", ["data-plane", "control-plane", "site"])
-def test_nginx_asks_each_service_on_the_port_that_it_listens_on(name):
-    (port,) = SERVICES[name]["expose"]
-
-    assert f"{name}:{port}" in ADDRESSES
-    if name != "site":
-        assert port in dockerfile.last("EXPOSE").split()
-    else:
-        assert f"0.0.0.0:{port}" in SERVICES[name]["entrypoint"]
-
-
-def test_nginx_runs_with_its_files_and_asks_the_gate(tmp_path):
-    home, gate, port = tmp_path / "home", free_port(), free_port()
-    home.mkdir()
-    prepare(home)
-    with control_plane(home, gate, GATEWALL_WORKERS="1"), Upstream() as site:
-        command = as_nginx(tmp_path / "nginx", port=port, gate=gate, site=site.port)
-        with running(command, log=tmp_path / "log") as process:
-            wait_until(lambda: process.poll() is not None or answers_at(port), what="nginx")
-            host = f"app.example.com:{port}"
-            page = request(port, "/", {"Host": host, "Accept": "text/html"})
-            assert (page.status, page.header("Location").partition("?")[0]) == (302, f"http://{host}/wall/")
-            assert request(port, "/wall/auth", {"Host": host}).status == 404
-            assert request(port, "/wall/", {"Host": host}).status == 200
-
-
-def answers_at(port):
-    try:
-        return request(port).status
-    except OSError:
-        return 0
-
-
-def as_nginx(folder, *, port, gate, site):
-    """Lay out what nginx finds in the container, with other addresses; the command that starts it here."""
-    replaced = {
-        "/tmp/": f"{folder}/",  # noqa: S108 - the container's
-        "data-plane:9998": f"127.0.0.1:{gate}",
-        "control-plane:9999": f"127.0.0.1:{gate}",
-        "site:8000": f"127.0.0.1:{site}",
-        "listen 8080": f"listen 127.0.0.1:{port}",
-    }
-    for volume in SERVICES["nginx"]["volumes"]:
-        source, target, _ = volume.split(":")
-        source, target = (FOLDER / source).resolve(), folder / target.removeprefix("/etc/nginx/")
-        for file in [source] if source.is_file() else sorted(source.iterdir()):
-            place = target if source.is_file() else target / file.name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            text = file.read_text()
-            for there, here in replaced.items():
-                text = text.replace(there, here)
-            place.write_text(text)
-    words = SERVICES["nginx"]["command"]
-    configuration = folder / words[words.index("-c") + 1].removeprefix("/etc/nginx/")
-    return [str(demo.find_nginx()), "-p", str(folder), "-e", "stderr", "-c", str(configuration), "-g", "daemon off;"]
+def test_secrets_and_what_must_be_set_are_kept_out_of_git():
+    secrets = {each["file"] for found in FILES.values() for each in found.get("secrets", {}).values()}
+    for path in (*secrets, ".env"):
+        assert subprocess.run(["git", "check-ignore", "-q", FOLDER / path], cwd=BASE, check=False).returncode == 0

@@ -1,0 +1,127 @@
+"""Each Compose file from nothing to a guarded site: its services in namespaces, a visitor from elsewhere."""
+
+import re
+import shlex
+import sys
+
+import pytest
+
+from gatewall.install import demo
+from tests.deploy.compose.project import Project
+from tests.deploy.compose.visit import (
+    GUARD,
+    VISITOR,
+    Visit,
+    reach_the_site,
+    recorded_clients,
+)
+from tests.deploy.dockerfile import BASE
+from tests.deploy.test_install_page import PAGE, commands, run
+from tests.support.processes import wait_until
+
+SITE_COMMAND = [
+    *(sys.executable, "-m", "gunicorn", "--chdir", str(BASE)),
+    *("--bind", "127.0.0.1:8000", "--no-control-socket", "deploy.demo.site:application"),
+]
+FOLDER = BASE / "deploy" / "compose"
+MACHINE = "203.0.113.1"
+PASSWORD = "docker compose exec gatewall cat /var/lib/gatewall/secrets/admin-password"
+PROXY_CONFIG = "docker compose exec gatewall gatewall proxy-config nginx --site app.example.com"
+
+
+@pytest.fixture(scope="session")
+def images(tmp_path_factory):
+    return tmp_path_factory.mktemp("images")
+
+
+@pytest.fixture
+def compose(tmp_path, images):
+    """Return a function that makes the project of a file, on a machine that a visitor reaches."""
+
+    def project(name, **variables):
+        return Project(FOLDER / name, variables, tmp_path, images)
+
+    return project
+
+
+def with_visitor(project):
+    project.machine.add_visitor("visitor", VISITOR)
+    project.up()
+    return project
+
+
+def forged(visit):
+    """A request whose sender claims to be another client, behind another proxy."""
+    return visit.page("/", **{"X-Forwarded-For": "198.51.100.1", "X-Real-IP": "198.51.100.1"}).status
+
+
+def test_one_container_with_a_proxy_on_its_machine(compose):
+    assert f"`{PROXY_CONFIG}`" in PAGE
+    with compose("compose.yaml", GATEWALL_PUBLIC_URL=f"http://{GUARD}") as project:
+        with_visitor(project)
+        start_nginx(project, executed(project, PROXY_CONFIG))
+        visit = Visit(project, MACHINE, "http")
+        wait_until(lambda: visit.page("/wall/", GUARD).status == 200, what="nginx")
+        assert forged(visit) == 302
+
+        token = reach_the_site(visit, executed(project, PASSWORD))
+
+        assert recorded_clients(visit, token) == {VISITOR}
+        assert project.stop("gatewall") == 0
+
+
+def start_nginx(project, printed):
+    """Lay out on the machine what the command printed, and the site where it expects one."""
+    folder = project.folder / "nginx"
+    demo.write_configuration(
+        folder, listen="127.0.0.1:1", auth="127.0.0.1:1", control="127.0.0.1:1", site="127.0.0.1:1"
+    )
+    parts = re.split(r"^==> (.*) <==\n", printed, flags=re.MULTILINE)
+    for name, text in zip(parts[1::2], parts[2::2], strict=True):
+        place = folder / ("site.conf" if name == "site.conf.example" else f"gatewall/{name}")
+        place.write_text(text)
+    project.machine.start(*demo.nginx_command(demo.find_nginx(), folder))
+    project.machine.start("env", "DEMO_ROOT_PATH=/wall", f"PYTHONPATH={BASE}", *SITE_COMMAND)
+
+
+def test_caddy_as_the_page_tells_it(compose, tmp_path):
+    in_files, for_docker = typed("Compose")
+    variables = environment_of(in_files, tmp_path) | {"CERT_ISSUER": "internal"}
+    with compose(variables.pop("COMPOSE_FILE"), **variables) as project:
+        assert next(for_docker) == "docker compose up --detach --build"
+        with_visitor(project)
+        root = project.volume("certificates") / "caddy/pki/authorities/local/root.crt"
+        wait_until(root.exists, what="certificates")
+        visit = Visit(project, project.address("caddy", "gate"), ca=root.read_text())
+        wait_until(lambda: visit.page("/wall/", GUARD).status == 200, what="Caddy")
+        assert forged(visit) == 302
+
+        token = reach_the_site(visit, executed(project, next(for_docker)))
+
+        assert recorded_clients(visit, token) == {VISITOR}
+        assert list(for_docker) == []
+        project.restart("gatewall")
+        assert visit.page("/").status == 302
+
+
+def typed(heading):
+    """Return the commands of a section of the page, before and from the first for Docker."""
+    lines = commands(heading)
+    first = next(number for number, line in enumerate(lines) if line.startswith("docker "))
+    return lines[:first], iter(lines[first:])
+
+
+def environment_of(lines, tmp_path):
+    """Run the commands that make `.env`, in a folder like that of the clone; return what is in it."""
+    (tmp_path / "clone/deploy/compose").mkdir(parents=True)
+    run(lines, tmp_path / "clone")
+    text = (tmp_path / "clone/deploy/compose/.env").read_text()
+    return dict(line.split("=", 1) for line in text.splitlines())
+
+
+def executed(project, line):
+    """Run a line `docker compose exec SERVICE COMMAND`; return what it prints."""
+    service, *command = shlex.split(line.removeprefix("docker compose exec "))
+    done = project.run(service, *command)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
