@@ -14,6 +14,7 @@ from accounts.models import Session, TotpDevice, RecoveryCode, User
 from audit.models import SecurityEvent
 from licensing import services as licensing
 from licensing.models import GitToken, License
+from webhooks.models import Delivery, Notice, Webhook
 from gatewall.models import PolicyHead, PolicyRevision
 from gatewall.install.backup.revoked import unused_number
 from policies.services import *
@@ -38,6 +39,8 @@ TotpDevice.objects.create(user=factor, sealed_secret="", created_at=timezone.now
 RecoveryCode.objects.bulk_create([RecoveryCode(user=factor, digest=digest) for digest in ("used", "unused")])
 block_network(actor="cast", network="203.0.113.1"); block_network(actor="cast", network="203.0.113.2")
 allow_network(actor="cast", network="192.0.2.1")
+webhook = Webhook.objects.create(name="pager", url="https://pager.example/")
+Delivery.objects.create(webhook=webhook, notice=Notice.objects.create(type="t", body="{}"), next_at=timezone.now())
 out = {
     "session": a_token(stays),
     "deleted": a_token(User.objects.get(username="deleted")),
@@ -69,7 +72,7 @@ out = {"new session": a_token(new), "new id": new.pk, "epoch": str(PolicyHead.ob
 """
 RESTORED = """
 users = {user.username: user for user in User.objects.all()}
-events = [each.detail for each in SecurityEvent.objects.filter(kind="policy.changed").order_by("id")]
+events = [each.detail for each in SecurityEvent.objects.filter(kind="settings.changed").order_by("id")]
 out = {
     "active": sorted(name for name, user in users.items() if user.is_active),
     "admins": sorted(name for name, user in users.items() if user.is_admin),
@@ -83,6 +86,7 @@ out = {
     "sessions": sum(each.is_live(timezone.now()) for each in Session.objects.all()),
     "epochs": [str(each) for each in PolicyHead.objects.values_list("epoch", "parent_epoch").get()],
     "event": events[-1],
+    "deliveries": list(Delivery.objects.values_list("status", "next_at")),
     "actor": PolicyRevision.objects.order_by("-number").first().actor,
     "next id": a_user("next").pk,
 }
@@ -141,6 +145,7 @@ def test_what_was_revoked_after_the_backup_stays_revoked(database, tmp_path, cre
     assert (found["all_domains"], found["scope"]) == (False, ["a.example"])
     assert (found["step"], found["codes"]) == (77, ["unused"])
     assert (found["tokens"], found["licenses"]) == (["git kept"], ["license kept"])
+    assert found["deliveries"] == [["failed", None]]
     assert found["sessions"] == 0
     assert found["epochs"][1] == later["epoch"] != found["epochs"][0]
     assert found["next id"] > later["new id"]

@@ -133,7 +133,7 @@ def _record(report: Report, manifest: Manifest) -> None:
         "backup": {"made_at": manifest.made_at, "host": manifest.host, "revision": manifest.revision},
         **report.detail(),
     }
-    record_event(Event(EventKind.POLICY_CHANGED, detail=detail))
+    record_event(Event(EventKind.SETTINGS_CHANGED, detail=detail))
 
 
 def _parent_epoch(files: PolicyFiles) -> uuid.UUID | None:
