@@ -10,7 +10,8 @@ from django.core.management import get_commands, load_command_class
 from gatewall.management import command_groups
 
 BASE = Path(__file__).resolve().parents[2]
-PAGES = sorted([BASE / "README.md", *(BASE / "docs").glob("*.md"), *(BASE / "docs" / "proxies").glob("*.md")])
+FOLDERS = (BASE / "docs", BASE / "docs" / "how-to", BASE / "docs" / "proxies")
+PAGES = sorted([BASE / "README.md", *(path for folder in FOLDERS for path in folder.glob("*.md"))])
 PACKAGES = ("gatewall", "accounts", "policies", "audit", "licensing", "webhooks")
 SOURCES = sorted(path for package in PACKAGES for kind in ("*.py", "*.html") for path in (BASE / package).rglob(kind))
 NAMED = re.compile(r"(?:`|<code>)gatewall\s+([a-z][a-z0-9_-]*)")
