@@ -179,6 +179,7 @@ DISGUISED += ("/wall/auth/envoy/../../x", "/wall/auth/envoy/..%2f..%2fx", "/wall
 @pytest.mark.parametrize("path", HIDDEN)
 def test_what_is_not_for_the_public_is_404(front, cookie, path):
     assert request(front.port, path, {"Cookie": cookie}).status == 404
+    assert request(front.port, "/wall/authorized-domains").status == 401  # a name that only begins like a hidden one
 
 
 @pytest.mark.parametrize("path", DISGUISED)
