@@ -1,5 +1,6 @@
 """Read the values for a proxy's configuration from text, with one-line errors that say what to write."""
 
+from gatewall.engine.addresses import parse_address
 from gatewall.engine.hosts import Authority
 from gatewall.kernel import env, env_public
 from gatewall.kernel.cookie_domain import host_of, registrable_domain
@@ -45,6 +46,16 @@ def address(text: str, option: str) -> str:
     if authority is None or authority.port is None:
         raise ConfigError(f"{option} must be an address like 127.0.0.1:8000, not {text!r}")
     return str(authority)
+
+
+def resolver(text: str, kind: str) -> str:
+    """Return the address of a DNS server, empty without one. Raises ConfigError."""
+    if text and kind != "nginx":
+        raise ConfigError("--resolver must be left out: it is for nginx alone")
+    found = parse_address(text) if text else None
+    if text and found is None:
+        raise ConfigError(f"--resolver must be the IP address of a DNS server, like 127.0.0.11, not {text!r}")
+    return f"[{found}]" if ":" in str(found or "") else text
 
 
 def auth_address(text: str) -> str:

@@ -28,7 +28,7 @@ class Place:
     """Values to fill in: addresses of data plane, control plane and site, prefix, and hosts.
 
     An address is ``HOST:PORT``; that of the data plane may be ``unix:/path``. ``guard_host`` is the host of the guard
-    page, empty if it is on the host of the site.
+    page, empty if it is on the host of the site. ``resolver`` is the DNS server that nginx asks again for names.
     """
 
     auth: str = "127.0.0.1:9998"
@@ -37,6 +37,7 @@ class Place:
     host: str = "app.example.com"
     upstream: str = "127.0.0.1:8000"
     guard_host: str = ""
+    resolver: str = ""
 
 
 DEFAULT = Place()
@@ -75,6 +76,10 @@ def _values(kind: str, place: Place) -> dict[str, str]:
         "auth": auth.replace(UNIX, "unix/") if kind == "caddy" else auth,
         "control": place.control,
         "upstream": place.upstream,
+        "site_upstream": "gatewall_site" if place.resolver else place.upstream,
+        "resolver": place.resolver,
+        "resolve": " resolve" if place.resolver else "",
+        "auth_resolve": " resolve" if place.resolver and not auth.startswith(UNIX) else "",
         "site": place.host,
         "guard_host": place.guard_host,
         "guard_host_regex": _literal(place.guard_host),

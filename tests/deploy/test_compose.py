@@ -19,7 +19,7 @@ SERVICES = {f"{file}: {name}": each for file, found in FILES.items() for name, e
 OURS = {name: service for name, service in SERVICES.items() if service["image"].startswith("gatewall:")}
 ONE = FILES["compose.yaml"]["services"]["gatewall"]
 HOME = dockerfile.settings()["GATEWALL_HOME"]
-ROOT = {"compose.caddy.yaml: caddy": ["NET_BIND_SERVICE"]}
+ROOT = {"compose.caddy.yaml: caddy": ["NET_BIND_SERVICE"], "compose.traefik.yaml: traefik": []}
 """Services whose image has a volume for root alone: the capabilities that they keep."""
 
 
@@ -106,6 +106,56 @@ def test_the_caddyfile_is_the_sample_with_the_names_of_the_file():
 
     sample = generated.rendered("caddy", generated.ONE_SERVICE)["Caddyfile.example"]
     assert directives(ours) == directives(sample)
+
+
+def test_traefik_has_the_entry_points_of_the_sample_with_tls():
+    sample = yaml.safe_load(generated.rendered("traefik", generated.ONE_SERVICE)["traefik.yml"])
+    given = options(FILES["compose.traefik.yaml"]["services"]["traefik"]["command"])
+
+    web, tls = given["entryPoints"]["web"], {"address": ":443", "http": {"tls": {"certResolver": "public"}}}
+    assert given["entryPoints"]["gatewall"] == lowered(sample["entryPoints"]["gatewall"])
+    assert web == lowered(
+        sample["entryPoints"]["web"] | tls | {"http": sample["entryPoints"]["web"]["http"] | tls["http"]}
+    )
+    assert given["entryPoints"]["plain"] == {"address": ":80", "http": {"redirections": {"entryPoint": {"to": "web"}}}}
+    assert set(given["certificatesResolvers"]) == {"public"}
+
+
+def options(command):
+    """Return Traefik's arguments as the mapping that a file would have."""
+    found = {}
+    for words in command:
+        name, _, value = words.removeprefix("--").partition("=")
+        *path, last = name.split(".")
+        place = found
+        for part in path:
+            place = place.setdefault(part, {})
+        place[last] = value
+    return found
+
+
+def lowered(value):
+    """Return a mapping with its values as arguments have them."""
+    if isinstance(value, dict):
+        return {key: lowered(each) for key, each in value.items()}
+    return ",".join(value) if isinstance(value, list) else str(value).lower() if isinstance(value, bool) else value
+
+
+def test_the_site_of_traefik_has_the_labels_of_the_sample_and_the_guard_page_its_route():
+    file = FILES["compose.traefik.yaml"]
+    sample = generated.rendered("traefik", generated.ONE_SERVICE)
+    labels = {
+        name: re.sub(r"\$\{SITE_HOST:\?[^}]*\}", "app.example.com", value)
+        for name, value in file["services"]["site"]["labels"].items()
+    }
+    home = yaml.safe_load(
+        file["configs"]["guard"]["content"].replace("${GUARD_HOST}", "wall.example.com").replace("$$", "$")
+    )["http"]
+    whole = yaml.safe_load(sample["dynamic/gatewall.yml"])["http"]
+
+    assert labels == yaml.safe_load(sample["labels.yaml"])["services"]["site"]["labels"]
+    for kind in ("middlewares", "routers"):
+        assert home[kind] == {"gatewall-home": whole[kind]["gatewall-home"]}
 
 
 def directives(text):

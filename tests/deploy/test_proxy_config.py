@@ -61,7 +61,10 @@ def test_yaml_stays_yaml(kind, place):
         assert list(yaml.safe_load_all(file.text))
 
 
-@pytest.mark.parametrize("place", [OTHER, IPV6, Place()], ids=["names", "ipv6", "defaults"])
+NAMES = Place("gatewall:9998", "gatewall:9999", upstream="site:8000", guard_host="guard.test", resolver="127.0.0.11")
+
+
+@pytest.mark.parametrize("place", [OTHER, IPV6, NAMES, Place()], ids=["names", "ipv6", "resolver", "defaults"])
 def test_nginx_takes_it_without_a_warning(place, tmp_path):
     nobody = "127.0.0.1:1"
     demo.write_configuration(
@@ -120,6 +123,7 @@ BAD = {
     "public url with path": (["--public-url", "https://wall.example.com/x"], "--public-url"),
     "upstream without port": (["--upstream", "127.0.0.1"], "--upstream"),
     "control that is code": (["--control", "127.0.0.1:1; x"], "--control"),
+    "resolver that is a name": (["--resolver", "dns.test"], "--resolver"),
     "socket that is code": (["--auth", "unix:/x;y"], "--auth"),
 }
 
@@ -176,3 +180,12 @@ def test_what_is_left_out_is_that_of_this_installation(settings):
     assert "127.0.0.1:1998 {" in text
     assert "/gate/auth/forward" in text
     assert "/wall" not in text
+
+
+def test_a_resolver_is_for_nginx_and_an_ipv6_one_gets_brackets():
+    text = printed("nginx", "--site", "app.example.com", "--resolver", "fd00::53")
+
+    assert "resolver [fd00::53] valid=5s;" in text
+    with pytest.raises(CommandError, match="--resolver must be left out: it is for nginx alone") as caught:
+        printed("caddy", "--site", "app.example.com", "--resolver", "127.0.0.11")
+    assert caught.value.returncode == 2

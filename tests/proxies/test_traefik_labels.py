@@ -6,7 +6,7 @@ import yaml
 from gatewall.install.launcher import free_port
 from gatewall.proxy_config.rendering import Place, render
 from tests.proxies.every.kinds import listening, script
-from tests.support.container_engine import container_engine
+from tests.support.container_engine import Container, container_engine
 from tests.support.processes import request, wait_until
 from tests.support.upstream import Upstream
 
@@ -43,7 +43,7 @@ def proxy(gate, site, tmp_path):
     (tmp_path / "traefik.yml").write_text(yaml.safe_dump(static))
     labels = yaml.safe_load(texts["labels.yaml"])["services"]["site"]["labels"]
     command = [script("traefik"), f"--configFile={tmp_path / 'traefik.yml'}"]
-    with container_engine(engine, labels, site.port), listening(command, tmp_path, port):
+    with container_engine(engine, lambda: [Container("site", labels, [site.port])]), listening(command, tmp_path, port):
         wait_until(lambda: asked(port).status != 404, what="Traefik's routes")
         yield port
 

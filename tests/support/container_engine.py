@@ -1,38 +1,44 @@
-"""A stand-in for the API of a container engine, on a Unix socket, that shows one running container with labels."""
+"""A stand-in for the API of a container engine, on a Unix socket, that shows running containers with labels."""
 
 import http.server
 import json
 import socketserver
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-_ID = "0123456789ab"
 
+@dataclass(frozen=True)
+class Container:
+    """A running container: its labels, the ports of its image, and its address in each network."""
 
-def _container(labels: Mapping[str, str], port: int) -> dict[str, Any]:
-    """Return a running container on loopback as the API describes it (Docker Engine API, ContainerInspect)."""
-    return {
-        "Id": _ID,
-        "Name": "/site",
-        "Names": ["/site"],
-        "State": {"Status": "running", "Running": True},
-        "HostConfig": {"NetworkMode": "bridge"},
-        "Config": {"Labels": dict(labels)},
-        "Labels": dict(labels),
-        "NetworkSettings": {
-            "Networks": {"bridge": {"NetworkID": "bridge", "IPAddress": "127.0.0.1"}},
-            "Ports": {f"{port}/tcp": None},
-        },
-    }
+    name: str
+    labels: Mapping[str, str]
+    ports: Sequence[int]
+    addresses: Mapping[str, str] = field(default_factory=lambda: {"bridge": "127.0.0.1"})
+
+    def shown(self) -> dict[str, Any]:
+        """Return it as the API describes it (Docker Engine API, ContainerInspect)."""
+        networks = {name: {"NetworkID": name, "IPAddress": address} for name, address in self.addresses.items()}
+        return {
+            "Id": self.name,
+            "Name": f"/{self.name}",
+            "Names": [f"/{self.name}"],
+            "State": {"Status": "running", "Running": True},
+            "HostConfig": {"NetworkMode": next(iter(networks))},
+            "Config": {"Labels": dict(self.labels)},
+            "Labels": dict(self.labels),
+            "NetworkSettings": {"Networks": networks, "Ports": {f"{port}/tcp": None for port in self.ports}},
+        }
 
 
 @contextmanager
-def container_engine(socket: Path, labels: Mapping[str, str], port: int) -> Iterator[None]:
+def container_engine(socket: Path, containers: Callable[[], Sequence[Container]]) -> Iterator[None]:
     """Serve the API while the context lasts; no event ever comes."""
-    found, stop = _container(labels, port), threading.Event()
+    stop = threading.Event()
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -44,8 +50,9 @@ def container_engine(socket: Path, labels: Mapping[str, str], port: int) -> Iter
                 stop.wait(120)
                 return
             answers = {"_ping": "OK", "version": {"ApiVersion": "1.47", "Version": "27.0"}}
-            containers = {"containers/json": [{**found, "State": "running"}], f"containers/{_ID}/json": found}
-            body = next((value for end, value in (answers | containers).items() if path.endswith(end)), None)
+            found = {f"containers/{each.name}/json": each.shown() for each in containers()}
+            listed = {"containers/json": [{**each, "State": "running"} for each in found.values()]}
+            body = next((value for end, value in (answers | found | listed).items() if path.endswith(end)), None)
             self.send_response(404 if body is None else 200)
             self.send_header("Api-Version", "1.47")
             self.send_header("Content-Type", "application/json")

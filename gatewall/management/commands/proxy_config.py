@@ -40,6 +40,12 @@ class Command(BaseCommand):
             "--auth", metavar="ADDRESS:PORT", help="the data plane as the proxy reaches it; also unix:/path"
         )
         parser.add_argument("--control", metavar="ADDRESS:PORT", help="the control plane as the proxy reaches it")
+        parser.add_argument(
+            "--resolver",
+            default="",
+            metavar="ADDRESS",
+            help="for nginx: the DNS server that it asks again for names, in a container 127.0.0.11",
+        )
         how = parser.add_mutually_exclusive_group()
         how.add_argument("--into", type=Path, metavar="FOLDER", help="write the files there instead of printing them")
         how.add_argument("--tar", action="store_true", help="print them as an archive, for `tar -x` as another user")
@@ -78,6 +84,7 @@ def place_from(options: dict[str, Any]) -> Place:
         host=host,
         upstream=read.address(options["upstream"], "--upstream"),
         guard_host=read.guard_host(public_url, host),
+        resolver=read.resolver(options["resolver"], options["proxy"]),
     )
 
 

@@ -88,9 +88,7 @@ def _of_this_machine() -> list[Path]:
 
 def _bound(target: str, source: Path, *, is_read_only: bool = True) -> str:
     inside = f".{target}"
-    made = (
-        f"mkdir -p {inside}" if not source.is_file() else f"mkdir -p {Path(inside).parent.as_posix()}; touch {inside}"
-    )
+    made = f"mkdir -p {inside}" if source.is_dir() else f"mkdir -p {Path(inside).parent.as_posix()}; touch {inside}"
     options = "bind,ro" if is_read_only else "bind"
     return f"{made}; mount -o {options} {shlex.quote(str(source))} {inside}"
 

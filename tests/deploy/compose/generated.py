@@ -3,11 +3,20 @@
 ``python -m tests.deploy.compose.generated`` writes them.
 """
 
+from dataclasses import replace
+
 from gatewall.proxy_config.rendering import Place, render
 from tests.deploy.dockerfile import BASE
 
 FOLDER = BASE / "deploy" / "compose"
-ONE_SERVICE = Place("gatewall:9998", "gatewall:9999", "/wall", "app.example.com", "site:8000", "wall.example.com")
+ONE_SERVICE = Place(
+    auth="gatewall:9998",
+    control="gatewall:9999",
+    upstream="site:8000",
+    guard_host="wall.example.com",
+    resolver="127.0.0.11",
+)
+SPLIT_ROLES = replace(ONE_SERVICE, auth="data-plane:9998", control="control-plane:9999")
 
 
 def rendered(kind: str, place: Place) -> dict[str, str]:
@@ -17,7 +26,12 @@ def rendered(kind: str, place: Place) -> dict[str, str]:
 
 def files() -> dict[str, str]:
     """Return what each generated file must be, by its path below deploy/compose."""
-    return {"caddy/gatewall.caddy": rendered("caddy", ONE_SERVICE)["gatewall.caddy"]}
+    return {
+        "caddy/gatewall.caddy": rendered("caddy", ONE_SERVICE)["gatewall.caddy"],
+        "traefik/gatewall.yml": rendered("traefik", replace(ONE_SERVICE, guard_host=""))["dynamic/gatewall.yml"],
+        "nginx/site.conf": rendered("nginx", ONE_SERVICE)["site.conf.example"],
+        "nginx/site.postgres.conf": rendered("nginx", SPLIT_ROLES)["site.conf.example"],
+    }
 
 
 if __name__ == "__main__":

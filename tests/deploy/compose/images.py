@@ -28,7 +28,8 @@ class ContainerImage:
     programs: dict[str, Path] = field(default_factory=dict)
     folders: dict[str, Path] = field(default_factory=dict)
     owners: dict[str, tuple[int, int]] = field(default_factory=dict)
-    health: list[str] | None = None
+    ports: list[int] = field(default_factory=list)
+    health: list[str] = field(default_factory=list)
 
 
 def image_of(name: str, folder: Path) -> ContainerImage:
@@ -50,6 +51,7 @@ def _ours(folder: Path) -> ContainerImage:
         programs={"gatewall": Path("/opt/gatewall/deploy/docker/gatewall")},
         folders={"/opt/gatewall": place, "/opt/gatewall/.venv": Path(sys.prefix).resolve()},
         owners={"/var/lib/gatewall": (USER, USER)},
+        ports=[9998, 9999],
         health=["/opt/gatewall/deploy/docker/entrypoint", "health", "all"],
     )
 
@@ -63,7 +65,7 @@ def _caddy(_: Path) -> ContainerImage:
 
 
 def _traefik(_: Path) -> ContainerImage:
-    return ContainerImage(entrypoint=["traefik"], programs={"traefik": Path(script("traefik"))})
+    return ContainerImage(entrypoint=["traefik"], ports=[80], programs={"traefik": Path(script("traefik"))})
 
 
 def _nginx(_: Path) -> ContainerImage:

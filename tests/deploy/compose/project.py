@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -16,9 +17,13 @@ from tests.deploy.compose.container import environment_of, script_of
 from tests.deploy.compose.images import ContainerImage, image_of
 from tests.deploy.compose.machine import HERE, Machine
 from tests.deploy.compose.reader import Mount, Service, read
+from tests.support.container_engine import Container, container_engine
 from tests.support.processes import PATIENCE, running, wait_until
 
 _IS_ROOT = os.geteuid() == 0
+PROJECT = "gatewall"
+"""The name of the project in every file, with which the engine begins the names of networks."""
+ENGINE = Path("/var/run/docker.sock").resolve()
 
 
 class Project:
@@ -97,9 +102,9 @@ class Project:
     def _image(self, service: Service) -> ContainerImage:
         return image_of(service.image, self._images)
 
-    def _health(self, name: str) -> list[str] | None:
+    def _health(self, name: str) -> list[str]:
         service = self.services[name]
-        return service.health or (None if service.entrypoint is not None else self._image(service).health)
+        return self._image(service).health if service.health is None else service.health
 
     def _wait_for(self, name: str, condition: str) -> None:
         process, health = self.processes[name], self._health(name)
@@ -117,6 +122,8 @@ class Project:
         for mount in service.mounts:
             if mount.name:
                 self._make_volume(mount, image)
+        if any(mount.source == ENGINE for mount in service.mounts):
+            service = self._with_engine(service)
         self._connect(service)
         script = script_of(service, image, self.folder / "volumes", self.folder / "texts", is_root=_IS_ROOT)
         command = self.machine.inside("unshare", "--mount", "--uts", "--ipc", "sh", "-c", script, net=service.name)
@@ -124,6 +131,25 @@ class Project:
         self.processes[service.name] = self._ends.enter_context(
             running(command, log=self.folder / "logs" / service.name)
         )
+
+    def _with_engine(self, service: Service) -> Service:
+        """Return a service with the socket of an engine that shows the containers of this project."""
+        socket = self.folder / "engine.sock"
+        self._ends.enter_context(container_engine(socket, self._containers))
+        mounts = [replace(each, source=socket) if each.source == ENGINE else each for each in service.mounts]
+        return replace(service, mounts=mounts)
+
+    def _containers(self) -> list[Container]:
+        return [
+            Container(
+                name,
+                self.services[name].labels,
+                self._image(self.services[name]).ports,
+                {f"{PROJECT}_{network}": address for network, address in addresses.items()},
+            )
+            for name, addresses in self.addresses.items()
+            if addresses
+        ]
 
     def _make_volume(self, mount: Mount, image: ContainerImage) -> None:
         """A fresh volume is as empty, and has the owner, as the folder of the image that it is mounted on."""

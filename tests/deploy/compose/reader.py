@@ -41,6 +41,7 @@ class Service:
     read_only: bool = False
     depends_on: dict[str, str] = field(default_factory=dict)
     health: list[str] | None = None
+    """The command of its own health check; none to disable that of the image, None for that of the image."""
     ports: list[str] = field(default_factory=list)
     labels: dict[str, str] = field(default_factory=dict)
 
@@ -77,7 +78,7 @@ def _filled_everywhere(value: Any, variables: Mapping[str, str]) -> Any:
 
 
 def _service(name: str, given: Mapping[str, Any], document: Mapping[str, Any], folder: Path) -> Service:
-    health = given.get("healthcheck", {}).get("test")
+    health = given.get("healthcheck", {})
     needs = given.get("depends_on", {})
     return Service(
         name=name,
@@ -93,7 +94,7 @@ def _service(name: str, given: Mapping[str, Any], document: Mapping[str, Any], f
         sysctls={key: str(value) for key, value in given.get("sysctls", {}).items()},
         read_only=given.get("read_only", False),
         depends_on={other: how["condition"] for other, how in needs.items()},
-        health=health[1:] if health else None,
+        health=[] if health.get("disable") else health["test"][1:] if health else None,
         ports=given.get("ports", []),
         labels=given.get("labels", {}),
     )
