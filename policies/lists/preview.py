@@ -13,10 +13,10 @@ from gatewall.engine.messages import gettext_noop as _
 from gatewall.kernel.clientip import Caller
 from gatewall.kernel.refusals import Conflict
 from gatewall.policy import revisions
-from policies import selectors
 from policies.history.lockout import is_allowed
 from policies.list_files.parsing import Format, Listed, Ranges, read_list
 from policies.lists.importing import Imported, ImportRules, dropped_for, import_list
+from policies.models import AllowlistEntry
 
 MAX_BYTES = 512 * 1024
 """Maximum size of a list sent through a form; longer lists are imported by command."""
@@ -79,5 +79,5 @@ def _networks(proposal: Proposal) -> Iterator[IPNetwork]:
 
 def _allowed() -> Iterator[str]:
     live = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
-    entries = selectors.allowed_networks().filter(live).order_by("network", "id")
+    entries = AllowlistEntry.objects.filter(live).order_by("network")  # no other column: DISTINCT would include it
     yield from entries.values_list("network", flat=True).distinct().iterator()

@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from gatewall.models import PolicyRevision
 from policies import services
 from policies.lists.preview import MAX_BYTES
-from policies.models import BlocklistEntry
+from policies.models import AuthorizedDomain, BlocklistEntry
 from tests.admin.conftest import Fields
 from tests.console.conftest import ME
 
@@ -52,6 +52,15 @@ def test_a_dry_run_says_what_would_be_and_changes_nothing(pages):
     assert "1: loopback, private or reserved" in words
     assert "1 network that the list has too stays allowed. 203.0.113.9" in words
     assert networks() == []
+
+
+def test_a_network_that_is_allowed_at_two_domains_is_one_network(pages):
+    for name in ("app.example.com", "wiki.example.com"):
+        services.register_domain(actor="x", name=name, access="authenticated")
+        domain = AuthorizedDomain.objects.get(name=name)
+        services.allow_network(actor="x", network="203.0.113.9", domain=domain)
+
+    assert "1 network that the list has too stays allowed. 203.0.113.9" in text_of(dry_run(pages))
 
 
 def test_then_exactly_that_is_imported(pages):
