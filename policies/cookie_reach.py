@@ -125,4 +125,5 @@ def _of_one_host(url: str, parent: str | None) -> Message:
 
 
 def _registered() -> list[str]:
-    return list(AuthorizedDomain.objects.values_list("name", flat=True))
+    """Return the names of the domains that somebody can enter: a denied one needs no cookie."""
+    return list(AuthorizedDomain.objects.exclude(access=Access.DENIED).values_list("name", flat=True))

@@ -6,6 +6,7 @@ from django.test import Client
 
 from gatewall.install.checks import check_network, check_rows
 from policies import cookie_reach, services
+from policies.models import AuthorizedDomain
 from tests.support.proxies import enter_admin_site
 
 pytestmark = pytest.mark.django_db
@@ -46,6 +47,16 @@ def test_a_domain_under_the_parent_of_the_guard_page_is_no_warning(admin, name):
 def test_where_nobody_signs_in_there_is_nothing_to_warn_of(admin, access):
     assert warnings(admin, "app.example.org", access=access) is None
     assert errors() == []
+
+
+def test_a_denied_domain_does_not_widen_the_cookie(admin, home):
+    home.GATEWALL_PUBLIC_URL = "https://wall.home.example.com"
+    services.register_domain(actor="alice", name="tv.home.example.com", access="authenticated")
+    app = AuthorizedDomain.objects.get(name="app.example.com")
+    assert cookie_reach.cookie_domain("wall.home.example.com") == "example.com"
+    services.change_domain(app, actor="alice", caller=None, access="denied")
+
+    assert cookie_reach.cookie_domain("wall.home.example.com") == "home.example.com"
 
 
 def test_the_answer_to_a_change_says_it_too(admin):
