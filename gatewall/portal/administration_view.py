@@ -44,7 +44,12 @@ class Administration(OwnForm):
         user = self.caller.user
         if not user.is_admin:
             return super().again(request, error, status)
-        words = {"error": error, "username": user.username, "ask_code": selectors.has_second_factor(user)}
+        words = {
+            "error": error,
+            "username": user.username,
+            "ask_code": selectors.has_second_factor(user),
+            "shared_with": pages.site_of_origin(request),
+        }
         return pages.page(request, "administration", words, status=status)
 
     def _methods(self, request: HttpRequest) -> tuple[str, ...]:

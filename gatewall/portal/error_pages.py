@@ -4,7 +4,6 @@ from collections.abc import Callable
 from http import HTTPStatus
 from urllib.parse import urlencode
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -12,6 +11,7 @@ from django.utils.translation import gettext_noop
 
 from gatewall.api.content_policy import content_security_policy
 from gatewall.api.problems import MEDIA_TYPE
+from gatewall.portal.pages import own_url
 
 _TITLES = {
     HTTPStatus.UNAUTHORIZED: gettext_noop("Sign in first"),
@@ -41,14 +41,14 @@ def _is_navigation(request: HttpRequest) -> bool:
 
 
 def _page(request: HttpRequest, problem: HttpResponse) -> HttpResponse:
-    root, status = settings.ROOT_PATH, HTTPStatus(problem.status_code)
+    own, status = own_url(request), HTTPStatus(problem.status_code)
     sign_in = {
-        HTTPStatus.UNAUTHORIZED: f"{root}/admin/login/?{urlencode({'next': request.get_full_path()})}",
-        HTTPStatus.FORBIDDEN: f"{root}/administration",  # the caller may be an admin with a session of the guard page
+        HTTPStatus.UNAUTHORIZED: f"{own}admin/login/?{urlencode({'next': request.get_full_path()})}",
+        HTTPStatus.FORBIDDEN: f"{own}administration",  # the caller may be an admin with a session of the guard page
     }
     words = {
         "title": _(_TITLES[status]),
-        "guard": f"{settings.GATEWALL_PUBLIC_URL or ''}{root}/",
+        "guard": own,
         "sign_in": sign_in.get(status, ""),
     }
     page = render(request, "portal/message.html", words, status=status)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
-from django.conf import settings
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
@@ -34,7 +33,7 @@ def for_stranger(request: HttpRequest, return_url: str | None) -> Notice | None:
                 "Gatewall must pass the headers Cookie and Set-Cookie on unchanged."
             )
         )
-    return _not_registered() if pages.unregistered_site(request) else None
+    return _not_registered(request) if pages.unregistered_site(request) else None
 
 
 def for_signed_in(request: HttpRequest, caller: Caller, return_url: str | None) -> Notice | None:
@@ -76,16 +75,16 @@ def _came_back(request: HttpRequest, return_url: str, site: str) -> Notice:
 def _without_site(request: HttpRequest, *, is_admin: bool) -> Notice | None:
     site = pages.unregistered_site(request)
     if site is not None:
-        return _not_registered(site.host.name if is_admin else "")
+        return _not_registered(request, site.host.name if is_admin else "")
     if is_admin and not selectors.has_site():
         text = _("No site of yours is registered yet, so Gatewall cannot lead visitors back to one after they sign in.")
-        return Notice(text, _("Register a site"), f"{settings.ROOT_PATH}/administration")
+        return Notice(text, _("Register a site"), f"{pages.own_url(request)}administration")
     return None
 
 
-def _not_registered(host: str = "") -> Notice:
+def _not_registered(request: HttpRequest, host: str = "") -> Notice:
     text = _("The site that you came from is not registered here, so Gatewall cannot lead you back to it.")
     if not host:
         return Notice(text)
-    url = f"{settings.ROOT_PATH}/admin/policies/authorizeddomain/add/?{urlencode({'name': host})}"
+    url = f"{pages.own_url(request)}admin/policies/authorizeddomain/add/?{urlencode({'name': host})}"
     return Notice(text, _("Register %(host)s") % {"host": host}, url)

@@ -78,6 +78,7 @@ def page(
         "root": settings.ROOT_PATH,
         "clock": f"{now():%H:%M}",
         "guard": guard_url(return_url),
+        "own": own_url(request),
     }
     response = render(request, f"portal/{template}.html", {**shared, **(context or {})}, status=status)
     # Browsers also apply form-action to redirects after a form.
@@ -120,6 +121,22 @@ def guard_url(return_url: str | None = None) -> str:
     """Return the URL of the guard page for the site of the return URL, with the return URL."""
     query = f"?{urlencode({'rd': return_url})}" if return_url else ""
     return f"{_home(urlsplit(return_url).netloc if return_url else '')}{settings.ROOT_PATH}/{query}"
+
+
+def own_url(request: HttpRequest) -> str:
+    """Return the URL of our own pages for this browser: below a public URL, or else below the requested host.
+
+    A page under the host of a protected site must not ask for a password there: scripts of the site could read it.
+    """
+    return f"{_home(str(request.META.get('HTTP_HOST', '')))}{settings.ROOT_PATH}/"
+
+
+def site_of_origin(request: HttpRequest) -> str:
+    """Return the protected site whose origin our pages have, empty if they have an origin of their own."""
+    authority = Authority.parse(str(request.META.get("HTTP_HOST", "")))
+    if public_urls() or authority is None or browser.is_loopback_name(str(authority)):
+        return ""
+    return authority.host.name if DomainTable(policy_source.domains()).match(authority.host) else ""
 
 
 def guard_elsewhere(request: HttpRequest, return_url: str | None) -> str | None:

@@ -46,6 +46,25 @@ def test_the_page_of_an_admin_leads_there(admins):
     assert not may_administer(admins)
 
 
+def test_under_the_host_of_a_site_the_link_leads_to_the_public_url(admins, settings):
+    settings.GATEWALL_PUBLIC_URL = "https://wall.example.com"
+    page = admins.get("/wall/", headers={"Host": "app.example.com"})
+
+    assert page.text.count('href="https://wall.example.com/wall/administration"') == 2  # button and notice
+    assert f'href="{PAGE}"' not in page.text
+
+
+def test_an_admin_reads_that_a_site_shares_the_origin(admins, settings):
+    words = "This page has the origin of wall.example"
+    assert words not in admins.get(PAGE).text
+    register_domain(actor="alice", name="wall.example", access="authenticated")
+    assert words in admins.get(PAGE).text
+    assert words in send(admins, password="wrong").text
+
+    settings.GATEWALL_PUBLIC_URL = "https://wall.example"
+    assert words not in admins.get(PAGE).text
+
+
 def test_an_admin_without_a_site_is_led_to_the_page_that_protects_one(admins):
     assert send(admins, password=PASSWORD).headers["Location"] == "/wall/admin/first-site/"
 

@@ -50,6 +50,27 @@ def test_a_session_of_the_guard_page_is_led_to_the_administration(browser, alice
 
 
 @pytest.mark.parametrize(
+    ("host", "home"),
+    [
+        ("app.example.com", "https://wall.example.com"),
+        ("app.example.org", "https://wall.example.org"),
+        ("wall.example.org", "https://wall.example.org"),
+        ("127.0.0.1:9999", "https://wall.example.com"),
+        ("a..b", "https://wall.example.com"),
+    ],
+)
+def test_no_page_under_the_host_of_a_site_asks_for_the_password_of_an_admin(browser, alice, settings, host, home):
+    settings.GATEWALL_PUBLIC_URL = "https://wall.example.com"
+    settings.GATEWALL_OTHER_PUBLIC_URLS = ("https://wall.example.org",)
+    headers = {**BROWSER, "Host": host}
+
+    assert f'href="{home}/wall/admin/login/?next=%2Fwall%2Fdocs"' in browser.get("/wall/docs", headers=headers).text
+    assert f'href="{home}/wall/"' in browser.get("/wall/nothing", headers=headers).text
+    browser.cookies["service.token"] = a_token(alice, audiences=[GATE])
+    assert f'href="{home}/wall/administration"' in browser.get("/wall/docs", headers=headers).text
+
+
+@pytest.mark.parametrize(
     "headers",
     [
         {},

@@ -217,7 +217,7 @@ def test_an_administrator_may_register_it(browser):
 
     page = guard(browser, "https://shop.example.net:8443/a").text
 
-    assert 'href="/wall/admin/policies/authorizeddomain/add/?name=shop.example.net"' in page
+    assert 'href="https://wall.example.com/wall/admin/policies/authorizeddomain/add/?name=shop.example.net"' in page
     assert "Register shop.example.net" in page
     assert "https://shop.example.net" not in page
 
@@ -232,7 +232,7 @@ def test_before_the_first_site_an_administrator_is_led_to_it(browser, alice, bob
         services.remove_domain(domain, actor="alice", force=True)
     browser.cookies["service.token"] = a_token(alice)
 
-    assert 'href="/wall/administration">Register a site</a>' in guard(browser).text
+    assert 'href="https://wall.example.com/wall/administration">Register a site</a>' in guard(browser).text
     browser.cookies["service.token"] = a_token(bob)
     assert "Register" not in guard(browser).text
 
