@@ -30,24 +30,24 @@ def unpack(path: Path, into: IO[bytes], *, at_most: int) -> None:
             packed.seek(0)
             bounded = _Bounded(packed, at_most)
             if is_tar:
-                _copy_database(bounded, into)
+                _copy_database(bounded, into, at_most)
             else:
                 _copy(bounded, into)
     except (gzip.BadGzipFile, EOFError, zlib.error, tarfile.TarError) as error:
         raise ArchiveRefused(f"it cannot be unpacked ({type(error).__name__})") from None
 
 
-def _copy_database(packed: "_Bounded", into: IO[bytes]) -> None:
+def _copy_database(packed: "_Bounded", into: IO[bytes], at_most: int) -> None:
     stream = cast(IO[bytes], packed)
     with tarfile.open(fileobj=stream, mode="r|") as archive:  # a stream: nothing is written where its names say
         for member in archive:
             file = archive.extractfile(member) if member.isfile() and member.name.endswith(".mmdb") else None
             if file is not None:
-                return _copy(file, into)
+                return _copy(_Bounded(file, at_most), into)  # a hole in a sparse file has any size, and no bytes here
     raise ArchiveRefused("its archive has no .mmdb file")
 
 
-def _copy(source: "_Bounded | IO[bytes]", into: IO[bytes]) -> None:
+def _copy(source: "_Bounded", into: IO[bytes]) -> None:
     while piece := source.read(_PIECE):
         into.write(piece)
 

@@ -39,6 +39,16 @@ def packed(*members):
     return file.getvalue()
 
 
+def sparse(size):
+    """Return a small .tar.gz of a file with a hole: tarfile reads as many zeros as the header names."""
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w:gz", format=tarfile.PAX_FORMAT) as archive:
+        member = tarfile.TarInfo("a.mmdb")
+        member.pax_headers = {"GNU.sparse.map": "0,0", "GNU.sparse.size": str(size)}
+        archive.addfile(member)
+    return file.getvalue()
+
+
 def test_a_compressed_database_is_unpacked_and_its_digest_is_that_of_the_source(target, tmp_path):
     content = write_mmdb(tmp_path / "new.mmdb", COUNTRIES).read_bytes()
     sources = {
@@ -61,6 +71,7 @@ ARCHIVES = {
     "damaged": (gzip.compress(bytes(range(256)) * 9)[:40] + bytes(90), "cannot be unpacked"),
     "a bomb": (gzip.compress(bytes(5_000_000)), "more than 1 MiB"),
     "a bomb in an archive": (packed(("a.mmdb", bytes(5_000_000))), "more than 1 MiB"),
+    "a hole in an archive": (sparse(5_000_000), "more than 1 MiB"),
 }
 
 
