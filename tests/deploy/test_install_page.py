@@ -109,3 +109,17 @@ def test_every_file_that_the_page_names_is_there():
     for name in re.findall(r"\bdeploy/[\w./-]+\w", PAGE):
         if not name.startswith("deploy/compose/secrets"):
             assert (BASE / name).exists(), name
+
+
+def test_our_steps_are_counted_from_the_commands_of_the_page():
+    table = PAGE.partition("\n## Steps to the first guarded site\n")[2]
+    rows = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in table.splitlines() if "|" in line]
+    counted = {row[0]: [int(re.match(r"\d+", cell)[0]) for cell in row[1:]] for row in rows if row[1][:1].isdigit()}
+    written = [line for line in commands("Compose") if "> .env" in line]
+    values = re.findall(r"\b[A-Z_]+=", written[0])
+
+    assert counted["Commands"][0] == len(commands("Compose")) - len(written) + len(["git clone"])
+    assert counted["Files"][0] == len(written)
+    assert f".env`, {len(values)} values" in table
+    kinds = zip(counted["Commands"], counted["Files"], counted["Forms"], strict=True)
+    assert [sum(each) for each in kinds] == counted["Steps"]
