@@ -1,9 +1,8 @@
 """The policy in memory: its segments, settings, version and look-up tables. No I/O."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
-from typing import Any, get_type_hints
 
 from gatewall.engine.hosts import DomainTable
 from gatewall.engine.lists import IPLists
@@ -81,11 +80,6 @@ class PolicySettings:
     log_query_strings: QueryStrings = QueryStrings.MASKED
     stale_policy: StalePolicy = StalePolicy.STATIC
     stale_policy_seconds: int = 60
-
-    @classmethod
-    def kinds(cls) -> "dict[str, Callable[[Any], Any]]":
-        """Return the constructor of each setting from a plain value: its enum, or ``int``."""
-        return get_type_hints(cls)
 
 
 @dataclass(frozen=True, slots=True)

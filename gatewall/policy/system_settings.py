@@ -1,6 +1,6 @@
 """Read and write the row of system settings."""
 
-from typing import Any
+from typing import Any, get_type_hints
 
 from gatewall.engine.snapshot import PolicySettings, Segment
 from gatewall.kernel.changes import Change, describe, difference
@@ -40,4 +40,5 @@ def names() -> frozenset[str]:
 def load() -> PolicySettings:
     """Return the settings for the decision engine."""
     row = current()
-    return PolicySettings(**{name: kind(getattr(row, name)) for name, kind in PolicySettings.kinds().items()})
+    kinds = get_type_hints(PolicySettings)  # the enum of each setting, or ``int``
+    return PolicySettings(**{name: kind(getattr(row, name)) for name, kind in kinds.items()})
