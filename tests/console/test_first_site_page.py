@@ -7,6 +7,7 @@ import pytest
 
 from gatewall.policy import system_settings
 from gatewall.proxy_config.rendering import KINDS
+from policies import services
 from policies.models import AuthorizedDomain
 
 PAGE = "/first-site/"
@@ -49,13 +50,34 @@ def test_the_lines_are_those_of_the_proxy_with_the_site_and_its_address(pages, k
 
 def test_a_site_that_is_registered_already_is_changed(pages):
     shown(pages)
-    shown(pages, access="public")
+    shown(pages, access="two_factor")
 
-    assert AuthorizedDomain.objects.get(name="app.example.com").access == "public"
+    assert AuthorizedDomain.objects.get(name="app.example.com").access == "two_factor"
+
+
+@pytest.mark.parametrize(("before", "after"), [("authenticated", "public"), ("two_factor", "authenticated")])
+def test_a_registered_site_is_opened_to_more_people_only_when_asked_twice(pages, before, after):
+    shown(pages, access=before)
+    page = shown(pages, access=after)
+
+    assert page.status_code == 409
+    assert AuthorizedDomain.objects.get(name="app.example.com").access == before
+    assert f'name="instead_of" value="app.example.com {before}"' in page.text
+    assert shown(pages, access=after, instead_of=f"tv.example.com {before}").status_code == 409
+    assert shown(pages, access=after, instead_of=f"app.example.com {before}").status_code == 200
+    assert AuthorizedDomain.objects.get(name="app.example.com").access == after
+
+
+def test_a_denied_site_is_not_opened_by_the_choice_that_the_page_begins_with(pages):
+    services.register_domain(actor="alice", name="app.example.com", access="denied")
+
+    assert "app.example.com is registered already, and fewer people may enter" in shown(pages).text
+    assert AuthorizedDomain.objects.get(name="app.example.com").access == "denied"
 
 
 def test_a_site_that_the_cookie_does_not_reach_is_told(pages, settings):
     settings.GATEWALL_PUBLIC_URL = "https://wall.example.com"
+    assert "The session cookie is for wall.example.com alone." in shown(pages, site="wall.example.com").text
     assert "The session cookie is for example.com and every host below it." in shown(pages).text
     page = shown(pages, site="app.example.org")
 

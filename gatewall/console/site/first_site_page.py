@@ -32,6 +32,8 @@ _WHO = [
     (Access.PUBLIC.value, gettext_lazy("everybody; lists, countries and WAF rules still apply")),
 ]
 
+_STRICTEST_LAST = (Access.PUBLIC, Access.AUTHENTICATED, Access.TWO_FACTOR, Access.DENIED)
+
 
 class SiteForm(forms.Form):
     """A site: its host, who may enter, the kind of its proxy, and where the site itself listens."""
@@ -72,6 +74,11 @@ class FirstSite(OperatorPage):
         if not form.is_valid():
             return self._page(request, form, HTTPStatus.BAD_REQUEST)
         values = form.cleaned_data
+        instead_of = _stricter(values["site"], values["access"])
+        if instead_of and request.POST.get("instead_of") != instead_of:
+            words = _("%(site)s is registered already, and fewer people may enter. To change that, send this again.")
+            form.add_error("access", words % {"site": values["site"]})
+            return self._page(request, form, HTTPStatus.CONFLICT, instead_of=instead_of)
         try:
             _register(request, values["site"], values["access"])
         except Refusal as refusal:
@@ -82,11 +89,21 @@ class FirstSite(OperatorPage):
             return self._page(request, form, HTTPStatus.BAD_REQUEST)
         return HttpResponseRedirect(f"{reverse('console:first-site')}?{urlencode(values)}#proxy")
 
-    def _page(self, request: HttpRequest, form: SiteForm, status: HTTPStatus = HTTPStatus.OK) -> HttpResponse:
-        context = {"form": form, "public_urls": public_urls(), "root": settings.ROOT_PATH}
+    def _page(
+        self, request: HttpRequest, form: SiteForm, status: HTTPStatus = HTTPStatus.OK, *, instead_of: str = ""
+    ) -> HttpResponse:
+        context = {"form": form, "public_urls": public_urls(), "root": settings.ROOT_PATH, "instead_of": instead_of}
         if form.is_bound and status is HTTPStatus.OK:
             context |= _next_steps(**form.cleaned_data)
         return self.render(request, status, **context)
+
+
+def _stricter(site: str, access: str) -> str:
+    """Return the site and who may enter it, if fewer people than the form says; empty otherwise."""
+    domain, rank = AuthorizedDomain.objects.filter(name=site).first(), _STRICTEST_LAST.index
+    if domain is None or rank(Access(domain.access)) <= rank(Access(access)):
+        return ""
+    return f"{site} {domain.access}"
 
 
 def _register(request: HttpRequest, site: str, access: str) -> None:
