@@ -47,7 +47,7 @@ def keep_signed_in(request: HttpRequest, user: User, *, visitor: Visitor, at: da
 
 
 def end(request: HttpRequest, *, at: datetime) -> None:
-    """End the row of this session, at sign-out."""
+    """End the row of this session, at sign-out and before another sign-in."""
     _end(request.session, at=at)
 
 

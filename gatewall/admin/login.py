@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts import browser, login
+from accounts import admin_session, browser, login
 from accounts.challenges import Challenged
 from gatewall.api.request_notes import REFUSAL, RequestNote
 from gatewall.api.translation import translated
@@ -41,6 +41,7 @@ class AdminLoginForm(AdminAuthenticationForm):
             raise forms.ValidationError(translated(refusal.message), code=refusal.code) from None
         self.user_cache = self.proof.user
         PROOF.set(self.request, self.proof)
+        admin_session.end(self.request, at=timezone.now())  # also that of another admin, which Django's login() forgets
         return self.cleaned_data
 
     def _proven(self) -> login.Proven:

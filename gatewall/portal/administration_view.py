@@ -35,6 +35,7 @@ class Administration(OwnForm):
             raise login.AdminRequired("only admins may sign in here")
         proof = login.Proven(user, self._methods(request))
         with transaction.atomic():
+            admin_session.end(request, at=at)  # also that of another admin, which Django's login() forgets
             django_login(request, user)
             admin_session.begin(request.session, user, amr=proof.amr, visitor=visitor, at=at)
             login.record_success(proof, flow=login.ADMIN_SITE, visitor=visitor, at=at)

@@ -107,6 +107,31 @@ def test_an_admin_with_a_second_factor_enters_a_code(admins, alice):
     assert Session.objects.latest("issued_at").amr == ["pwd", "otp"]
 
 
+def by_the_page(browser, user):
+    browser.cookies["service.token"] = a_token(user)
+    return send(browser, password=PASSWORD).status_code
+
+
+def by_the_form(browser, user):
+    browser.handler.enforce_csrf_checks = False
+    return browser.post("/wall/admin/login/", {"username": user.username, "password": PASSWORD}).status_code
+
+
+@pytest.mark.parametrize("enter", [by_the_page, by_the_form])
+def test_the_session_that_another_admin_left_in_the_browser_ends(admins, alice, bob, enter):
+    send(admins, password=PASSWORD)
+    left, key = Session.objects.latest("issued_at"), admins.cookies["gatewall.admin"].value
+    services.change_user(bob, actor="alice", is_admin=True)
+
+    assert enter(admins, bob) in {HTTPStatus.SEE_OTHER, HTTPStatus.FOUND}
+    left.refresh_from_db()
+    assert (left.user, left.revoked_at is None) == (alice, False)
+    assert may_administer(admins)
+    del admins.cookies["service.token"]
+    admins.cookies["gatewall.admin"] = key
+    assert not may_administer(admins)
+
+
 def test_nobody_else_may(browser, bob):
     assert browser.get(PAGE).status_code == HTTPStatus.SEE_OTHER
     assert send(browser, password=PASSWORD).status_code == HTTPStatus.SEE_OTHER
