@@ -2,7 +2,8 @@
 
 import os
 import signal
-from contextlib import ExitStack
+import sqlite3
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import psutil
@@ -149,6 +150,38 @@ def test_the_commands_of_an_installation_can_be_run(ours):
     run = ours.run("manage", "check")
 
     assert run.returncode == 0, run.stderr
+
+
+def test_a_volume_of_a_newer_release_is_one_line_that_says_what_to_do(ours):
+    later = ("audit", "9999_later")
+    with closing(sqlite3.connect(ours.state / "gatewall.sqlite3")) as database, database:
+        database.execute("INSERT INTO django_migrations (app, name, applied) VALUES (?, ?, '2026-01-01')", later)
+    run = ours.run("migrate")
+    with closing(sqlite3.connect(ours.state / "gatewall.sqlite3")) as database, database:
+        database.execute("DELETE FROM django_migrations WHERE app = ? AND name = ?", later)
+
+    assert run.returncode == 0, run.stderr
+    assert run.stderr.startswith(
+        "The database is of a newer release (audit.9999_later): only the release directly before"
+    )
+    assert run.stderr.count("\n") == 1
+    assert not ours.run("migrate").stderr
+
+
+@pytest.mark.parametrize("role", ["all", "keys", "data-plane"])
+def test_a_volume_that_cannot_be_written_is_one_line_and_code_2(role):
+    with image() as made:
+        if os.geteuid() == 0:
+            os.chown(made.state, 0, 0)
+        made.state.chmod(0o555)
+
+        run = made.run(role)
+
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith(
+        f"gatewall: user {USER if os.geteuid() == 0 else os.getuid()} cannot write to {made.state}:"
+    )
+    assert run.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("role", ROLES)

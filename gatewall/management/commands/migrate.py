@@ -7,7 +7,9 @@ from typing import Any
 
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
-from django.db import OperationalError, connections
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+
+from gatewall.install.backup import schema
 
 _PATIENCE = "1s"
 _TRIES = 60
@@ -19,6 +21,13 @@ class Command(migrate.Command):
     help = f"{migrate.Command.help} A table that is in use is waited for {_PATIENCE} at once, {_TRIES} times."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        later = schema.unknown_migrations(schema.applied_migrations())
+        if later and options["database"] == DEFAULT_DB_ALIAS:
+            names = ", ".join(".".join(node) for node in later)
+            self.stderr.write(
+                f"The database is of a newer release ({names}): only the release directly before that one works "
+                "with it. To go further back, restore a backup."
+            )
         for number in range(1, _TRIES + 1):
             try:
                 with _lock_timeout(options["database"]):
