@@ -2,6 +2,7 @@
 
 import configparser
 import importlib
+import io
 import os
 import re
 import shlex
@@ -12,11 +13,13 @@ from typing import NamedTuple
 
 import pytest
 import yaml
+from django.core.management import call_command
+from django.test import override_settings
 
 from gatewall.install import demo
 from gatewall.install.launcher import free_port
 from tests.proxies.every.kinds import listening, script
-from tests.support.processes import PASSWORD, agent, control_plane, data_plane, manage, prepare, wait_until
+from tests.support.processes import PASSWORD, agent, control_plane, data_plane, prepare, wait_until
 from tests.support.servers import Admin
 from tests.support.upstream import Upstream
 
@@ -56,18 +59,19 @@ def option(page, name, default=""):
     return words[words.index(name) + 1] if name in words else default
 
 
-def write_configuration(page, folder, home, kind="caddy", **ports):
+def write_configuration(page, folder, kind="caddy", **ports):
     """Type the page's command, for another kind of proxy if asked, with another folder than that of the system."""
     words = command_of(page)
     assert words[:2] == ["proxy-config", "caddy"]
     assert words[-2:] == ["--into", "/etc/caddy"]
-    manage(home, words[0], kind, *words[2:-1], str(folder), GATEWALL_PUBLIC_URL=PUBLIC_URL, **ports)
+    with override_settings(GATEWALL_PUBLIC_URL=PUBLIC_URL, **ports):
+        call_command("proxy_config", kind, *words[2:-1], str(folder), stdout=io.StringIO())
 
 
 class Installed(NamedTuple):
     """Both planes, a site that records, and a Caddy with all pages' lines, which curl finds in this environment."""
 
-    home: Path
+    admin: Admin
     site: Upstream
     written: Path
     environment: dict[str, str]
@@ -77,22 +81,23 @@ class Installed(NamedTuple):
 def installed(tmp_path_factory):
     home, folder = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("caddy")
     prepare(home)
-    ports = {"GATEWALL_PORT": str(free_port()), "GATEWALL_AUTH_PORT": str(free_port())}
+    ports = {"GATEWALL_PORT": free_port(), "GATEWALL_AUTH_PORT": free_port()}
     ours = {"GATEWALL_PUBLIC_URL": PUBLIC_URL, "GATEWALL_WORKERS": "1"}
     with ExitStack() as stack:
         site = stack.enter_context(Upstream())
         stack.enter_context(agent(home, **ours))
-        stack.enter_context(control_plane(home, int(ports["GATEWALL_PORT"]), **ours))
-        stack.enter_context(data_plane(home, int(ports["GATEWALL_AUTH_PORT"]), **ours))
-        credentials = register(Admin(int(ports["GATEWALL_PORT"])))
+        stack.enter_context(control_plane(home, ports["GATEWALL_PORT"], **ours))
+        stack.enter_context(data_plane(home, ports["GATEWALL_AUTH_PORT"], **ours))
+        admin = Admin(ports["GATEWALL_PORT"])
+        credentials = register(admin)
         for page in PAGES:
-            write_configuration(page, folder / page, home, **ports)
+            write_configuration(page, folder / page, **ports)
         port = stack.enter_context(caddy(folder, site.port))
         (folder / ".curlrc").write_text(f'insecure\nmax-time = 20\nconnect-to = "::127.0.0.1:{port}"\n')
         environment = {"PATH": os.environ["PATH"], "CURL_HOME": str(folder), **credentials}
         for host in [option(page, "--site") for page in PAGES] + ["wall.example.com"]:
             wait_until(lambda host=host: has_certificate(host, environment), what=f"the certificate of {host}")
-        yield Installed(home, site, folder, environment)
+        yield Installed(admin, site, folder, environment)
 
 
 def register(admin):
@@ -200,6 +205,36 @@ def test_credentials_of_ours_stay_behind_and_those_of_the_application_arrive(ins
     assert (with_git_token["Authorization"], with_git_token["Remote-User"]) == (None, "dora")
 
 
+@contextmanager
+def allowlisted(admin, host):
+    entry = admin.post("/ip-white-list", ip="127.0.0.1", domain=host, inspect=True)["id"]
+    yield
+    admin.delete(f"/ip-white-list/{entry}")
+
+
+@contextmanager
+def public(admin, host):
+    (domain,) = [row for row in admin.get("/authorized-domains")["results"] if row["name"] == host]
+    admin.put(f"/authorized-domains/{domain['id']}", name=host, access="public")
+    yield
+    admin.put(f"/authorized-domains/{domain['id']}", name=host, access="authenticated")
+
+
+@pytest.mark.parametrize("opened", [allowlisted, public])
+def test_app_without_a_sign_in_page_gets_in_as_nobody_and_an_attack_does_not(opened, installed):
+    ask = "curl -so /dev/null -w '%{http_code}\n' 'https://vault.example.com/api/config"
+    asked = f"{ask}'\n{ask}?id=1%27%20UNION%20SELECT%20x%20FROM%20y--'"
+
+    with opened(installed.admin, "vault.example.com"):
+        during = typed(asked, installed)
+        seen = installed.site.requests[-1][1]
+    after = typed(asked, installed)
+
+    assert (during, after) == (["200", "403"], ["401", "403"])
+    assert seen["Host"] == "vault.example.com"
+    assert seen["Remote-User"] is None
+
+
 def test_static_page_is_served_by_caddy_itself(installed):
     before = len(installed.site.requests)
 
@@ -241,8 +276,8 @@ def check_envoy(folder):
 @pytest.mark.parametrize(
     ("kind", "check"), [("nginx", check_nginx), ("haproxy", check_haproxy), ("envoy", check_envoy)]
 )
-def test_another_proxy_can_be_named_in_the_same_line(kind, check, installed, tmp_path):
-    write_configuration("grafana", tmp_path, installed.home, kind)
+def test_another_proxy_can_be_named_in_the_same_line(kind, check, tmp_path):
+    write_configuration("grafana", tmp_path, kind)
 
     command, environment = check(tmp_path)
     run = subprocess.run(

@@ -1,4 +1,7 @@
-"""docs/troubleshooting.md: each symptom is produced with the real parts, and the page's lines find and end it."""
+"""docs/troubleshooting.md: each symptom is produced with the real parts, and the page's lines find and end it.
+
+The ways back to the guard page are in tests/integration/test_guard_notices.py.
+"""
 
 import re
 import subprocess
@@ -116,6 +119,21 @@ def test_refusal_carries_the_id_that_explain_takes_and_the_command_names_the_ent
     assert refused.status == 403
     assert refused.header("X-Gatewall-Decision-Id").encode() in refused.body
     gate.admin.delete(f"/ip-black-list/{entry}")
+
+
+def test_the_line_for_a_403_shows_the_id(gate, tmp_path):
+    command = re.search(r"```sh\n(curl .*?)```", section("403, and its decision id"), re.DOTALL)[1]
+    entry = gate.admin.post("/ip-black-list", ip="127.0.0.1", force=True)["id"]
+
+    with nginx(tmp_path, gate=gate.control, auth=f"127.0.0.1:{gate.auth}", site=gate.site.port) as port:
+        wait_until(lambda: request(port, "/", {"Host": "app.example.com"}).status == 403, what="the block")
+        (tmp_path / ".curlrc").write_text(f'connect-to = "::127.0.0.1:{port}"\n')
+        environment = {"CURL_HOME": str(tmp_path)}
+        typed = ["bash", "-c", command.replace("https://", "http://")]
+        shown = subprocess.run(typed, env=environment, capture_output=True, text=True, check=True).stdout
+
+    gate.admin.delete(f"/ip-black-list/{entry}")
+    assert re.match(r"HTTP/1.1 403 Forbidden\s+X-Gatewall-Decision-Id: \S+\s*$", shown)
 
 
 @pytest.mark.parametrize(("path", "said"), [("/gate/auth", "404"), ("/wall/auth", "502")])
