@@ -132,11 +132,15 @@ def own_url(request: HttpRequest) -> str:
 
 
 def site_of_origin(request: HttpRequest) -> str:
-    """Return the protected site whose origin our pages have, empty if they have an origin of their own."""
+    """Return the protected site whose origin our pages have, empty if they have an origin of their own.
+
+    A wildcard also matches the host of a public URL, where there may be no site.
+    """
     authority = Authority.parse(str(request.META.get("HTTP_HOST", "")))
-    if public_urls() or authority is None or browser.is_loopback_name(str(authority)):
+    if authority is None or browser.is_loopback_name(str(authority)):
         return ""
-    return authority.host.name if DomainTable(policy_source.domains()).match(authority.host) else ""
+    domain, host = DomainTable(policy_source.domains()).match(authority.host), authority.host.name
+    return host if domain and (domain.name == host or not public_urls()) else ""
 
 
 def guard_elsewhere(request: HttpRequest, return_url: str | None) -> str | None:

@@ -62,6 +62,15 @@ def test_an_admin_reads_that_a_site_shares_the_origin(admins, settings):
     assert words in send(admins, password="wrong").text
 
     settings.GATEWALL_PUBLIC_URL = "https://wall.example"
+    assert words in admins.get(PAGE).text  # the site is there, too
+
+
+def test_a_wildcard_over_the_host_of_the_public_url_is_no_site_there(admins, settings):
+    register_domain(actor="alice", name="*.example", access="authenticated")
+    words = "This page has the origin of wall.example"
+    assert words in admins.get(PAGE).text
+
+    settings.GATEWALL_PUBLIC_URL = "https://wall.example"
     assert words not in admins.get(PAGE).text
 
 
