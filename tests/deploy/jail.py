@@ -10,6 +10,7 @@ import ctypes
 import os
 import struct
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 USER = 10_001
@@ -17,6 +18,7 @@ _NEW_MOUNTS, _NEW_USERS = 0x20000, 0x10000000
 _BIND, _RECURSIVE, _PRIVATE = 0x1000, 0x4000, 0x40000
 _MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _READ_ONLY = 442, -100, 0x8000, 1
 _NO_NEW_PRIVILEGES = 38
+_PRIVATE_FOLDER = "/tmp"  # noqa: S108 - a mount that no other process has
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -32,22 +34,47 @@ def enter(state: str, place: str, venv: str, memory: str) -> None:
     _mount(None, "/", _PRIVATE | _RECURSIVE)
     _mount(venv, place, _BIND | _RECURSIVE)
     if is_root:
-        _open_the_way_to(sys.base_prefix, spare=state)
+        open_the_way_to(sys.base_prefix, spare=state)
     _mount(state, state, _BIND)
     if memory != "-":
         _done(_libc.mount(b"tmpfs", memory.encode(), b"tmpfs", 0, b"mode=1777"))
-    _set_attributes("/", _AT_RECURSIVE, _READ_ONLY, 0)
-    if memory != "-":
-        _set_attributes(memory, 0, 0, _READ_ONLY)
-    _set_attributes(state, 0, 0, _READ_ONLY)
-    if is_root:
+    _leave_writable(*({state} if memory == "-" else {state, memory}))
+    become(*((USER, USER) if is_root else (None, None)))
+
+
+def restrict(user: int, group: int, writable: Sequence[str]) -> None:
+    """Take this process of root into mounts of its own, where the user may write only to these folders and to /dev.
+
+    `/tmp` among them is an empty folder of its own.
+    """
+    _done(_libc.unshare(_NEW_MOUNTS))
+    _mount(None, "/", _PRIVATE | _RECURSIVE)
+    for folder in (*writable, "/dev"):
+        if folder == _PRIVATE_FOLDER:
+            _done(_libc.mount(b"tmpfs", folder.encode(), b"tmpfs", 0, b"mode=1777"))
+        else:
+            _mount(folder, folder, _BIND | _RECURSIVE)
+    _leave_writable(*writable, "/dev")
+    become(user, group)
+
+
+def become(user: int | None, group: int | None) -> None:
+    """Become this user for good; without one, only give up all ways to further privileges."""
+    if user is not None and group is not None:
         os.setgroups([])
-        os.setresgid(USER, USER, USER)
-        os.setresuid(USER, USER, USER)
+        os.setresgid(group, group, group)
+        os.setresuid(user, user, user)
     _done(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
 
 
-def _open_the_way_to(python: str, *, spare: str) -> None:
+def _leave_writable(*folders: str) -> None:
+    """Make every mount read-only but these."""
+    _set_attributes("/", _AT_RECURSIVE, _READ_ONLY, 0)
+    for folder in folders:
+        _set_attributes(folder, 0, 0, _READ_ONLY)
+
+
+def open_the_way_to(python: str, *, spare: str) -> None:
     """Have the interpreter be seen by everybody, though it be below a folder that root alone may enter."""
     closed = next((folder for folder in reversed(Path(python).parents) if not folder.stat().st_mode & 0o001), None)
     if closed is not None:
