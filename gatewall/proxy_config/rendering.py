@@ -16,6 +16,7 @@ KINDS = {
     "caddy": "Caddy",
     "haproxy": "HAProxy",
     "envoy": "Envoy",
+    "envoy-gateway": "Envoy Gateway",
     "ingress-nginx": "ingress-nginx",
 }
 """Proxies: folders of templates, below ``deploy/`` and ``docs/proxies/``, and their names."""

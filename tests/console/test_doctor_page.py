@@ -77,7 +77,7 @@ def test_the_sample_is_shown_with_our_addresses(pages, settings, kind):
 
     assert response.status_code == 200
     assert f"deploy/{kind}/" in text
-    if kind != "ingress-nginx":  # which names services
+    if kind not in {"envoy-gateway", "ingress-nginx"}:  # which name services
         assert "19998" in text
         assert "127.0.0.1:9998" not in text
 

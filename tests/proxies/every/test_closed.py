@@ -138,7 +138,11 @@ def test_browser_is_asked_to_try_again_if_the_gate_cannot_decide(kind, undecided
 
     answer = request(front.port, "/", BROWSER)
 
-    assert (answer.status, answer.header("Retry-After"), len(front.site.requests)) == (503, "1", before)
+    assert (answer.status, len(front.site.requests)) == (503, before)
+    if kind == "Envoy Gateway":
+        assert answer.body == b""
+        return
+    assert answer.header("Retry-After") == "1"
     assert b"again" in answer.body
     if kind == "Envoy":
         assert answer.header("Content-Type") == "text/plain"
@@ -154,7 +158,8 @@ def test_browser_is_asked_to_try_again_if_the_gate_cannot_decide(kind, undecided
 def test_program_gets_503_and_no_page_if_the_gate_cannot_decide(kind, undecided):
     answer = request(undecided[kind].port, "/")
 
-    assert (answer.status, answer.header("Retry-After"), b"<" in answer.body) == (503, "1", False)
+    again = "" if kind == "Envoy Gateway" else "1"
+    assert (answer.status, answer.header("Retry-After"), b"<" in answer.body) == (503, again, False)
 
 
 @pytest.mark.parametrize("name", ["Remote-User", "Remote-Email", "Remote-Groups", "X-Gatewall-Subject-Kind"])

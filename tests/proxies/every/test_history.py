@@ -111,7 +111,7 @@ def test_cve_2024_45410_gate_is_told_all_the_same(stub, name):
         assert len(stub.gate.requests) == before
     else:
         assert stub.told() == ("GET", f"127.0.0.1:{stub.port}", "/a?b")
-        assert stub.gate.last["X-Forwarded-For"] == "127.0.0.1"
+        assert stub.names_the_visitor(stub.gate.last["X-Forwarded-For"])
 
 
 @pytest.mark.parametrize("name", ["Remote-User", "X-Gatewall-Subject-Kind", "Remote-User, Remote-Email, Remote-Groups"])
@@ -216,7 +216,7 @@ def test_cve_2021_35472_cve_2026_33544_visitors_at_once_are_never_each_other(fro
 
     def visit(number):
         kind = list(kinds)[number % len(kinds)]
-        answer = request(front.port, f"/?{kind}&{front.kind}&{number}", kinds[kind])
+        answer = request(front.port, f"/?{kind}&{number}", kinds[kind])
         return answer.status == (200 if kind else 401)
 
     before = len(front.site.requests)
