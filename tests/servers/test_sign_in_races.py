@@ -8,10 +8,11 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from accounts import login, second_factor, throttling, totp, wrong_codes
+from accounts import hashers, login, second_factor, throttling, totp, wrong_codes
 from accounts.models import Challenge, FailureCount, RecoveryCode, Session, TotpDevice, WrongCodes
 from gatewall.policy import system_settings
 from tests.support.concurrency import at_once
+from tests.support.processes import PATIENCE
 from tests.support.proxies import PASSWORD, Api, a_token
 from tests.support.second_factor import App, an_app, secret_of
 
@@ -52,9 +53,11 @@ def unlimited(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def _long_delay(transactional_db):
+def _long_delay(transactional_db, monkeypatch):
     """Who must wait does so to the end of the test, however long a busy machine takes for a hundred calls."""
     system_settings.change(actor="cast", login_delay_seconds=3600)
+    monkeypatch.setattr(hashers, "PATIENCE_SECONDS", PATIENCE)
+    monkeypatch.setattr(hashers, "SIGN_IN_PATIENCE_SECONDS", PATIENCE)
 
 
 @pytest.fixture
