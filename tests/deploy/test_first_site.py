@@ -11,7 +11,7 @@ from playwright.sync_api import sync_playwright
 from tests.browser.installation import find_chromium, sign_in
 from tests.deploy.dockerfile import BASE
 from tests.deploy.host.host import copy_of_the_repository, host, lines_of
-from tests.support.processes import PATIENCE
+from tests.support.processes import PATIENCE, running
 
 PAGE = BASE / "docs" / "install.md"
 SITE = ("-m", "gunicorn", "--chdir", str(BASE), "--bind", "127.0.0.1:3000", "--no-control-socket")
@@ -178,3 +178,23 @@ def test_the_doctor_of_the_page_finds_nothing_wrong(computer, password, windows)
 
     assert re.search(r"^ok +Sign-in", said, re.MULTILINE)
     assert not re.search(r"^wrong", said, re.MULTILINE)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("unit", "port", "variable"),
+    [
+        ("gatewall-control-plane", 9999, "GATEWALL_PORT"),
+        ("gatewall-data-plane", 9998, "GATEWALL_AUTH_PORT"),
+    ],
+)
+def test_a_port_that_is_taken_is_a_line_of_the_journal_with_the_variable(computer, unit, port, variable):
+    computer.typed(f"systemctl stop {unit}")
+    other = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", str(port)]
+    with running(computer.inside(*other), log=computer.folder / "other.log"):
+        computer.typed(f"until curl -so /dev/null http://127.0.0.1:{port}/; do sleep 0.1; done")
+        assert f"Job for {unit}" in computer.typed(f"systemctl start {unit}", fails=True)
+        said = computer.typed(f"journalctl -u {unit}")
+    computer.typed(f"until curl -sf http://127.0.0.1:{port}/wall/health/live; do sleep 0.1; done")
+
+    assert f"Port {port} on 127.0.0.1 is taken: stop what listens there, or set {variable}." in said.splitlines()
