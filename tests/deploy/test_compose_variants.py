@@ -90,7 +90,8 @@ def start_nginx(project, printed):
     for name, text in zip(parts[1::2], parts[2::2], strict=True):
         place = folder / ("site.conf" if name == "site.conf.example" else f"gatewall/{name}")
         place.write_text(text)
-    project.machine.start(*demo.nginx_command(demo.find_nginx(), folder))
+    as_root_of_the_namespace = [] if os.geteuid() == 0 else ["-g", "user root root;"]
+    project.machine.start(*demo.nginx_command(demo.find_nginx(), folder), *as_root_of_the_namespace)
     project.machine.start("env", "DEMO_ROOT_PATH=/wall", f"PYTHONPATH={BASE}", *SITE_COMMAND)
 
 
@@ -129,7 +130,7 @@ def test_traefik_reads_the_labels_of_the_site(compose):
         assert recorded_clients(visit, token) == {VISITOR}
 
 
-def test_nginx_finds_gatewall_again_at_another_address(compose):
+def test_nginx_finds_gatewall_again_at_another_address(compose, clone):
     with compose("compose.nginx.yaml", GATEWALL_PUBLIC_URL=f"http://{GUARD}") as project:
         with_visitor(project)
         visit = Visit(project, project.address("nginx", "gate"), "http")
@@ -139,6 +140,9 @@ def test_nginx_finds_gatewall_again_at_another_address(compose):
         token = reach_the_site(visit, executed(project, PASSWORD))
 
         assert recorded_clients(visit, token) == {VISITOR}
+        assert (clone / "deploy/compose/nginx/site.conf").read_text() in executed(
+            project, commands("Compose", 1)[0]
+        ) + "\n"
         before = project.address("gatewall")
         project.restart("gatewall")
         assert project.address("gatewall") != before

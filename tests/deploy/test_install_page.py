@@ -18,9 +18,10 @@ VALUES = yaml.safe_load((BASE / "deploy/helm/gatewall/values.yaml").read_text())
 PAGE = (BASE / "docs" / "install.md").read_text()
 
 
-def commands(heading):
-    section = PAGE.partition(f"\n## {heading}\n")[2]
-    return re.search(r"```sh\n(.*?)```", section, re.DOTALL)[1].replace("\\\n", "").splitlines()
+def commands(heading, block=0):
+    """Return the lines of a block of commands in a section, by default the first."""
+    section = PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    return re.findall(r"```sh\n(.*?)```", section, re.DOTALL)[block].replace("\\\n", "").splitlines()
 
 
 def run(lines, folder):

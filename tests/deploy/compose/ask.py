@@ -21,7 +21,7 @@ class _Https(http.client.HTTPSConnection):
 
 
 def send(asked: dict[str, Any]) -> dict[str, Any]:
-    """Return status, headers and body of the answer, the last of them as text."""
+    """Return status, headers and body of the answer, the last of them as text; status 0 if no connection is made."""
     if asked["tls"]:
         context = ssl.create_default_context(cadata=asked["ca"] or None)
         if not asked["ca"]:
@@ -29,6 +29,10 @@ def send(asked: dict[str, Any]) -> dict[str, Any]:
         connection: http.client.HTTPConnection = _Https(asked["address"], asked["host"].partition(":")[0], context)
     else:
         connection = http.client.HTTPConnection(asked["address"], asked["port"], timeout=60)
+    try:
+        connection.connect()
+    except OSError as error:
+        return {"status": 0, "headers": [], "body": str(error)}
     body = asked["body"].encode() if asked["body"] else None
     connection.request(asked["method"], asked["path"], body, {**asked["headers"], "Host": asked["host"]})
     response = connection.getresponse()

@@ -88,8 +88,9 @@ class Machine:
                 self.run("ip", "rule", "add", "iif", f"br{one}", "to", f"{_subnet(two)}.0/24", "unreachable")
 
     def add_namespace(self, name: str) -> None:
-        """Add the network namespace of a container, with loopback."""
+        """Add the network namespace of a container, with loopback; every port is free to every user, as in Docker."""
         self.run("ip", "netns", "add", name)
+        self.run("sh", "-c", "echo 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start", net=name)
         self.run("ip", "link", "set", "lo", "up", net=name)
 
     def delete_namespace(self, name: str) -> None:
