@@ -70,8 +70,9 @@ def reach_the_site(visit: Visit, password: str) -> str:
     cookie, signed_in = visit.sign_in("/welcome?a=b", password)
     assert (signed_in.status, signed_in.header("Location")) == (303, f"{visit.scheme}://{SITE}/welcome?a=b")
     assert "Domain=example.com" in cookie
-    page = visit.page("/welcome?a=b", Cookie=cookie.partition(";")[0])
-    assert page.status == 200, page.body
+    session = cookie.partition(";")[0]
+    wait_until(lambda: visit.page("/welcome?a=b", Cookie=session).status == 200, what="the site, which may still start")
+    page = visit.page("/welcome?a=b", Cookie=session)
     seen = dict(re.findall(r"<th[^>]*>(.*?)</th><td>(.*?)</td>", page.body.decode()))
     assert seen["Remote-User"] == "admin"
     assert not seen.get("Cookie")
