@@ -115,6 +115,7 @@ def test_caddy_as_the_page_tells_it(compose, clone):
         assert visit.page("/").status == 302
 
 
+@pytest.mark.full
 def test_traefik_reads_the_labels_of_the_site(compose):
     with compose("compose.traefik.yaml", GUARD_HOST=GUARD, SITE_HOST=SITE) as project:
         with_visitor(project)
@@ -130,6 +131,7 @@ def test_traefik_reads_the_labels_of_the_site(compose):
         assert recorded_clients(visit, token) == {VISITOR}
 
 
+@pytest.mark.full
 def test_nginx_finds_gatewall_again_at_another_address(compose, clone):
     with compose("compose.nginx.yaml", GATEWALL_PUBLIC_URL=f"http://{GUARD}") as project:
         with_visitor(project)
@@ -149,6 +151,7 @@ def test_nginx_finds_gatewall_again_at_another_address(compose, clone):
         wait_until(lambda: visit.page("/").status == 302, what="nginx to find it")
 
 
+@pytest.mark.full
 def test_postgresql_as_the_page_tells_it(compose, clone):
     in_files, for_docker = typed("Compose with PostgreSQL")
     variables = environment_of(in_files, clone) | {"GATEWALL_PUBLIC_URL": f"http://{GUARD}"}
