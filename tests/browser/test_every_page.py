@@ -62,4 +62,4 @@ def test_the_first_administrator_is_named_through_the_link_of_the_log(visit, tmp
 
     assert wrong == []
     assert signed_in == "Signed in"
-    assert "not-found" in gone
+    assert "This page does not exist" in gone
