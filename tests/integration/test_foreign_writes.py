@@ -27,6 +27,7 @@ from policies import services
 from policies.models import AllowlistEntry, AuthorizedDomain, BlocklistEntry, GeoBlockRule, WafRule
 from tests.integration.test_fast_clocks import a_session
 from tests.support.cast import NOW
+from tests.support.processes import PATIENCE
 from tests.support.proxies import a_user
 from tests.support.valkey import caches_on, valkey
 
@@ -243,9 +244,10 @@ def test_a_reload_builds_no_table_of_what_is_as_it_was(here, elsewhere, built):
 
 @pytest.fixture
 def shared_cache(settings):
-    """A Valkey that both hosts use."""
+    """A Valkey that both hosts use, also on a busy machine: after a timeout nobody asks it for a while."""
     with valkey() as server:
         settings.CACHES = caches_on(server.port)
+        settings.CACHES["default"]["OPTIONS"]["socket_timeout"] = PATIENCE
         yield
 
 
