@@ -21,16 +21,10 @@ class Command(migrate.Command):
     help = f"{migrate.Command.help} A table that is in use is waited for {_PATIENCE} at once, {_TRIES} times."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        later = schema.unknown_migrations(schema.applied_migrations())
-        if later and options["database"] == DEFAULT_DB_ALIAS:
-            names = ", ".join(".".join(node) for node in later)
-            self.stderr.write(
-                f"The database is of a newer release ({names}): only the release directly before that one works "
-                "with it. To go further back, restore a backup."
-            )
         for number in range(1, _TRIES + 1):
             try:
                 with _lock_timeout(options["database"]):
+                    self._warn_of_newer_release(options["database"])
                     super().handle(*args, **options)
             except OperationalError as error:
                 if getattr(error.__cause__, "sqlstate", "") != _LOCK_NOT_AVAILABLE:
@@ -40,6 +34,15 @@ class Command(migrate.Command):
                 time.sleep(_PAUSE_SECONDS)
             else:
                 return
+
+    def _warn_of_newer_release(self, database: str) -> None:
+        later = schema.unknown_migrations(schema.applied_migrations())
+        if later and database == DEFAULT_DB_ALIAS:
+            names = ", ".join(".".join(node) for node in later)
+            self.stderr.write(
+                f"The database is of a newer release ({names}): only the release directly before that one works "
+                "with it. To go further back, restore a backup."
+            )
 
 
 @contextmanager
