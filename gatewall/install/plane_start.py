@@ -1,5 +1,6 @@
 """Start a plane without loading Django: that takes a second, and needs secrets that a data plane does not have."""
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -54,12 +55,15 @@ PLANES = {
 def become_plane(name: str, base: Path) -> NoReturn:
     """Replace this process by gunicorn with our master (``gatewall/server/master.py``) and a plane.
 
-    Exit with 2 and one line if its address is taken. Raises ConfigError for an invalid environment.
+    Exit with 2 and one line if its address is taken. Raises ConfigError for an invalid environment, and OSError if the
+    state folder cannot be written.
     """
     plane = PLANES[name]
     config = plane.read(os.environ, base)
     os.umask(0o077)
     config.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not os.access(config.home, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, "no write access", str(config.home))
     try:
         plane.require_free_address(config)
     except launcher.PortTakenError as taken:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from gatewall.credentials import keyfiles
+from gatewall.kernel import disk_trouble
 from gatewall.management import command_groups
 
 BASE = Path(__file__).resolve().parents[2]
@@ -44,10 +45,15 @@ def run(arguments: Sequence[str]) -> None:
         similar = command_groups.nearest(name)
         meant = f"did you mean `gatewall {similar}`? " if similar else ""
         end(f"there is no command {arguments[0]!r}; {meant}`gatewall` lists all commands")
-    if name == "keys":
-        _make_keys(rest)
-    else:
-        _execute(name.replace("-", "_"), rest)
+    try:
+        if name == "keys":
+            _make_keys(rest)
+        else:
+            _execute(name.replace("-", "_"), rest)
+    except OSError as error:
+        if not (words := disk_trouble.of_error(error, _home())):
+            raise
+        end(words)
 
 
 def _make_keys(arguments: Sequence[str]) -> None:
@@ -74,11 +80,18 @@ def _execute(name: str, arguments: Sequence[str]) -> None:
 def _execute_in_django(name: str, arguments: Sequence[str]) -> None:
     from django.core.management import execute_from_command_line  # noqa: PLC0415 - a plane starts without Django
     from django.db import OperationalError, ProgrammingError  # noqa: PLC0415 - as above
+    from django.db.migrations.exceptions import MigrationSchemaMissing  # noqa: PLC0415 - as above
 
     try:
         execute_from_command_line(["gatewall", name, *arguments])
-    except (OperationalError, ProgrammingError) as error:  # the second: PostgreSQL before `migrate`
-        end(f"DATABASE_URL: the database cannot be used: {_without_password(error)}")
+    except (OperationalError, ProgrammingError, MigrationSchemaMissing) as error:  # the second: before `migrate`
+        words = _without_password(error)
+        end(disk_trouble.of_sqlite(words, _home()) or f"DATABASE_URL: the database cannot be used: {words}")
+
+
+def _home() -> Path:
+    """Return the folder of the state as the operator wrote it."""
+    return Path(os.environ.get("GATEWALL_HOME") or "var")
 
 
 def end(words: str) -> NoReturn:
