@@ -102,10 +102,18 @@ def _api_exception(error: exceptions.APIException) -> Response:
     return response
 
 
+def words_of(error: exceptions.ValidationError) -> str:
+    """Return the messages of refused values, each with its field."""
+    return "; ".join(map(_words_of, _drf_errors(error.get_full_details())))
+
+
+def _words_of(error: Mapping[str, str]) -> str:
+    return f"{error['field']}: {error['message']}" if error["field"] else error["message"]
+
+
 def _invalid(errors: list[dict[str, str]]) -> Response:
     first = errors[0] if errors else {"field": "", "message": "the body is not valid"}
-    detail = f"{first['field']}: {first['message']}" if first["field"] else first["message"]
-    return problem(400, CODES[400], detail, errors=errors)
+    return problem(400, CODES[400], _words_of(first), errors=errors)
 
 
 def _django_errors(error: ValidationError) -> list[dict[str, str]]:

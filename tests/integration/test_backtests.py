@@ -129,6 +129,18 @@ def test_a_draft_that_cannot_be_applied_any_more_says_why(recorded):
     assert "is there already" in run.failure
 
 
+def test_a_draft_whose_domain_is_gone_says_which_one(recorded):
+    domain = services.register_domain(actor="", name="shop.test", access="public")
+    run = asked(a_draft("ip-white-list", ip=CLIENT, domain="shop.test"))
+    services.remove_domain(domain, actor="")
+
+    assert not running.run(runs.claim_run(run, timezone.now()))
+
+    run.refresh_from_db()
+    expected = "the change would be refused by now: values.domain: shop.test is not a registered domain"
+    assert (run.state, run.failure) == (State.FAILED, expected)
+
+
 def test_one_runs_at_a_time_and_the_oldest_first():
     first, second = asked(BLOCK), asked(BLOCK)
     now = timezone.now()

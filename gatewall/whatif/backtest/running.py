@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import Error
 from rest_framework import exceptions
 
+from gatewall.api.problems import words_of
 from gatewall.api.translation import message_of
 from gatewall.engine.messages import Message
 from gatewall.engine.messages import gettext_noop as _
@@ -98,4 +99,4 @@ def _beat(claim: uuid.UUID, **progress: int) -> None:
 
 
 def _message_of(error: Refusal | ValidationError | exceptions.ValidationError) -> Message:
-    return Message(str(error.detail)) if isinstance(error, exceptions.ValidationError) else message_of(error)
+    return Message(words_of(error)) if isinstance(error, exceptions.ValidationError) else message_of(error)
