@@ -6,6 +6,7 @@ revocation and the subject's state are read from the policy every time, so revoc
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Callable
 from threading import Lock
 
 from gatewall.credentials.machine import GIT_TOKEN_PREFIX, LICENSE_PREFIX, digest_of, is_well_formed
@@ -46,8 +47,12 @@ class VerifiedTokens:
 class PolicyCredentials:
     """Resolves credentials against the users, tokens and licenses of a policy snapshot."""
 
-    def __init__(self, sessions: VerifiedTokens) -> None:
+    def __init__(
+        self, sessions: VerifiedTokens, on_future: Callable[[float, float], None] = lambda _at, _begins_at: None
+    ) -> None:
+        """``on_future`` is called with this time and the begin of a token that begins later."""
         self._sessions = sessions
+        self._on_future = on_future
 
     def subject_of(self, credential: Credential, policy: PolicySnapshot, at: float) -> Subject | None:
         """Return the subject of a credential that is valid at this time, or None."""
@@ -62,6 +67,8 @@ class PolicyCredentials:
     def _session(self, token: str, policy: PolicySnapshot, at: float) -> Subject | None:
         claims = self._sessions.verify(token)
         if claims is None or not claims.in_force(at) or claims.jti in policy.revoked_sessions:
+            if claims is not None and not claims.has_begun(at):
+                self._on_future(at, claims.begins_at)
             return None
         user = policy.users.get(claims.user_id)
         if user is None or user.session_version != claims.session_version:

@@ -44,8 +44,16 @@ class SessionClaims:
 
     def in_force(self, at: float) -> bool:
         """True if the token is valid at this time, with a minute of clock skew for its begin."""
-        begun = max(self.issued_at, self.not_before) <= at + CLOCK_SKEW_SECONDS
-        return begun and at < self.expires_at
+        return self.has_begun(at) and at < self.expires_at
+
+    @property
+    def begins_at(self) -> int:
+        """Begin of the token, by the clock that issued it."""
+        return max(self.issued_at, self.not_before)
+
+    def has_begun(self, at: float) -> bool:
+        """False if the token begins in the future, by more than a minute of clock skew."""
+        return self.begins_at <= at + CLOCK_SKEW_SECONDS
 
 
 class SessionVerifier:

@@ -7,6 +7,7 @@ from gatewall.credentials.check import PolicyCredentials, VerifiedTokens
 from gatewall.credentials.sessions import GATE_AUDIENCE, ISSUER, SessionVerifier
 from gatewall.engine.ports import Ports
 from gatewall.gate.countries import Countries
+from gatewall.gate.future_sessions import FutureSessions
 from gatewall.gate.gate import ConfirmedPolicies, Gate
 from gatewall.gate.responses import GuardPage
 from gatewall.gate.untrusted import FOLDER, UntrustedPeers
@@ -22,7 +23,7 @@ def build_gate(config: Config, policies: ConfirmedPolicies, countries: Countries
     """Build the gate of this process, with a spool file of its own."""
     ports = Ports(
         countries=countries,
-        credentials=PolicyCredentials(VerifiedTokens(_session_verifier(config))),
+        credentials=PolicyCredentials(VerifiedTokens(_session_verifier(config)), FutureSessions().log),
         rates=SharedRequestRate(run_folder(config.home) / _RATES),
     )
     spool = SpoolWriter(config.home / "spool", node_name(), sync=config.spool_sync)

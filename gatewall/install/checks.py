@@ -18,6 +18,7 @@ from django.utils import timezone
 from accounts import selectors as accounts
 from gatewall.credentials.rotation import next_key
 from gatewall.engine.snapshot import EnforcementMode, UnknownCountry
+from gatewall.install import clock
 from gatewall.kernel import env
 from gatewall.kernel.clientip import TrustedProxies
 from gatewall.kernel.cookie_domain import host_of, registrable_domain
@@ -116,6 +117,8 @@ def _files() -> Iterator[CheckMessage]:
 
 
 def _rows() -> Iterator[CheckMessage]:
+    if wrong := clock.problem():
+        yield Error(f"{wrong[0].upper()}{wrong[1:]}.", hint=clock.FIX, id="gatewall.E006")
     if not accounts.has_admin():
         hint = "Run `gatewall create-admin`."
         yield Advice("Nobody may administer: there is no admin.", hint=hint, id="gatewall.W007")

@@ -7,6 +7,7 @@ import pytest
 from gatewall.credentials.check import PolicyCredentials, VerifiedTokens
 from gatewall.credentials.sessions import SessionVerifier
 from gatewall.engine.model import CredentialKind, Subject, SubjectKind
+from gatewall.gate.future_sessions import FutureSessions
 from tests.support.cast import (
     ALICE,
     AUDIENCE,
@@ -266,3 +267,21 @@ def test_secret_counts_only_in_its_own_place(kind, secret):
     subject = subject_of(secret, kind=kind, username="Bob")
 
     assert (subject is not None) is (kind.value in places[secret[:4]])
+
+
+def test_a_session_that_begins_in_the_future_is_logged_once_a_minute_with_the_fix(caplog):
+    now = [0.0]
+    verifier = VerifiedTokens(SessionVerifier(KEYS, issuer=ISSUER, audience=AUDIENCE))
+    check = PolicyCredentials(verifier, FutureSessions(monotonic=lambda: now[0]).log)
+    hour = 3600
+    token = a_session_token(BOB, iat=int(NOW) + hour, nbf=int(NOW) + hour, exp=int(NOW) + 2 * hour)
+
+    for seconds in (0.0, 59.0, 61.0):
+        now[0] = seconds
+        assert subject_of(token, check=check) is None
+    assert subject_of(a_session_token(BOB), check=check) == BOB_SUBJECT
+
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) == 2
+    assert lines[0].startswith("session.future: a session was refused because it begins 3600 s in the future")
+    assert "time server" in lines[0]

@@ -9,6 +9,7 @@ from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 
+from gatewall.install import clock
 from gatewall.install.backup import schema
 
 _PATIENCE = "1s"
@@ -26,6 +27,7 @@ class Command(migrate.Command):
                 with _lock_timeout(options["database"]):
                     self._warn_of_newer_release(options["database"])
                     super().handle(*args, **options)
+                    self._warn_of_wrong_clock(options)
             except OperationalError as error:
                 if getattr(error.__cause__, "sqlstate", "") != _LOCK_NOT_AVAILABLE:
                     raise
@@ -43,6 +45,12 @@ class Command(migrate.Command):
                 f"The database is of a newer release ({names}): only the release directly before that one works "
                 "with it. To go further back, restore a backup."
             )
+
+    def _warn_of_wrong_clock(self, options: dict[str, Any]) -> None:
+        if options["database"] != DEFAULT_DB_ALIAS or not schema.is_current():
+            return
+        if problem := clock.problem():
+            self.stderr.write(f"{problem[0].upper()}{problem[1:]}. {clock.FIX}")
 
 
 @contextmanager
