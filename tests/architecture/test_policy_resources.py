@@ -14,7 +14,6 @@ from tests.architecture.test_contracts import PACKAGES, named, sources
 
 SPELL_THEM = {
     "gatewall/kernel/changes.py": "their names",
-    "policies/models.py": "each model names its own",
     "gatewall/engine/steps.py": "each step says which row decides",
     "gatewall/replay/recorded_waf.py": "asks whether rules, and the rows that exempt from them, have changed",
     "gatewall/console/backtest/forms.py": "a form for each draft",

@@ -1,0 +1,26 @@
+"""The rows of the policy, by subject: domains, IP lists, countries, WAF rules, list subscriptions."""
+
+from policies.models.countries import GeoBlockRule
+from policies.models.domains import AuthorizedDomain
+from policies.models.lists import AUTO_BAN, MANUAL, AllowlistEntry, BlocklistEntry
+from policies.models.subscriptions import ListSubscription
+from policies.models.waf import WafRule, default_targets
+
+__all__ = [
+    "AUTO_BAN",
+    "MANUAL",
+    "RESTORABLE",
+    "AllowlistEntry",
+    "AuthorizedDomain",
+    "BlocklistEntry",
+    "GeoBlockRule",
+    "ListSubscription",
+    "WafRule",
+    "default_targets",
+]
+
+RESTORABLE = (AuthorizedDomain, BlocklistEntry, AllowlistEntry, GeoBlockRule, WafRule)
+"""The models a restore covers, domains first, because other rows refer to them.
+
+``recorded`` describes a row in a revision; ``segments`` are compiled again after a change of a row.
+"""

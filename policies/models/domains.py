@@ -1,0 +1,31 @@
+"""Registered domains."""
+
+from django.db import models
+
+from gatewall.engine.hosts import Access
+from gatewall.engine.segments import NAMES_DOMAINS
+from gatewall.kernel.changes import Recorded, Resource, api_fields
+from gatewall.models import Record, choices
+from policies import validators
+
+
+class AuthorizedDomain(Record):
+    """A host, or ``*.host`` for all names below it, that visitors may request."""
+
+    name = models.CharField(max_length=255, unique=True, validators=[validators.validate_domain_name])
+    access = models.CharField(max_length=16, choices=choices(Access), default=Access.AUTHENTICATED.value)
+    remark = models.CharField(max_length=500, blank=True)
+
+    recorded = Recorded(Resource.DOMAINS, api_fields("name", "access", "remark"))
+    segments = NAMES_DOMAINS
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(access__in=[access.value for access in Access]), name="domain_access_is_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
